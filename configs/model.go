@@ -23,6 +23,7 @@ type Model struct {
 	Thinking    string // off, low, medium or high; empty: the provider's default
 	Temperature *float64
 	Headers     map[string]string
+	Fallback    string // the name of the model that answers if this one cannot; empty: none
 }
 
 // AtHome reports whether the model is at its provider's own host, which alone gets the key
@@ -38,6 +39,16 @@ func (m Model) NeedsTrust() bool { return m.BaseURL != "" && (!m.AtHome() || m.K
 // script has the name that the spec gives it, so that a spec can put a price on it, too, and
 // its budget can be tried offline.
 func (m Model) FullName() string { return string(m.Provider) + "/" + cmp.Or(m.Model, m.Name) }
+
+// Fallbacks returns the models that answer in place of m, in the order in which they are asked.
+func (t *Team) Fallbacks(m Model) []Model {
+	var chain []Model
+	for m.Fallback != "" { // it ends: a cycle is a mistake of the spec
+		m = t.Models[m.Fallback]
+		chain = append(chain, m)
+	}
+	return chain
+}
 
 // allModels resolves the section `models`.
 func (r *resolver) allModels(specs []yaml.Entry[modelSpec]) map[string]Model {
@@ -60,7 +71,27 @@ func (r *resolver) allModels(specs []yaml.Entry[modelSpec]) map[string]Model {
 		m.Name = e.Name.Text
 		r.models[m.Name] = m
 	}
+	for _, e := range specs {
+		next := r.models[e.Name.Text]
+		for range len(r.models) {
+			next = r.models[next.Fallback]
+		}
+		if next.Name != "" {
+			r.Fail(e.V.fallback.At.At, "the fallbacks of model %s lead in a circle; remove one of them", yaml.NameOf(e.Name))
+			break
+		}
+	}
 	return r.models
+}
+
+// fallback returns the name of the model that a mapping falls back to.
+func (r *resolver) fallback(m *modelSpec) string {
+	name := m.fallback.V
+	if _, known := r.models[name]; m.fallback.Given() && !known {
+		r.Fail(m.fallback.At.At, "there is no model %s to fall back to; add it under models", yaml.Quote(name))
+		return ""
+	}
+	return name
 }
 
 // model resolves a model anywhere in the spec.
@@ -118,7 +149,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		if !m.script.Given() {
 			r.Fail(m.at.At, "script is missing; add `script:` with the path of a script")
 		}
-		return Model{Provider: p, Script: r.path(m.script, "script")}
+		return Model{Provider: p, Script: r.path(m.script, "script"), Fallback: r.fallback(m)}
 	}
 	if !m.model.Given() {
 		r.Fail(m.at.At, "model is missing; add `model:` with the provider's name of a model")
@@ -129,7 +160,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	}
 	out := Model{
 		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.path(m.keyFile, "key file"),
-		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: map[string]string{},
+		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: map[string]string{}, Fallback: r.fallback(m),
 	}
 	out.API = m.api.Or(p.API(base))
 	if p == Anthropic && m.api.Given() {
@@ -168,6 +199,7 @@ type modelSpec struct {
 	maxOutput   yaml.Value[int64]
 	thinking    yaml.Value[string]
 	temperature yaml.Value[float64]
+	fallback    yaml.Value[string]
 	headers     []yaml.Entry[yaml.Value[string]]
 }
 
@@ -199,7 +231,8 @@ func (m *modelSpec) fields() []yaml.Field {
 			Doc: "How much a model that can reason does so. Default: the provider's."},
 		{Key: "temperature", Part: yaml.Amount(&m.temperature), Doc: "From 0 to 2. Default: the provider's."},
 		{Key: "headers", Part: yaml.TextsByKey(&m.headers, "headers"), Doc: "HTTP headers of each request."},
-		{Key: "fallback", Part: yaml.Later("give the agent a fallback"), Doc: "The model that answers if this one cannot."},
+		{Key: "fallback", Part: yaml.Text(&m.fallback),
+			Doc: "The name of the model that answers the rest of a turn if this one cannot."},
 	}
 }
 

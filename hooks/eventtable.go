@@ -54,9 +54,9 @@ func catalog() []EventInfo {
 		{Event: PreCompact, Matcher: "trigger", Exit2: Refuses, Decision: Refuses, Discards: true,
 			Types: "B", Fires: true, Outputs: []string{"customInstructions"}},
 		{Event: PostCompact, Matcher: "trigger", Exit2: Shown, Types: "B", Fires: true},
-		{Event: PreModelSwitch, Matcher: "to_model", Exit2: Refuses, Decision: Refuses, Types: "B",
+		{Event: PreModelSwitch, Matcher: "to_model", Exit2: Refuses, Decision: Refuses, Types: "B", Fires: true,
 			Outputs: []string{"permissionDecision", "permissionDecisionReason"}},
-		{Event: PostModelSwitch, Matcher: "to_model", Exit2: Shown, Types: "B", Outputs: context},
+		{Event: PostModelSwitch, Matcher: "to_model", Exit2: Shown, Types: "B", Outputs: context, Fires: true},
 		{Event: ConfigChange, Matcher: "source", Exit2: Refuses, Decision: Refuses, Types: "B", Fires: true},
 		{Event: InstructionsLoaded, Matcher: "load_reason", Fires: true, Types: "B"},
 		{Event: CwdChanged, Exit2: Shown, Fires: true, Types: "B", Outputs: []string{"watchPaths"}},
@@ -76,8 +76,6 @@ func catalog() []EventInfo {
 // waitsFor returns what firing an event requires that this version does not have.
 func waitsFor(event Event) string {
 	switch event {
-	case PreModelSwitch, PostModelSwitch:
-		return "members that change their model, which come with model providers"
 	case Elicitation, ElicitationResult:
 		return "MCP servers of members"
 	}

@@ -97,6 +97,24 @@ type PostCompactInput struct {
 	CompactSummary string `json:"compact_summary"` // what took the conversation's place
 }
 
+// PreModelSwitchInput is the payload of PreModelSwitch.
+type PreModelSwitchInput struct{ ModelSwitch }
+
+// PostModelSwitchInput is the payload of PostModelSwitch.
+type PostModelSwitchInput struct{ ModelSwitch }
+
+// ModelSwitch is a change of a conversation's model.
+type ModelSwitch struct {
+	FromModel string  `json:"from_model"`
+	ToModel   string  `json:"to_model"`
+	Requested *string `json:"requested_model"` // as a person wrote it; null: nobody did
+	Source    string  `json:"source"`          // command, picker, sdk, auto or resume
+	// ContextTokens is the size of the conversation, estimated. None of it is in a cache of
+	// the new model.
+	ContextTokens int64 `json:"context_tokens"`
+	CacheWarm     bool  `json:"prompt_cache_warm"`
+}
+
 // CwdChangedInput is the payload of CwdChanged.
 type CwdChangedInput struct {
 	OldCwd string `json:"old_cwd"`
@@ -143,6 +161,12 @@ func (PostToolBatchInput) Event() Event { return PostToolBatch }
 // Event returns InstructionsLoaded.
 func (InstructionsLoadedInput) Event() Event { return InstructionsLoaded }
 
+// Event returns PreModelSwitch.
+func (PreModelSwitchInput) Event() Event { return PreModelSwitch }
+
+// Event returns PostModelSwitch.
+func (PostModelSwitchInput) Event() Event { return PostModelSwitch }
+
 // Event returns PreCompact.
 func (PreCompactInput) Event() Event { return PreCompact }
 
@@ -170,6 +194,7 @@ func (p InstructionsLoadedInput) subject() string  { return p.LoadReason }
 func (p DirectoryAddedInput) subject() string      { return p.Source }
 func (p PreCompactInput) subject() string          { return p.Trigger }
 func (p PostCompactInput) subject() string         { return p.Trigger }
+func (p ModelSwitch) subject() string              { return p.ToModel }
 func (p FileChangedInput) subject() string         { return baseName(p.FilePath) }
 
 // baseName returns the last element of a path of any system.

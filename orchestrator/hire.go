@@ -328,16 +328,26 @@ func (h hiring) agent(
 	if s.Member.CurrentAgent().Kind == configs.Given {
 		return h.givenAgent(s, history, specs, system())
 	}
-	model, err := h.model(s, history)
-	if err != nil {
+	own := s.Member.CurrentAgent().Model
+	options := builtin.Options{System: system, Tools: specs, History: history.Messages}
+	var err error
+	if options.Model, err = h.model(s, own, history.Served(s.Member.FallbackAgent())); err != nil {
 		return nil, fmt.Errorf("make its model: %w", err)
 	}
-	return builtin.New(builtin.Options{Model: model, System: system, Tools: specs, History: history.Messages})
+	for _, spec := range h.o.team().Fallbacks(own) {
+		// The transcript names the model where it is not the agent's own.
+		model, err := h.model(s, spec, history.Served(spec.FullName()))
+		if err != nil {
+			return nil, fmt.Errorf("make the model that it falls back to: %w", err)
+		}
+		options.Fallbacks = append(options.Fallbacks, model)
+	}
+	return builtin.New(options)
 }
 
-// model makes the model of a builtin agent.
-func (h hiring) model(s *crew.Seat, history transcript.History) (agent.Model, error) {
-	spec := s.Member.CurrentAgent().Model
+// model makes a model of a builtin agent. served is how often the steps of a script have served
+// it.
+func (h hiring) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
 	if spec.BaseURL != "" {
 		return launch.NewModel(spec, h.o.prices())
 	}
@@ -346,7 +356,7 @@ func (h hiring) model(s *crew.Seat, history transcript.History) (agent.Model, er
 		return nil, fmt.Errorf("%w: agent %q has no model", configs.ErrSpec, s.Member.CurrentAgent().Name)
 	}
 	return played.Model(&script.Options{
-		Served: history.Served(s.Member.FallbackAgent()), IDPrefix: s.Member.Name + "_",
+		Served: served, IDPrefix: s.Member.Name + "_",
 		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName()),
 	}), nil
 }

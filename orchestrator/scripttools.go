@@ -15,7 +15,8 @@ import (
 func ownScript(team *configs.Team, path string) bool {
 	played := false
 	for _, a := range launch.AgentsInUse(team) {
-		if a.Model.Script != path {
+		plays := func(m configs.Model) bool { return m.Script == path }
+		if !plays(a.Model) && !slices.ContainsFunc(team.Fallbacks(a.Model), plays) {
 			continue
 		}
 		if a.Kind != configs.Builtin {

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,13 +65,13 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 	u := run.u
 	ln := transcript.SummaryOf(c)
 	u.at.sign(&ln)
-	ln.Voice, ln.CostUSD = u.t.voice, u.t.price(c.Usage)
+	ln.Voice, ln.CostUSD = cmp.Or(c.Model, u.t.voice), u.t.price(c.Usage, c.Model)
 	if err := u.t.opts.Transcript.Append(ln); err != nil {
 		return nil, err
 	}
 	run.given = agent.Without(run.given, c.Inputs)
 	run.recorded = run.recorded.Plus(c.Usage)
-	u.usage = u.usage.Plus(c.Usage)
+	u.usage, u.usd = u.usage.Plus(c.Usage), u.usd+ln.CostUSD
 	u.at.spend(c.Usage, ln.CostUSD)
 	u.at.emit(agent.Compacted{Layer: "summary", Trigger: c.Trigger, Before: c.Before, After: c.After, Summary: c.Summary})
 	if err := u.t.confirm(ln.Mail); err != nil {
@@ -90,4 +91,29 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 	}
 	u.at.try(ctx, hooks.PostCompactInput{Trigger: c.Trigger, CompactSummary: c.Summary})
 	return told, nil
+}
+
+// MaySwitch implements agent.Switcher.
+func (run *agentRun) MaySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
+	out, _ := run.u.at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
+	switch {
+	case out.Decision == hooks.Block:
+		return "a PreModelSwitch hook refuses: " + strings.Join(out.Feedback, "\n")
+	// Nobody is there to ask.
+	case out.Permission.Decision == "deny", out.Permission.Decision == "ask":
+		return "a PreModelSwitch hook refuses: " + out.Permission.Reason
+	}
+	return ""
+}
+
+// Switched implements agent.Switcher.
+func (run *agentRun) Switched(ctx context.Context, s agent.ModelSwitched) []agent.Input {
+	run.u.at.emit(s)
+	out, _ := run.u.at.try(ctx, hooks.PostModelSwitchInput{ModelSwitch: hookSwitch(s)})
+	return agent.ContextInputs(out.AdditionalContext)
+}
+
+// hookSwitch returns a change of the model as hooks see it.
+func hookSwitch(s agent.ModelSwitched) hooks.ModelSwitch {
+	return hooks.ModelSwitch{FromModel: s.From, ToModel: s.To, Source: "auto", ContextTokens: s.Tokens}
 }

@@ -244,7 +244,7 @@ func TestMaxTokens(t *testing.T) {
 	r.opts.Purse = &purse{limit: 11}
 	r.mustRun(t)
 	equal(t, "end", one[agent.TurnEnded](t, r.journal),
-		agent.TurnEnded{Reason: agent.EndMaxTokens, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}, Passes: 1})
+		agent.TurnEnded{Reason: agent.EndMaxTokens, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}, CostUSD: 11, Passes: 1})
 	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
 		"limits.max_tokens reached: 11 of 11 tokens")
 }

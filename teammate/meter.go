@@ -11,20 +11,21 @@ import (
 type meter struct {
 	mu   sync.Mutex
 	owed agent.Usage // not yet reported by a turn
+	usd  float64     // what that cost, where a price was known
 }
 
-// add counts the tokens of one model request.
-func (m *meter) add(u agent.Usage) {
+// add counts the tokens of one model request, and their cost.
+func (m *meter) add(u agent.Usage, usd float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.owed = m.owed.Plus(u)
+	m.owed, m.usd = m.owed.Plus(u), m.usd+usd
 }
 
-// drain returns the tokens that no turn has reported yet, and resets the count.
-func (m *meter) drain() agent.Usage {
+// drain returns the tokens that no turn has reported yet, and their cost, and resets both.
+func (m *meter) drain() (agent.Usage, float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	owed := m.owed
-	m.owed = agent.Usage{}
-	return owed
+	owed, usd := m.owed, m.usd
+	m.owed, m.usd = agent.Usage{}, 0
+	return owed, usd
 }

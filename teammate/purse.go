@@ -43,12 +43,13 @@ func (u *turn) note(limit string, level int, used string) []agent.Input {
 	return []agent.Input{in}
 }
 
-// price returns the cost of tokens, or 0 if it is unknown.
-func (t *Teammate) price(used agent.Usage) float64 {
+// price returns the cost of a model's tokens, or 0 if it is unknown. An empty model is the
+// member's own.
+func (t *Teammate) price(used agent.Usage, model string) float64 {
 	if t.opts.Purse == nil || used == (agent.Usage{}) {
 		return 0
 	}
-	return t.opts.Purse.Price(used)
+	return t.opts.Purse.Price(used, model)
 }
 
 // Spend counts tokens that were used for the member elsewhere and are already in the
@@ -58,7 +59,7 @@ func (t *Teammate) Spend(used agent.Usage) error {
 	if used == (agent.Usage{}) {
 		return nil
 	}
-	usd := t.price(used)
+	usd := t.price(used, "")
 	ln := t.scope(0, "").line(transcript.TokensUsed)
 	ln.Usage, ln.CostUSD = &used, usd
 	t.addUsage(used, usd, false)
@@ -71,7 +72,7 @@ func (t *Teammate) addUsage(used agent.Usage, usd float64, owed bool) {
 		return
 	}
 	if owed {
-		t.used.add(used)
+		t.used.add(used, usd)
 	}
 	if t.opts.Purse != nil {
 		t.opts.Purse.Spend(used, usd)

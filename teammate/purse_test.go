@@ -26,7 +26,7 @@ type purse struct {
 	shown []string
 }
 
-func (p *purse) Price(u agent.Usage) float64 { return float64(u.Total()) }
+func (p *purse) Price(u agent.Usage, _ string) float64 { return float64(u.Total()) }
 
 func (p *purse) Spend(u agent.Usage, usd float64) {
 	p.mu.Lock()

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,10 @@ func (run *agentRun) Record(m agent.Record) error {
 		ln.Refusals = run.u.refusals
 	}
 	if m.Message.Role == agent.Assistant {
-		ln.Voice = run.u.t.voice
+		ln.Voice = cmp.Or(m.Model, run.u.t.voice)
 	}
 	if ln.Usage != nil {
-		ln.CostUSD = run.u.t.price(*ln.Usage)
+		ln.CostUSD = run.u.t.price(*ln.Usage, m.Model)
 	}
 	if err := run.u.t.opts.Transcript.Append(ln); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (run *agentRun) Record(m agent.Record) error {
 // count adds an assistant message to the turn's totals.
 func (run *agentRun) count(m agent.Record, usd float64) {
 	run.recorded = run.recorded.Plus(m.Usage)
-	run.u.usage = run.u.usage.Plus(m.Usage)
+	run.u.usage, run.u.usd = run.u.usage.Plus(m.Usage), run.u.usd+usd
 	run.u.at.spend(m.Usage, usd)
 	run.u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
@@ -138,8 +139,8 @@ func (run *agentRun) completeTranscript(reply agent.Reply, err error) error {
 	if err == nil && !run.answered && reply.Text != "" {
 		return run.Record(agent.Record{Message: agent.TextMessage(agent.Assistant, reply.Text), Usage: rest})
 	}
-	run.u.usage = run.u.usage.Plus(rest)
-	usd := run.u.t.price(rest)
+	usd := run.u.t.price(rest, "")
+	run.u.usage, run.u.usd = run.u.usage.Plus(rest), run.u.usd+usd
 	run.u.at.spend(rest, usd)
 	if run.u.t.helper == nil {
 		run.u.at.recordUse(rest, usd)

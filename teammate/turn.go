@@ -31,6 +31,7 @@ type turn struct {
 	refused   bool        // a turn end was refused: stop_hook_active
 	lastText  string      // last assistant text, trimmed
 	usage     agent.Usage // tokens of the turn
+	usd       float64     // what they cost, where a price was known
 	last      agent.Usage // of the last model request
 	uses      []string    // tools called, one entry per call
 	ended     string      // for a helper: why it ended, an End constant
@@ -156,8 +157,8 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		u.at.fireInBackground(ctx, *end.failure)
 	}
 	u.lastStop(ctx, end)
-	u.usage = u.usage.Plus(u.t.used.drain())
-	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage, Passes: u.passes})
+	owed, usd := u.t.used.drain()
+	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
 		u.at.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})

@@ -1,6 +1,10 @@
 package budget
 
-import "github.com/coveyteam/covey/teammate/agent"
+import (
+	"cmp"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
 
 // Purse is a member's view of the ledger. It implements [agent.Purse].
 type Purse struct {
@@ -11,15 +15,15 @@ type Purse struct {
 // Purse returns the purse of a member.
 func (l *Ledger) Purse(member string) Purse { return Purse{l, member} }
 
-// Price returns the cost of tokens by covey's prices.
-func (p Purse) Price(u agent.Usage) float64 {
+// Price returns the cost of a model's tokens by covey's prices; model may be empty.
+func (p Purse) Price(u agent.Usage, model string) float64 {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	a := p.l.accounts[p.member]
 	if a == nil {
 		return 0
 	}
-	price, _ := p.l.prices.find(a.model)
+	price, _ := p.l.prices.find(cmp.Or(model, a.model))
 	return price.of(u)
 }
 

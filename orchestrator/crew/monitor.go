@@ -159,13 +159,12 @@ func (m monitor) vendorAnswered(s *Seat) {
 	}
 }
 
-// Sink returns the sink for the member's events. It adds the cost to the end of each turn
+// Sink returns the sink for the member's events. It adds what an agent program has cost to the end of each turn
 // and tracks calls that the agent program announces.
 func (s *Seat) Sink(ctx context.Context) agent.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
 	return func(e agent.Event) {
 		if end, ok := e.Data.(agent.TurnEnded); ok {
-			end.CostUSD = s.crew.ports.Accounts.Ledger.Purse(s.Member.Name).Price(end.Usage)
 			cost, unknown := s.crew.ports.Programs.Billed(s.Member)
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end

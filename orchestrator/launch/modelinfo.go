@@ -115,6 +115,9 @@ func Models(ctx context.Context, team *configs.Team, how ModelInquiry) ([]ModelI
 	for _, m := range team.Members() {
 		for _, a := range team.AgentsOf(m) {
 			add(a.Model, m.Name)
+			for _, fallback := range team.Fallbacks(a.Model) {
+				add(fallback, m.Name)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(team.Agents)) {

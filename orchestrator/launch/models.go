@@ -80,13 +80,15 @@ func readKeyFile(path string) (string, error) {
 	return key, err
 }
 
-// RealModels returns the real models that members use, each once.
+// RealModels returns the real models that members use and fall back to, each once.
 func RealModels(team *configs.Team) []configs.Model {
 	var list []configs.Model
 	for _, a := range AgentsInUse(team) {
-		same := func(m configs.Model) bool { return sameModel(m, a.Model) }
-		if a.Model.BaseURL != "" && !slices.ContainsFunc(list, same) {
-			list = append(list, a.Model)
+		for _, m := range append([]configs.Model{a.Model}, team.Fallbacks(a.Model)...) {
+			same := func(known configs.Model) bool { return sameModel(known, m) }
+			if m.BaseURL != "" && !slices.ContainsFunc(list, same) {
+				list = append(list, m)
+			}
 		}
 	}
 	return list

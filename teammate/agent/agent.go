@@ -82,6 +82,7 @@ type Record struct {
 	Inputs  []Input // the sources of the message's text blocks; user messages only
 	Step    *int    // which script step served this message; nil without a script
 	Usage   Usage   // of the model request that returned the message; assistant messages only
+	Model   string  // which model answered, if not the agent's own
 }
 
 // ToolCall is a tool call of an agent.

@@ -33,8 +33,9 @@ type Compaction struct {
 	Inputs  []Input // what asked for it, if a person did
 	Before  int64   // size of the conversation in tokens, estimated
 	After   int64
-	Step    *int  // as in Record, of the request for the summary
-	Usage   Usage // likewise
+	Step    *int   // as in Record, of the request for the summary
+	Usage   Usage  // likewise
+	Model   string // likewise
 }
 
 // Compacted is sent when a member's conversation was made shorter.

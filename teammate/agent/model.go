@@ -25,6 +25,27 @@ func Describe(m Model) (name string, window int64) {
 	return "", 0
 }
 
+// Switcher is a Host that decides whether another model may answer in place of one that cannot.
+type Switcher interface {
+	// MaySwitch runs the PreModelSwitch hooks. A refusal says why the turn must fail instead;
+	// an empty one allows the switch.
+	MaySwitch(ctx context.Context, s ModelSwitched) (refusal string)
+	// Switched reports a switch, runs the PostModelSwitch hooks, and returns what they add
+	// for the new model.
+	Switched(ctx context.Context, s ModelSwitched) []Input
+}
+
+// ModelSwitched is sent when another model answers the rest of a turn.
+type ModelSwitched struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Why    string `json:"why"`            // what the model said
+	Tokens int64  `json:"context_tokens"` // size of the conversation, estimated
+}
+
+// EventType implements EventData.
+func (ModelSwitched) EventType() string { return "model_switched" }
+
 // Request is one model request: the whole conversation so far.
 type Request struct {
 	System   string

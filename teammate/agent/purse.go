@@ -12,8 +12,9 @@ const NotePrefix = "budget:"
 // Purse limits what a member and its helpers may use. It is called from several
 // goroutines, because helpers may run in the background.
 type Purse interface {
-	// Price returns the cost of tokens in US dollars; 0 if no price is known.
-	Price(u Usage) float64
+	// Price returns the cost of a model's tokens in US dollars; 0 if no price is known. An
+	// empty model is the member's own.
+	Price(u Usage, model string) float64
 	// Spend is called with the tokens of each model request as soon as they are
 	// counted, and with their Price.
 	Spend(u Usage, usd float64)

@@ -12,9 +12,12 @@ import (
 
 // Options configure an Agent. Model is required.
 type Options struct {
-	Model  agent.Model
-	System func() string // returns the system prompt for each request; nil means none
-	Tools  []agent.Spec  // the tools of the model, team tools included
+	Model agent.Model
+	// Fallbacks answer the rest of a turn, one after the other, when the model before them
+	// cannot. Each says what it is (agent.Described).
+	Fallbacks []agent.Model
+	System    func() string // returns the system prompt for each request; nil means none
+	Tools     []agent.Spec  // the tools of the model, team tools included
 	// History is the conversation so far, from the transcript.
 	History []agent.Message
 }
@@ -23,7 +26,7 @@ type Options struct {
 // adds their results and asks again, until an answer has no calls. It implements
 // agent.Agent and agent.Resumer.
 type Agent struct {
-	model  agent.Model
+	models []agent.Model // its own, and those that answer in its place
 	system func() string
 	tools  []agent.Spec
 	conv   conversation
@@ -37,11 +40,11 @@ func New(opts Options) (*Agent, error) {
 		return nil, errors.New("builtin: an agent needs a model")
 	}
 	return &Agent{
-		model:  opts.Model,
+		models: append([]agent.Model{opts.Model}, opts.Fallbacks...),
 		system: opts.System,
 		tools:  opts.Tools,
 		conv:   newConversation(opts.History),
-		room:   newRoom(opts.Model),
+		room:   room{ratio: 1},
 	}, nil
 }
 
@@ -50,7 +53,7 @@ func New(opts Options) (*Agent, error) {
 func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
 	// Run does not continue the old turn as Resume does, but its calls need results
 	// before the next message.
-	t := turn{Agent: a, host: h}
+	t := a.turn(h)
 	for _, c := range a.conv.unanswered() {
 		if err := t.answer(c, agent.Failed(lostText)); err != nil {
 			return t.reply, err
@@ -74,7 +77,7 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 // permission, and all calls after it. Other calls may have done part of their work.
 // They are reported as interrupted, and the model decides what to do.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
-	t := turn{Agent: a, host: h}
+	t := a.turn(h)
 	unanswered := a.conv.unanswered()
 	if len(unanswered) == 0 && a.conv.endsWithAnswer() {
 		// The agent had finished before the crash, or had not begun. Only the turn end
@@ -122,9 +125,17 @@ func waited(ctx context.Context, h agent.Host, c agent.ToolCall) bool {
 type turn struct {
 	*Agent
 	host  agent.Host
+	model int // index of the model that answers
 	reply agent.Reply
 	cut   int           // answers in a row that were cut off at the limit of output tokens
 	asked []agent.Input // a person's command to compact the conversation, until it is recorded
+}
+
+// turn returns a turn of the agent, which its own model begins.
+func (a *Agent) turn(h agent.Host) *turn {
+	t := &turn{Agent: a, host: h}
+	t.use(0)
+	return t
 }
 
 // maxCut bounds what a model costs that never comes to an end: it is how many answers in a row may be cut off before the turn fails.
@@ -211,7 +222,7 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	} else {
 		m.Role = agent.Assistant
 	}
-	record := agent.Record{Message: m, Step: response.Step, Usage: response.Usage}
+	record := agent.Record{Message: m, Step: response.Step, Usage: response.Usage, Model: t.other()}
 	if lost := t.record(record); lost != nil {
 		return nil, errors.Join(err, lost)
 	}

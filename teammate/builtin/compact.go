@@ -46,12 +46,6 @@ type room struct {
 	reacted bool
 }
 
-// newRoom returns the room of a model.
-func newRoom(model agent.Model) room {
-	_, limit := agent.Describe(model)
-	return room{limit: limit, ratio: 1}
-}
-
 // measured corrects the estimate by what the provider has counted for a request.
 func (r *room) measured(estimate int64, used agent.Usage) {
 	if estimate > 0 && used.InputTokens > 0 && !used.Estimated {
@@ -170,20 +164,27 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 // recorded, so that a resumed script continues after it.
 func (t *turn) spend(r agent.Response) {
 	if r.Step != nil {
-		_ = t.record(agent.Record{Message: agent.Message{Role: agent.Assistant}, Step: r.Step, Usage: r.Usage})
+		_ = t.record(agent.Record{
+			Message: agent.Message{Role: agent.Assistant}, Step: r.Step, Usage: r.Usage, Model: t.other(),
+		})
 	}
 }
 
 // generate makes one request with the conversation as it is, and learns from it how the model
-// counts.
+// counts. If the model cannot answer, the next one is asked.
 func (t *turn) generate(ctx context.Context) (agent.Response, error) {
-	estimate, seen := t.estimate(), t.conv.seen
-	r, err := t.model.Generate(ctx, t.conv.request(t.prompt(), t.tools))
-	if overflows(err) {
-		t.conv.seen = seen // what was new stays so for the next try
+	for {
+		estimate, seen := t.estimate(), t.conv.seen
+		r, err := t.models[t.model].Generate(ctx, t.conv.request(t.prompt(), t.tools))
+		t.room.measured(estimate, r.Usage)
+		again := t.fallBack(ctx, r, err)
+		if again || overflows(err) {
+			t.conv.seen = seen // what was new stays so for the next try
+		}
+		if !again {
+			return r, err
+		}
 	}
-	t.room.measured(estimate, r.Usage)
-	return r, err
 }
 
 // overflows reports whether a model could not read all of a conversation.
@@ -222,6 +223,7 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	}
 	done := agent.Compaction{
 		Trigger: trigger, Message: m, Summary: summary, Inputs: t.asked, Before: before, Step: r.Step, Usage: r.Usage,
+		Model: t.other(),
 	}
 	fresh := newConversation([]agent.Message{m})
 	fresh.ids = t.conv.ids // hooks and the store have seen them
@@ -251,7 +253,7 @@ func (t *turn) summarize(ctx context.Context, instructions string) (agent.Respon
 		asked := newConversation(messages)
 		asked.seen = len(asked.messages)
 		asked.add(agent.TextMessage(agent.User, text))
-		r, err := t.model.Generate(ctx, asked.request(t.prompt(), t.tools))
+		r, err := t.models[t.model].Generate(ctx, asked.request(t.prompt(), t.tools))
 		switch {
 		case overflows(err) && len(messages) > 1:
 			t.spend(r)

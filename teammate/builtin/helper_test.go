@@ -402,9 +402,9 @@ type purse struct {
 	limit, used int64
 }
 
-func (p *purse) Price(agent.Usage) float64 { return 0 }
-func (p *purse) Notes() []agent.Input      { return nil }
-func (p *purse) Shown([]string)            {}
+func (p *purse) Price(agent.Usage, string) float64 { return 0 }
+func (p *purse) Notes() []agent.Input              { return nil }
+func (p *purse) Shown([]string)                    {}
 
 func (p *purse) Spend(u agent.Usage, _ float64) {
 	p.mu.Lock()

@@ -23,7 +23,7 @@ type Line struct {
 	Mail     []string          `json:"mail,omitempty"`     // user: ids that it shows
 	Refusals int               `json:"refusals,omitempty"` // user: turn ends refused in a row so far
 	Step     *int              `json:"step,omitempty"`     // assistant: script step that served it
-	Voice    string            `json:"voice,omitempty"`    // assistant: the agent, where it is not the member's own
+	Voice    string            `json:"voice,omitempty"`    // assistant: the agent or model, where it is not the member's own
 	Usage    *agent.Usage      `json:"usage,omitempty"`    // assistant, or a summary: tokens of its request
 	CostUSD  float64           `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
 

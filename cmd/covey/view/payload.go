@@ -72,6 +72,7 @@ type payload struct {
 	Tool        string          `json:"tool"`
 	Until       time.Time       `json:"until"`
 	Warning     string          `json:"warning"`
+	Why         string          `json:"why"`
 }
 
 // taskInfo is the part of a task in a journal line that the board needs.

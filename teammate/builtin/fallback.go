@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// use makes a model answer from now on.
+func (t *turn) use(model int) {
+	t.model = model
+	_, t.room.limit = agent.Describe(t.models[model])
+}
+
+// other returns the name of the model that answers; empty if it is the agent's own.
+func (t *turn) other() string {
+	if t.model == 0 {
+		return ""
+	}
+	name, _ := agent.Describe(t.models[t.model])
+	return name
+}
+
+// fallBack lets the next model answer the rest of the turn, if one failed that cannot answer.
+// The next turn begins with the agent's own model again, because most failures pass. It reports
+// whether there is another model, and hooks allow the switch.
+func (t *turn) fallBack(ctx context.Context, failed agent.Response, err error) bool {
+	host, ok := t.host.(agent.Switcher)
+	if !ok || !cannotAnswer(err) || ctx.Err() != nil || t.model+1 == len(t.models) {
+		return false
+	}
+	s := agent.ModelSwitched{Why: err.Error(), Tokens: t.tokens()}
+	s.From, _ = agent.Describe(t.models[t.model])
+	s.To, _ = agent.Describe(t.models[t.model+1])
+	if refusal := host.MaySwitch(ctx, s); refusal != "" {
+		t.observe(agent.Warning{Text: "the model stays " + s.From + ": " + refusal})
+		return false
+	}
+	t.spend(failed)
+	t.use(t.model + 1)
+	return t.addInputs(host.Switched(ctx, s)) == nil && ctx.Err() == nil
+}
+
+// cannotAnswer reports whether another model may answer where one failed. A conversation that is
+// too long is not among these failures: it is compacted.
+func cannotAnswer(err error) bool {
+	var api *agent.APIError
+	var limit *agent.LimitError
+	return errors.As(err, &limit) || errors.As(err, &api) && !api.Overflow
+}
