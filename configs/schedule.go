@@ -63,7 +63,7 @@ func (r *taskRules) checkTime(s *scheduleSpec, schedule Schedule) {
 	if s.cron.V == "" {
 		return
 	}
-	next, err := NextTime(schedule.Cron, schedule.Zone, time.Now())
+	next, err := yaml.NextTime(schedule.Cron, schedule.Zone, time.Now())
 	switch {
 	case err != nil:
 		r.Fail(s.cron.At.At, "%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -181,6 +182,15 @@ func (o Outcome) Text(field string) string {
 // HaltReason returns why a hook halted, for people.
 func (o Outcome) HaltReason() string {
 	return cmp.Or(o.StopReason, string(o.Event)+" hook prevented continuation")
+}
+
+// Refusal returns what the first hook that refused said; empty if none did.
+func (o Outcome) Refusal() string {
+	i := slices.IndexFunc(o.Results, func(r Result) bool { return r.Outcome == Blocking })
+	if i < 0 {
+		return ""
+	}
+	return o.Results[i].Feedback
 }
 
 // ModelDenial returns the reason of a denial by a model, that is by a prompt or agent hook.

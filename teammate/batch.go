@@ -55,10 +55,7 @@ func (run *agentRun) endBatch(ctx context.Context) []agent.Input {
 	}
 	run.u.at.reportFeedback(out)
 	if out.Decision == hooks.Block {
-		i := slices.IndexFunc(out.Results, func(r hooks.Result) bool { return r.Outcome == hooks.Blocking })
-		if i >= 0 {
-			out.StopReason = cmp.Or(out.StopReason, out.Results[i].Feedback)
-		}
+		out.StopReason = cmp.Or(out.StopReason, out.Refusal())
 		run.u.at.halt(hooks.PostToolBatch, out)
 	}
 	return hookInputs(out)

@@ -24,7 +24,7 @@ func (run *agentRun) MayCompact(ctx context.Context, trigger, custom string) (in
 	}
 	out, _ := run.u.at.try(ctx, in)
 	if out.Decision == hooks.Block {
-		return "", "a PreCompact hook refuses: " + strings.Join(out.Feedback, "\n")
+		return "", "a PreCompact hook refuses: " + out.Refusal()
 	}
 	added := out.Text("customInstructions")
 	return strings.TrimSpace(custom + "\n\n" + added), ""
@@ -96,12 +96,9 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 // MaySwitch implements agent.Switcher.
 func (run *agentRun) MaySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
 	out, _ := run.u.at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
-	switch {
-	case out.Decision == hooks.Block:
-		return "a PreModelSwitch hook refuses: " + strings.Join(out.Feedback, "\n")
 	// Nobody is there to ask.
-	case out.Permission.Decision == "deny", out.Permission.Decision == "ask":
-		return "a PreModelSwitch hook refuses: " + out.Permission.Reason
+	if p := out.Permission.Decision; out.Decision == hooks.Block || p == "deny" || p == "ask" {
+		return "a PreModelSwitch hook refuses: " + cmp.Or(out.Refusal(), out.Permission.Reason)
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ var floors = []arrows{
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/specs", "configs tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
+	{"orchestrator/specs", "configs configs/yaml tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},

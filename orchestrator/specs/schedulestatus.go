@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -39,7 +39,7 @@ func schedulesOf(records map[string]scheduleRecord, zone *time.Location) []api.S
 		if p.Zone != "" {
 			st.Cron += " " + p.Zone
 		}
-		st.Next, _ = configs.NextTime(p.Cron, p.Zone, r.From.In(zone)) // checked when the spec was read
+		st.Next, _ = yaml.NextTime(p.Cron, p.Zone, r.From.In(zone)) // checked when the spec was read
 		out = append(out, st)
 	}
 	slices.SortFunc(out, func(a, b api.ScheduleStatus) int {

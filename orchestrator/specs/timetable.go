@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -77,11 +78,11 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 	if from.After(now.Add(wrongClock)) {
 		from = now
 	}
-	due, err = configs.NextTime(s.Cron, s.Zone, from)
+	due, err = yaml.NextTime(s.Cron, s.Zone, from)
 	if err != nil || due.IsZero() || due.After(now) {
 		return time.Time{}, from, err
 	}
-	after, err := configs.NextTime(s.Cron, s.Zone, due)
+	after, err := yaml.NextTime(s.Cron, s.Zone, due)
 	if err != nil || after.IsZero() || after.After(now) {
 		return due, due, err
 	}
@@ -191,7 +192,7 @@ func (t *Timetable) Run(ctx context.Context) error {
 			}
 		}
 		t.setRecord(s.Name, r)
-		if next, err := configs.NextTime(s.Cron, s.Zone, rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
+		if next, err := yaml.NextTime(s.Cron, s.Zone, rest); err == nil && !next.IsZero() && (first.IsZero() || next.Before(first)) {
 			first = next
 		}
 	}
