@@ -14,7 +14,7 @@ const (
 	EndPromptTooLong    = "prompt_too_long"     // the conversation is too long, and compacting it was not enough
 	EndBlockingLimit    = "blocking_limit"      // likewise, and so no request was made
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens reached
-	EndMaxBudget        = "max_budget"          // limits.max_budget_usd reached
+	EndMaxBudget        = "max_budget_usd"      // limits.max_budget_usd reached
 	EndTeamBudget       = "team_budget"         // the team's budget is used
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout reached
 	EndUsageLimit       = "usage_limit"         // the agent's account has reached its limit
