@@ -60,6 +60,8 @@ type MemberEnding struct {
 	Completed []string // ids of the tasks that it completed
 	Refusals  int      // refusals by hooks
 	Tokens    int64
+	// FailedTokens is the part of Tokens that went into requests which failed.
+	FailedTokens int64
 	// TokensUnknown says that its agent program did not report everything that it used;
 	// Tokens is what it reported.
 	TokensUnknown bool
@@ -168,7 +170,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 		m := MemberEnding{
 			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
-			Tokens: done.Tokens, CostUSD: done.CostUSD, TokensUnknown: done.TokensUnknown,
+			Tokens: done.Tokens, FailedTokens: done.FailedTokens, CostUSD: done.CostUSD, TokensUnknown: done.TokensUnknown,
 		}
 		m.Limits, _ = r.accounts.ledger.ReportOf(s.Member.Name)
 		lock, text := r.logins.Ending(s.Member)

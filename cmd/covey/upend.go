@@ -122,6 +122,9 @@ func tokensText(m orchestrator.MemberEnding) string {
 	case m.TokensUnknown:
 		return fmt.Sprintf("%d+", m.Tokens)
 	}
+	if m.FailedTokens > 0 {
+		return fmt.Sprintf("%d (%d failed)", m.Tokens, m.FailedTokens)
+	}
 	return fmt.Sprint(m.Tokens)
 }
 

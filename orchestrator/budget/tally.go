@@ -28,11 +28,12 @@ type Done struct {
 // Counts are what `covey ps` shows of a Done. The counts of a running team come from the
 // events of its members, those of a stopped one from its journal, see Read.
 type Counts struct {
-	Turns     int   `json:"turns"`
-	Empty     int   `json:"empty_turns"` // turns that did nothing
-	TasksDone int   `json:"tasks_done"`  // tasks that it completed
-	Refusals  int   `json:"refusals"`    // by hooks and gates
-	Tokens    int64 `json:"tokens"`
+	Turns        int   `json:"turns"`
+	Empty        int   `json:"empty_turns"` // turns that did nothing
+	TasksDone    int   `json:"tasks_done"`  // tasks that it completed
+	Refusals     int   `json:"refusals"`    // by hooks and gates
+	Tokens       int64 `json:"tokens"`
+	FailedTokens int64 `json:"failed_tokens,omitempty"` // part of Tokens: of requests that failed
 	// TokensUnknown is set if the agent program did not report all tokens that it
 	// used; Tokens counts the reported ones.
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
@@ -83,6 +84,7 @@ func (t *Tally) See(e agent.Event) {
 	case agent.TurnEnded:
 		t.add(e.Member, func(d *Done) {
 			d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
+			d.FailedTokens += data.Usage.FailedTokens
 			d.TokensUnknown = d.TokensUnknown || data.UsageUnknown
 			if data.Empty {
 				d.Empty++

@@ -66,6 +66,8 @@ type Usage struct {
 	// CacheReadTokens and CacheWriteTokens are parts of InputTokens with their own prices.
 	CacheReadTokens  int64 `json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
+	// FailedTokens is the part of the tokens that went into requests which failed.
+	FailedTokens int64 `json:"failed_tokens,omitempty"`
 	// Estimated says that the API did not count some of the tokens.
 	Estimated bool `json:"estimated,omitempty"`
 }
@@ -76,6 +78,7 @@ func (u Usage) Plus(v Usage) Usage {
 		InputTokens: u.InputTokens + v.InputTokens, OutputTokens: u.OutputTokens + v.OutputTokens,
 		CacheReadTokens:  u.CacheReadTokens + v.CacheReadTokens,
 		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		FailedTokens:     u.FailedTokens + v.FailedTokens,
 		Estimated:        u.Estimated || v.Estimated,
 	}
 }
@@ -86,6 +89,7 @@ func (u Usage) Less(v Usage) Usage {
 		InputTokens: max(u.InputTokens-v.InputTokens, 0), OutputTokens: max(u.OutputTokens-v.OutputTokens, 0),
 		CacheReadTokens:  max(u.CacheReadTokens-v.CacheReadTokens, 0),
 		CacheWriteTokens: max(u.CacheWriteTokens-v.CacheWriteTokens, 0),
+		FailedTokens:     max(u.FailedTokens-v.FailedTokens, 0),
 		Estimated:        u.Estimated,
 	}
 }

@@ -210,9 +210,11 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	response, err := t.request(ctx)
 	// A model may return an error of its own for a cancelled request.
 	if err != nil && ctx.Err() != nil {
+		t.reply.Usage = t.reply.Usage.Plus(response.Usage)
 		return nil, ctx.Err()
 	}
 	if err != nil && response.Step == nil {
+		t.spend(response)
 		return nil, err
 	}
 	var m agent.Message
@@ -228,6 +230,10 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	}
 	if len(calls) > 0 {
 		t.room.reacted = false
+	}
+	if had := t.room.cached; err == nil && t.room.lostCache(response.Usage) {
+		t.observe(agent.Warning{Text: fmt.Sprintf("the provider had %d tokens of the conversation in its cache, and now none: "+
+			"until it keeps them again, each request costs its full price", had)})
 	}
 	if t.cut++; !response.CutOff {
 		t.cut = 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -40,7 +41,11 @@ type room struct {
 	limit int64   // what the model can read, in tokens; 0: unknown, so only an overflow tells
 	ratio float64 // tokens that the model counts for each estimated one
 	next  int64   // no summary below this size, in tokens
-	why   string  // why the last summary could not be made; empty: it could
+	// cached is how much of the last request the provider had in its cache; 0 after a change
+	// that empties it.
+	cached int64
+	asked  time.Time // when that request was made
+	why    string    // why the last summary could not be made; empty: it could
 	// reacted says that an overflow has led to a summary since the last tool call. A second
 	// overflow then ends the turn: to summarize again after each refusal of a gate never ends.
 	reacted bool
@@ -48,9 +53,20 @@ type room struct {
 
 // measured corrects the estimate by what the provider has counted for a request.
 func (r *room) measured(estimate int64, used agent.Usage) {
-	if estimate > 0 && used.InputTokens > 0 && !used.Estimated {
+	if estimate > 0 && used.InputTokens > 0 && !used.Estimated && used.FailedTokens == 0 {
 		r.ratio = float64(used.InputTokens) / float64(estimate)
 	}
+}
+
+// cacheTime is less than any provider keeps a conversation in its cache.
+const cacheTime = 4 * time.Minute
+
+// lostCache reports whether a provider that had the conversation in its cache has it no more,
+// although the conversation has only grown and little time has passed.
+func (r *room) lostCache(used agent.Usage) bool {
+	lost := r.cached > 0 && used.CacheReadTokens == 0 && used.FailedTokens == 0 && time.Since(r.asked) < cacheTime
+	r.cached, r.asked = used.CacheReadTokens, time.Now()
+	return lost
 }
 
 // share returns a share of the window in tokens.
@@ -123,6 +139,7 @@ func (t *turn) collapse(kept, least int64) bool {
 	}
 	before := t.tokens()
 	t.conv.collapse(upTo)
+	t.room.cached = 0
 	t.observe(agent.Compacted{Layer: "results", Trigger: agent.AutoCompaction, Before: before, After: t.tokens()})
 	return true
 }
@@ -160,14 +177,16 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 	return r, err
 }
 
-// spend counts an answer that leaves nothing in the conversation. A script's step that failed is
-// recorded, so that a resumed script continues after it.
+// spend counts a failed request, which leaves nothing in the conversation. A script's step that
+// failed is recorded, so that a resumed script continues after it.
 func (t *turn) spend(r agent.Response) {
-	if r.Step != nil {
-		_ = t.record(agent.Record{
-			Message: agent.Message{Role: agent.Assistant}, Step: r.Step, Usage: r.Usage, Model: t.other(),
-		})
+	if r.Step == nil {
+		t.reply.Usage = t.reply.Usage.Plus(r.Usage)
+		return
 	}
+	_ = t.record(agent.Record{
+		Message: agent.Message{Role: agent.Assistant}, Step: r.Step, Usage: r.Usage, Model: t.other(),
+	})
 }
 
 // generate makes one request with the conversation as it is, and learns from it how the model
@@ -235,6 +254,7 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 		t.conv = old
 		return fmt.Errorf("record a compaction: %w", err)
 	}
+	t.room.cached = 0
 	t.room.why, t.room.next = "", done.After+t.room.share(tryAgainAfter)
 	return t.addInputs(added)
 }

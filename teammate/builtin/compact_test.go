@@ -245,3 +245,29 @@ func TestCompactByHand(t *testing.T) {
 		t.Errorf("%d requests, %+v", m.requests, h.done)
 	}
 }
+
+// A provider that loses the conversation from its cache makes each request dear: people are told,
+// but not where covey itself has changed what the cache had.
+func TestLostCache(t *testing.T) {
+	reads := []int64{0, 900, 950, 0, 0, 800}
+	n := 0
+	m := &fakeModel{t: t}
+	for _, read := range reads {
+		m.answers = append(m.answers, agent.Response{
+			Content: []agent.Block{says("done")}, Usage: agent.Usage{InputTokens: 1000, CacheReadTokens: read},
+		})
+	}
+	a := newAgent(t, m)
+	h := &compactingHost{}
+	for range reads {
+		if _, err := a.Run(t.Context(), prompt("go on"), h); err != nil {
+			t.Fatal(err)
+		}
+		if n++; len(h.seen) > 0 != (n >= 4) {
+			t.Fatalf("after %d requests: %+v", n, h.seen)
+		}
+	}
+	if len(h.seen) != 1 {
+		t.Errorf("%+v", h.seen)
+	}
+}

@@ -9,6 +9,9 @@ import (
 
 // use makes a model answer from now on.
 func (t *turn) use(model int) {
+	if t.model != model {
+		t.room.cached = 0
+	}
 	t.model = model
 	_, t.room.limit = agent.Describe(t.models[model])
 }

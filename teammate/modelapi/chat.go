@@ -233,6 +233,12 @@ func (c *chatCall) endsBefore(d chatDelta) bool {
 // host wants it back under the same one.
 func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
 	var r agent.Response
+	counted := a.usage != nil && a.usage.Prompt > 0
+	if counted {
+		r.Usage = agent.Usage{
+			InputTokens: a.usage.Prompt, OutputTokens: a.usage.Completion, CacheReadTokens: a.usage.Details.Cached,
+		}
+	}
 	if a.refusal.Len() > 0 || a.finish == "content_filter" {
 		return r, refusal(cmp.Or(a.refusal.String(), a.text.String()))
 	}
@@ -251,11 +257,7 @@ func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
 		})
 	}
 	r.CutOff = a.finish == "length"
-	if a.usage != nil && a.usage.Prompt > 0 {
-		r.Usage = agent.Usage{
-			InputTokens: a.usage.Prompt, OutputTokens: a.usage.Completion, CacheReadTokens: a.usage.Details.Cached,
-		}
-	} else {
+	if !counted {
 		r.Usage = estimate(req, r.Content)
 	}
 	return r, nil

@@ -235,3 +235,32 @@ func TestReasoningThatCannotBeRead(t *testing.T) {
 		t.Errorf("%+v, %v; items %v", resp, err, sizes)
 	}
 }
+
+// The tokens of a try that failed are counted, and apart.
+func TestFailedTries(t *testing.T) {
+	var tries atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":100,\"output_tokens\":1}}}\n\n")
+		if tries.Add(1) < 3 {
+			return // the connection breaks
+		}
+		fmt.Fprint(w, "data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":\"text\",\"text\":\"Hi\"}}\n\n"+
+			"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n"+
+			"data: {\"type\":\"message_stop\"}\n\n")
+	}))
+	defer server.Close()
+	m, err := New(anthropic(server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := agent.Usage{InputTokens: 300, OutputTokens: 7, FailedTokens: 202}
+	if r, err := m.Generate(t.Context(), ask()); err != nil || r.Usage != want {
+		t.Errorf("%+v, %v; want %+v", r.Usage, err, want)
+	}
+	tries.Store(-10)
+	want = agent.Usage{InputTokens: 300, OutputTokens: 3, FailedTokens: 303}
+	if r, err := m.Generate(t.Context(), ask()); err == nil || r.Usage != want {
+		t.Errorf("all tries fail: %+v, %v; want %+v", r.Usage, err, want)
+	}
+}

@@ -30,7 +30,7 @@ type object = map[string]any
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	a := messagesAnswer{wire: p.wire, name: p.name, blocks: map[int]*openBlock{}}
 	if err := p.stream(ctx, "/v1/messages", p.body(req), a.see); err != nil {
-		return agent.Response{}, err
+		return agent.Response{Usage: a.usage.tokens()}, err
 	}
 	return a.response(req)
 }
@@ -245,20 +245,24 @@ func (a *messagesAnswer) response(req agent.Request) (agent.Response, error) {
 	}
 	switch a.stop {
 	case "refusal":
-		return agent.Response{}, refusal(cmp.Or(a.detail, agent.Message{Content: r.Content}.Text()))
+		return agent.Response{Usage: a.usage.tokens()}, refusal(cmp.Or(a.detail, agent.Message{Content: r.Content}.Text()))
 	case "model_context_window_exceeded", "max_tokens":
 		r.CutOff = true
 	}
+	r.Usage = a.usage.tokens()
 	if a.usage.Input == nil || a.usage.Output == nil {
 		r.Usage = estimate(req, r.Content)
-		return r, nil
-	}
-	read, write := value(a.usage.CacheRead), value(a.usage.CacheWrite)
-	r.Usage = agent.Usage{
-		InputTokens: *a.usage.Input + read + write, OutputTokens: *a.usage.Output,
-		CacheReadTokens: read, CacheWriteTokens: write,
 	}
 	return r, nil
+}
+
+// tokens returns what was reported. In covey's counts, what the cache had is part of the input.
+func (u messagesUsage) tokens() agent.Usage {
+	read, write := value(u.CacheRead), value(u.CacheWrite)
+	return agent.Usage{
+		InputTokens: value(u.Input) + read + write, OutputTokens: value(u.Output),
+		CacheReadTokens: read, CacheWriteTokens: write,
+	}
 }
 
 // value returns what a pointer points to, or 0.

@@ -128,30 +128,38 @@ func (m *Model) Describe() (name string, window int64) { return m.Name(), m.conf
 // because errors go to the journal and to hooks.
 //
 // It tries again after errors that may pass, and fails
-// with an *agent.LimitError if the provider asks for a longer wait than LongWait.
+// with an *agent.LimitError if the provider asks for a longer wait than LongWait. The tokens of
+// tries that failed are counted, as far as the provider has reported them; so an error, too,
+// comes with a Response.
 func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
+	var lost agent.Usage // of the tries that failed
 	for n := 1; ; n++ {
 		resp, err := m.answer(ctx, req)
+		if err == nil {
+			resp.Usage = resp.Usage.Plus(lost)
+			return resp, nil
+		}
+		resp.Usage.FailedTokens = resp.Usage.Total()
+		lost = lost.Plus(resp.Usage)
+		nothing := agent.Response{Usage: lost}
 		var f *failure
 		switch {
-		case err == nil:
-			return resp, nil
 		case ctx.Err() != nil:
-			return agent.Response{}, ctx.Err()
+			return nothing, ctx.Err()
 		case !errors.As(err, &f):
-			return agent.Response{}, err
+			return nothing, err
 		}
 		m.redact(f)
 		if f.wait > m.config.Times.LongWait {
-			return agent.Response{}, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}
+			return nothing, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}
 		}
 		if !f.again || n == m.config.Tries {
-			return agent.Response{}, &f.APIError
+			return nothing, &f.APIError
 		}
 		select {
 		case <-time.After(max(m.pause(n), f.wait)):
 		case <-ctx.Done():
-			return agent.Response{}, ctx.Err()
+			return nothing, ctx.Err()
 		}
 	}
 }
