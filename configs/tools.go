@@ -9,13 +9,13 @@ import (
 
 // Tools returns the tools that members of this version can have.
 func Tools() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent", "Skill",
+	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "Agent", "Skill",
 		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "ListMembers", "ListAgents"}
 }
 
 // foreignTools returns tools that only agent programs have.
 func foreignTools() []string {
-	return []string{"WebFetch", "WebSearch", "NotebookEdit", "MultiEdit", "LS", "Task"}
+	return []string{"WebSearch", "NotebookEdit", "MultiEdit", "LS", "Task"}
 }
 
 // foreignTool reports whether an agent program may have a tool. Tools of MCP servers are

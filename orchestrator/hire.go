@@ -266,6 +266,9 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.Teammate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
+		Named: func(call agent.ToolCall) bool {
+			return s.Teammate().Rights().Now().Names(rules.Call{Tool: call.Name, Input: call.Input})
+		},
 		Started: func(pid int) func() {
 			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},

@@ -116,18 +116,11 @@ func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call ag
 	if r.By != "mode" {
 		return nil
 	}
-	rule := hooks.PermissionRule{ToolName: call.Name}
-	var in struct {
-		Command string `json:"command"`
-	}
-	if json.Unmarshal(call.Input, &in) == nil {
-		rule.RuleContent = in.Command
-	}
 	if tl.Spec.Edits && p.inside(tl, call) {
 		return []hooks.PermissionUpdate{{Type: "setMode", Mode: permission.ModeEdits, Destination: "session"}}
 	}
 	return []hooks.PermissionUpdate{{
-		Type: "addRules", Rules: []hooks.PermissionRule{rule}, Behavior: string(permission.Allow), Destination: "session",
+		Type: "addRules", Rules: []hooks.PermissionRule{permission.RuleFor(call)}, Behavior: string(permission.Allow), Destination: "session",
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/web"
 )
 
 // TestNameThatLeadsInwards: a public name is not enough, what it resolves to
@@ -71,6 +72,40 @@ func TestRebinding(t *testing.T) {
 	}
 	if s.calls() != 0 {
 		t.Error("the name led inwards")
+	}
+}
+
+// TestFetchIsGuarded: the address that is dialled decides for pages as well, whatever a name
+// led to before, and a rule that names the host does not lead to a cloud's secrets.
+func TestFetchIsGuarded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, serves(200, "reached"))
+	dns := &names{hosts: map[string][]string{"rebound.test": {"203.0.113.7", "127.0.0.1"}, "inwards.test": {"127.0.0.1"},
+		"private.test": {"10.0.0.1"}, "cloud.test": {"169.254.169.254"}, "away.localhost": {"10.0.0.1"}}}
+	for _, c := range []struct {
+		host  string
+		named bool
+		want  string // part of why not; empty: it is reached
+	}{
+		{"rebound.test", false, "leads to 203.0.113.7"},
+		{"rebound.test", false, "leads to 127.0.0.1, this machine: if that is meant, name its host in a rule"},
+		{"private.test", false, "leads to 10.0.0.1, a private address"},
+		{"cloud.test", true, "never"},
+		{"away.localhost", true, "names this machine, but leads to 10.0.0.1"},
+		{"inwards.test", true, ""},
+	} {
+		to, err := web.ParseTarget(s.at(c.host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := web.Fetch(t.Context(), web.World{Resolver: dns.resolver()}, to, c.named)
+		if c.want == "" && (err != nil || string(page.Body) != "reached") ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %q, %v", c, page.Body, err)
+		}
+	}
+	if s.calls() != 1 {
+		t.Errorf("%d requests", s.calls())
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *Request) Check() []Problem {
 		// leads to is decided when it is dialled, since it may change in
 		// between.
 		if reach, what := reachOf(to.addr); reach == nobody {
-			add(true, "url", "%s is %s: hooks never connect there", to.addr, what)
+			add(true, "url", "%s is %s: covey never connects there", to.addr, what)
 		}
 	}
 	// Sorted, so that two runs of a check over the same file print the same

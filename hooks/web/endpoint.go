@@ -1,6 +1,6 @@
-// Package web makes the requests of http hooks: it parses their URLs and headers, applies
-// the patterns that settings allow, and refuses at dial time addresses that a URL must not
-// lead to. It makes no promise of compatibility to programs outside covey.
+// Package web makes the requests of http hooks and of the tool WebFetch: it parses URLs and
+// headers, applies the patterns that settings allow, and refuses at dial time addresses that
+// a URL must not lead to. It makes no promise of compatibility to programs outside covey.
 //
 // The guard checks the address that is dialled, not the name: a name may resolve to a
 // private address, or change between two look-ups.
@@ -16,7 +16,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
+	"net/url"
 	"time"
 )
 
@@ -27,7 +27,7 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// World is how http hooks reach the network; tests replace it.
+// World is how requests reach the network; tests replace it.
 type World struct {
 	Resolver *net.Resolver  // nil: the system's
 	Roots    *x509.CertPool // nil: the system's
@@ -75,15 +75,8 @@ func (r *Request) Prepare(may Permits, value func(name string) string) *Endpoint
 // out. status is 0 without a response; trouble says why there is no answer to read, and is
 // empty if there is one.
 func (e *Endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer) (status int, trouble string) {
-	dialer := &net.Dialer{Resolver: w.Resolver, Control: e.guard.control}
-	transport := &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    time.Minute,
-		DisableKeepAlives:      true,
-		DisableCompression:     true, // the bytes that are counted are those that came
-		MaxResponseHeaderBytes: maxResponseHeader,
-	}
+	transport := w.transport(e.guard)
+	transport.DisableCompression = true // the bytes that are counted are those that came
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -98,6 +91,19 @@ func (e *Endpoint) Post(ctx context.Context, w World, body []byte, out io.Writer
 	}
 	defer response.Body.Close()
 	return response.StatusCode, readResponse(response, out)
+}
+
+// transport returns a transport whose connections g checks. It uses no proxy, which would
+// connect for it.
+func (w World) transport(g guard) *http.Transport {
+	dialer := &net.Dialer{Resolver: w.Resolver, Control: g.control}
+	return &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    time.Minute,
+		DisableKeepAlives:      true,
+		MaxResponseHeaderBytes: maxResponseHeader,
+	}
 }
 
 // readResponse reads a response, and returns why it is not an answer. It does not wait for
@@ -141,8 +147,8 @@ func webTrouble(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "socket hang up"
 	}
-	if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "Post ") {
-		return inner.Error()
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		return of.Err.Error()
 	}
 	return err.Error()
 }

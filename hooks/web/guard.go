@@ -1,27 +1,29 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"syscall"
 )
 
-// reach says which http hooks may connect to an address.
+// reach says which requests may connect to an address.
 type reach uint8
 
 const (
 	everybody reach = iota // addresses of the internet
 	byLoop                 // this machine: URLs that name it, and those that are listed
-	byList                 // private networks: URLs whose host allowedHttpHookUrls names
-	nobody                 // where no hook belongs: what clouds tell their machines, and the like
+	byList                 // private networks: URLs whose host is listed
+	nobody                 // where no request belongs: what clouds tell their machines, and the like
 )
 
 // guard checks the resolved address at dial time, so that neither a name that resolves to a
-// private address nor one that changes between two look-ups leads an http hook into a
+// private address nor one that changes between two look-ups leads a request into a
 // network that its URL does not name.
 type guard struct {
-	local  bool // the URL names this machine
-	listed bool // a list names the host, or a managed file has the hook
+	local  bool   // the URL names this machine
+	listed bool   // a list or a rule names the host, or a managed file has the hook
+	list   string // where a host can be listed; empty: in the list for hooks
 }
 
 // blockedError is why a guard refused a connection.
@@ -39,7 +41,7 @@ func (g guard) control(_, address string, _ syscall.RawConn) error {
 	return g.check(at.Addr())
 }
 
-// check returns why the hook may not connect to addr, or nil.
+// check returns why the request may not connect to addr, or nil.
 func (g guard) check(addr netip.Addr) error {
 	to, what := reachOf(addr)
 	switch {
@@ -48,10 +50,10 @@ func (g guard) check(addr netip.Addr) error {
 	case to == everybody, to == byLoop && (g.local || g.listed), to == byList && g.listed:
 		return nil
 	case to == nobody:
-		return &blockedError{fmt.Sprintf("the URL leads to %s, %s: hooks never connect there", addr, what)}
+		return &blockedError{fmt.Sprintf("the URL leads to %s, %s: covey never connects there", addr, what)}
 	}
-	return &blockedError{fmt.Sprintf("the URL leads to %s, %s: if that is meant, name its host in allowedHttpHookUrls "+
-		"of a settings file", addr, what)}
+	return &blockedError{fmt.Sprintf("the URL leads to %s, %s: if that is meant, name its host in %s", addr, what,
+		cmp.Or(g.list, "allowedHttpHookUrls of a settings file"))}
 }
 
 // network is a range of addresses outside the public internet.

@@ -43,14 +43,14 @@ func TestGuard(t *testing.T) {
 		{guard{}, public, ""},
 		{guard{}, loop, "127.0.0.1, this machine: if that is meant, name its host in allowedHttpHookUrls"},
 		{guard{}, private, "10.0.0.5, a private address"},
-		{guard{}, cloud, "hooks never connect there"},
+		{guard{}, cloud, "covey never connects there"},
 		{guard{local: true}, loop, ""},
 		{guard{local: true}, public, "names this machine"},
 		{guard{local: true}, private, "names this machine"},
 		{guard{local: true, listed: true}, cloud, "names this machine"},
 		{guard{listed: true}, loop, ""},
 		{guard{listed: true}, private, ""},
-		{guard{listed: true}, cloud, "hooks never connect there"},
+		{guard{listed: true}, cloud, "covey never connects there"},
 		{guard{listed: true}, "64:ff9b::a9fe:a9fe", "which holds 169.254.169.254"},
 	} {
 		err := c.control("tcp", netip.AddrPortFrom(netip.MustParseAddr(c.address), 80).String(), nil)

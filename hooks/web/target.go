@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Target is the URL of an http hook, in the parts that patterns are applied to.
+// Target is the URL of a request, in the parts that patterns are applied to.
 type Target struct {
 	url    *url.URL
 	scheme string
@@ -20,7 +20,7 @@ type Target struct {
 	rest   string     // path and query
 }
 
-// ParseTarget parses the URL of an http hook, and normalizes it to one that all parsers
+// ParseTarget parses the URL of a request, and normalizes it to one that all parsers
 // understand alike. The error says what is wrong with it.
 func ParseTarget(text string) (*Target, error) {
 	if strings.TrimSpace(text) == "" {
@@ -56,6 +56,9 @@ func ParseTarget(text string) (*Target, error) {
 	t.rest = t.url.RequestURI()
 	return t, nil
 }
+
+// String returns the normalized URL.
+func (t *Target) String() string { return t.url.String() }
 
 // checkHost refuses what parsers of URLs interpret differently: numbers that some take for an
 // address, and invalid ports.

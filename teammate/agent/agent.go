@@ -124,6 +124,9 @@ type Spec struct {
 	// can be run again after a crash. Plan mode allows only such tools. Calls of such
 	// tools may run at the same time.
 	ReadOnly bool
+	// Web says that the tool reaches beyond the workspace and the team. The mode does not
+	// allow it for being ReadOnly.
+	Web bool
 	// Edits says that the tool writes the file named by its file_path input; permission
 	// mode acceptEdits allows it inside the workspace.
 	Edits bool

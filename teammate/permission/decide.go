@@ -67,7 +67,7 @@ func (p Policy) modeAllows(c Call) bool {
 	case c.Spec.Team, c.Spec.Delegates, p.EffectiveMode() == ModeBypass:
 		return true
 	case c.Spec.ReadOnly:
-		return c.Inside
+		return c.Inside && !c.Spec.Web
 	}
 	return c.Spec.Edits && c.Inside && p.EffectiveMode() == ModeEdits
 }

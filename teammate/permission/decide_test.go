@@ -24,15 +24,15 @@ func ruleList(tb testing.TB, texts ...string) []rules.Rule {
 // What each mode does with each kind of tool when no rule and no hook speaks.
 func modeTable() map[string]map[string]Behavior {
 	return map[string]map[string]Behavior{
-		ModeDefault: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Ask, "edit out": Ask,
+		ModeDefault: {"team": Allow, "read in": Allow, "read out": Ask, "web": Ask, "edit in": Ask, "edit out": Ask,
 			"shell": Ask},
-		ModePlan: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Deny, "edit out": Deny,
+		ModePlan: {"team": Allow, "read in": Allow, "read out": Ask, "web": Ask, "edit in": Deny, "edit out": Deny,
 			"shell": Deny},
-		ModeEdits: {"team": Allow, "read in": Allow, "read out": Ask, "edit in": Allow, "edit out": Ask,
+		ModeEdits: {"team": Allow, "read in": Allow, "read out": Ask, "web": Ask, "edit in": Allow, "edit out": Ask,
 			"shell": Ask},
-		ModeNoAsk: {"team": Allow, "read in": Allow, "read out": Deny, "edit in": Deny, "edit out": Deny,
+		ModeNoAsk: {"team": Allow, "read in": Allow, "read out": Deny, "web": Deny, "edit in": Deny, "edit out": Deny,
 			"shell": Deny},
-		ModeBypass: {"team": Allow, "read in": Allow, "read out": Allow, "edit in": Allow,
+		ModeBypass: {"team": Allow, "read in": Allow, "read out": Allow, "web": Allow, "edit in": Allow,
 			"edit out": Allow, "shell": Allow},
 	}
 }
@@ -42,6 +42,7 @@ func kinds() map[string]Call {
 		"team":     {Spec: agent.Spec{Team: true}},
 		"read in":  {Spec: agent.Spec{ReadOnly: true}, Inside: true},
 		"read out": {Spec: agent.Spec{ReadOnly: true}},
+		"web":      {Spec: agent.Spec{ReadOnly: true, Web: true}, Inside: true},
 		"edit in":  {Spec: agent.Spec{Edits: true}, Inside: true},
 		"edit out": {Spec: agent.Spec{Edits: true}},
 		"shell":    {Inside: true},
@@ -122,6 +123,34 @@ func TestDecideByInput(t *testing.T) {
 		got := p.Decide(Call{Rules: rules.Call{Tool: "Bash", Input: input}}).Behavior
 		if got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}
+
+// A rule names a host only in full: a wildcard does not mean this machine.
+func TestNames(t *testing.T) {
+	call := rules.Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"http://localhost:8080/x"}`)}
+	for rule, want := range map[string]bool{
+		"WebFetch(domain:localhost)": true, "WebFetch": false, "WebFetch(domain:*)": false, "WebFetch(domain:*host)": false,
+		"WebFetch(domain:example.com)": false, "Read(/x)": false,
+	} {
+		if got := (Policy{Allow: ruleList(t, rule)}).Names(call); got != want {
+			t.Errorf("%s names localhost: %v", rule, got)
+		}
+	}
+}
+
+func TestRuleFor(t *testing.T) {
+	for _, c := range []struct{ tool, input, want string }{
+		{"Bash", `{"command":"go test ./..."}`, "Bash(go test ./...)"},
+		{"WebFetch", `{"url":"https://example.com:8443/x","prompt":"what"}`, "WebFetch(domain:example.com)"},
+		{"WebFetch", `{"url":"::"}`, "WebFetch()"},
+		{"Other", `{"url":"https://example.com/"}`, "Other()"},
+		{"Read", `[]`, "Read()"},
+	} {
+		got := RuleFor(agent.ToolCall{Name: c.tool, Input: json.RawMessage(c.input)})
+		if text := got.ToolName + "(" + got.RuleContent + ")"; text != c.want {
+			t.Errorf("%s %s: %s, want %s", c.tool, c.input, text, c.want)
 		}
 	}
 }

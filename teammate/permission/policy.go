@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks/rules"
 )
@@ -45,4 +46,13 @@ func (p Policy) EffectiveMode() string {
 // or Grep.
 func (p Policy) Withhold(call rules.Call, file string) bool {
 	return slices.ContainsFunc(p.Deny, func(r rules.Rule) bool { return r.ForbidsFile(call, file) })
+}
+
+// Names reports whether an allow rule permits a call by a specifier without wildcards, as
+// WebFetch(domain:localhost) does.
+func (p Policy) Names(call rules.Call) bool {
+	_, ok := rules.PermittedBy(slices.DeleteFunc(slices.Clone(p.Allow), func(r rules.Rule) bool {
+		return r.Spec == "" || strings.Contains(r.Spec, "*")
+	}), call)
+	return ok
 }

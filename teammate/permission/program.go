@@ -2,8 +2,10 @@ package permission
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -77,4 +79,22 @@ func Command(call agent.ToolCall) string {
 		return ""
 	}
 	return " with command " + in.Command
+}
+
+// RuleFor returns the rule that allows a call and calls like it: those of the same command, or
+// of the same host.
+func RuleFor(call agent.ToolCall) hooks.PermissionRule {
+	rule := hooks.PermissionRule{ToolName: call.Name}
+	var in struct {
+		Command string `json:"command"`
+		URL     string `json:"url"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil {
+		return rule
+	}
+	rule.RuleContent = in.Command
+	if to, err := url.Parse(in.URL); call.Name == "WebFetch" && err == nil && to.Hostname() != "" {
+		rule.RuleContent = "domain:" + to.Hostname()
+	}
+	return rule
 }

@@ -45,7 +45,7 @@ func TestSpecs(t *testing.T) {
 			}
 		}
 	}
-	want := "Bash: BashOutput:r KillShell: Read:r Write:e Edit:e Glob:r Grep:r"
+	want := "Bash: BashOutput:r KillShell: Read:r Write:e Edit:e Glob:r Grep:r WebFetch:r"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/web"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -38,6 +39,11 @@ type Env struct {
 	// Skills are the skills that Skill can load, for helpers, too. nil, or none: there is
 	// no such tool.
 	Skills *Skills
+	// Web is how WebFetch reaches the network; its zero value is the system's way.
+	Web web.World
+	// Named reports whether a rule names what a call reaches, which is the host of a URL.
+	// Only then WebFetch reaches private addresses and this machine. May be nil.
+	Named func(call agent.ToolCall) bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Timeout is how long a command may take by default; 0 means 2 minutes. MaxTimeout is
@@ -59,6 +65,7 @@ type Set struct {
 	env    Env
 	paths  paths
 	stamps stamps
+	web    *fetcher
 	now    func() time.Time
 	shell  shell
 	// id distinguishes the processes of this Set from all others, and calls those of one
@@ -95,6 +102,7 @@ func New(env Env) *Set {
 	if t.now == nil {
 		t.now = time.Now
 	}
+	t.web = &fetcher{world: env.Web, named: env.Named, now: t.now}
 	return t
 }
 
@@ -106,13 +114,12 @@ func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	return New(env)
 }
 
-// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob and Grep, and
-// Skill if there are skills.
-// Those with paths implement agent.Normalizer.
+// List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob, Grep and
+// WebFetch, and Skill if there are skills. Those with paths implement agent.Normalizer.
 func (t *Set) List() []agent.Tool {
 	list := []agent.Tool{
 		t.bashTool(), t.bashOutputTool(), t.killShellTool(),
-		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(),
+		t.readTool(), t.writeTool(), t.editTool(), t.globTool(), t.grepTool(), t.web.tool(),
 	}
 	if s := t.env.Skills; s != nil && len(s.offered()) > 0 {
 		list = append(list, s.tool())
