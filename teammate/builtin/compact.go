@@ -28,6 +28,7 @@ const (
 const (
 	smallResult  = 400 // bytes of a tool's result that is not worth collapsing
 	filesKept    = 5   // files that were read last and are read again after a compaction
+	skillsKept   = 3   // skills that were loaded last and are shown again
 	summaryTries = 4   // requests for one summary, each with half of the conversation of the one before
 )
 
@@ -234,6 +235,7 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	if plan := t.conv.lastPlan(); plan != "" {
 		reminders = append(reminders, "The plan that you submitted:\n"+plan)
 	}
+	reminders = append(reminders, t.conv.skillsLoaded(skillsKept)...)
 	for _, text := range append(reminders, summaryEnd) {
 		m.Content = append(m.Content, agent.Block{Type: agent.TextBlock, Text: text})
 	}
@@ -408,6 +410,27 @@ func (c *conversation) filesRead(n int) []string {
 		}
 	}
 	return files
+}
+
+// skillsLoaded returns the texts of the skills that were loaded last, the newest first, each once
+// and at most n: their hooks stay after a compaction, so what they say must, too.
+func (c *conversation) skillsLoaded(n int) []string {
+	calls := map[string]bool{}
+	for _, m := range c.messages {
+		for _, call := range m.ToolCalls() {
+			calls[call.ID] = call.Name == "Skill"
+		}
+	}
+	var texts []string
+	for _, m := range slices.Backward(c.messages) {
+		for _, b := range slices.Backward(m.Content) {
+			known := slices.Contains(texts, b.Content) || len(texts) == n
+			if b.Type == agent.ToolResultBlock && !b.IsError && calls[b.ToolUseID] && !known {
+				texts = append(texts, b.Content)
+			}
+		}
+	}
+	return texts
 }
 
 // lastPlan returns the plan of the last call of the tool that submits one; empty: there is none.

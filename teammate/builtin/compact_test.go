@@ -271,3 +271,33 @@ func TestLostCache(t *testing.T) {
 		t.Errorf("%+v", h.seen)
 	}
 }
+
+// After a compaction the model has its plan and its skills again: what it wrote and loaded itself.
+func TestPlanAndSkillsStay(t *testing.T) {
+	m := &smallModel{window: 100_000}
+	m.next = func(n int, r agent.Request) []agent.Block {
+		call := func(tool, input string) []agent.Block {
+			return []agent.Block{{Type: agent.ToolUseBlock, ID: fmt.Sprint("c", n), Name: tool, Input: []byte(input)}}
+		}
+		switch n {
+		case 1:
+			return call("Skill", `{"skill":"lint"}`)
+		case 2:
+			return call("ExitPlanMode", `{"plan":"first the tests"}`)
+		case 3:
+			return call("Skill", `{"skill":"lint"}`)
+		}
+		return []agent.Block{says("done")}
+	}
+	h := &compactingHost{fakeHost: fakeHost{results: map[string]agent.ToolResult{"Skill": {Content: "how to lint"}}}}
+	a := compacting(t, m)
+	for _, text := range []string{"go", "/compact"} {
+		if _, err := a.Run(t.Context(), []agent.Input{{Kind: agent.FromPerson, Text: text}}, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := written([]agent.Message{h.done[0].Message})
+	if strings.Count(text, "how to lint") != 1 || !strings.Contains(text, "first the tests") {
+		t.Error(text)
+	}
+}

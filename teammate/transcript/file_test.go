@@ -213,6 +213,37 @@ func TestHistorySums(t *testing.T) {
 
 // What a crash or a power cut leaves at the end is cut off; what follows goes
 // on cleanly.
+// A compaction begins the conversation anew in one line, so that a crash leaves either the old
+// one or the new one. What was used and delivered before it still counts.
+func TestCompactedHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	step := 7
+	summary := SummaryOf(agent.Compaction{
+		Trigger: "auto", Message: agent.TextMessage(agent.User, "the summary"), Before: 900, After: 10,
+		Step: &step, Usage: agent.Usage{InputTokens: 100},
+	})
+	write(t, path, started(1), userSays("go", "m1"), modelSays("I look.", "c1"), result("c1"), summary)
+	_, h := openTranscript(t, path)
+	if len(h.Messages) != 1 || h.Messages[0].Text() != "the summary" {
+		t.Errorf("the conversation is %+v", h.Messages)
+	}
+	if !h.Delivered["m1"] || h.Steps[7] != 1 || h.Usage.InputTokens < 100 || h.Cut == nil || h.Cut.Point != CutAtPrompt || h.Turns != 1 {
+		t.Errorf("%+v, cut %+v", h, h.Cut)
+	}
+	// Without the summary's line nothing is lost.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := data[:len(data)-20]
+	if err := os.WriteFile(path, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, h := openTranscript(t, path); len(h.Messages) != 3 {
+		t.Errorf("after a torn summary: %+v", h.Messages)
+	}
+}
+
 func TestTornEnd(t *testing.T) {
 	for name, torn := range map[string]string{
 		"half a line":         `{"type":"user","mess`,
