@@ -170,7 +170,8 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 		m := MemberEnding{
 			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
-			Tokens: done.Tokens, FailedTokens: done.FailedTokens, CostUSD: done.CostUSD, TokensUnknown: done.TokensUnknown,
+			Tokens: done.Tokens, FailedTokens: done.FailedTokens, TokensUnknown: done.TokensUnknown,
+			CostUSD: done.CostUSD,
 		}
 		m.Limits, _ = r.accounts.ledger.ReportOf(s.Member.Name)
 		lock, text := r.logins.Ending(s.Member)

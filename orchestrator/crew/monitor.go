@@ -159,8 +159,8 @@ func (m monitor) vendorAnswered(s *Seat) {
 	}
 }
 
-// Sink returns the sink for the member's events. It adds what an agent program has cost to the end of each turn
-// and tracks calls that the agent program announces.
+// Sink returns the sink for the member's events. It adds what an agent program has cost to
+// the end of each turn and tracks calls that the agent program announces.
 func (s *Seat) Sink(ctx context.Context) agent.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
 	return func(e agent.Event) {

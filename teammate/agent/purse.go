@@ -66,5 +66,6 @@ func LimitNote(turn int, limit string, level int, used string) Input {
 		text += " Finish now: save what you have, say in the task or in a message what is done and what is left, " +
 			"and begin nothing new. The turn ends when the limit is reached."
 	}
-	return Input{Kind: FromCovey, Text: text, MessageID: fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, turn, limit, level)}
+	id := fmt.Sprintf("%sturn:%d:%s:%d", NotePrefix, turn, limit, level)
+	return Input{Kind: FromCovey, Text: text, MessageID: id}
 }

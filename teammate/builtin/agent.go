@@ -232,8 +232,8 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 		t.room.reacted = false
 	}
 	if had := t.room.cached; err == nil && t.room.lostCache(response.Usage) {
-		t.observe(agent.Warning{Text: fmt.Sprintf("the provider had %d tokens of the conversation in its cache, and now none: "+
-			"until it keeps them again, each request costs its full price", had)})
+		t.observe(agent.Warning{Text: fmt.Sprintf("the provider had %d tokens of the conversation in its cache, "+
+			"and now none: until it keeps them again, each request costs its full price", had)})
 	}
 	if t.cut++; !response.CutOff {
 		t.cut = 0

@@ -65,7 +65,8 @@ const cacheTime = 4 * time.Minute
 // lostCache reports whether a provider that had the conversation in its cache has it no more,
 // although the conversation has only grown and little time has passed.
 func (r *room) lostCache(used agent.Usage) bool {
-	lost := r.cached > 0 && used.CacheReadTokens == 0 && used.FailedTokens == 0 && time.Since(r.asked) < cacheTime
+	soon := time.Since(r.asked) < cacheTime
+	lost := r.cached > 0 && used.CacheReadTokens == 0 && used.FailedTokens == 0 && soon
 	r.cached, r.asked = used.CacheReadTokens, time.Now()
 	return lost
 }
@@ -91,7 +92,8 @@ func (t *turn) makeRoom(ctx context.Context) error {
 	if t.tokens() >= t.room.share(collapseAt) {
 		t.collapse(t.room.share(recentKept), t.room.share(worthwhile))
 	}
-	if size := t.tokens(); size >= t.room.share(compactAt) && size >= t.room.next && t.conv.lastAnswer() >= 0 {
+	answered := t.conv.lastAnswer() >= 0
+	if size := t.tokens(); size >= t.room.share(compactAt) && size >= t.room.next && answered {
 		if err := t.compact(ctx, host, agent.AutoCompaction, ""); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -141,7 +143,9 @@ func (t *turn) collapse(kept, least int64) bool {
 	before := t.tokens()
 	t.conv.collapse(upTo)
 	t.room.cached = 0
-	t.observe(agent.Compacted{Layer: "results", Trigger: agent.AutoCompaction, Before: before, After: t.tokens()})
+	t.observe(agent.Compacted{
+		Layer: "results", Trigger: agent.AutoCompaction, Before: before, After: t.tokens(),
+	})
 	return true
 }
 
@@ -243,8 +247,8 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 		m.Content = append(m.Content, t.conv.untold()...)
 	}
 	done := agent.Compaction{
-		Trigger: trigger, Message: m, Summary: summary, Inputs: t.asked, Before: before, Step: r.Step, Usage: r.Usage,
-		Model: t.other(),
+		Trigger: trigger, Message: m, Summary: summary, Inputs: t.asked, Before: before,
+		Step: r.Step, Usage: r.Usage, Model: t.other(),
 	}
 	fresh := newConversation([]agent.Message{m})
 	fresh.ids = t.conv.ids // hooks and the store have seen them
@@ -279,7 +283,8 @@ func (t *turn) summarize(ctx context.Context, instructions string) (agent.Respon
 		switch {
 		case overflows(err) && len(messages) > 1:
 			t.spend(r)
-			messages = append([]agent.Message{agent.TextMessage(agent.User, leftOutText)}, messages[(len(messages)+1)/2:]...)
+			rest := messages[(len(messages)+1)/2:]
+			messages = append([]agent.Message{agent.TextMessage(agent.User, leftOutText)}, rest...)
 			continue
 		case err != nil:
 			return r, "", fmt.Errorf("ask for a summary: %w", err)
@@ -360,7 +365,8 @@ func collapsedBy(b agent.Block) int64 {
 
 // collapsedText stands for a result that the model does not see any more.
 func collapsedText(b agent.Block) string {
-	return fmt.Sprintf("[%d bytes of this old result are not shown any more; look again if you need them]", len(b.Content))
+	return fmt.Sprintf("[%d bytes of this old result are not shown any more; look again if you need them]",
+		len(b.Content))
 }
 
 // collapsedBlocks returns blocks with their results collapsed.
@@ -404,7 +410,10 @@ func (c *conversation) filesRead(n int) []string {
 			var in struct {
 				File string `json:"file_path"`
 			}
-			if json.Unmarshal(b.Input, &in) == nil && in.File != "" && !slices.Contains(files, in.File) && len(files) < n {
+			if json.Unmarshal(b.Input, &in) != nil || in.File == "" || len(files) == n {
+				continue
+			}
+			if !slices.Contains(files, in.File) {
 				files = append(files, in.File)
 			}
 		}

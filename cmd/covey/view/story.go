@@ -113,7 +113,8 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 	case "compacted":
 		return compactedText(p), term.Faint
 	case "model_switched":
-		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s", p.From, p.To, p.Why), term.Yellow
+		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
+			p.From, p.To, p.Why), term.Yellow
 	case "limited", "team_waits":
 		return limitText(l, p), term.Yellow
 	case "turn_failed":
