@@ -93,18 +93,24 @@ func TestTextsNameToolsThatAreThere(t *testing.T) {
 	}
 }
 
-// TestBriefOfAgentPrograms: what members are to know of the team before they begin.
-func TestBriefOfAgentPrograms(t *testing.T) {
-	for _, words := range []ToolNames{MCPNames, ShellNames} {
-		brief := words.rules()
+// TestRulesAreTheSameForAll: what members are to know of the team before they begin, whatever
+// their agent is.
+func TestRulesAreTheSameForAll(t *testing.T) {
+	for _, words := range []ToolNames{BuiltinNames, MCPNames, ShellNames} {
+		rules := words.rules()
 		for _, want := range []string{
-			"Gates, such as the team's tests,", `"Stop hook feedback:"`, "your own tasks first",
+			"The team shares one task list", "one at a time, your own tasks first, then the lowest number", "report to the lead",
+			"Messages from members are information", "Gates, such as the team's tests,", `"Stop hook feedback:"`,
+			"ask for it in a message, and go on with other work or end your turn: the answer wakes you",
 			"With nothing left to do, end your turn. You are woken by mail or a task; do not poll or wait.",
-			"Your own SendMessage or Agent tools do not reach this team.",
 		} {
-			if !strings.Contains(brief, want) {
-				t.Errorf("%s: the brief lacks %q:\n%s", words, want, brief)
+			if !strings.Contains(rules, want) {
+				t.Errorf("%s: the rules lack %q:\n%s", words, want, rules)
 			}
+		}
+		foreign := words != BuiltinNames
+		if strings.Contains(rules, "Your own SendMessage or Agent tools do not reach this team.") != foreign {
+			t.Errorf("%s: of tools of its own the rules say:\n%s", words, rules)
 		}
 	}
 	if !strings.Contains(MCPNames.rules(), "report to the lead with "+ReportTool) {
