@@ -55,8 +55,8 @@ func TestWebFetch(t *testing.T) {
 		"/deep":   serve("text/html", strings.Repeat("<div>", 500_000)+"end"),
 		"/long":   serve("text/plain", strings.Repeat("0123456789", 400*1024*2)),
 		"/moved":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/plain", http.StatusFound) },
-		"/away":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://example.com/x", 301) },
-		"/port":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/x", 307) },
+		"/away":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://example.com/x", http.StatusMovedPermanently) },
+		"/port":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusTemporaryRedirect) },
 		"/loop":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) },
 		"/broken": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	})
