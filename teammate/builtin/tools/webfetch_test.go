@@ -47,16 +47,20 @@ func TestWebFetch(t *testing.T) {
 		<h1>Head</h1><p>One <b>two</b> <a href="/x?y=1">link</a></p><pre><code>a &lt; b</code></pre>
 		<table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>`
 	b, at := site(t, map[string]http.HandlerFunc{
-		"/html":   serve("text/html; charset=utf-8", page),
-		"/json":   serve("application/vnd.api+json", `{"a": 1}`),
-		"/plain":  serve("text/plain", "caf\xe9"),
-		"/image":  serve("image/png", "\x89PNG"),
-		"/empty":  serve("text/html", "<script>app()</script>"),
-		"/deep":   serve("text/html", strings.Repeat("<div>", 500_000)+"end"),
-		"/long":   serve("text/plain", strings.Repeat("0123456789", 400*1024*2)),
-		"/moved":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/plain", http.StatusFound) },
-		"/away":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://example.com/x", http.StatusMovedPermanently) },
-		"/port":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusTemporaryRedirect) },
+		"/html":  serve("text/html; charset=utf-8", page),
+		"/json":  serve("application/vnd.api+json", `{"a": 1}`),
+		"/plain": serve("text/plain", "caf\xe9"),
+		"/image": serve("image/png", "\x89PNG"),
+		"/empty": serve("text/html", "<script>app()</script>"),
+		"/deep":  serve("text/html", strings.Repeat("<div>", 500_000)+"end"),
+		"/long":  serve("text/plain", strings.Repeat("0123456789", 400*1024*2)),
+		"/moved": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/plain", http.StatusFound) },
+		"/away": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/x", http.StatusMovedPermanently)
+		},
+		"/port": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusTemporaryRedirect)
+		},
 		"/loop":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) },
 		"/broken": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	})
