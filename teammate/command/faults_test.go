@@ -438,9 +438,15 @@ func TestQuiet(t *testing.T) {
 	r := newRig(t, life{"hang"})
 	r.opts.Dialect = Codex
 	bells := newBells(t, &r.opts)
+	started := make(chan struct{}) // a bell that rings before ends the start, and no turn
+	r.opts.Started = func(int) func() {
+		close(started)
+		return func() {}
+	}
 	go func() {
 		bells.next()
 		watch, quiet := bells.next(), bells.next()
+		<-started
 		quiet.ring()
 		watch.ring()
 	}()
