@@ -71,7 +71,7 @@ func (u *turn) resumption(cut *transcript.Cut) step {
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	run := &agentRun{u: u}
 	reply, err := run.safely(ctx, next)
-	if recordErr := run.completeTranscript(reply, err); recordErr != nil {
+	if recordErr := run.completeTranscript(ctx, reply, err); recordErr != nil {
 		return broken(recordErr), true
 	}
 	switch {
@@ -187,6 +187,13 @@ func (u *turn) limited(limit error) ending {
 		end.attention = fmt.Sprintf("%v: %d passes in this turn", agent.ErrMaxTurns, u.passes)
 	}
 	return end
+}
+
+// stopping reports whether a turn ends because its member is told to stop. It is resumed then,
+// unlike after an interrupt or its time limit.
+func stopping(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return ctx.Err() != nil && !errors.Is(cause, agent.ErrInterrupted) && !errors.Is(cause, errTurnTimeout)
 }
 
 // aborted is the ending of a turn whose context has ended; inTool says that a tool

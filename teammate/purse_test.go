@@ -86,7 +86,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
-	if err := run.completeTranscript(agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
+	if err := run.completeTranscript(t.Context(), agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, h, err := transcript.Open(r.path)

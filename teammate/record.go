@@ -128,12 +128,17 @@ const confirmLimit = 10 * time.Second
 
 // completeTranscript completes the transcript after a Run: it records what the agent has not
 // recorded.
-func (run *agentRun) completeTranscript(reply agent.Reply, err error) error {
-	if closeErr := run.closeCalls(); closeErr != nil {
-		return closeErr
+func (run *agentRun) completeTranscript(ctx context.Context, reply agent.Reply, err error) error {
+	// An agent that resumes its turn leaves calls open that it makes again then.
+	if _, resumes := run.u.t.opts.Agent.(agent.Resumer); !resumes || !stopping(ctx) {
+		if closeErr := run.closeCalls(); closeErr != nil {
+			return closeErr
+		}
 	}
-	if flushErr := run.flush(); flushErr != nil {
-		return flushErr
+	if len(run.u.t.calls.List) == 0 {
+		if flushErr := run.flush(); flushErr != nil {
+			return flushErr
+		}
 	}
 	rest := reply.Usage.Less(run.recorded)
 	if err == nil && !run.answered && reply.Text != "" {

@@ -214,7 +214,7 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil && response.Step == nil {
-		t.spend(response)
+		t.reply.Usage = t.reply.Usage.Plus(response.Usage)
 		return nil, err
 	}
 	var m agent.Message

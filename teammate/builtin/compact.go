@@ -158,14 +158,19 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 		return r, err
 	}
 	if t.collapse(0, 0) {
-		t.spend(r)
+		if lost := t.spend(r); lost != nil {
+			return agent.Response{}, lost
+		}
 		if r, err = t.generate(ctx); !overflows(err) {
 			return r, err
 		}
 	}
 	if !t.room.reacted && t.conv.lastAnswer() >= 0 { // before the first answer nothing can be left out
 		t.room.reacted = true
-		t.spend(r)
+		if lost := t.spend(r); lost != nil {
+			return agent.Response{}, lost
+		}
+		r = agent.Response{}
 		if failed := t.compact(ctx, host, agent.AutoCompaction, ""); failed == nil {
 			r, err = t.generate(ctx)
 		} else if ctx.Err() == nil {
@@ -184,12 +189,12 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 
 // spend counts a failed request, which leaves nothing in the conversation. A script's step that
 // failed is recorded, so that a resumed script continues after it.
-func (t *turn) spend(r agent.Response) {
+func (t *turn) spend(r agent.Response) error {
 	if r.Step == nil {
 		t.reply.Usage = t.reply.Usage.Plus(r.Usage)
-		return
+		return nil
 	}
-	_ = t.record(agent.Record{
+	return t.record(agent.Record{
 		Message: agent.Message{Role: agent.Assistant}, Step: r.Step, Usage: r.Usage, Model: t.other(),
 	})
 }
@@ -201,7 +206,10 @@ func (t *turn) generate(ctx context.Context) (agent.Response, error) {
 		estimate, seen := t.estimate(), t.conv.seen
 		r, err := t.models[t.model].Generate(ctx, t.conv.request(t.prompt(), t.tools))
 		t.room.measured(estimate, r.Usage)
-		again := t.fallBack(ctx, r, err)
+		again, lost := t.fallBack(ctx, r, err)
+		if lost != nil {
+			return agent.Response{}, lost
+		}
 		if again || overflows(err) {
 			t.conv.seen = seen // what was new stays so for the next try
 		}
@@ -230,10 +238,10 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	}
 	before := t.tokens()
 	r, summary, err := t.summarize(ctx, instructions)
-	t.reply.Usage = t.reply.Usage.Plus(r.Usage)
 	if err != nil {
-		return err
+		return errors.Join(err, t.spend(r))
 	}
+	t.reply.Usage = t.reply.Usage.Plus(r.Usage)
 	m := agent.TextMessage(agent.User, summaryHead+summary+"\n</summary>")
 	reminders := host.Reminders(ctx, t.conv.filesRead(filesKept))
 	if plan := t.conv.lastPlan(); plan != "" {
@@ -282,7 +290,9 @@ func (t *turn) summarize(ctx context.Context, instructions string) (agent.Respon
 		r, err := t.models[t.model].Generate(ctx, asked.request(t.prompt(), t.tools))
 		switch {
 		case overflows(err) && len(messages) > 1:
-			t.spend(r)
+			if lost := t.spend(r); lost != nil {
+				return agent.Response{}, "", lost
+			}
 			rest := messages[(len(messages)+1)/2:]
 			messages = append([]agent.Message{agent.TextMessage(agent.User, leftOutText)}, rest...)
 			continue
@@ -310,7 +320,8 @@ func compactCommand(prompt []agent.Input) (custom string, ok bool) {
 // compactByHand compacts the conversation because a person asked for it.
 func (t *turn) compactByHand(ctx context.Context, prompt []agent.Input, custom string) (agent.Reply, error) {
 	host, ok := t.host.(agent.Compactor)
-	if !ok || len(t.conv.messages) == 0 {
+	if !ok || t.conv.lastAnswer() < 0 {
+		t.observe(agent.Warning{Text: "there is nothing to compact: the model has not answered anything since the last time"})
 		return t.reply, t.addInputs(prompt)
 	}
 	t.asked = prompt

@@ -27,22 +27,25 @@ func (t *turn) other() string {
 
 // fallBack lets the next model answer the rest of the turn, if one failed that cannot answer.
 // The next turn begins with the agent's own model again, because most failures pass. It reports
-// whether there is another model, and hooks allow the switch.
-func (t *turn) fallBack(ctx context.Context, failed agent.Response, err error) bool {
+// whether there is another model, and hooks allow the switch; it fails when the conversation
+// cannot be recorded.
+func (t *turn) fallBack(ctx context.Context, failed agent.Response, err error) (bool, error) {
 	host, ok := t.host.(agent.Switcher)
 	if !ok || !cannotAnswer(err) || ctx.Err() != nil || t.model+1 == len(t.models) {
-		return false
+		return false, nil
 	}
 	s := agent.ModelSwitched{Why: err.Error(), Tokens: t.tokens()}
 	s.From, _ = agent.Describe(t.models[t.model])
 	s.To, _ = agent.Describe(t.models[t.model+1])
 	if refusal := host.MaySwitch(ctx, s); refusal != "" {
 		t.observe(agent.Warning{Text: "the model stays " + s.From + ": " + refusal})
-		return false
+		return false, nil
 	}
-	t.spend(failed)
+	if err := t.spend(failed); err != nil {
+		return false, err
+	}
 	t.use(t.model + 1)
-	return t.addInputs(host.Switched(ctx, s)) == nil && ctx.Err() == nil
+	return true, t.addInputs(host.Switched(ctx, s))
 }
 
 // cannotAnswer reports whether another model may answer where one failed. A conversation that is
