@@ -292,7 +292,7 @@ func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 		}
 		list = append(list, tools.Skill{Name: k.Name, Description: k.Description, File: k.File, Manual: k.Manual})
 	}
-	return tools.NewSkills(list, s.Member.Session.Session, filepath.Join(h.o.place.Scratch(), s.Member.Name, "skills-loaded.json"))
+	return tools.NewSkills(list, s.Member.Session.Session, filepath.Join(h.o.place.Scratch(), s.Member.Name, "skills-loaded.jsonl"))
 }
 
 // tools returns all tools of a member: the workspace tools that its spec names, and the

@@ -38,27 +38,35 @@ type Skill struct {
 // rest of the session, which may continue in another process. Loaded and Command may be called
 // from any goroutine; nil has no skills.
 type Skills struct {
-	known []Skill
-	file  string // of the list
+	known   []Skill
+	session string
+	file    string // of the list
 
 	mu     sync.Mutex
-	loaded loadedSkills
+	loaded []string
 }
 
-// loadedSkills is the file with what a session has loaded.
-type loadedSkills struct {
-	Session string   `json:"session"`
-	Skills  []string `json:"skills"`
+// loadedSkill is one line of the file with what sessions have loaded. Lines are only added, each
+// in one write, so that a kill loses none that was there.
+type loadedSkill struct {
+	Session string `json:"session"`
+	Skill   string `json:"skill"`
 }
 
 // NewSkills returns the skills of a session, with those that an earlier process has loaded in
 // it: file keeps them, and is made when it is needed. One that cannot be read counts as
-// empty, as does that of another session.
+// empty.
 func NewSkills(known []Skill, session, file string) *Skills {
-	s := &Skills{known: known, file: file}
+	s := &Skills{known: known, session: session, file: file}
 	data, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(data, &s.loaded) != nil || s.loaded.Session != session {
-		s.loaded = loadedSkills{Session: session}
+	if err != nil {
+		return s
+	}
+	for line := range strings.Lines(string(data)) {
+		var l loadedSkill
+		if json.Unmarshal([]byte(line), &l) == nil && l.Session == session { // else it is torn, or another session's
+			s.loaded = append(s.loaded, l.Skill)
+		}
 	}
 	return s
 }
@@ -70,7 +78,7 @@ func (s *Skills) Loaded(name string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Contains(s.loaded.Skills, name)
+	return slices.Contains(s.loaded, name)
 }
 
 // skillInput is the input of Skill.
@@ -165,17 +173,26 @@ func (s *Skills) Command(name string) (c workspace.PromptCommand, err error) {
 func (s *Skills) note(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.loaded.Skills, name) {
+	if slices.Contains(s.loaded, name) {
 		return nil
 	}
-	now := loadedSkills{s.loaded.Session, append(slices.Clone(s.loaded.Skills), name)}
-	err := os.MkdirAll(filepath.Dir(s.file), 0o700)
-	if err == nil {
-		err = os.WriteFile(s.file, notation.Encode(now), 0o600)
-	}
-	if err != nil {
+	// A newline before it, too, ends a line that a full disk has torn.
+	if err := appendLine(s.file, "\n"+string(notation.Encode(loadedSkill{s.session, name}))+"\n"); err != nil {
 		return fmt.Errorf("note that it is loaded: %w", err)
 	}
-	s.loaded = now
+	s.loaded = append(s.loaded, name)
 	return nil
+}
+
+// appendLine adds text to a file, which it makes if there is none, and waits until it is on disk.
+func appendLine(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }

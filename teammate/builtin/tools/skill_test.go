@@ -54,6 +54,12 @@ func TestSkillTool(t *testing.T) {
 	if later := NewSkills(known, "s1", file); !later.Loaded("pdf") || later.Loaded("gone") {
 		t.Error("what is loaded was forgotten")
 	}
+	if err := appendLine(file, `{"session":"s1","sk`); err != nil { // torn by a full disk
+		t.Fatal(err)
+	}
+	if !NewSkills(known, "s1", file).Loaded("pdf") {
+		t.Error("a torn line loses the others")
+	}
 	if NewSkills(known, "s2", file).Loaded("pdf") {
 		t.Error("another session has it loaded")
 	}
