@@ -177,15 +177,16 @@ func (s *Skills) note(name string) error {
 		return nil
 	}
 	// A newline before it, too, ends a line that a full disk has torn.
-	if err := appendLine(s.file, "\n"+string(notation.Encode(loadedSkill{s.session, name}))+"\n"); err != nil {
+	if err := appendLine(s.file, "\n"+string(notation.Encode(loadedSkill{s.session, name}))+"\n", true); err != nil {
 		return fmt.Errorf("note that it is loaded: %w", err)
 	}
 	s.loaded = append(s.loaded, name)
 	return nil
 }
 
-// appendLine adds text to a file, which it makes if there is none, and waits until it is on disk.
-func appendLine(file, text string) error {
+// appendLine adds text to a file in one write, and makes the file if there is none. If synced, it
+// is on disk then.
+func appendLine(file, text string, synced bool) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -194,5 +195,8 @@ func appendLine(file, text string) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	if synced {
+		err = errors.Join(err, f.Sync())
+	}
+	return errors.Join(err, f.Close())
 }

@@ -54,7 +54,7 @@ func TestSkillTool(t *testing.T) {
 	if later := NewSkills(known, "s1", file); !later.Loaded("pdf") || later.Loaded("gone") {
 		t.Error("what is loaded was forgotten")
 	}
-	if err := appendLine(file, `{"session":"s1","sk`); err != nil { // torn by a full disk
+	if err := appendLine(file, `{"session":"s1","sk`, false); err != nil { // torn by a full disk
 		t.Fatal(err)
 	}
 	if !NewSkills(known, "s1", file).Loaded("pdf") {

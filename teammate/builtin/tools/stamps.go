@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/notation"
@@ -70,15 +69,7 @@ func (s *stamps) record(path string, sum []byte) {
 		return
 	}
 	s.known[path] = sum
-	if os.MkdirAll(filepath.Dir(s.file), 0o700) != nil {
-		return
-	}
-	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.Write(append(notation.Encode(stamp{path, sum}), '\n'))
-	_ = f.Close()
+	_ = appendLine(s.file, string(notation.Encode(stamp{path, sum}))+"\n", false)
 }
 
 // of returns the sum of path's content as the agent knows it.
