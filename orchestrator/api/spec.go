@@ -73,7 +73,7 @@ const (
 
 // ReloadReply lists the changed files of a team's hooks.
 type ReloadReply struct {
-	Applied []string   `json:"applied"` // the new content counts from now on
+	Applied []string   `json:"applied"` // the new content counts; no earlier reply has listed them
 	Kept    []KeptFile `json:"kept"`    // the old content still counts
 }
 

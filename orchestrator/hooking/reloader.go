@@ -58,13 +58,14 @@ type Reloader struct {
 	kept   map[string]keptChange  // changes that were not applied, by path
 	warned map[string]bool        // warnings that were given about applied files
 	ran    map[string]bool        // programs whose change was reported
+	loaded map[string]bool        // files that were applied, and that no reply has listed
 }
 
 // NewReloader makes the Reloader of a team that is about to run.
 func NewReloader(o ReloaderOptions) *Reloader {
 	r := &Reloader{
 		opts: o, team: o.Team, asked: make(chan chan api.ReloadReply), spec: make(chan func()),
-		seen: map[string]os.FileInfo{}, warned: map[string]bool{}, ran: map[string]bool{},
+		seen: map[string]os.FileInfo{}, warned: map[string]bool{}, ran: map[string]bool{}, loaded: map[string]bool{},
 	}
 	r.use(o.Team, o.Layers)
 	for _, w := range o.Layers.Warnings {
@@ -107,7 +108,7 @@ func (r *Reloader) Run(ctx context.Context) {
 		case <-tick.C:
 			r.look(ctx, false)
 		case reply := <-r.asked:
-			reply <- r.look(ctx, true)
+			reply <- r.report(ctx)
 		case change := <-r.spec:
 			change()
 		}
@@ -190,6 +191,16 @@ func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hooklist.Lay
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// report takes up what has changed, and lists what was applied since the last report: a
+// notification of the file system may have come before the question.
+func (r *Reloader) report(ctx context.Context) api.ReloadReply {
+	reply := r.look(ctx, true)
+	reply.Applied = slices.AppendSeq(reply.Applied[:0], maps.Keys(r.loaded))
+	slices.Sort(reply.Applied)
+	clear(r.loaded)
+	return reply
 }
 
 // look takes up what has changed. Without all, only files that the system shows as
@@ -290,6 +301,7 @@ const blockedChange = "a ConfigChange hook has blocked the change"
 
 // keep records that a change was not applied, and tells people once.
 func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptFile {
+	delete(r.loaded, path)
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
@@ -318,6 +330,7 @@ func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
 			continue
 		}
 		delete(r.kept, path)
+		r.loaded[path] = true
 		reply.Applied = append(reply.Applied, path)
 		r.opts.Warn("%s has changed; it counts from now on", path)
 	}

@@ -118,7 +118,7 @@ func (r *reloadRig) stops() string {
 // expect looks at the files and compares what came of it.
 func (r *reloadRig) expect(applied, kept []string) {
 	r.t.Helper()
-	reply := r.look(r.t.Context(), true)
+	reply := r.report(r.t.Context())
 	var got, left []string
 	for _, path := range reply.Applied {
 		got = append(got, filepath.Base(path))
@@ -165,6 +165,20 @@ func TestReloadOutside(t *testing.T) {
 	if want := []string{"user_settings user.json", "user_settings user.json"}; !slices.Equal(r.fired, want) {
 		t.Errorf("fired %q, want %q", r.fired, want)
 	}
+}
+
+// TestReloadBeforeTheQuestion: who asks learns of a file that was applied before the question,
+// once, and only if its content still counts.
+func TestReloadBeforeTheQuestion(t *testing.T) {
+	r := newReloadRig(t)
+	testkit.Put(t, r.away, "user.json", stopHook("one"))
+	r.look(t.Context(), true)
+	r.expect([]string{"user.json"}, nil)
+	r.expect(nil, nil)
+	testkit.Put(t, r.away, "user.json", stopHook("two"))
+	r.look(t.Context(), true)
+	testkit.Put(t, r.away, "user.json", "{")
+	r.expect(nil, []string{"user.json"})
 }
 
 // TestReloadInside: what the workspace brings counts once it is trusted, and only
