@@ -73,7 +73,7 @@ func TestReloadRunning(t *testing.T) {
 	})
 	put(t, r.dir, "work/inside.json", stopHook("true three"))
 	reply, err := client.Reload(ctx)
-	if err != nil || len(reply.Kept) != 1 || len(reply.Applied) != 0 {
+	if err != nil || len(reply.Kept) != 1 || !slices.Equal(reply.Applied, []string{user}) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
