@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -64,6 +66,7 @@ func (q commands) handlers() []api.Handler {
 			return api.TrustReply{Counts: r.trust.Counts(n)}, nil
 		}),
 		api.VerbDown.Handle(q.takeDown),
+		api.VerbDrafts.Handle(q.drafts),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
 			return api.AttachReply{Seq: r.journal.Last(), Journal: o.place.Journal()}, nil
 		}),
@@ -93,6 +96,14 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	by := s.Actor("")
 	by.Force = force
 	return by, nil
+}
+
+// drafts waits until what members write has changed.
+func (q commands) drafts(ctx context.Context, r api.DraftsRequest) (lives.Drafting, error) {
+	if r.Member != "" && !slices.Contains(q.o.memberNames(), r.Member) {
+		return lives.Drafting{}, q.r.noSeat(r.Member)
+	}
+	return q.o.drafts.Next(ctx, r.Member, r.After)
 }
 
 // create makes a task. The call has no id, because the caller gets its answer at once and

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -81,6 +82,7 @@ type Orchestrator struct {
 	short    state.Shortage
 	started  time.Time
 	readers  *readers // loops over the journal of this run
+	drafts   *lives.Drafts
 	record   state.RunRecord
 	// leftovers describes the processes that a killed run had left; empty: none.
 	leftovers string
@@ -126,7 +128,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	if err := trees.Check(trees.GitFor(place, nil), team, c.hooks.Sources); err != nil {
 		return nil, ofSpec(err)
 	}
-	o := &Orchestrator{opts: opts, place: place, readers: newReaders()}
+	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: lives.NewDrafts()}
 	return o.designed(design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: trust.FiltersOf(context.Background(), team),
@@ -143,6 +145,10 @@ func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 
 // Place returns where the team keeps its state.
 func (o *Orchestrator) Place() state.Place { return o.place }
+
+// Drafts returns what the members write while their models answer. It may be read before, during
+// and after Run.
+func (o *Orchestrator) Drafts() *lives.Drafts { return o.drafts }
 
 // Run runs the team until its work is done, no member can continue, it is told to stop,
 // or ctx ends. It returns ErrRunning (with the process id) if the team runs already. It
@@ -246,7 +252,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	views := journal.Views{Line: o.opts.OnLine, Stored: r.crew.Stored, Grew: func(seq uint64) {
+	views := journal.Views{Line: o.onLine, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("publish that the journal grew", "err", err)
@@ -271,12 +277,21 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 			Turns: ending.Turns, Merge: o.only.Merges()})
 	}
 	err = errors.Join(err, j.Close())
+	o.drafts.Close()
 	if ending.Code != CodeDone {
 		ending.Full = state.ExplainFullDisk(o.place, o.short.Cause())
 	}
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	r.control.Wait()
 	return ending, err
+}
+
+// onLine passes a line of the journal on, once no reader sees its text as a draft any more.
+func (o *Orchestrator) onLine(l journal.Line) {
+	if l.Type == (agent.TextSaid{}).EventType() {
+		o.drafts.Journaled(l.Member, l.Helper)
+	}
+	o.opts.OnLine(l)
 }
 
 // assemble loads what is new in the spec and makes the members, unless they would have

@@ -130,7 +130,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 	return crew.New(crew.Ports{
 		Team: o.team, Store: r.store, Journal: r.journal, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
-		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Asks: r.asks,
+		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
 		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background, Functions: r.hooks.functions},
 		Accounts: crew.Accounts{
 			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Notices: &r.accounts.notices,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -100,12 +99,6 @@ func IsHelperID(id string) bool {
 	digits, ok := strings.CutPrefix(id, "a")
 	raw, err := hex.DecodeString(digits)
 	return ok && err == nil && len(raw) == 8
-}
-
-// helperTranscript returns the path of a helper's transcript, next to that of its
-// member as in recorded hosts.
-func helperTranscript(member, id string) string {
-	return filepath.Join(strings.TrimSuffix(member, ".jsonl"), "subagents", "agent-"+id+".jsonl")
 }
 
 // root returns the member itself, or the member of a helper.

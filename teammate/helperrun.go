@@ -68,6 +68,7 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 		}
 	}
 	sink := o.Sink
+	o.Drafts = func(string) agent.Draft { return u.t.opts.Drafts.Of(e.id) }
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
 	o.Transcript, o.History, o.Workdir = file, transcript.History{Cut: past.Cut}, dir
 	o.Limits.MaxTurns = gear.MaxPasses
@@ -89,10 +90,10 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 func (u *turn) openHelper(e *helperRole) (*transcript.File, transcript.History, error) {
 	member := u.t.opts.Transcript.Path()
 	if e.Continue == "" {
-		return transcript.Open(helperTranscript(member, e.id))
+		return transcript.Open(transcript.OfHelper(member, e.id))
 	}
 	e.id = e.Continue
-	path := helperTranscript(member, e.id)
+	path := transcript.OfHelper(member, e.id)
 	// Any other id could name a path anywhere on the disk.
 	if !IsHelperID(e.id) {
 		return nil, transcript.History{}, fmt.Errorf("%q is not a helper", e.id)

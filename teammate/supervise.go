@@ -16,6 +16,9 @@ import (
 // Observe implements agent.Observer.
 func (run *agentRun) Observe(d agent.EventData) { run.u.at.emit(d) }
 
+// Draft implements agent.Drafter.
+func (run *agentRun) Draft() agent.Draft { return run.u.t.opts.Drafts.Of("") }
+
 // Mail implements agent.Correspondent.
 func (run *agentRun) Mail(ctx context.Context) []agent.Input {
 	if ctx.Err() != nil || run.u.at.halted != "" || run.refusal != nil {

@@ -81,6 +81,8 @@ type Options struct {
 	Tasks TaskLister // optional for a lead
 	Inbox Inbox
 	Sink  agent.Sink
+	// Drafts shows what the models of the member and of its helpers write; optional.
+	Drafts agent.Drafts
 
 	SessionID  string
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone

@@ -63,7 +63,7 @@ var floors = []arrows{
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/actors teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
-		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process " +
+		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +
 		"orchestrator/state orchestrator/trees"},
 	{"orchestrator/specs", "configs configs/yaml tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -13,6 +14,7 @@ import (
 var (
 	VerbDown   = forOperator[Down, DownReply]("down")
 	VerbAttach = forAll[struct{}, AttachReply]("attach")
+	VerbDrafts = forAll[DraftsRequest, lives.Drafting]("drafts")
 )
 
 // Down asks the team to end.
@@ -30,6 +32,13 @@ type AttachReply struct {
 	Seq     uint64 `json:"seq"`     // last line of the journal now
 	Journal string `json:"journal"` // path of the journal
 	Counted bool   `json:"counted"` // the caller is a person, who can answer questions
+}
+
+// DraftsRequest asks for what members write at the moment, once it has changed. It is asked again
+// and again, so that a reader that is slow or gone costs the team nothing.
+type DraftsRequest struct {
+	Member string `json:"member,omitempty"` // empty: all members
+	After  uint64 `json:"after,omitempty"`  // the number of the last reply
 }
 
 // HandleAttach makes the handler of VerbAttach. f returns the state of the
@@ -73,4 +82,10 @@ func (c *Client) Wait(ctx context.Context) error {
 // caller, if it is a person. The reply says where to read the journal.
 func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 	return ask(ctx, c, VerbAttach, struct{}{})
+}
+
+// Drafts waits until what members write differs from the last reply, for as long as ctx allows. A
+// team that an older version runs does not know the request: ErrOtherVersion.
+func (c *Client) Drafts(ctx context.Context, r DraftsRequest) (lives.Drafting, error) {
+	return ask(ctx, c, VerbDrafts, r)
 }

@@ -64,6 +64,7 @@ type Ports struct {
 	Accounts  Accounts
 	Work      Work
 	Watch     *lives.Watch
+	Drafts    *lives.Drafts
 	Asks      *inbox.Inbox
 	Holds     *lives.Holds
 	Notes     *teamtools.Notes

@@ -25,6 +25,7 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 		e.Data = m.markEmpty(ctx, s, m.fillIdle(s, data))
 		m.c.ports.Accounts.Tally.See(e)
 		m.c.ports.Watch.Record(s.Member.Name, e)
+		m.c.ports.Drafts.See(e)
 		if end, ok := e.Data.(agent.HookFinished); ok {
 			m.c.ports.Hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}

@@ -13,6 +13,7 @@ import (
 // messages and records them as soon as the transcript allows.
 type recorder struct {
 	host  agent.Host
+	shown agent.Draft // takes the text as it arrives
 	names naming
 
 	calls  map[string]*toolCall
@@ -29,7 +30,7 @@ type recorder struct {
 // newRecorder returns the recorder of one prompt. It does not know calls of earlier
 // prompts.
 func newRecorder(host agent.Host, names naming) *recorder {
-	return &recorder{host: host, names: names, calls: map[string]*toolCall{}}
+	return &recorder{host: host, shown: agent.DraftOf(host), names: names, calls: map[string]*toolCall{}}
 }
 
 // call returns the call with the given id, which is new if the id is unknown.
@@ -50,9 +51,11 @@ func (r *recorder) say(piece, id string) error {
 		if err := r.flush(); err != nil {
 			return err
 		}
+		r.shown.Add("\n") // if the message before waits for the end of a call
 	}
 	r.saidID = id
 	r.said.WriteString(piece)
+	r.shown.Add(piece)
 	return nil
 }
 
@@ -180,6 +183,7 @@ func (r *recorder) finish(usage agent.Usage) error {
 // dropTrailingText drops the text after the last call.
 func (r *recorder) dropTrailingText() {
 	r.said.Reset()
+	r.shown.Withdraw()
 	for n := len(r.draft); n > 0 && r.draft[n-1].Type == agent.TextBlock; n-- {
 		r.draft = r.draft[:n-1]
 	}

@@ -5,7 +5,8 @@ import "context"
 // Model answers the builtin agent: a model API, or a script.
 //
 // Generate answers one request. It fails with an *APIError when the model
-// cannot answer, and with ctx's error when ctx ends first.
+// cannot answer, and with ctx's error when ctx ends first. A model that is read piece by
+// piece adds the text of its answer to req.Draft, and withdraws it when a try fails.
 type Model interface {
 	Generate(ctx context.Context, req Request) (Response, error)
 }
@@ -54,6 +55,7 @@ type Request struct {
 	// conversation. The script model's `when` checks only new text.
 	New   int
 	Tools []Spec
+	Draft Draft // takes the text while the model writes it; nil: nobody sees it
 }
 
 // Response is a model's answer to one request.

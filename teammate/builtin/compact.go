@@ -204,7 +204,9 @@ func (t *turn) spend(r agent.Response) error {
 func (t *turn) generate(ctx context.Context) (agent.Response, error) {
 	for {
 		estimate, seen := t.estimate(), t.conv.seen
-		r, err := t.models[t.model].Generate(ctx, t.conv.request(t.prompt(), t.tools))
+		req := t.conv.request(t.prompt(), t.tools)
+		req.Draft = agent.DraftOf(t.host)
+		r, err := t.models[t.model].Generate(ctx, req)
 		t.room.measured(estimate, r.Usage)
 		again, lost := t.fallBack(ctx, r, err)
 		if lost != nil {

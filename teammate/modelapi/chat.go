@@ -19,7 +19,7 @@ type chat struct {
 
 // answer makes one request.
 func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	a := chatAnswer{wire: p.wire, name: p.name}
+	a := chatAnswer{wire: p.wire, name: p.name, draft: req.Draft}
 	err := p.stream(ctx, "/chat/completions", p.body(req), a.see)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
 		return agent.Response{}, err
@@ -108,6 +108,7 @@ func (p chat) messages(req agent.Request) []object {
 type chatAnswer struct {
 	wire     wire
 	name     string
+	draft    agent.Draft // takes the text as it arrives
 	text     strings.Builder
 	thinking strings.Builder
 	thought  string // the field in which the host sends thinking
@@ -181,6 +182,7 @@ func (a *chatAnswer) see(data []byte) (complete bool, err error) {
 	for _, choice := range c.Choices {
 		d := choice.Delta
 		a.text.WriteString(d.Content)
+		a.draft.Add(d.Content)
 		a.refusal.WriteString(d.Refusal)
 		if d.Thinking != "" {
 			a.thought = "reasoning_content"

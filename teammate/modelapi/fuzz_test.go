@@ -17,9 +17,9 @@ func FuzzStreams(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		w := wire{name: "m", base: "http://h"}
-		m := &messagesAnswer{wire: w, name: "m", blocks: map[int]*openBlock{}}
-		r := &responsesAnswer{wire: w, name: "m", items: nil}
-		c := &chatAnswer{wire: w, name: "m"}
+		m := &messagesAnswer{wire: w, name: "m", draft: agent.Unseen{}, blocks: map[int]*openBlock{}}
+		r := &responsesAnswer{wire: w, name: "m", draft: agent.Unseen{}, items: nil}
+		c := &chatAnswer{wire: w, name: "m", draft: agent.Unseen{}}
 		r.items = map[int]json.RawMessage{}
 		for _, read := range []struct {
 			see  func([]byte) (bool, error)

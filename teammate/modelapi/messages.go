@@ -28,7 +28,7 @@ type object = map[string]any
 
 // answer makes one request.
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	a := messagesAnswer{wire: p.wire, name: p.name, blocks: map[int]*openBlock{}}
+	a := messagesAnswer{wire: p.wire, name: p.name, draft: req.Draft, blocks: map[int]*openBlock{}}
 	if err := p.stream(ctx, "/v1/messages", p.body(req), a.see); err != nil {
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
@@ -141,6 +141,7 @@ func callID(id string) string {
 type messagesAnswer struct {
 	wire   wire
 	name   string
+	draft  agent.Draft // takes the texts as they arrive
 	blocks map[int]*openBlock
 	usage  messagesUsage
 	stop   string
@@ -204,6 +205,10 @@ func (a *messagesAnswer) see(data []byte) (complete bool, err error) {
 		}
 		b.kind, b.id, b.name = start.Type, start.ID, start.Name
 		b.text.WriteString(start.Text)
+		if b.kind == "text" && len(a.blocks) > 0 {
+			a.draft.Add("\n") // each block is a text of its own
+		}
+		a.draft.Add(start.Text)
 		b.thinking.WriteString(start.Thinking)
 		b.signature.WriteString(start.Signature)
 		a.blocks[e.Index] = b
@@ -214,6 +219,7 @@ func (a *messagesAnswer) see(data []byte) (complete bool, err error) {
 			a.blocks[e.Index] = b
 		}
 		b.text.WriteString(e.Delta.Text)
+		a.draft.Add(e.Delta.Text)
 		b.thinking.WriteString(e.Delta.Thinking)
 		b.signature.WriteString(e.Delta.Signature)
 		b.argument.WriteString(e.Delta.Argument)

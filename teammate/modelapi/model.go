@@ -133,12 +133,16 @@ func (m *Model) Describe() (name string, window int64) { return m.Name(), m.conf
 // comes with a Response.
 func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
 	var lost agent.Usage // of the tries that failed
+	if req.Draft == nil {
+		req.Draft = agent.Unseen{}
+	}
 	for n := 1; ; n++ {
 		resp, err := m.answer(ctx, req)
 		if err == nil {
 			resp.Usage = resp.Usage.Plus(lost)
 			return resp, nil
 		}
+		req.Draft.Withdraw()
 		resp.Usage.FailedTokens = resp.Usage.Total()
 		lost = lost.Plus(resp.Usage)
 		nothing := agent.Response{Usage: lost}

@@ -34,7 +34,7 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 }
 
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
-	a := responsesAnswer{wire: p.wire, name: p.name, items: map[int]json.RawMessage{}}
+	a := responsesAnswer{wire: p.wire, name: p.name, draft: req.Draft, items: map[int]json.RawMessage{}}
 	if err := p.stream(ctx, "/responses", p.body(req, reasoning), a.see); err != nil {
 		return agent.Response{}, err
 	}
@@ -122,6 +122,7 @@ func resultText(b agent.Block) string {
 type responsesAnswer struct {
 	wire  wire
 	name  string
+	draft agent.Draft             // takes the texts as they arrive
 	items map[int]json.RawMessage // that are complete, by their place
 	end   responsesEnd
 }
@@ -146,6 +147,7 @@ type responsesEnd struct {
 func (a *responsesAnswer) see(data []byte) (complete bool, err error) {
 	var e struct {
 		Type     string          `json:"type"`
+		Delta    json.RawMessage `json:"delta"` // a text in most events that have one
 		Index    int             `json:"output_index"`
 		Item     json.RawMessage `json:"item"`
 		Response json.RawMessage `json:"response"`
@@ -154,6 +156,13 @@ func (a *responsesAnswer) see(data []byte) (complete bool, err error) {
 		return false, a.wire.malformed(data, err)
 	}
 	switch e.Type {
+	case "response.output_text.delta":
+		var piece string
+		if json.Unmarshal(e.Delta, &piece) == nil { // the complete item is what counts
+			a.draft.Add(piece)
+		}
+	case "response.output_text.done":
+		a.draft.Add("\n") // another text may follow
 	case "response.output_item.done":
 		a.items[e.Index] = e.Item
 	case "response.completed", "response.incomplete", "response.failed":

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -73,6 +74,12 @@ func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	history := past.history()
 	history.New = errors.Is(missing, os.ErrNotExist)
 	return &File{path: path, file: disk(file), size: past.end, last: past.last}, history, nil
+}
+
+// OfHelper returns the path of a helper's transcript, next to that of its member as in recorded
+// hosts.
+func OfHelper(member, id string) string {
+	return filepath.Join(strings.TrimSuffix(member, ".jsonl"), "subagents", "agent-"+id+".jsonl")
 }
 
 // Path returns the path of the transcript.
