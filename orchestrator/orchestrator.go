@@ -286,11 +286,9 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	return ending, err
 }
 
-// onLine passes a line of the journal on, once no reader sees its text as a draft any more.
+// onLine is called with each line of the journal.
 func (o *Orchestrator) onLine(l journal.Line) {
-	if l.Type == (agent.TextSaid{}).EventType() {
-		o.drafts.Journaled(l.Member, l.Helper)
-	}
+	o.drafts.Journaled(l)
 	o.opts.OnLine(l)
 }
 

@@ -49,7 +49,8 @@ var floors = []arrows{
 	{"orchestrator/plan", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
 	{"orchestrator/state", "tasks tasks/kv orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine tasks tasks/* orchestrator/plan orchestrator/state"},
+	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
+		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/budget", "configs tasks tasks/actors teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -66,7 +67,8 @@ func (r *teamRun) onUp(state.Place) { r.parent.ready() }
 
 // show starts the display of the run: a live view on a terminal, otherwise lines.
 // With a pipe or JSON, notices go to stderr: stdout is for the output of the run.
-func (r *teamRun) show(place state.Place) {
+func (r *teamRun) show(o *orchestrator.Orchestrator) {
+	place := o.Place()
 	r.place = place
 	r.logFile.path = place.Log()
 	switch {
@@ -76,7 +78,7 @@ func (r *teamRun) show(place state.Place) {
 	case r.env.Out.TTY():
 		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
-			r.startView()
+			r.startView(o.Drafts())
 		}
 	default:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
@@ -86,12 +88,13 @@ func (r *teamRun) show(place state.Place) {
 
 // startView takes the terminal. The board reads the journal from its beginning, which
 // has the tasks of earlier runs.
-func (r *teamRun) startView() {
+func (r *teamRun) startView(drafts *lives.Drafts) {
 	var names []string
 	for _, m := range r.team.Members() {
 		names = append(names, m.Name)
 	}
 	r.view = view.NewLiveView(r.env.Out, r.team.Name, names, r.stopper.press)
+	r.view.Drafts = func() []lives.Draft { return drafts.Now("").Drafts }
 	r.stopper.show(r.view.Tell, r.view.Force)
 	r.view.Start(r.env.In)
 	r.read(func(l journal.Line) error {

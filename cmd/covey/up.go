@@ -130,7 +130,7 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 	if err != nil {
 		return cli.SpecTrouble(team.File, err)
 	}
-	r.show(o.Place())
+	r.show(o)
 	run := o.Run
 	if f.initOnly {
 		run = o.Setup

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -33,6 +34,7 @@ type Drafts struct {
 	mu      sync.Mutex
 	texts   map[writer]*draftText
 	last    uint64            // number of the last change
+	seq     uint64            // of the journal's last line
 	changed map[string]uint64 // the number of the last change of each member
 	waiting map[string]chan struct{}
 	closed  bool
@@ -59,7 +61,10 @@ type Draft struct {
 // Drafting is the drafts at one moment.
 type Drafting struct {
 	// Number grows with each change of what was asked for; it is for the next call of Next.
-	Number uint64  `json:"number"`
+	Number uint64 `json:"number"`
+	// Seq is the number of the journal's last line at that moment. A later line may be the text
+	// of one of the drafts.
+	Seq    uint64  `json:"seq"`
 	Drafts []Draft `json:"drafts"` // by member and helper
 }
 
@@ -84,7 +89,11 @@ type pen struct {
 func (p pen) Add(text string) { p.drafts.add(p.writer, text) }
 
 // Withdraw implements agent.Draft.
-func (p pen) Withdraw() { p.drafts.remove(p.writer, false) }
+func (p pen) Withdraw() {
+	p.drafts.mu.Lock()
+	defer p.drafts.mu.Unlock()
+	p.drafts.remove(p.writer)
+}
 
 // add appends a piece to the text of an answer.
 func (d *Drafts) add(w writer, piece string) {
@@ -134,11 +143,9 @@ func (d *Drafts) change(member string) {
 	}
 }
 
-// remove removes the text of an answer; if onlyRecorded is set, only one that was recorded.
-func (d *Drafts) remove(w writer, onlyRecorded bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t := d.texts[w]; t != nil && (t.recorded || !onlyRecorded) {
+// remove removes the text of an answer, if there is one. The caller holds mu.
+func (d *Drafts) remove(w writer) {
+	if d.texts[w] != nil {
 		delete(d.texts, w)
 		d.change(w.member)
 	}
@@ -149,20 +156,28 @@ func (d *Drafts) remove(w writer, onlyRecorded bool) {
 // removes what is left of it.
 func (d *Drafts) See(e agent.Event) {
 	w := writer{e.Member, e.Helper}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	switch e.Data.(type) {
 	case agent.TextSaid:
-		d.mu.Lock()
-		defer d.mu.Unlock()
 		if t := d.texts[w]; t != nil {
 			t.recorded = true
 		}
 	case agent.PassStarted, agent.TurnEnded, agent.HelperEnded, agent.MemberEnded:
-		d.remove(w, false)
+		d.remove(w)
 	}
 }
 
-// Journaled removes a text whose line is in the journal now.
-func (d *Drafts) Journaled(member, helper string) { d.remove(writer{member, helper}, true) }
+// Journaled processes a line that was written to the journal: a text has its line now.
+func (d *Drafts) Journaled(l journal.Line) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seq = l.Seq
+	w := writer{l.Member, l.Helper}
+	if t := d.texts[w]; t != nil && t.recorded && l.Type == (agent.TextSaid{}).EventType() {
+		d.remove(w)
+	}
+}
 
 // Now returns the drafts of a member; of all members if it is empty.
 func (d *Drafts) Now(member string) Drafting {
@@ -182,7 +197,7 @@ func (d *Drafts) now(member string) Drafting {
 	slices.SortFunc(who, func(a, b writer) int {
 		return cmp.Or(cmp.Compare(a.member, b.member), cmp.Compare(a.helper, b.helper))
 	})
-	drafting := Drafting{Number: d.number(member), Drafts: make([]Draft, len(who))}
+	drafting := Drafting{Number: d.number(member), Seq: d.seq, Drafts: make([]Draft, len(who))}
 	size := min(draftTail, max(shortestTail, draftsShown/max(1, len(who))))
 	for i, w := range who {
 		text, cut := d.texts[w].tail(size)

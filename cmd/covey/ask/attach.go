@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -38,7 +39,10 @@ Home and End go to its ends while the line is empty. Ctrl-Z suspends attach. Ctr
 leaves, as do Ctrl-D and q on an empty line; the team continues. Several people may
 be attached at once.
 
-On a pipe, attach prints what happens until the team ends.`,
+Below the history, faint, is what a model writes at the moment. The whole text takes
+its place, or nothing if the model fails.
+
+On a pipe, attach prints what happens until the team ends, and only whole texts.`,
 		Example: `  covey attach
   covey attach backend
   covey attach backend --lines 500
@@ -179,6 +183,11 @@ func (a *attachment) recipient() string {
 	return ""
 }
 
+// drafts waits until what the shown members write has changed.
+func (a *attachment) drafts(ctx context.Context, after uint64) (lives.Drafting, error) {
+	return a.client.Drafts(ctx, api.DraftsRequest{Member: a.member, After: after})
+}
+
 // send sends a typed line to the member. A timeout is not a refusal: the error says
 // so, and the line can be sent again.
 func (a *attachment) send(ctx context.Context, text string) view.Answer {
@@ -224,7 +233,7 @@ func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow
 	if a.member != "" {
 		title += " · " + a.member
 	}
-	view := view.Attach{Title: title, Tail: tail, Follow: follow, Send: a.send, Older: a.older}
+	view := view.Attach{Title: title, Tail: tail, Follow: follow, Send: a.send, Older: a.older, Drafts: a.drafts}
 	over, err := view.Run(ctx, a.env.In, a.env.Out)
 	switch {
 	case err != nil:

@@ -31,6 +31,8 @@ type pager struct {
 	isBad   bool   // notice is an error
 	top     bool   // there is nothing older than entries
 	reading bool   // older lines were asked for and have not come yet
+	drafts  []shownDraft
+	said    map[author]uint64 // the last line of the journal with a text of each
 }
 
 // action is what a key requests.
@@ -67,6 +69,7 @@ func newShownEntry(l journal.Line) *shownEntry {
 // add appends a new line of the journal. If the operator has scrolled up, the screen
 // does not change, and no old entries are dropped.
 func (p *pager) add(l journal.Line) {
+	p.endDraft(l)
 	t := newShownEntry(l)
 	if t == nil {
 		return
@@ -149,7 +152,8 @@ func (p *pager) view() string {
 		return ""
 	}
 	room := p.room()
-	lines := p.window(room)
+	drafts := p.draftLines(room)
+	lines := append(p.window(room-len(drafts)), drafts...)
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
@@ -263,6 +267,7 @@ func (p *pager) enter() action {
 // may leave the position out of range; window corrects it.
 func (p *pager) scroll(key string) action {
 	room := p.room()
+	room -= len(p.draftLines(room))
 	switch key {
 	case "pgup":
 		p.below += max(1, room-1)

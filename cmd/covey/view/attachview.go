@@ -3,12 +3,14 @@ package view
 import (
 	"context"
 	"io"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // quitDelay is how long a lone q waits for more to be typed before it leaves: longer
@@ -20,6 +22,7 @@ type (
 	lineMsg     journal.Line        // the journal grew
 	olderMsg    []journal.Line      // lines before the oldest one here
 	noOlderMsg  struct{ err error } // older lines cannot be read
+	draftsMsg   lives.Drafting      // what models write has changed
 	overMsg     struct{ err error } // the journal has ended; err: it cannot be read
 	quitSoonMsg struct{ keys int }  // quitDelay after a q on an empty line; keys: the number of keys pressed by then
 )
@@ -46,6 +49,9 @@ type Attach struct {
 	Follow Follower       // reads the lines after them
 	// Send sends a typed line to the member. It may take long.
 	Send func(ctx context.Context, text string) Answer
+	// Drafts waits until what models write differs from what the number is of; nil: nothing is
+	// shown before it is whole. Its error ends the drafts and not the view.
+	Drafts func(ctx context.Context, after uint64) (lives.Drafting, error)
 	// Older reads lines from before the given one; an empty list means that there are
 	// none.
 	Older func(before uint64) ([]journal.Line, error)
@@ -67,19 +73,35 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 		m.pager.add(l)
 	}
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.File))
-	followed := make(chan struct{})
-	go func() {
-		defer close(followed)
+	var readers sync.WaitGroup
+	if a.Drafts != nil {
+		readers.Go(func() { a.followDrafts(ctx, program) })
+	}
+	readers.Go(func() {
 		err := a.Follow(ctx, func(l journal.Line) error {
 			program.Send(lineMsg(l))
 			return nil
 		})
 		program.Send(overMsg{err})
-	}()
+	})
 	_, err = program.Run()
 	cancel()
-	<-followed
+	readers.Wait()
 	return m.over, err
+}
+
+// followDrafts shows what models write until ctx or the team ends. A team of an older version
+// has no drafts.
+func (a Attach) followDrafts(ctx context.Context, program *tea.Program) {
+	var now lives.Drafting
+	for {
+		var err error
+		if now, err = a.Drafts(ctx, now.Number); err != nil {
+			program.Send(draftsMsg{})
+			return
+		}
+		program.Send(draftsMsg(now))
+	}
 }
 
 // Follower calls f for each wanted line of the journal, until the team ends, f fails,
@@ -106,6 +128,8 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case lineMsg:
 		m.pager.add(journal.Line(msg))
+	case draftsMsg:
+		m.pager.setDrafts(lives.Drafting(msg))
 	case olderMsg:
 		m.pager.addOlder(msg)
 	case noOlderMsg:

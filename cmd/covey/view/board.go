@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // maxNews is how many noteworthy entries a board keeps: more than fits on any screen,
@@ -30,6 +31,7 @@ type board struct {
 	refused int // refusals by hooks and gates in this run
 	news    []entry
 	notice  string // a notice of the program itself, such as that it stops
+	drafts  []lives.Draft
 }
 
 // memberRow is the state of one member. All its texts are plain.
@@ -266,10 +268,13 @@ func (s *memberRow) label() string {
 	return s.state
 }
 
-// what says what a member does, or what it waits for. For an idle member that owns a
+// what says what a member does or writes, or what it waits for. For an idle member that owns a
 // task, the blocker of the task is more useful than the member's last text. It names
 // only the first task and its first blocker; covey tasks graph shows all.
 func (b *board) what(s *memberRow) string {
+	if text := b.writing(s); text != "" {
+		return text
+	}
 	if s.state != idle {
 		return s.doing
 	}
@@ -283,6 +288,16 @@ func (b *board) what(s *memberRow) string {
 		text += " of " + blocker.Owner
 	}
 	return term.Short(text)
+}
+
+// writing describes what a member writes; empty: nothing. At the gates its text is about to be
+// whole.
+func (b *board) writing(s *memberRow) string {
+	i := slices.IndexFunc(b.drafts, func(d lives.Draft) bool { return d.Member == s.name && d.Helper == "" })
+	if i < 0 || s.state != working {
+		return ""
+	}
+	return writes(b.drafts[i])
 }
 
 // TaskNumber returns a task id as a number, for ordering. Ids that are not numbers

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -17,7 +18,11 @@ const nameColumn = 10
 // indented. Each line is at most width columns wide, as far as time and name leave
 // room; width 0 wraps nothing.
 func entryLines(s *term.Screen, e entry, width int) []string {
-	head := e.at.Local().Format("15:04:05") + " " + term.Padded(e.who, nameColumn) + " "
+	at := noTime
+	if !e.at.IsZero() {
+		at = e.at.Local().Format(time.TimeOnly)
+	}
+	head := at + " " + term.Padded(e.who, nameColumn) + " "
 	indent := ansi.StringWidth(head)
 	room := width - indent
 	if width > 0 && room < 20 { // too narrow for columns: no head but the name

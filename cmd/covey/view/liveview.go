@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // redraw is how often the live view draws its board: faster than anybody can read,
@@ -24,6 +25,9 @@ const restoreWithin = 400 * time.Millisecond
 // terminal: the view polls the board. The library's goroutine draws; Stop waits for
 // it.
 type LiveView struct {
+	// Drafts, if set before Start, returns what the members write at the moment.
+	Drafts func() []lives.Draft
+
 	screen    *term.Screen
 	interrupt func() // called for Ctrl-C
 	now       func() time.Time
@@ -47,6 +51,17 @@ func (v *LiveView) Apply(l journal.Line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.apply(l)
+}
+
+// lookAtDrafts reads what the members write at the moment.
+func (v *LiveView) lookAtDrafts() {
+	if v.Drafts == nil {
+		return
+	}
+	drafts := v.Drafts()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.drafts = drafts
 }
 
 // Tell shows a notice of the program itself. It stays until the next one.
@@ -121,6 +136,7 @@ func (m *liveModel) Init() tea.Cmd { return tick() }
 func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tickMsg:
+		m.view.lookAtDrafts()
 		return m, tick()
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
