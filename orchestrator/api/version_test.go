@@ -167,6 +167,13 @@ func TestUnknownRequest(t *testing.T) {
 	if _, err := c.Status(t.Context()); err != nil {
 		t.Errorf("a known one: %v", err)
 	}
+	// This team has no drafts, as those of older versions.
+	if _, err := c.Drafts(t.Context(), DraftsRequest{}); !errors.Is(err, ErrOtherVersion) {
+		t.Errorf("drafts: %v", err)
+	}
+	if _, err := c.Attach(t.Context()); err != nil {
+		t.Errorf("attach: %v", err)
+	}
 }
 
 // A run.json of a newer covey is no team that does not run.

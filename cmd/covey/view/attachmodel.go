@@ -152,8 +152,10 @@ func (p *pager) view() string {
 		return ""
 	}
 	room := p.room()
-	drafts := p.draftLines(room)
-	lines := append(p.window(room-len(drafts)), drafts...)
+	lines := p.window(room)
+	if drafts := p.draftLines(room); len(drafts) > 0 {
+		lines = append(p.window(room-len(drafts)), drafts...)
+	}
 	for len(lines) < room {
 		lines = append(lines, "")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // textLine is a journal line that says "word N".
@@ -211,6 +212,11 @@ func TestPagerFits(t *testing.T) {
 			text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
 			p.add(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
 		}
+		var now lives.Drafting
+		for _, text := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "drafts") {
+			now.Drafts = append(now.Drafts, lives.Draft{Member: "api", Text: strings.Repeat(text, 9)})
+		}
+		p.setDrafts(now)
 		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"pgup", "pgdown", "home", "end", "up", "down", "left",
 			"shift+up", "enter", "some words 世界"}),
 			0, 8).Draw(t, "keys") {
