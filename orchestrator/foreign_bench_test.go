@@ -33,7 +33,9 @@ func BenchmarkProgramTurn(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(dir, "fault.json"), notation.Encode(fault{Quiet: true}), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	alone, team, store := startAlone(b, dir), startTimed(b, dir), commits(b)
+	alone, team, store := startAlone(b, dir), startTimed(b, map[string]string{
+		"team.yaml": crowdSpec(os.Args[0], dir, 1, 0) + "keep: true\n", "lead.yaml": leadLetsWork,
+	}), commits(b)
 	var bare, full, wake, commit []time.Duration
 	for b.Loop() {
 		bare = append(bare, testkit.Timed(b, func() error { return alone.prompt(lookPrompt) }))
@@ -146,21 +148,28 @@ func (p *loneProgram) send(v any) error {
 	return err
 }
 
-// timedTeam is a team that stays up, with a member whose agent is a worker.
+// timedTeam is a team that stays up, with a member m0 whose turns are measured.
 type timedTeam struct {
 	client *api.Client
 	began  time.Time // of the turn, by the journal
 	ended  chan time.Time
 }
 
-// startTimed starts the team, and has its program take its first turn.
-func startTimed(b *testing.B, dir string) *timedTeam {
+// startTimed starts the team, and has the member take its first turn.
+func startTimed(b *testing.B, files map[string]string) *timedTeam {
+	b.Helper()
+	t := &timedTeam{ended: make(chan time.Time, 1)}
+	t.client = startBench(b, files, t.see)
+	t.turn(b)
+	return t
+}
+
+// startBench starts the team of team.yaml, and returns a client of it once it is up.
+func startBench(b *testing.B, files map[string]string, see func(journal.Line)) *api.Client {
 	b.Helper()
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
 	home := b.TempDir()
-	for name, text := range map[string]string{
-		"team.yaml": crowdSpec(os.Args[0], dir, 1, 0) + "keep: true\n", "lead.yaml": leadLetsWork,
-	} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -169,8 +178,8 @@ func startTimed(b *testing.B, dir string) *timedTeam {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, up, done := &timedTeam{ended: make(chan time.Time, 1)}, make(chan state.Place, 1), make(chan error, 1)
-	o, err := New(spec, Options{OnUp: func(p state.Place) { up <- p }, OnLine: t.see})
+	up, done := make(chan state.Place, 1), make(chan error, 1)
+	o, err := New(spec, Options{OnUp: func(p state.Place) { up <- p }, OnLine: see})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -185,15 +194,15 @@ func startTimed(b *testing.B, dir string) *timedTeam {
 			b.Error(err)
 		}
 	})
-	if t.client, err = api.Dial(ctx, <-up); err != nil {
+	client, err := api.Dial(ctx, <-up)
+	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = t.client.Close() }) // the team's end is what counts
-	if _, err := t.client.WaitUp(ctx); err != nil {
+	b.Cleanup(func() { _ = client.Close() }) // the team's end is what counts
+	if _, err := client.WaitUp(ctx); err != nil {
 		b.Fatal(err)
 	}
-	t.turn(b)
-	return t
+	return client
 }
 
 // see takes in a line of the journal. Lines come one after another.
