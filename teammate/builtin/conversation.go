@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -129,7 +130,7 @@ func (c *conversation) unanswered() []agent.ToolCall {
 // message after their calls. So request joins consecutive messages of one role, but
 // never a new message with an old one.
 func (c *conversation) request(system string, tools []agent.Spec) agent.Request {
-	r := agent.Request{System: system, Tools: tools}
+	r := agent.Request{System: system, Tools: tools, Messages: make([]agent.Message, 0, len(c.messages))}
 	for i, m := range c.messages {
 		if i == c.seen {
 			r.New = len(r.Messages)
@@ -157,23 +158,26 @@ func (c *conversation) request(system string, tools []agent.Spec) agent.Request 
 	return r
 }
 
-// merge appends more to blocks, with tool results before everything else.
+// merge appends more to blocks, with tool results before everything else. It changes neither, and
+// copies nothing if there is nothing to do, as for most messages: each request has them all.
 func merge(blocks, more []agent.Block) []agent.Block {
-	results := 0
-	for results < len(blocks) && blocks[results].Type == agent.ToolResultBlock {
-		results++
+	if len(blocks) == 0 && slices.IsSortedFunc(more, resultsFirst) {
+		return more
 	}
-	merged := make([]agent.Block, 0, len(blocks)+len(more))
-	merged = append(merged, blocks[:results]...)
-	var rest []agent.Block
-	for _, b := range more {
-		if b.Type == agent.ToolResultBlock {
-			merged = append(merged, b)
-		} else {
-			rest = append(rest, b)
-		}
+	all := slices.Concat(blocks, more)
+	slices.SortStableFunc(all, resultsFirst)
+	return all
+}
+
+// resultsFirst orders tool results before other blocks.
+func resultsFirst(a, b agent.Block) int {
+	switch ra, rb := a.Type == agent.ToolResultBlock, b.Type == agent.ToolResultBlock; {
+	case ra == rb:
+		return 0
+	case ra:
+		return -1
 	}
-	return append(append(merged, blocks[results:]...), rest...)
+	return 1
 }
 
 // sanitize returns the assistant message and the calls of a model's answer. It
