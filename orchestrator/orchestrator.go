@@ -252,7 +252,11 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	views := journal.Views{Line: o.onLine, Stored: r.crew.Stored, Grew: func(seq uint64) {
+	line := func(l journal.Line) {
+		o.drafts.Journaled(l)
+		o.opts.OnLine(l)
+	}
+	views := journal.Views{Line: line, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("publish that the journal grew", "err", err)
@@ -284,12 +288,6 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	r.control.Wait()
 	return ending, err
-}
-
-// onLine is called with each line of the journal.
-func (o *Orchestrator) onLine(l journal.Line) {
-	o.drafts.Journaled(l)
-	o.opts.OnLine(l)
 }
 
 // assemble loads what is new in the spec and makes the members, unless they would have

@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -78,7 +77,7 @@ func (r *teamRun) show(o *orchestrator.Orchestrator) {
 	case r.env.Out.TTY():
 		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
-			r.startView(o.Drafts())
+			r.startView(o)
 		}
 	default:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
@@ -88,13 +87,13 @@ func (r *teamRun) show(o *orchestrator.Orchestrator) {
 
 // startView takes the terminal. The board reads the journal from its beginning, which
 // has the tasks of earlier runs.
-func (r *teamRun) startView(drafts *lives.Drafts) {
+func (r *teamRun) startView(o *orchestrator.Orchestrator) {
 	var names []string
 	for _, m := range r.team.Members() {
 		names = append(names, m.Name)
 	}
 	r.view = view.NewLiveView(r.env.Out, r.team.Name, names, r.stopper.press)
-	r.view.Drafts = func() []lives.Draft { return drafts.Now("").Drafts }
+	r.view.Drafts = o.Drafts()
 	r.stopper.show(r.view.Tell, r.view.Force)
 	r.view.Start(r.env.In)
 	r.read(func(l journal.Line) error {

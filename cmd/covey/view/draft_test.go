@@ -95,12 +95,11 @@ func TestDraftsAreFaint(t *testing.T) {
 func TestBoardSaysWhoWrites(t *testing.T) {
 	s, _ := teamtest.Screen()
 	view := NewLiveView(s, "crew", []string{"lead", "api"}, func() {})
-	view.Drafts = func() []lives.Draft {
-		return []lives.Draft{
-			{Member: "api", Helper: "a01", Text: "not this"}, {Member: "api", Text: strings.Repeat("long ", 30) + "\nand \x1b[1m wide"},
-			{Member: "lead", Text: "not now"},
-		}
-	}
+	view.Drafts = lives.NewDrafts()
+	api := view.Drafts.Of("api", "")
+	api.Add(strings.Repeat("long ", 30) + "\nand \x1b[1m wide")
+	view.Drafts.Of("api", "a01").Add("not this")
+	view.Drafts.Of("lead", "").Add("not now")
 	view.Apply(teamtest.Line(1, "api", "turn_started", `{"cause":"goal"}`))
 	m := &liveModel{view: view, width: 120, height: 10}
 	m.Update(tickMsg{})
@@ -108,7 +107,8 @@ func TestBoardSaysWhoWrites(t *testing.T) {
 	if !strings.Contains(content, `writes: …ng long`) || !strings.Contains(content, `long and \x1b[1m wide`) || strings.Contains(content, "not ") {
 		t.Errorf("view\n%s", content)
 	}
-	view.Drafts = func() []lives.Draft { return []lives.Draft{{Member: "api", Text: " \n"}} }
+	api.Withdraw()
+	api.Add(" \n")
 	m.Update(tickMsg{})
 	if content := m.View().Content; !strings.Contains(content, "thinks") {
 		t.Errorf("view\n%s", content)

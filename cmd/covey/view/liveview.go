@@ -25,8 +25,8 @@ const restoreWithin = 400 * time.Millisecond
 // terminal: the view polls the board. The library's goroutine draws; Stop waits for
 // it.
 type LiveView struct {
-	// Drafts, if set before Start, returns what the members write at the moment.
-	Drafts func() []lives.Draft
+	// Drafts, if set before Start, has what the members write at the moment.
+	Drafts *lives.Drafts
 
 	screen    *term.Screen
 	interrupt func() // called for Ctrl-C
@@ -58,7 +58,7 @@ func (v *LiveView) lookAtDrafts() {
 	if v.Drafts == nil {
 		return
 	}
-	drafts := v.Drafts()
+	drafts := v.Drafts.Now("").Drafts
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.drafts = drafts
