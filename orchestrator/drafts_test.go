@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
 // writers is a provider whose models write what a test says, when the test says it.
@@ -251,7 +251,8 @@ func TestDraftOfAHelper(t *testing.T) {
 	reader.until("")
 }
 
-// TestDraftsEndWithTheTeam: a reader that waits does not hold up the end of a team.
+// TestDraftsEndWithTheTeam: a reader that waits does not hold up the end of a team, which would
+// cancel its request at last.
 func TestDraftsEndWithTheTeam(t *testing.T) {
 	t.Parallel()
 	r, s := newDraftRig(t)
@@ -264,7 +265,7 @@ func TestDraftsEndWithTheTeam(t *testing.T) {
 		for {
 			now, err := c.Drafts(t.Context(), api.DraftsRequest{After: reader.now.Number})
 			if err != nil {
-				if !strings.Contains(err.Error(), routine.ErrOver.Error()) {
+				if strings.Contains(err.Error(), context.Canceled.Error()) {
 					t.Errorf("at the end a reader was told %v", err)
 				}
 				return

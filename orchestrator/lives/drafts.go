@@ -223,6 +223,7 @@ func (d *Drafts) Next(ctx context.Context, member string, after uint64) (Draftin
 	if after > 0 {
 		select {
 		case <-time.After(draftPace):
+		case <-d.done:
 		case <-ctx.Done():
 			return Drafting{}, ctx.Err()
 		}
