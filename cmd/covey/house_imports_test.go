@@ -66,6 +66,8 @@ var floors = []arrows{
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +
 		"orchestrator/state orchestrator/trees"},
+	{"orchestrator/view", "tasks tasks/actors tasks/requests teammate/agent orchestrator/api orchestrator/budget " +
+		"orchestrator/hooklist orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +

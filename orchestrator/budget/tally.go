@@ -19,10 +19,10 @@ type Tally struct {
 // Done is what one member has done in this run.
 type Done struct {
 	Counts
-	Passes    int
-	Useful    bool     // its current turn has done something
-	Completed []string // tasks
-	CostUSD   float64
+	Passes    int      `json:"passes"`
+	Useful    bool     `json:"useful,omitempty"`    // its current turn has done something
+	Completed []string `json:"completed,omitempty"` // tasks
+	CostUSD   float64  `json:"cost_usd,omitempty"`
 }
 
 // Counts are what `covey ps` shows of a Done. The counts of a running team come from the

@@ -38,7 +38,7 @@ type Count struct {
 
 // Tally counts the runs of hooks, in the order of the first run of each. The zero value
 // is empty.
-type Tally struct{ counts []Count }
+type Tally []Count
 
 // Add counts one run.
 func (t *Tally) Add(end End) {
@@ -62,17 +62,17 @@ func (t *Tally) Add(end End) {
 
 // of returns the count of a hook, and adds it if it is missing.
 func (t *Tally) of(event, command string) *Count {
-	i := slices.IndexFunc(t.counts, func(n Count) bool { return n.Event == event && n.Command == command })
+	i := slices.IndexFunc(*t, func(n Count) bool { return n.Event == event && n.Command == command })
 	if i < 0 {
-		i = len(t.counts)
-		t.counts = append(t.counts, Count{Event: event, Command: command})
+		i = len(*t)
+		*t = append(*t, Count{Event: event, Command: command})
 	}
-	return &t.counts[i]
+	return &(*t)[i]
 }
 
 // Of returns the count of one hook.
 func (t *Tally) Of(event, command string) Count {
-	for _, n := range t.counts {
+	for _, n := range *t {
 		if n.Event == event && n.Command == command {
 			return n
 		}
@@ -82,7 +82,7 @@ func (t *Tally) Of(event, command string) Count {
 
 // Join adds the counts of another tally.
 func (t *Tally) Join(other *Tally) {
-	for _, n := range other.counts {
+	for _, n := range *other {
 		sum := t.of(n.Event, n.Command)
 		sum.Runs, sum.Refusals, sum.Waits = sum.Runs+n.Runs, sum.Refusals+n.Refusals, sum.Waits+n.Waits
 		sum.FailedOpen, sum.Would = sum.FailedOpen+n.FailedOpen, sum.Would+n.Would
@@ -99,7 +99,7 @@ func (t *Tally) Join(other *Tally) {
 // have had an effect. The caller may change the list.
 func (t *Tally) Noteworthy() []Count {
 	var list []Count
-	for _, n := range t.counts {
+	for _, n := range *t {
 		if n.FailedOpen+n.Would > 0 {
 			list = append(list, n)
 		}
@@ -110,7 +110,7 @@ func (t *Tally) Noteworthy() []Count {
 // FailedOpen returns how many runs failed open.
 func (t *Tally) FailedOpen() int {
 	sum := 0
-	for _, n := range t.counts {
+	for _, n := range *t {
 		sum += n.FailedOpen
 	}
 	return sum

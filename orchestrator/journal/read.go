@@ -67,6 +67,18 @@ func Read(path string, after uint64) iter.Seq2[Line, error] {
 	}
 }
 
+// Range is like Read for the lines from number first to number last. It finds the first one
+// without reading those before it.
+func Range(path string, first, last uint64) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for l, err := range Read(path, max(first, 1)-1) {
+			if l.Seq > last || !yield(l, err) || l.Seq == last {
+				return
+			}
+		}
+	}
+}
+
 // lineReader reads whole lines from a journal that may be growing.
 type lineReader struct {
 	path   string

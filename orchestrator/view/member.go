@@ -1,0 +1,121 @@
+package view
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// Member is one member of the team. What it has done counts for the last run that had
+// members; its tasks, mail and costs are of all runs.
+type Member struct {
+	Name    string `json:"name"`
+	Lead    bool   `json:"lead,omitempty"`
+	Left    bool   `json:"left,omitempty"` // it is not in the team of the last run
+	Agent   string `json:"agent"`          // builtin/script, …
+	Session string `json:"session,omitempty"`
+
+	State api.MemberState `json:"state"`
+	Since time.Time       `json:"since,omitzero"` // when State began
+	// Gate is the event of the turn end whose hooks run now: Stop, TaskCompleted or
+	// TeammateIdle. The member is then api.Working.
+	Gate string `json:"gate,omitempty"`
+	// Doing says in one line what it does, or for an idle member what it said last.
+	Doing    string `json:"doing,omitempty"`
+	WaitsFor string `json:"waits_for,omitempty"` // for people, within its turn or before it
+	Held     *Hold  `json:"held,omitempty"`      // it begins no turn until it is resumed
+	Calls    []Call `json:"calls,omitempty"`     // its tool calls without a result
+	// Attention says why it needs a person; AttentionKind is "login" if it has to log in.
+	Attention      string    `json:"attention,omitempty"`
+	AttentionKind  string    `json:"attention_kind,omitempty"`
+	AttentionSince time.Time `json:"attention_since,omitzero"`
+	// Lockout is why its agent cannot answer. It ends with the next turn.
+	Lockout *Lockout `json:"lockout,omitempty"`
+
+	Turn int `json:"turn"`           // counts from 1; 0 before the first
+	Pass int `json:"pass,omitempty"` // of this turn; 0 between turns
+	// InTurn is set from the beginning of a turn to its end.
+	InTurn bool `json:"in_turn,omitempty"`
+	// InProgress are the ids of its tasks in progress.
+	InProgress []string    `json:"in_progress,omitempty"`
+	Done       budget.Done `json:"done"`   // in this run
+	Spent      Spent       `json:"spent"`  // in all runs
+	Unread     int         `json:"unread"` // messages that were sent to it and not delivered
+
+	// Limits is the use of its own limits, as last reported.
+	Limits []journal.BudgetUse `json:"limits,omitempty"`
+	Hooks  hooklist.Tally      `json:"hooks,omitempty"` // in this run
+	Texts  []Note              `json:"texts,omitempty"` // what it said last, the newest last
+	// Incidents are what happened to its agent, the newest last; IncidentCounts counts all of
+	// this run by kind.
+	Incidents      []Incident     `json:"incidents,omitempty"`
+	IncidentCounts map[string]int `json:"incident_counts,omitempty"`
+	Helpers        []Helper       `json:"helpers,omitempty"` // that run now
+	Worktree       *Worktree      `json:"worktree,omitempty"`
+}
+
+// Call is a tool call.
+type Call struct {
+	ID   string `json:"id"`
+	Text string `json:"text"` // the tool and its main input, one line
+}
+
+// Hold says who keeps a member from beginning turns.
+type Hold struct {
+	By    string    `json:"by"`
+	Since time.Time `json:"since"`
+	Cut   bool      `json:"cut,omitempty"` // its turn was interrupted
+}
+
+// Lockout is why an agent cannot answer.
+type Lockout struct {
+	Kind  string    `json:"kind"`            // the type of its line: limited, logged_out or turn_failed
+	Agent string    `json:"agent,omitempty"` // in words for people
+	Text  string    `json:"text"`            // what the agent or its vendor said
+	Fix   string    `json:"fix,omitempty"`   // the command that logs in
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until,omitzero"`  // when it tries again; zero: not by itself
+	Known bool      `json:"known,omitempty"` // the vendor reported Until; covey guesses it otherwise
+	Left  int       `json:"left,omitempty"`  // tries that are left after a failure
+}
+
+// Spent is what a member has used over all runs.
+type Spent struct {
+	Turns   int     `json:"turns"`
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"` // the known part
+}
+
+// Incident is something that happened to a member's agent. Kind is the type of its line:
+// compacted, program_restarts, member_restarts, model_switched, agent_changed, watchdog,
+// limited, logged_out or turn_failed.
+type Incident struct {
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Kind string    `json:"kind"`
+	Text string    `json:"text"` // one line for people
+	// Before and After are the sizes of the conversation in tokens, of a compaction.
+	Before int64 `json:"before_tokens,omitempty"`
+	After  int64 `json:"after_tokens,omitempty"`
+}
+
+// Helper is a running helper of a member.
+type Helper struct {
+	ID         string    `json:"id"`
+	Kind       string    `json:"agent_type"`
+	What       string    `json:"description"`
+	Began      time.Time `json:"began"`
+	Background bool      `json:"background,omitempty"`
+}
+
+// Worktree is a member's working copy.
+type Worktree struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch,omitempty"`
+	Base   string `json:"base,omitempty"` // the commit that it started from
+	Op     string `json:"op"`             // what happened last: created, adopted, removed, kept, rescued
+	Reason string `json:"reason,omitempty"`
+}

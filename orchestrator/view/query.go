@@ -1,0 +1,86 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+)
+
+// Run returns the present run, or the last one. It is the zero Run before the first.
+func (s *State) Run() Run {
+	if len(s.Runs) == 0 {
+		return Run{}
+	}
+	return s.Runs[len(s.Runs)-1]
+}
+
+// Member returns a member; nil if there is none of that name.
+func (s *State) Member(name string) *Member { return s.found().members[name] }
+
+// Task returns a task, deleted ones too; nil if there is none with that id.
+func (s *State) Task(id string) *Task { return s.found().tasks[id] }
+
+// GatesOf returns the gates of a turn, of a task or of a merge, in order: those that accept
+// returns true for.
+func (s *State) GatesOf(accept func(*Gate) bool) []*Gate {
+	var list []*Gate
+	for _, g := range s.Gates {
+		if accept(g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// Graph returns the tasks that are not deleted, in the order of their ids. An edge of the
+// graph leads from each of a task's BlockedBy to the task.
+func (s *State) Graph() []tasks.Outline {
+	list := make([]tasks.Outline, 0, len(s.Tasks))
+	for _, t := range s.Tasks {
+		if !t.Deleted {
+			list = append(list, tasks.Outline{
+				ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, BlockedBy: t.BlockedBy,
+			})
+		}
+	}
+	return list
+}
+
+// TaskCounts counts the tasks that are not deleted.
+func (s *State) TaskCounts() api.TaskCounts { return api.CountTasks(s.Graph()) }
+
+// TurnCount counts the turns of the members in this run.
+func (s *State) TurnCount() journal.TurnCount {
+	var n journal.TurnCount
+	for _, m := range s.Members {
+		n = m.Done.AddTo(n)
+	}
+	return n
+}
+
+// Needs returns what only a person can do, the oldest first.
+func (s *State) Needs() []Need {
+	var list []Need
+	asked := map[string]bool{} // members with an open request for attention
+	for _, r := range s.Requests {
+		if r.Open() && r.To == actors.Operator {
+			list = append(list, Need{Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Text: r.Text, Since: r.Created, Deadline: r.Deadline})
+			asked[r.Member] = true
+		}
+	}
+	for _, m := range s.Merges {
+		if m.State == tasks.MergeHeld && !s.isOpen(m.Asked) {
+			list = append(list, Need{Kind: NeedsMerge, ID: m.ID, Member: m.Member, Text: m.Name() + ": " + m.Reason, Since: m.since()})
+		}
+	}
+	for _, m := range s.Members {
+		if m.Attention != "" && !asked[m.Name] {
+			list = append(list, Need{Kind: NeedsHelp, ID: m.Name, Member: m.Name, Text: m.Attention, Since: m.AttentionSince})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Need) int { return a.Since.Compare(b.Since) })
+	return list
+}

@@ -1,0 +1,104 @@
+package view
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// Version is the version of the JSON of a State.
+const Version = 1
+
+// State is what a journal says about its team, up to the line Seq.
+type State struct {
+	Version int       `json:"version"`
+	Team    string    `json:"team"`
+	First   uint64    `json:"first"` // number of the first line; above 1: the fold began in the middle
+	Seq     uint64    `json:"seq"`   // number of the last line
+	Time    time.Time `json:"time"`  // of the last line
+	Gaps    []Gap     `json:"gaps,omitempty"`
+
+	Runs []Run `json:"runs,omitempty"` // the present run last
+	// Waits is set while all members wait for the end of a usage limit.
+	Waits *Wait `json:"waits,omitempty"`
+	// Budget is the use of the team's budget over all runs, as last reported: at 50, 75, 90
+	// and 100 percent.
+	Budget []journal.BudgetUse `json:"budget,omitempty"`
+	// Coordination is what the lead has spent on notices in this run.
+	Coordination budget.Coordination `json:"coordination"`
+	// MergeHooks counts the gates at merges in this run.
+	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
+	Warnings   []Note         `json:"warnings,omitempty"` // of the team and its members
+
+	Members  []*Member  `json:"members,omitempty"` // the lead first
+	Tasks    []*Task    `json:"tasks,omitempty"`   // in the order of their ids, deleted ones too
+	Requests []*Request `json:"requests,omitempty"`
+	Mail     []*Letter  `json:"mail,omitempty"`
+	Merges   []*Merge   `json:"merges,omitempty"` // in the order of their ids
+	Turns    []*Turn    `json:"turns,omitempty"`  // of all members, in the order of their beginnings
+	Gates    []*Gate    `json:"gates,omitempty"`  // of turn ends, completions and merges, in that order
+	Dropped  Dropped    `json:"dropped,omitzero"`
+
+	index index // finds entries; it is not part of the value
+}
+
+// Gap is a row of numbers without lines.
+type Gap struct {
+	After  uint64 `json:"after"`  // the last line before it
+	Before uint64 `json:"before"` // the first line after it
+	// Restart is set if a run begins after the gap. The last events of members of a killed
+	// run have numbers but may have no lines; any other gap means that lines were lost, or
+	// that the reader was not given them.
+	Restart bool `json:"restart,omitempty"`
+}
+
+// Run is one run of the team, or of `covey merge`.
+type Run struct {
+	First    uint64            `json:"first"` // number of its first line
+	Last     uint64            `json:"last"`  // of its last line so far
+	Started  time.Time         `json:"started"`
+	Goal     string            `json:"goal"`
+	Resumed  bool              `json:"resumed,omitempty"`
+	Covey    string            `json:"covey,omitempty"`     // its version
+	Spec     string            `json:"spec,omitempty"`      // file of the spec
+	Space    string            `json:"workspace,omitempty"` // folder of the workspace
+	Merge    string            `json:"merge,omitempty"`     // what `covey merge` merges; such a run has no turns
+	Ended    time.Time         `json:"ended,omitzero"`
+	Reason   string            `json:"reason,omitempty"`    // why it ended
+	ExitCode *int              `json:"exit_code,omitempty"` // nil: it runs, or was cut
+	Cut      bool              `json:"cut,omitempty"`       // it did not end; the next run began
+	Counts   map[string]int    `json:"task_counts,omitempty"`
+	Turns    journal.TurnCount `json:"turns"` // so far
+	Refusals int               `json:"refusals"`
+	// Staffed is set once a member has begun its session. A run that finds nothing new has no
+	// members; the members of a State show what they did in the last run that is staffed.
+	Staffed bool `json:"staffed,omitempty"`
+}
+
+// Wait is a wait of the whole team for the end of a usage limit.
+type Wait struct {
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until"`   // when the first member tries again
+	Members []string  `json:"members"` // the members at their limits
+}
+
+// Note is a text for people.
+type Note struct {
+	Seq    uint64    `json:"seq"`
+	Time   time.Time `json:"time"`
+	Member string    `json:"member,omitempty"` // empty: of the team
+	Text   string    `json:"text"`
+}
+
+// Dropped counts the entries that were dropped from the lists of a State, which are bounded.
+type Dropped struct {
+	Runs     int `json:"runs,omitempty"`
+	Warnings int `json:"warnings,omitempty"`
+	Requests int `json:"requests,omitempty"`
+	Mail     int `json:"mail,omitempty"`
+	Merges   int `json:"merges,omitempty"`
+	Turns    int `json:"turns,omitempty"`
+	Gates    int `json:"gates,omitempty"`
+}

@@ -1,0 +1,95 @@
+package view
+
+import (
+	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// Turn is one turn of a member. Its gates are those of State.Gates with its Member and Number.
+type Turn struct {
+	Member  string      `json:"member"`
+	Number  int         `json:"turn"`
+	First   uint64      `json:"first"` // number of its first line
+	Last    uint64      `json:"last"`
+	Cause   agent.Cause `json:"cause"`
+	Prompt  string      `json:"prompt"` // its beginning
+	Started time.Time   `json:"started"`
+	Ended   time.Time   `json:"ended,omitzero"`
+	// Reason is one of the agent.End constants; "cut" if the run ended or the member started
+	// again within the turn; empty: it goes on.
+	Reason   string      `json:"reason,omitempty"`
+	Passes   int         `json:"passes"`
+	Calls    int         `json:"calls"`    // tool calls, of helpers too
+	Refusals int         `json:"refusals"` // how often the turn end or a hook at a tool refused
+	Usage    agent.Usage `json:"usage"`
+	CostUSD  float64     `json:"cost_usd"`
+	Empty    bool        `json:"empty,omitempty"`
+	Tasks    []string    `json:"tasks,omitempty"` // that were in progress in it
+}
+
+// Verdict is the result of a Gate.
+type Verdict string
+
+// The verdicts.
+const (
+	Judging Verdict = "judging" // its hooks run
+	Agreed  Verdict = "agreed"
+	Refused Verdict = "refused"
+	Awaits  Verdict = "awaits" // an answer is missing
+	Halted  Verdict = "halted" // a hook ended the turn or the member
+	Cut     Verdict = "cut"    // the turn was interrupted before all hooks had ended
+)
+
+// Gate is one run of all hooks of Stop, TaskCompleted or TeammateIdle: at a turn end, at a
+// call that completes a task, or at a merge.
+type Gate struct {
+	ID    string `json:"tool_use_id"`
+	Event string `json:"event"`
+	At    Moment `json:"at"`
+	// Member is whose turn it is; at a merge, whose work it is.
+	Member string `json:"member,omitempty"`
+	Turn   int    `json:"turn,omitempty"`
+	Pass   int    `json:"pass,omitempty"`  // the passes of the turn so far
+	Task   string `json:"task,omitempty"`  // id of the task that TaskCompleted is about
+	Merge  string `json:"merge,omitempty"` // id of the merge
+	// Number counts the gates of this event in the turn, and for this task, from 1: above 1
+	// it is asked again.
+	Number  int       `json:"number"`
+	First   uint64    `json:"first"` // number of its first line
+	Last    uint64    `json:"last"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Verdict Verdict   `json:"verdict"`
+	By      []string  `json:"by,omitempty"`     // the hooks that decided so, unless it is agreed
+	Reason  string    `json:"reason,omitempty"` // what they said, or whose answer is missing
+	Hooks   []HookRun `json:"hooks,omitempty"`  // in the order of their ends
+}
+
+// Moment says where a Gate stands.
+type Moment string
+
+// The moments of gates.
+const (
+	AtTurnEnd Moment = "turn_end"
+	AtCall    Moment = "tool"
+	AtMerge   Moment = "merge"
+)
+
+// HookRun is one hook of a Gate. Its output is in the line Seq.
+type HookRun struct {
+	Seq        uint64 `json:"seq"` // number of the line that reports its end; 0: it runs
+	Command    string `json:"command"`
+	Outcome    string `json:"outcome,omitempty"` // of agent.HookFinished
+	ExitCode   int    `json:"exit_code"`
+	DurationMS int64  `json:"duration_ms"`
+	Output     string `json:"output,omitempty"` // its first line
+	FailedOpen bool   `json:"failed_open,omitempty"`
+	Observed   string `json:"observed,omitempty"` // what a hook that only observes would have decided
+	Awaits     string `json:"awaits,omitempty"`
+	Tree       string `json:"tree,omitempty"` // git tree of the files that it judged, if that is known
+	// Reused is set if it did not run, because it had agreed to the same files before, at
+	// Judged.
+	Reused bool      `json:"reused,omitempty"`
+	Judged time.Time `json:"judged,omitzero"`
+}
