@@ -61,22 +61,6 @@ func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
 	return tail, nil
 }
 
-// offsetAfter returns the offset of the first line after the line with number
-// after. It searches from the end, because most callers have read all but the
-// last lines.
-func offsetAfter(f *os.File, after uint64) (int64, error) {
-	var end int64 // of the line with number after
-	err := backwards(f, func(text []byte, offset int64) bool {
-		line, err := parseLine(text)
-		if err == nil && line.Seq <= after {
-			end = offset + int64(len(text)) + 1
-			return false
-		}
-		return true
-	})
-	return end, err
-}
-
 // backwards calls f with each whole line of a file and its offset, the last line
 // first, until f returns false. Text after the last newline is not a whole line.
 func backwards(file *os.File, f func(text []byte, offset int64) bool) error {

@@ -59,6 +59,9 @@ func TestReadJournal(t *testing.T) {
 	wantSeqs(t, Read(path, 4), 5, 6) // a restart left a gap
 	wantSeqs(t, Read(path, 6))
 	wantSeqs(t, Read(path, 99))
+	wantSeqs(t, Range(path, 2, 5), 2, 5)
+	wantSeqs(t, Range(path, 0, 4), 1, 2)
+	wantSeqs(t, Range(path, 3, 4))
 	for l, err := range Read(path, 0) {
 		if err != nil || l.Team != "crew" || l.Member != "api" || l.Turn != 1 || l.Type != "text" ||
 			string(l.Data) != `{"text":"xxxxx"}` || !l.Time.Equal(time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)) {
