@@ -200,7 +200,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Equip: h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
-		Hooks: &h.r.hooks.live, Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Hooks: h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
@@ -223,6 +223,14 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	})
 	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
+}
+
+// gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
+// judge.
+func (h hiring) gatesOf(s *crew.Seat) hooking.Gated {
+	return hooking.Gated{Live: &h.r.hooks.live, Tell: func(g hooklist.GateAsked) {
+		h.r.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
+	}}
 }
 
 // gear is what a member's agent and tools are made of.

@@ -270,7 +270,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	// Owned by this function: j.close waits for it.
 	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
 		Format: journal.Format, Version: o.opts.Version,
-		Merge: o.only.Merges()}, views)
+		Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace}, views)
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, r, before)

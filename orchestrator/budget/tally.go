@@ -1,11 +1,9 @@
 package budget
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -25,8 +23,41 @@ type Done struct {
 	CostUSD   float64  `json:"cost_usd,omitempty"`
 }
 
+// See counts an event of the member.
+func (d *Done) See(e agent.Event) {
+	if _, refused := e.Data.(agent.HookFeedback); refused {
+		d.Refusals++
+	}
+	if e.Helper != "" {
+		return // a helper's turns are part of its member's turn
+	}
+	switch data := e.Data.(type) {
+	case agent.TurnStarted:
+		d.Turns, d.Useful = d.Turns+1, data.Cause == agent.ByPerson
+	case agent.PassStarted:
+		d.Passes++
+	case agent.ToolCalled:
+		d.Useful = true
+	case agent.TurnEnded:
+		d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
+		d.FailedTokens += data.Usage.FailedTokens
+		d.TokensUnknown = d.TokensUnknown || data.UsageUnknown
+		if data.Empty {
+			d.Empty++
+		}
+	}
+}
+
+// Complete counts a task that the member has completed.
+func (d *Done) Complete(task string) {
+	d.Useful, d.Completed, d.TasksDone = true, append(d.Completed, task), d.TasksDone+1
+}
+
+// Spend adds usage outside of turns.
+func (d *Done) Spend(u agent.Usage) { d.Tokens += u.Total() }
+
 // Counts are what `covey ps` shows of a Done. The counts of a running team come from the
-// events of its members, those of a stopped one from its journal, see Read.
+// events of its members, those of a stopped one from its journal, see package view.
 type Counts struct {
 	Turns        int   `json:"turns"`
 	Empty        int   `json:"empty_turns"` // turns that did nothing
@@ -67,71 +98,13 @@ func (t *Tally) add(member string, do func(*Done)) {
 }
 
 // See counts an event of a member.
-func (t *Tally) See(e agent.Event) {
-	if _, refused := e.Data.(agent.HookFeedback); refused {
-		t.add(e.Member, func(d *Done) { d.Refusals++ })
-	}
-	if e.Helper != "" {
-		return // a helper's turns are part of its member's turn
-	}
-	switch data := e.Data.(type) {
-	case agent.TurnStarted:
-		t.add(e.Member, func(d *Done) { d.Turns, d.Useful = d.Turns+1, data.Cause == agent.ByPerson })
-	case agent.PassStarted:
-		t.add(e.Member, func(d *Done) { d.Passes++ })
-	case agent.ToolCalled:
-		t.add(e.Member, func(d *Done) { d.Useful = true })
-	case agent.TurnEnded:
-		t.add(e.Member, func(d *Done) {
-			d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
-			d.FailedTokens += data.Usage.FailedTokens
-			d.TokensUnknown = d.TokensUnknown || data.UsageUnknown
-			if data.Empty {
-				d.Empty++
-			}
-		})
-	}
-}
+func (t *Tally) See(e agent.Event) { t.add(e.Member, func(d *Done) { d.See(e) }) }
 
 // Completed records that a member has completed a task.
-func (t *Tally) Completed(member, task string) {
-	t.add(member, func(d *Done) {
-		d.Useful, d.Completed, d.TasksDone = true, append(d.Completed, task), d.TasksDone+1
-	})
-}
+func (t *Tally) Completed(member, task string) { t.add(member, func(d *Done) { d.Complete(task) }) }
 
 // Spend adds usage of a member outside of its turns.
-func (t *Tally) Spend(member string, u agent.Usage) {
-	t.add(member, func(d *Done) { d.Tokens += u.Total() })
-}
-
-// Read counts a line of the journal of a run, to show a team that does not run. It calls See,
-// Completed or Spend, as the running team did.
-func (t *Tally) Read(l journal.Line) {
-	e := agent.Event{Member: l.Member, Turn: l.Turn, Helper: l.Helper}
-	switch l.Type {
-	case agent.TurnStarted{}.EventType():
-		e.Data = decoded[agent.TurnStarted](l)
-	case agent.TurnEnded{}.EventType():
-		e.Data = decoded[agent.TurnEnded](l)
-	case agent.HookFeedback{}.EventType():
-		e.Data = decoded[agent.HookFeedback](l)
-	case "hook_model": // a hooking.ModelAsked
-		t.Spend(l.Member, decoded[struct{ Usage agent.Usage }](l).Usage)
-	case string(tasks.TaskEvent):
-		if change := decoded[tasks.Change](l); change.Op == tasks.TaskCompleted {
-			t.Completed(change.Task.Owner, change.Task.ID)
-		}
-	}
-	t.See(e)
-}
-
-// decoded returns the data of a line. Data of an unknown shape gives what can be decoded,
-// because a reader must survive journals of newer versions.
-func decoded[T any](l journal.Line) (data T) {
-	_ = json.Unmarshal(l.Data, &data) // see above
-	return data
-}
+func (t *Tally) Spend(member string, u agent.Usage) { t.add(member, func(d *Done) { d.Spend(u) }) }
 
 // Forget drops the counts of a member that has left the team.
 func (t *Tally) Forget(member string) {

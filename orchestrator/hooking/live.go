@@ -57,6 +57,17 @@ func (l *Live) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progr
 	return l.current.Load().runner.Run(ctx, in, observe)
 }
 
+// Gated is Live for one member: it reports each gate before the gate's hooks.
+type Gated struct {
+	*Live
+	Tell func(hooklist.GateAsked)
+}
+
+// Run implements teammate.HookRunner.
+func (g Gated) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
+	return g.Live.Run(ctx, in, hooklist.Announced(in.Payload, "", g.Tell, observe))
+}
+
 // WatchNames returns the files that the current FileChanged hooks watch.
 func (l *Live) WatchNames() []string { return l.current.Load().runner.WatchNames() }
 

@@ -21,6 +21,9 @@ type (
 		Format  int      `json:"format"`            // Format of the lines of this run
 		Version string   `json:"version,omitempty"` // of covey
 		Merge   string   `json:"merge,omitempty"`   // what `covey merge` merges; such a run has no turns
+		// Spec is the path of the spec, and Workspace that of the folder that the team works in.
+		Spec      string `json:"spec,omitempty"`
+		Workspace string `json:"workspace,omitempty"`
 	}
 	// TeamWaits is written when all members wait for the end of a usage limit.
 	TeamWaits struct {

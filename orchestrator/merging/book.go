@@ -35,6 +35,8 @@ type Book struct {
 	Scripts string // folder for the scripts of base commits; no member writes there
 	// Reused is called with each verdict that saves a run; may be nil.
 	Reused func(requests.Verdict)
+	// Judged is called with each new verdict once it is stored; may be nil.
+	Judged func(requests.Verdict)
 	// Warn is called with errors that change no verdict; may be nil.
 	Warn func(error)
 
@@ -104,10 +106,15 @@ func (b *Book) storeVerdict(ctx context.Context, c Case, key requests.VerdictKey
 		b.warn(err)
 		return
 	}
-	b.warn(b.Store.Add(ctx, requests.Verdict{
+	v := requests.Verdict{
 		VerdictKey: key, Command: gate.Command, Moment: c.Moment, Member: c.Member, Duration: r.Duration,
 		Pass: r.Outcome == hooks.Success, Feedback: r.Feedback, Log: joined(r.Stdout, r.Stderr),
-	}))
+	}
+	if err := b.Store.Add(ctx, v); err != nil {
+		b.warn(err)
+	} else if b.Judged != nil {
+		b.Judged(v)
+	}
 }
 
 // joined concatenates the two outputs of a gate, with a line break between them.

@@ -92,7 +92,7 @@ func New(o Options) *Desk {
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		moved: make(chan struct{}),
 	}
-	d.book = &Book{Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Warn: d.warn}
+	d.book = &Book{Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Judged: d.judged, Warn: d.warn}
 	return d
 }
 
@@ -353,6 +353,13 @@ func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 func (d *Desk) reused(v requests.Verdict) {
 	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
+	}})
+}
+
+// judged journals the tree that a gate has judged.
+func (d *Desk) judged(v requests.Verdict) {
+	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictFound{
+		Task: v.Subject, Command: v.Command, Tree: v.Tree, Moment: v.Moment, Pass: v.Pass,
 	}})
 }
 

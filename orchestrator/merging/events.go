@@ -23,6 +23,19 @@ type VerdictReused struct {
 // EventType returns the event's name in the journal.
 func (VerdictReused) EventType() string { return "verdict_reused" }
 
+// VerdictFound is sent when a gate has judged files whose tree is known. Its hook's line of
+// type hook_finished follows.
+type VerdictFound struct {
+	Task    string `json:"task"` // or the branch of a merge without a task
+	Command string `json:"command"`
+	Tree    string `json:"tree"`   // git tree of the files
+	Moment  string `json:"moment"` // task or merge
+	Pass    bool   `json:"pass"`
+}
+
+// EventType returns the event's name in the journal.
+func (VerdictFound) EventType() string { return "verdict" }
+
 // TaskUnchanged is sent when a task is completed but its member's working copy has no
 // change for it, so that there is nothing to merge.
 type TaskUnchanged struct {

@@ -158,7 +158,7 @@ func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(g.repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, g.observe)
+	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, func(a hooklist.GateAsked) { g.opts.Journal.Tell(a) }, g.observe))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}

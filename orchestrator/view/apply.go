@@ -1,80 +1,134 @@
 package view
 
 import (
-	"time"
+	"encoding/json"
+	"slices"
+	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // Apply changes the State by the next line of the journal.
 func (s *State) Apply(l journal.Line) {
+	if s.isAnother(l) {
+		*s = State{}
+	}
 	if l.Seq <= s.Seq {
 		return
+	}
+	s.count(l)
+	_ = s.applyTeam(l) || s.applyWork(l) || s.applyGate(l) || s.applyTurn(l) || s.applyMember(l)
+	s.extend(l)
+}
+
+// isAnother reports whether a line begins another journal than that of the State: `covey up
+// --fresh` forgets the old one, and its numbers begin again.
+func (s *State) isAnother(l journal.Line) bool {
+	return s.Seq > 0 && l.Seq == 1 && l.Type == "team_started" && l.Time.After(s.Time)
+}
+
+// count notes the number of the line.
+func (s *State) count(l journal.Line) {
+	if s.Seq == 0 {
+		s.First = l.Seq
+	} else if l.Seq != s.Seq+1 {
+		s.Gaps = newest(append(s.Gaps, Gap{After: s.Seq, Before: l.Seq, Restart: l.Type == "team_started"}), maxGaps)
 	}
 	s.Version, s.Team = Version, l.Team
 	s.Seq, s.Time = l.Seq, l.Time
 }
 
-// index finds the entries of a State. It is made from them when it is first needed, also
-// after a State was decoded.
-type index struct {
-	members  map[string]*Member
-	tasks    map[string]*Task
-	requests map[string]*Request
-	unread   map[string]*Letter
-	merges   map[string]*Merge
-	turns    map[string]*Turn // the turn that goes on, by member
-}
-
-// found returns the index.
-func (s *State) found() *index {
-	if s.index.members == nil {
-		s.index = s.newIndex()
+// extend adds the line to what it is a part of: the run, the turn of its member, and the
+// member's tasks in progress.
+func (s *State) extend(l journal.Line) {
+	if len(s.Runs) > 0 {
+		s.Runs[len(s.Runs)-1].Last = l.Seq
 	}
-	return &s.index
-}
-
-// newIndex makes the index of the entries that the State has now.
-func (s *State) newIndex() index {
-	x := index{
-		members: map[string]*Member{}, tasks: map[string]*Task{}, requests: map[string]*Request{},
-		unread: map[string]*Letter{}, merges: map[string]*Merge{}, turns: map[string]*Turn{},
+	m := s.Member(l.Member)
+	if m == nil {
+		return
 	}
-	for _, m := range s.Members {
-		x.members[m.Name] = m
+	if t := s.index.turns[m.Name]; t != nil {
+		t.Last = l.Seq
 	}
-	for _, t := range s.Tasks {
-		x.tasks[t.ID] = t
-	}
-	for _, r := range s.Requests {
-		x.requests[r.ID] = r
-	}
-	for _, m := range s.Mail {
-		if m.Delivered.IsZero() {
-			x.unread[m.ID] = m
+	for _, id := range m.InProgress {
+		if t := s.index.tasks[id]; t != nil {
+			t.extend(l)
 		}
 	}
-	for _, m := range s.Merges {
-		x.merges[m.ID] = m
+}
+
+// decoded returns the data of a line. Data of an unknown shape gives what can be decoded.
+func decoded[T any](l journal.Line) (data T) {
+	_ = json.Unmarshal(l.Data, &data) // see above
+	return data
+}
+
+// lineWidth is the length in characters of the texts of a State.
+const lineWidth = 200
+
+// cut makes one line of a text that may be long.
+func cut(text string) string {
+	if len(text) > 8*lineWidth {
+		text = strings.ToValidUTF8(text[:8*lineWidth], "") // the rest is not kept; do not process megabytes
 	}
-	for _, t := range s.Turns {
-		if t.Reason == "" {
-			x.turns[t.Member] = t
+	return notation.Short(notation.Unbroken(text), lineWidth)
+}
+
+// firstLine is cut for the first line of an output that says something.
+func firstLine(text string) string {
+	if len(text) > 64*lineWidth {
+		text = text[:64*lineWidth]
+	}
+	return cut(notation.FirstLine(text))
+}
+
+// The bounds of the lists of a State. They hold a day of a team of 200 members in a few
+// megabytes.
+const (
+	maxGaps      = 100
+	maxRuns      = 100
+	maxWarnings  = 200
+	maxRequests  = 500  // closed ones
+	maxMail      = 1000 // delivered messages
+	maxMerges    = 500  // those that are over
+	maxTurns     = 1000
+	maxGates     = 2000
+	maxHookRuns  = 50 // of a gate
+	maxTexts     = 5
+	maxIncidents = 20
+	maxCalls     = 20
+	maxLines     = 200 // of a task; likewise the next ones
+	maxSpans     = 100
+	maxOwners    = 50
+	maxReturns   = 50
+	maxSteps     = 50 // of a merge
+)
+
+// newest returns the last most elements of a list.
+func newest[T any](list []T, most int) []T {
+	if len(list) > most {
+		list = slices.Delete(list, 0, len(list)-most)
+	}
+	return list
+}
+
+// bounded returns a list without its oldest elements that are over, if more than most are in
+// it, and the number of those that it left out. It lets the list grow by a quarter before, so
+// that a long list is not copied for each new element.
+func bounded[T any](list []T, most int, over func(T) bool) ([]T, int) {
+	if len(list) <= most+most/4 {
+		return list, 0
+	}
+	before := len(list)
+	surplus := before - most
+	list = slices.DeleteFunc(list, func(e T) bool {
+		if surplus == 0 || !over(e) {
+			return false
 		}
-	}
-	return x
-}
-
-// isOpen reports whether a request waits for its answer.
-func (s *State) isOpen(id string) bool {
-	r := s.found().requests[id]
-	return r != nil && r.Open()
-}
-
-// since returns when the state of a merge began.
-func (m *Merge) since() time.Time {
-	if len(m.Steps) == 0 {
-		return m.Updated
-	}
-	return m.Steps[len(m.Steps)-1].Time
+		surplus--
+		return true
+	})
+	return list, before - len(list)
 }

@@ -2,9 +2,9 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -52,13 +52,14 @@ func (s *State) Graph() []tasks.Outline {
 // TaskCounts counts the tasks that are not deleted.
 func (s *State) TaskCounts() api.TaskCounts { return api.CountTasks(s.Graph()) }
 
-// TurnCount counts the turns of the members in this run.
-func (s *State) TurnCount() journal.TurnCount {
-	var n journal.TurnCount
-	for _, m := range s.Members {
-		n = m.Done.AddTo(n)
+// StaffedRun returns the last run that had members, whose facts the members show.
+func (s *State) StaffedRun() Run {
+	for _, r := range slices.Backward(s.Runs) {
+		if r.Staffed {
+			return r
+		}
 	}
-	return n
+	return s.Run()
 }
 
 // Needs returns what only a person can do, the oldest first.
@@ -83,4 +84,18 @@ func (s *State) Needs() []Need {
 	}
 	slices.SortStableFunc(list, func(a, b Need) int { return a.Since.Compare(b.Since) })
 	return list
+}
+
+// isOpen reports whether a request waits for its answer.
+func (s *State) isOpen(id string) bool {
+	r := s.found().requests[id]
+	return r != nil && r.Open()
+}
+
+// since returns when the state of a merge began.
+func (m *Merge) since() time.Time {
+	if len(m.Steps) == 0 {
+		return m.Updated
+	}
+	return m.Steps[len(m.Steps)-1].Time
 }

@@ -56,22 +56,22 @@ type Gap struct {
 
 // Run is one run of the team, or of `covey merge`.
 type Run struct {
-	First    uint64            `json:"first"` // number of its first line
-	Last     uint64            `json:"last"`  // of its last line so far
-	Started  time.Time         `json:"started"`
-	Goal     string            `json:"goal"`
-	Resumed  bool              `json:"resumed,omitempty"`
-	Covey    string            `json:"covey,omitempty"`     // its version
-	Spec     string            `json:"spec,omitempty"`      // file of the spec
-	Space    string            `json:"workspace,omitempty"` // folder of the workspace
-	Merge    string            `json:"merge,omitempty"`     // what `covey merge` merges; such a run has no turns
-	Ended    time.Time         `json:"ended,omitzero"`
-	Reason   string            `json:"reason,omitempty"`    // why it ended
-	ExitCode *int              `json:"exit_code,omitempty"` // nil: it runs, or was cut
-	Cut      bool              `json:"cut,omitempty"`       // it did not end; the next run began
-	Counts   map[string]int    `json:"task_counts,omitempty"`
-	Turns    journal.TurnCount `json:"turns"` // so far
-	Refusals int               `json:"refusals"`
+	First     uint64            `json:"first"` // number of its first line
+	Last      uint64            `json:"last"`  // of its last line so far
+	Started   time.Time         `json:"started"`
+	Goal      string            `json:"goal"`
+	Resumed   bool              `json:"resumed,omitempty"`
+	Covey     string            `json:"covey,omitempty"` // its version
+	Spec      string            `json:"spec,omitempty"`  // file of the spec
+	Workspace string            `json:"workspace,omitempty"`
+	Merge     string            `json:"merge,omitempty"` // what `covey merge` merges; such a run has no turns
+	Ended     time.Time         `json:"ended,omitzero"`
+	Reason    string            `json:"reason,omitempty"`    // why it ended
+	ExitCode  *int              `json:"exit_code,omitempty"` // nil: it runs, or was cut
+	Cut       bool              `json:"cut,omitempty"`       // it did not end; the next run began
+	Counts    map[string]int    `json:"task_counts,omitempty"`
+	Turns     journal.TurnCount `json:"turns"` // so far
+	Refusals  int               `json:"refusals"`
 	// Staffed is set once a member has begun its session. A run that finds nothing new has no
 	// members; the members of a State show what they did in the last run that is staffed.
 	Staffed bool `json:"staffed,omitempty"`

@@ -57,7 +57,8 @@ type Return struct {
 	Seq    uint64    `json:"seq"`
 	Time   time.Time `json:"time"`
 	Kind   string    `json:"kind"`             // refused: by hooks; released: by By; returned: by the merge queue
-	Member string    `json:"member,omitempty"` // whose work it is
-	By     string    `json:"by,omitempty"`     // who released it; of a refusal: the actor that wanted to complete it
+	Member string    `json:"member,omitempty"` // whose work it is, or who wanted to complete it
+	Turn   int       `json:"turn,omitempty"`   // of Member
+	By     string    `json:"by,omitempty"`     // the hooks that refused, or who released it
 	Reason string    `json:"reason"`
 }

@@ -1,0 +1,248 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// applyGate handles the lines of hooks and gates. It returns false for others.
+func (s *State) applyGate(l journal.Line) bool {
+	switch l.Type {
+	case "gate":
+		e := decoded[hooklist.GateAsked](l)
+		g := s.gate(l, e.Event, e.ToolUseID)
+		g.Task = e.TaskID
+		if e.Merge != "" {
+			g.Merge = e.Merge
+		}
+		s.noteTask(e.TaskID, l)
+	case "hook_started":
+		s.hookStarted(l, decoded[agent.HookStarted](l))
+	case "hook_finished":
+		s.hookFinished(l, decoded[agent.HookFinished](l))
+	case "hook_feedback":
+		s.feedback(l, decoded[agent.HookFeedback](l))
+	case "hook_stopped_continuation":
+		e := decoded[agent.HookStopped](l)
+		if g := s.found().gates[e.ToolUseID]; g != nil {
+			g.Last, g.Reason = l.Seq, cut(e.Message)
+			s.judged(g, Halted, l.Time)
+		}
+	case "verdict", "verdict_reused":
+		s.verdict(l, decoded[treeVerdict](l))
+	default:
+		return false
+	}
+	return true
+}
+
+// isGate reports whether the hooks of an event decide about a turn end.
+func isGate(event string) bool {
+	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
+}
+
+// gate returns the gate with a tool-use id, and adds it if it is new.
+func (s *State) gate(l journal.Line, event, id string) *Gate {
+	x := s.found()
+	if g := x.gates[id]; g != nil {
+		g.Last = l.Seq
+		return g
+	}
+	g := &Gate{
+		ID: id, Event: event, At: AtTurnEnd, Member: l.Member, Turn: l.Turn, First: l.Seq, Last: l.Seq,
+		Started: l.Time, Verdict: Judging,
+	}
+	if m := x.members[l.Member]; m != nil {
+		if g.Pass = m.Pass; len(m.Calls) > 0 || !m.InTurn && m.State != api.Starting {
+			g.At = AtCall
+		}
+	}
+	if l.Member == "" {
+		g.At = AtMerge
+		for _, m := range s.Merges {
+			if m.State == tasks.MergeTesting {
+				g.Merge, g.Member = m.ID, m.Member
+			}
+		}
+	}
+	x.gates[id], x.judging = g, append(x.judging, g)
+	var dropped int
+	s.Gates, dropped = bounded(append(s.Gates, g), maxGates, func(g *Gate) bool { return g.Verdict != Judging })
+	if s.Dropped.Gates += dropped; dropped > 0 {
+		clear(x.gates)
+		for _, g := range s.Gates {
+			x.gates[g.ID] = g
+		}
+	}
+	return g
+}
+
+// judged sets the verdict of a gate.
+func (s *State) judged(g *Gate, v Verdict, at time.Time) {
+	g.Verdict, g.Ended = v, at
+	s.index.judging = slices.DeleteFunc(s.index.judging, func(o *Gate) bool { return o == g })
+}
+
+// hookStarted notes a hook that runs. While one of the turn end runs, the member has done its
+// work and waits for a verdict.
+func (s *State) hookStarted(l journal.Line, e agent.HookStarted) {
+	var m *Member
+	if l.Member != "" {
+		m = s.member(l.Member)
+	}
+	if m != nil && l.Helper == "" {
+		m.Doing = cut(e.Event + ": " + cmp.Or(e.Status, e.Command))
+	}
+	if !isGate(e.Event) || l.Helper != "" {
+		return
+	}
+	g := s.gate(l, e.Event, e.ToolUseID)
+	g.Hooks = newest(append(g.Hooks, HookRun{Command: cut(e.Command)}), maxHookRuns)
+	if g.Verdict != Judging { // its last hook had to wait for a slot
+		g.Verdict, g.Ended = Judging, time.Time{}
+		s.index.judging = append(s.index.judging, g)
+	}
+	if m != nil && g.At == AtTurnEnd {
+		m.enter(api.Working, l.Time)
+		m.Gate = e.Event
+	}
+}
+
+// hookFinished counts a hook and notes its result.
+func (s *State) hookFinished(l journal.Line, e agent.HookFinished) {
+	end := hooklist.EndOf(e)
+	if l.Member == "" {
+		end.Event = hooklist.AtMerge
+		s.MergeHooks.Add(end)
+	} else {
+		s.member(l.Member).Hooks.Add(end)
+	}
+	if !isGate(e.Event) || e.Background || l.Helper != "" {
+		return
+	}
+	g := s.gate(l, e.Event, e.ToolUseID)
+	g.Last = l.Seq
+	run := g.running(cut(e.Command))
+	run.Seq, run.Outcome, run.ExitCode, run.DurationMS = l.Seq, e.Outcome, e.ExitCode, e.DurationMS
+	run.Output = cmp.Or(firstLine(e.Stderr), firstLine(e.Stdout), firstLine(e.Warning))
+	run.FailedOpen, run.Observed, run.Awaits = e.FailedOpen, e.Observed, cut(e.Awaits)
+	if v := g.verdict(); v != Judging && g.Verdict != Halted {
+		s.judged(g, v, l.Time)
+	}
+}
+
+// running returns the hook of the gate with this command that runs, and adds one if a hook ended
+// that has not started.
+func (g *Gate) running(command string) *HookRun {
+	same := func(h HookRun) bool { return h.Seq == 0 && h.Command == command }
+	i := slices.IndexFunc(g.Hooks, same)
+	if i < 0 {
+		g.Hooks = newest(append(g.Hooks, HookRun{Command: command}), maxHookRuns)
+		i = len(g.Hooks) - 1
+	}
+	return &g.Hooks[i]
+}
+
+// verdict returns the verdict that follows from the ends of the gate's hooks, and sets By and
+// Reason. A refusal outweighs a missing answer.
+func (g *Gate) verdict() Verdict {
+	v, by := Agreed, []string(nil)
+	for _, h := range g.Hooks {
+		switch {
+		case h.Seq == 0:
+			return Judging
+		case h.Observed != "":
+		case h.Outcome == "blocking":
+			if v != Refused {
+				v, by = Refused, nil
+			}
+			by = append(by, h.Command)
+		case h.Outcome == "await" && v != Refused:
+			v, by, g.Reason = Awaits, append(by, h.Command), h.Awaits
+		case h.Outcome == "cancelled" && !h.FailedOpen && v == Agreed:
+			v = Cut
+		}
+	}
+	g.By = by
+	return v
+}
+
+// feedback counts a refusal. The member goes on with what the hooks said.
+func (s *State) feedback(l journal.Line, e agent.HookFeedback) {
+	if l.Member == "" {
+		return
+	}
+	m := s.see(l, e)
+	s.run().Refusals++
+	if t := s.index.turns[m.Name]; t != nil {
+		t.Refusals++
+	}
+	if l.Helper == "" {
+		m.works("refused by "+e.Event, l.Time)
+	}
+	said := Feedback(e.Event, e.Text)
+	by := ""
+	if g := s.index.gates[e.ToolUseID]; g != nil {
+		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(said))
+		if g.Verdict != Halted {
+			s.judged(g, Refused, l.Time)
+		}
+		by = strings.Join(g.By, ", ")
+	}
+	if id, r, ok := RefusalOf(l); ok {
+		t, _ := s.task(id)
+		t.note(l.Seq)
+		r.By = by
+		t.refused(r)
+	}
+}
+
+// Feedback returns what a hook said to a model without the heading that tells the model which
+// hook it comes from. A text without such a heading is returned unchanged.
+func Feedback(event, text string) string {
+	// The heading of SubagentStop says Stop, too.
+	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
+	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
+	if strings.HasPrefix(text, "[") {
+		if _, rest, ok := strings.Cut(text, "]: "); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+// treeVerdict is the data of merging.VerdictFound and merging.VerdictReused.
+type treeVerdict struct {
+	Task    string    `json:"task"`
+	Command string    `json:"command"`
+	Tree    string    `json:"tree"`
+	Judged  time.Time `json:"judged"` // of a reused verdict
+}
+
+// verdict notes which files a hook judges that runs now.
+func (s *State) verdict(l journal.Line, v treeVerdict) {
+	s.noteTask(v.Task, l)
+	for _, g := range s.found().judging {
+		work := g.Task
+		if m := s.index.merges[g.Merge]; m != nil {
+			work = m.Subject()
+		}
+		if work != v.Task {
+			continue
+		}
+		for i := range g.Hooks {
+			if h := &g.Hooks[i]; h.Seq == 0 && h.Tree == "" && h.Command == cut(v.Command) {
+				h.Tree, h.Judged, h.Reused = v.Tree, v.Judged, !v.Judged.IsZero()
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// newMember returns a member of which only the name is known.
+func newMember(name string) *Member { return &Member{Name: name, State: api.Starting} }
+
+// enter sets the state of the member, and since when.
+func (m *Member) enter(state api.MemberState, at time.Time) {
+	if m.State != state || m.Since.IsZero() {
+		m.State, m.Since = state, at
+	}
+	m.Gate = ""
+}
+
+// rest returns the state of the member between turns, in the order in which `covey ps` of a
+// running team decides it.
+func (m *Member) rest() api.MemberState {
+	kind := ""
+	if m.Lockout != nil {
+		kind = m.Lockout.Kind
+	}
+	switch {
+	case kind == "turn_failed":
+		return api.Waiting
+	case m.Held != nil:
+		return api.Held
+	case kind == "logged_out", m.AttentionKind == "login":
+		return api.LoggedOut
+	case kind == "limited":
+		return api.Limited
+	case m.Attention != "":
+		return api.NeedsAttention
+	}
+	return api.Resting
+}
+
+// Stopped returns the state of the member once its team does not run any more.
+func (m *Member) Stopped() api.MemberState {
+	switch state := m.rest(); {
+	case m.Agent == "":
+		return api.Starting
+	case state == api.Waiting: // the next run tries again
+		return api.Resting
+	default:
+		return state
+	}
+}
+
+// idles sets the state between turns, unless the member is in a turn or has ended.
+func (m *Member) idles(at time.Time) {
+	if !m.InTurn && m.State != api.Ended && m.State != api.Starting {
+		m.enter(m.rest(), at)
+	}
+}
+
+// clearAttention handles that the member needs nobody any more.
+func (m *Member) clearAttention(at time.Time) {
+	m.Attention, m.AttentionKind, m.AttentionSince = "", "", time.Time{}
+	m.idles(at)
+}
+
+// says keeps a text of the member.
+func (m *Member) says(l journal.Line, text string) {
+	if text = cut(text); text != "" {
+		m.Texts = newest(append(m.Texts, Note{Seq: l.Seq, Time: l.Time, Text: text}), maxTexts)
+	}
+}
+
+// busyWith returns what a member in a turn does if nothing else is known: the first call
+// without a result, because the calls of a pass run in order.
+func (m *Member) busyWith() string {
+	if len(m.Calls) > 0 {
+		return m.Calls[0].Text
+	}
+	return "thinks"
+}
+
+// works notes that a member does something in its turn.
+func (m *Member) works(doing string, at time.Time) {
+	m.enter(api.Working, at)
+	m.Doing, m.WaitsFor = doing, ""
+}
+
+// incident keeps what happened to the member's agent.
+func (m *Member) incident(l journal.Line, text string) *Incident {
+	if m.IncidentCounts == nil {
+		m.IncidentCounts = map[string]int{}
+	}
+	m.IncidentCounts[l.Type]++
+	m.Incidents = newest(append(m.Incidents, Incident{Seq: l.Seq, Time: l.Time, Kind: l.Type, Text: cut(text)}), maxIncidents)
+	return &m.Incidents[len(m.Incidents)-1]
+}
+
+// applyMember handles the lines about a member outside of the course of its turns. It returns
+// false for others.
+func (s *State) applyMember(l journal.Line) bool {
+	if l.Member == "" {
+		return false
+	}
+	switch l.Type {
+	case "member_started":
+		s.staffed(l)
+		m, e := s.member(l.Member), decoded[agent.MemberStarted](l)
+		s.cutTurn(m)
+		m.Agent, m.Session, m.Doing, m.WaitsFor = e.Agent, e.SessionID, "", ""
+		m.enter(m.rest(), l.Time)
+	case "member_ended":
+		m := s.member(l.Member)
+		s.cutTurn(m)
+		m.Doing, m.WaitsFor = cut(decoded[agent.MemberEnded](l).Reason), ""
+		m.enter(api.Ended, l.Time)
+	case "needs_attention":
+		m, e := s.member(l.Member), decoded[agent.NeedsAttention](l)
+		m.Attention, m.AttentionKind, m.AttentionSince = cmp.Or(cut(e.Reason), "unknown"), e.Kind, l.Time
+		m.idles(l.Time)
+	case "member_held":
+		m, e := s.member(l.Member), decoded[held](l)
+		m.Held = &Hold{By: e.By, Since: l.Time, Cut: e.Cut}
+		m.idles(l.Time)
+	case "member_resumed":
+		m := s.member(l.Member)
+		m.Held = nil
+		m.idles(l.Time)
+	case "waiting":
+		m := s.member(l.Member)
+		m.WaitsFor = cut(decoded[agent.Waiting](l).For)
+		m.enter(api.Waiting, l.Time)
+	case "hook_model":
+		m, u := s.member(l.Member), decoded[modelAsked](l).Usage
+		m.Done.Spend(u)
+		m.Spent.Tokens += u.Total()
+	case "worktree":
+		s.member(l.Member).setWorktree(decoded[Worktree](l))
+	case "subagent_started":
+		e := decoded[agent.HelperStarted](l)
+		m := s.member(l.Member)
+		m.Helpers = newest(append(m.Helpers, Helper{ID: e.ID, Kind: e.AgentType, What: cut(e.Description), Began: l.Time,
+			Background: e.Background}), maxCalls)
+	case "subagent_ended":
+		m, e := s.member(l.Member), decoded[agent.HelperEnded](l)
+		m.Helpers = slices.DeleteFunc(m.Helpers, func(h Helper) bool { return h.ID == e.ID })
+	default:
+		return s.applyIncident(l)
+	}
+	return true
+}
+
+// The data of lines whose types are in packages further up: of lives.MemberHeld,
+// hooking.ModelAsked, login.AgentChanged and lives.Finding.
+type (
+	held struct {
+		By  string `json:"by"`
+		Cut bool   `json:"cut"`
+	}
+	modelAsked struct {
+		Usage agent.Usage `json:"usage"`
+	}
+	agentChanged struct {
+		From  string    `json:"from"`
+		To    string    `json:"to"`
+		Until time.Time `json:"until"`
+	}
+	finding struct {
+		Reason string `json:"reason"`
+		Did    string `json:"did"`
+	}
+)
+
+// applyIncident handles what happened to a member's agent. It returns false for other lines.
+func (s *State) applyIncident(l journal.Line) bool {
+	switch l.Type {
+	case "compacted":
+		e := decoded[agent.Compacted](l)
+		i := s.member(l.Member).incident(l, strings.TrimSpace(e.Layer+" "+e.Trigger))
+		i.Before, i.After = e.Before, e.After
+	case "program_restarts", "member_restarts":
+		m := s.member(l.Member)
+		m.incident(l, decoded[agent.ProgramRestarts](l).Reason)
+		m.Calls = nil
+	case "model_switched":
+		e := decoded[agent.ModelSwitched](l)
+		s.member(l.Member).incident(l, fmt.Sprintf("%s to %s: %s", e.From, e.To, cut(e.Why)))
+	case "agent_changed":
+		e := decoded[agentChanged](l)
+		m := s.member(l.Member)
+		m.incident(l, e.From+" to "+e.To)
+		m.Agent = cmp.Or(e.To, m.Agent)
+	case "watchdog":
+		e := decoded[finding](l)
+		s.member(l.Member).incident(l, e.Reason+"; "+e.Did)
+	case "limited":
+		e := decoded[agent.Limited](l)
+		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Text), Until: e.Until, Known: e.Known})
+	case "logged_out":
+		e := decoded[agent.LoggedOut](l)
+		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix)})
+	case "turn_failed":
+		e := decoded[agent.TurnFailed](l)
+		if e.Until.IsZero() {
+			s.member(l.Member).incident(l, e.Text)
+			break
+		}
+		s.lockedOut(l, Lockout{Text: cut(e.Text), Until: e.Until, Known: true, Left: e.Left})
+	default:
+		return false
+	}
+	return true
+}
+
+// lockedOut ends the turn of a member whose agent cannot answer.
+func (s *State) lockedOut(l journal.Line, why Lockout) {
+	m := s.member(l.Member)
+	why.Kind, why.Since = l.Type, l.Time
+	m.Lockout = &why
+	m.incident(l, why.Text)
+	m.WaitsFor = ""
+	m.enter(m.rest(), l.Time)
+}
+
+// setWorktree replaces what is known of the member's working copy. A later line has no Base.
+func (m *Member) setWorktree(w Worktree) {
+	w.Reason = cut(w.Reason)
+	if m.Worktree != nil && m.Worktree.Path == w.Path {
+		w.Branch, w.Base = cmp.Or(w.Branch, m.Worktree.Branch), cmp.Or(w.Base, m.Worktree.Base)
+	}
+	m.Worktree = &w
+}

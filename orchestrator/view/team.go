@@ -1,0 +1,167 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// applyTeam handles the lines about the team as a whole. It returns false for others.
+func (s *State) applyTeam(l journal.Line) bool {
+	switch l.Type {
+	case "team_started":
+		s.teamStarted(l, decoded[journal.TeamStarted](l))
+	case "team_ended":
+		s.teamEnded(l, decoded[journal.TeamEnded](l))
+	case "team_waits":
+		w := decoded[journal.TeamWaits](l)
+		s.Waits = &Wait{Since: l.Time, Until: w.Until, Members: w.Members}
+	case "budget":
+		s.budget(decoded[journal.BudgetUse](l))
+	case "coordination":
+		s.Coordination = s.Coordination.Plus(decoded[budget.Coordination](l))
+	case "warning":
+		w := Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(decoded[agent.Warning](l).Text)}
+		before := len(s.Warnings) + 1
+		s.Warnings = newest(append(s.Warnings, w), maxWarnings)
+		s.Dropped.Warnings += before - len(s.Warnings)
+	case "spec_changed":
+		s.specChanged(decoded[api.SpecChange](l))
+	default:
+		return false
+	}
+	return true
+}
+
+// run returns the present run. A fold that begins in the middle has one without a beginning.
+func (s *State) run() *Run {
+	if len(s.Runs) == 0 {
+		s.Runs = append(s.Runs, Run{First: s.First, Last: s.Seq})
+	}
+	return &s.Runs[len(s.Runs)-1]
+}
+
+// teamStarted begins a run. The states of members are those of the last run until a member
+// begins its session, because a run that finds nothing new has none.
+func (s *State) teamStarted(l journal.Line, e journal.TeamStarted) {
+	for _, m := range s.Members {
+		s.cutTurn(m)
+	}
+	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
+		s.Runs[n-1].Cut = true
+	}
+	s.Waits = nil
+	s.Runs = append(s.Runs, Run{
+		First: l.Seq, Last: l.Seq, Started: l.Time, Goal: cut(e.Goal), Resumed: e.Resumed, Covey: e.Version,
+		Spec: e.Spec, Workspace: e.Workspace, Merge: e.Merge,
+	})
+	before := len(s.Runs)
+	s.Runs = newest(s.Runs, maxRuns)
+	s.Dropped.Runs += before - len(s.Runs)
+	if e.Merge == "" {
+		s.seat(e.Members)
+	}
+}
+
+// seat makes the members of the team those with these names, the lead first.
+func (s *State) seat(names []string) {
+	if len(names) == 0 { // an old covey did not name them
+		return
+	}
+	for _, m := range s.Members {
+		m.Left, m.Lead = true, false
+	}
+	place := map[string]int{}
+	for i, name := range names {
+		m := s.member(name)
+		m.Left, m.Lead = false, i == 0
+		place[name] = i
+	}
+	rank := func(m *Member) int {
+		if i, ok := place[m.Name]; ok {
+			return i
+		}
+		return len(names)
+	}
+	slices.SortStableFunc(s.Members, func(a, b *Member) int { return rank(a) - rank(b) })
+}
+
+// staffed is called when a member begins its session. The first one of a run begins the
+// members' counts again.
+func (s *State) staffed(l journal.Line) {
+	run := s.run()
+	if run.Staffed {
+		return
+	}
+	run.Staffed = true
+	if run.Started.IsZero() { // the beginning of the run is not known
+		return
+	}
+	s.Coordination, s.MergeHooks = budget.Coordination{}, hooklist.Tally{}
+	for _, m := range s.Members {
+		fresh := newMember(m.Name)
+		fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
+		fresh.InProgress, fresh.Spent, fresh.Unread = m.InProgress, m.Spent, m.Unread
+		fresh.Limits, fresh.Texts, fresh.Worktree = m.Limits, m.Texts, m.Worktree
+		fresh.enter(api.Starting, l.Time)
+		if m.Left {
+			fresh.enter(api.Ended, l.Time)
+		}
+		*m = *fresh
+	}
+}
+
+// teamEnded ends a run. If all was done, what needed attention was settled in another way, for
+// example because a person completed the task.
+func (s *State) teamEnded(l journal.Line, e journal.TeamEnded) {
+	r := s.run()
+	code := e.ExitCode
+	r.Ended, r.Reason, r.ExitCode, r.Counts = l.Time, cut(e.Reason), &code, e.Tasks
+	if e.Turns != (journal.TurnCount{}) {
+		r.Turns = e.Turns
+	}
+	s.Waits = nil
+	for _, m := range s.Members {
+		s.cutTurn(m)
+		if code == 0 && e.Merge == "" {
+			m.clearAttention(l.Time)
+		}
+	}
+}
+
+// budget replaces the use of a limit by a newer one.
+func (s *State) budget(u journal.BudgetUse) {
+	list := &s.Budget
+	if u.Member != "" {
+		m := s.Member(u.Member)
+		if m == nil {
+			return
+		}
+		list = &m.Limits
+	}
+	same := func(o journal.BudgetUse) bool { return o.What == u.What }
+	if i := slices.IndexFunc(*list, same); i >= 0 {
+		(*list)[i] = u
+	} else {
+		*list = append(*list, u)
+	}
+}
+
+// specChanged handles another version of the spec.
+func (s *State) specChanged(c api.SpecChange) {
+	if c.Goal != "" {
+		s.run().Goal = cut(c.Goal)
+	}
+	for _, m := range c.Members {
+		switch m.Change {
+		case api.MemberAdded:
+			s.member(m.Name).Left = false
+		case api.MemberRetires:
+			s.member(m.Name).Left = true
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// applyTurn handles the lines about the course of a member's turn. It returns false for others.
+func (s *State) applyTurn(l journal.Line) bool {
+	if l.Member == "" {
+		return false
+	}
+	switch l.Type {
+	case "turn_started":
+		s.turnStarted(l, decoded[agent.TurnStarted](l))
+	case "pass_started":
+		s.passStarted(l, decoded[agent.PassStarted](l))
+	case "text":
+		if m := s.member(l.Member); l.Helper == "" {
+			said := cut(decoded[agent.TextSaid](l).Text)
+			m.works(said, l.Time)
+			m.says(l, said)
+		}
+	case "tool_call":
+		s.called(l, decoded[agent.ToolCalled](l))
+	case "tool_result":
+		if m := s.member(l.Member); l.Helper == "" {
+			id := decoded[struct{ ID string }](l).ID
+			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == id })
+			m.Doing, m.WaitsFor = m.busyWith(), ""
+		}
+	case "held_up":
+		s.member(l.Member).WaitsFor = cut(decoded[agent.HeldUp](l).For)
+	case "turn_ended":
+		s.turnEnded(l, decoded[agent.TurnEnded](l))
+	case "idle":
+		s.idle(l, decoded[agent.Idle](l))
+	default:
+		return false
+	}
+	return true
+}
+
+// see counts an event of a member, and returns the member.
+func (s *State) see(l journal.Line, data agent.EventData) *Member {
+	m := s.member(l.Member)
+	m.Done.See(agent.Event{Member: l.Member, Turn: l.Turn, Helper: l.Helper, Data: data})
+	return m
+}
+
+// turnStarted begins a turn. It ends the need for attention and every lockout.
+func (s *State) turnStarted(l journal.Line, e agent.TurnStarted) {
+	m := s.see(l, e)
+	if l.Helper != "" {
+		return // it is a part of the member's turn
+	}
+	s.cutTurn(m)
+	s.Waits = nil
+	run := s.run()
+	run.Turns = run.Turns.Of(1, 0, 0)
+	m.Lockout, m.InTurn = nil, true
+	m.clearAttention(l.Time)
+	m.works("thinks", l.Time)
+	t := &Turn{
+		Member: m.Name, Number: l.Turn, First: l.Seq, Last: l.Seq, Cause: e.Cause, Prompt: cut(e.Prompt),
+		Started: l.Time, Tasks: slices.Clone(m.InProgress),
+	}
+	var dropped int
+	s.Turns, dropped = bounded(append(s.Turns, t), maxTurns, func(t *Turn) bool { return t.Reason != "" })
+	s.Dropped.Turns += dropped
+	s.index.turns[m.Name] = t
+}
+
+// passStarted notes a request to the model. After a refusal the member is at work again.
+func (s *State) passStarted(l journal.Line, e agent.PassStarted) {
+	m := s.see(l, e)
+	if l.Helper != "" {
+		return
+	}
+	m.Pass = e.Pass
+	m.enter(api.Working, l.Time)
+	if t := s.index.turns[m.Name]; t != nil {
+		t.Passes = max(t.Passes, e.Pass)
+	}
+}
+
+// called notes a tool call. Those of helpers are what their member does.
+func (s *State) called(l journal.Line, e agent.ToolCalled) {
+	m := s.see(l, e)
+	if t := s.index.turns[m.Name]; t != nil {
+		t.Calls++
+	}
+	text := cut(e.Name + " " + notation.MainInput(e.Input))
+	if l.Helper != "" {
+		if m.State == api.Working && m.Gate == "" {
+			m.Doing = cut("helper: " + text)
+		}
+		return
+	}
+	m.Calls = newest(append(m.Calls, Call{ID: e.ID, Text: text}), maxCalls)
+	m.works(text, l.Time)
+}
+
+// turnEnded ends a turn. Its usage counts for the tasks that were in progress, in equal parts.
+func (s *State) turnEnded(l journal.Line, e agent.TurnEnded) {
+	m := s.see(l, e)
+	if l.Helper != "" {
+		return
+	}
+	m.Spent.add(e.Usage.Total(), e.CostUSD)
+	if e.Empty {
+		run := s.run()
+		run.Turns = run.Turns.Of(0, 1, 0)
+	}
+	if t := s.index.turns[m.Name]; t != nil {
+		t.Ended, t.Reason, t.Passes = l.Time, e.Reason, max(t.Passes, e.Passes)
+		t.Last, t.Usage, t.CostUSD, t.Empty = l.Seq, e.Usage, e.CostUSD, e.Empty
+		n := len(t.Tasks)
+		for _, id := range t.Tasks {
+			if task := s.index.tasks[id]; task != nil {
+				task.Spent.add(e.Usage.Total()/int64(n), e.CostUSD/float64(n))
+			}
+		}
+		if t.Reason == "" {
+			t.Reason = "unknown" // an empty one means that it goes on
+		}
+	}
+	s.leaveTurn(m)
+	if m.Lockout == nil {
+		m.Doing = ""
+	}
+}
+
+// add counts a turn.
+func (p *Spent) add(tokens int64, usd float64) {
+	p.Turns, p.Tokens, p.CostUSD = p.Turns+1, p.Tokens+tokens, p.CostUSD+usd
+}
+
+// idle notes that the member waits for work.
+func (s *State) idle(l journal.Line, e agent.Idle) {
+	m := s.member(l.Member)
+	if l.Helper != "" {
+		return
+	}
+	s.leaveTurn(m)
+	if m.Lockout == nil {
+		m.Doing = cut(e.LastText)
+	}
+	if e.Reason == agent.IdleAwaiting {
+		m.WaitsFor = strings.TrimPrefix(m.Doing, "it waits for ")
+	}
+	m.enter(m.rest(), l.Time)
+}
+
+// leaveTurn clears what is true only within a turn.
+func (s *State) leaveTurn(m *Member) {
+	delete(s.found().turns, m.Name)
+	m.InTurn, m.Pass, m.Calls, m.WaitsFor = false, 0, nil, ""
+	for _, g := range slices.Clone(s.index.judging) {
+		if g.Member == m.Name && g.At != AtMerge {
+			s.judged(g, Cut, s.Time)
+		}
+	}
+}
+
+// cutTurn ends a turn that has no end in the journal, because its run or its member's life
+// ended before.
+func (s *State) cutTurn(m *Member) {
+	if t := s.found().turns[m.Name]; t != nil {
+		t.Reason = "cut"
+	}
+	s.leaveTurn(m)
+	m.Helpers = nil
+}

@@ -1,0 +1,163 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// applyWork handles the lines about tasks, mail, requests and merges. It returns false for
+// others.
+func (s *State) applyWork(l journal.Line) bool {
+	switch l.Type {
+	case "task":
+		s.changed(l, decoded[tasks.Change](l))
+	case "task_unchanged":
+		if t := s.Task(decoded[struct {
+			Task string `json:"task_id"`
+		}](l).Task); t != nil {
+			t.note(l.Seq)
+			t.Unchanged = true
+		}
+	case "message":
+		s.sent(l, decoded[actors.Message](l))
+	case "message_delivered":
+		s.delivered(l, decoded[tasks.Delivery](l).ID)
+	case "request":
+		s.request(l, decoded[requests.Request](l))
+	case "merge":
+		s.merge(l, decoded[tasks.Merge](l))
+	default:
+		return false
+	}
+	return true
+}
+
+// sent adds a message to the mail.
+func (s *State) sent(l journal.Line, m actors.Message) {
+	if m.ID == "" {
+		return
+	}
+	letter := &Letter{
+		Line: l.Seq, ID: m.ID, From: m.From, To: m.To, Kind: m.Kind, Summary: cut(cmp.Or(m.Summary, m.Text)), Sent: m.Sent,
+		WaitFor: m.WaitFor,
+	}
+	if letter.Sent.IsZero() {
+		letter.Sent = l.Time
+	}
+	if x := s.found(); x.unread[m.ID] == nil {
+		x.unread[m.ID] = letter
+		if to := x.members[m.To]; to != nil {
+			to.Unread++
+		}
+	}
+	var dropped int
+	s.Mail, dropped = bounded(append(s.Mail, letter), maxMail, func(m *Letter) bool { return !m.Delivered.IsZero() })
+	s.Dropped.Mail += dropped
+}
+
+// delivered notes that a message was read.
+func (s *State) delivered(l journal.Line, id string) {
+	letter := s.found().unread[id]
+	if letter == nil {
+		return
+	}
+	letter.Delivered = l.Time
+	delete(s.index.unread, id)
+	if to := s.index.members[letter.To]; to != nil {
+		to.Unread--
+	}
+}
+
+// request adds a request, or closes it.
+func (s *State) request(l journal.Line, r requests.Request) {
+	if r.ID == "" {
+		return
+	}
+	r.Payload, r.Text, r.Feedback = nil, cut(r.Text), cut(r.Feedback)
+	known := s.found().requests[r.ID]
+	if known == nil {
+		known = &Request{Asked: l.Seq}
+		s.index.requests[r.ID] = known
+		var dropped int
+		s.Requests, dropped = bounded(append(s.Requests, known), maxRequests, func(r *Request) bool { return r.Answered > 0 })
+		if s.Dropped.Requests += dropped; dropped > 0 {
+			clear(s.index.requests)
+			for _, r := range s.Requests {
+				s.index.requests[r.ID] = r
+			}
+		}
+	}
+	known.Request = r
+	if r.Open() {
+		known.Answered = 0
+	} else {
+		known.Answered = l.Seq
+	}
+	if m := s.index.members[r.Member]; m != nil {
+		m.asks(l, r)
+	}
+}
+
+// asks notes what a request means for the member that it is about. A member that asks for
+// permission waits in its turn; the question why it needs attention is closed once it does not
+// any more, unless a person leaves it so.
+func (m *Member) asks(l journal.Line, r requests.Request) {
+	switch {
+	case r.Kind == requests.AskPermission && r.Open() && m.InTurn:
+		m.enter(api.Waiting, l.Time)
+		m.WaitsFor = r.Text
+	case r.Kind == requests.AskPermission && m.InTurn && m.State == api.Waiting:
+		m.enter(api.Working, l.Time)
+		m.WaitsFor = ""
+	case r.Kind == requests.AskAttention && (r.Approved() || r.State == requests.Withdrawn):
+		m.clearAttention(l.Time)
+	}
+}
+
+// merge adds a merge, or what became of it. Returned work sends its tasks back.
+func (s *State) merge(l journal.Line, e tasks.Merge) {
+	if e.ID == "" {
+		return
+	}
+	e.Title, e.Reason = cut(e.Title), cut(e.Reason)
+	m := s.found().merges[e.ID]
+	if m == nil {
+		m = &Merge{}
+		s.index.merges[e.ID] = m
+		var dropped int
+		s.Merges, dropped = bounded(append(s.Merges, m), maxMerges, func(m *Merge) bool { return m.State.Over() })
+		if s.Dropped.Merges += dropped; dropped > 0 {
+			clear(s.index.merges)
+			for _, m := range s.Merges {
+				s.index.merges[m.ID] = m
+			}
+			s.index.merges[e.ID] = m
+		}
+	}
+	isNew := m.State != e.State
+	if isNew || m.Reason != e.Reason {
+		m.Steps = newest(append(m.Steps, Step{Seq: l.Seq, Time: l.Time, State: e.State, Reason: e.Reason, By: e.By}), maxSteps)
+	}
+	m.Merge = e
+	for _, id := range e.Tasks {
+		t := s.index.tasks[id]
+		if t == nil {
+			continue
+		}
+		t.note(l.Seq)
+		if !slices.Contains(t.Merges, e.ID) {
+			t.Merges = append(t.Merges, e.ID)
+		}
+		if isNew && e.State == tasks.MergeReturned {
+			t.Returns = newest(append(t.Returns, Return{
+				Seq: l.Seq, Time: l.Time, Kind: "returned", Member: e.Member, By: e.By, Reason: e.Reason,
+			}), maxReturns)
+		}
+	}
+}
