@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	facts "github.com/coveyteam/covey/orchestrator/view"
 )
 
 // teamRun displays a run of a team. It reads the journal, as all views do; the
@@ -28,7 +29,7 @@ type teamRun struct {
 	stopper *stopper
 	parent  *parent        // nil unless in the background
 	view    *view.LiveView // nil unless on a terminal
-	hooks   view.MemberHooks
+	seen    facts.State    // unless on a terminal: what was shown of this run
 
 	first   chan uint64   // receives the number of the run's first line, once
 	once    sync.Once     // guards first
@@ -96,10 +97,7 @@ func (r *teamRun) startView(o *orchestrator.Orchestrator) {
 	r.view.Drafts = o.Drafts()
 	r.stopper.show(r.view.Tell, r.view.Force)
 	r.view.Start(r.env.In)
-	r.read(func(l journal.Line) error {
-		r.view.Apply(l)
-		return nil
-	}, func(uint64) uint64 { return 0 })
+	r.read(func(journal.Line) error { return nil }, func(uint64) uint64 { return 0 })
 }
 
 // skipEarlier skips the lines of earlier runs.
@@ -119,15 +117,30 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 				r.log.Error("the journal cannot be read", "err", err)
 				continue
 			}
-			if l.Seq >= first {
-				r.hooks.Note(l)
-			}
+			r.fold(l)
 			if err := show(l); err != nil {
 				r.stopper.outputLost(err)
 				return
 			}
 		}
 	})
+}
+
+// fold keeps what the report at the end needs.
+func (r *teamRun) fold(l journal.Line) {
+	if r.view != nil {
+		r.view.Apply(l)
+		return
+	}
+	r.seen.Apply(l)
+}
+
+// facts returns what the journal says about the run. It may be called after hide.
+func (r *teamRun) facts() *facts.State {
+	if r.view != nil {
+		return r.view.State()
+	}
+	return &r.seen
 }
 
 // hide shows the rest of a run that is over, and restores the terminal. The reader

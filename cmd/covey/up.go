@@ -141,7 +141,7 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 		return err
 	}
 	if !f.json {
-		printReport(env.Out, team.Name, ending, &r.hooks)
+		printReport(env.Out, team.Name, ending, r.facts())
 	}
 	if ending.Code != orchestrator.CodeDone {
 		return &cli.EndError{Code: ending.Code, Err: r.finalError(ending)}

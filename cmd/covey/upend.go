@@ -11,13 +11,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	facts "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // printReport prints how a run ended: the lead's last answer, why it ended, what each
 // member did, and what needs the operator. The answer comes first, because the team
 // was started for it.
-func printReport(out *term.Screen, team string, e orchestrator.Ending, counted *view.MemberHooks) {
+func printReport(out *term.Screen, team string, e orchestrator.Ending, run *facts.State) {
 	if answer := strings.TrimSpace(term.Plain(e.Answer)); answer != "" {
 		out.Printf("\n%s\n", answer)
 	}
@@ -37,7 +38,7 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, counted *
 		out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(problem)))
 	}
 	ask.PrintUnmerged(out, e.Unmerged)
-	view.PrintHookTrouble(out, counted.Members())
+	view.PrintHookTrouble(out, view.HooksIn(run))
 	if hint := endHint(e); hint != "" {
 		out.Printf("\n%s\n", out.Paint(term.Faint, hint))
 	}

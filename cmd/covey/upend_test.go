@@ -9,10 +9,10 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -40,9 +40,9 @@ func TestReport(t *testing.T) {
 	c, out, _ := printer()
 	e := endedTeam()
 	e.Code = orchestrator.CodeUnfinished
-	counted := &view.MemberHooks{}
-	for range 3 {
-		counted.Note(teamtest.Line(1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
+	counted := &view.State{}
+	for i := range 3 {
+		counted.Apply(teamtest.Line(i+1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
 			`"outcome":"non_blocking_error","exit_code":127,"stderr":"not found","failed_open":true}`))
 	}
 	printReport(c.Out, "crew", e, counted)
@@ -69,7 +69,7 @@ covey logs MEMBER tells what happened, covey tasks graph what waits for what; co
 // TestReportOfLittle: a run without tasks, answer and members is one line.
 func TestReportOfLittle(t *testing.T) {
 	c, out, _ := printer()
-	printReport(c.Out, "crew", orchestrator.Ending{Reason: "nothing to do"}, &view.MemberHooks{})
+	printReport(c.Out, "crew", orchestrator.Ending{Reason: "nothing to do"}, &view.State{})
 	if got := out.String(); got != "\ncrew: nothing to do · 0s\n" {
 		t.Errorf("got %q", got)
 	}

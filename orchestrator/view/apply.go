@@ -49,6 +49,7 @@ func (s *State) extend(l journal.Line) {
 	if m == nil {
 		return
 	}
+	m.Turn = max(m.Turn, l.Turn)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Last = l.Seq
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// Member is one member of the team. What it has done counts for the last run that had
-// members; its tasks, mail and costs are of all runs.
+// Member is one member of the team. What it has done and the numbers of its turns are of this
+// run; its tasks, mail, texts and Spent are of all runs.
 type Member struct {
 	Name    string `json:"name"`
 	Lead    bool   `json:"lead,omitempty"`
@@ -35,7 +35,7 @@ type Member struct {
 	// Lockout is why its agent cannot answer. It ends with the next turn.
 	Lockout *Lockout `json:"lockout,omitempty"`
 
-	Turn int `json:"turn"`           // counts from 1; 0 before the first
+	Turn int `json:"turn"`           // counts from 1 over all runs; 0 before the first of this run
 	Pass int `json:"pass,omitempty"` // of this turn; 0 between turns
 	// InTurn is set from the beginning of a turn to its end.
 	InTurn bool `json:"in_turn,omitempty"`

@@ -45,10 +45,13 @@ func (m *Member) rest() api.MemberState {
 	return api.Resting
 }
 
-// Stopped returns the state of the member once its team does not run any more.
+// Stopped returns the state of the member once its team does not run any more. It does not
+// depend on Held, because a hold may end while no journal is written.
 func (m *Member) Stopped() api.MemberState {
-	switch state := m.rest(); {
-	case m.Agent == "":
+	free := *m
+	free.Held = nil
+	switch state := free.rest(); {
+	case state == api.Resting && m.State == api.Starting:
 		return api.Starting
 	case state == api.Waiting: // the next run tries again
 		return api.Resting
@@ -57,10 +60,12 @@ func (m *Member) Stopped() api.MemberState {
 	}
 }
 
-// idles sets the state between turns, unless the member is in a turn or has ended.
+// idles sets the state between turns, unless the member is in a turn, has ended, or has not
+// begun and is well.
 func (m *Member) idles(at time.Time) {
-	if !m.InTurn && m.State != api.Ended && m.State != api.Starting {
-		m.enter(m.rest(), at)
+	state := m.rest()
+	if !m.InTurn && m.State != api.Ended && (m.State != api.Starting || state != api.Resting) {
+		m.enter(state, at)
 	}
 }
 
@@ -110,7 +115,7 @@ func (s *State) applyMember(l journal.Line) bool {
 	}
 	switch l.Type {
 	case "member_started":
-		s.staffed(l)
+		s.run().Staffed, s.Before = true, nil
 		m, e := s.member(l.Member), decoded[agent.MemberStarted](l)
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.WaitsFor = e.Agent, e.SessionID, "", ""

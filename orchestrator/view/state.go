@@ -32,8 +32,10 @@ type State struct {
 	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
 	Warnings   []Note         `json:"warnings,omitempty"` // of the team and its members
 
-	Members  []*Member  `json:"members,omitempty"` // the lead first
-	Tasks    []*Task    `json:"tasks,omitempty"`   // in the order of their ids, deleted ones too
+	Members []*Member `json:"members,omitempty"` // the lead first
+	// Before is what the last run with members has left, while the present one has none.
+	Before   *Staff     `json:"before,omitempty"`
+	Tasks    []*Task    `json:"tasks,omitempty"` // in the order of their ids, deleted ones too
 	Requests []*Request `json:"requests,omitempty"`
 	Mail     []*Letter  `json:"mail,omitempty"`
 	Merges   []*Merge   `json:"merges,omitempty"` // in the order of their ids
@@ -73,8 +75,14 @@ type Run struct {
 	Turns     journal.TurnCount `json:"turns"` // so far
 	Refusals  int               `json:"refusals"`
 	// Staffed is set once a member has begun its session. A run that finds nothing new has no
-	// members; the members of a State show what they did in the last run that is staffed.
+	// members.
 	Staffed bool `json:"staffed,omitempty"`
+}
+
+// Staff is what the members of one run did.
+type Staff struct {
+	Members    []*Member      `json:"members"`
+	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
 }
 
 // Wait is a wait of the whole team for the end of a usage limit.

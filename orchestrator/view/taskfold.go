@@ -70,6 +70,15 @@ func RefusalOf(l journal.Line) (task string, r Return, ok bool) {
 	return task, r, task != ""
 }
 
+// Creates reports whether a line creates a task, so that earlier lines do not name it.
+func Creates(l journal.Line, task string) bool {
+	if l.Type != "task" {
+		return false
+	}
+	c := decoded[tasks.Change](l)
+	return c.Op == tasks.Created && c.Task.ID == task
+}
+
 // refused keeps a refusal.
 func (t *Task) refused(r Return) {
 	r.Reason = cut(Feedback("TaskCompleted", r.Reason))

@@ -2,10 +2,10 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -45,8 +45,8 @@ func (s *State) run() *Run {
 	return &s.Runs[len(s.Runs)-1]
 }
 
-// teamStarted begins a run. The states of members are those of the last run until a member
-// begins its session, because a run that finds nothing new has none.
+// teamStarted begins a run. What members did in the last run is kept until a member begins its
+// session, because a run that finds nothing new has none.
 func (s *State) teamStarted(l journal.Line, e journal.TeamStarted) {
 	for _, m := range s.Members {
 		s.cutTurn(m)
@@ -62,9 +62,34 @@ func (s *State) teamStarted(l journal.Line, e journal.TeamStarted) {
 	before := len(s.Runs)
 	s.Runs = newest(s.Runs, maxRuns)
 	s.Dropped.Runs += before - len(s.Runs)
-	if e.Merge == "" {
-		s.seat(e.Members)
+	if e.Merge != "" {
+		return
 	}
+	if s.Before == nil && len(s.Members) > 0 {
+		s.Before = &Staff{MergeHooks: s.MergeHooks}
+		for _, m := range s.Members {
+			was := *m
+			s.Before.Members = append(s.Before.Members, &was)
+		}
+	}
+	s.Coordination, s.MergeHooks = budget.Coordination{}, nil
+	s.seat(e.Members)
+	for _, m := range s.Members {
+		m.begin(l.Time)
+	}
+}
+
+// begin clears what a member did in an earlier run. It shares nothing with a copy of the member.
+func (m *Member) begin(at time.Time) {
+	fresh := newMember(m.Name)
+	fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
+	fresh.InProgress, fresh.Spent, fresh.Unread = slices.Clone(m.InProgress), m.Spent, m.Unread
+	fresh.Limits, fresh.Texts, fresh.Worktree = slices.Clone(m.Limits), slices.Clone(m.Texts), m.Worktree
+	fresh.enter(api.Starting, at)
+	if m.Left {
+		fresh.enter(api.Ended, at)
+	}
+	*m = *fresh
 }
 
 // seat makes the members of the team those with these names, the lead first.
@@ -90,31 +115,6 @@ func (s *State) seat(names []string) {
 	slices.SortStableFunc(s.Members, func(a, b *Member) int { return rank(a) - rank(b) })
 }
 
-// staffed is called when a member begins its session. The first one of a run begins the
-// members' counts again.
-func (s *State) staffed(l journal.Line) {
-	run := s.run()
-	if run.Staffed {
-		return
-	}
-	run.Staffed = true
-	if run.Started.IsZero() { // the beginning of the run is not known
-		return
-	}
-	s.Coordination, s.MergeHooks = budget.Coordination{}, hooklist.Tally{}
-	for _, m := range s.Members {
-		fresh := newMember(m.Name)
-		fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
-		fresh.InProgress, fresh.Spent, fresh.Unread = m.InProgress, m.Spent, m.Unread
-		fresh.Limits, fresh.Texts, fresh.Worktree = m.Limits, m.Texts, m.Worktree
-		fresh.enter(api.Starting, l.Time)
-		if m.Left {
-			fresh.enter(api.Ended, l.Time)
-		}
-		*m = *fresh
-	}
-}
-
 // teamEnded ends a run. If all was done, what needed attention was settled in another way, for
 // example because a person completed the task.
 func (s *State) teamEnded(l journal.Line, e journal.TeamEnded) {
@@ -127,10 +127,20 @@ func (s *State) teamEnded(l journal.Line, e journal.TeamEnded) {
 	s.Waits = nil
 	for _, m := range s.Members {
 		s.cutTurn(m)
-		if code == 0 && e.Merge == "" {
+	}
+	if code == 0 && e.Merge == "" {
+		for _, m := range slices.Concat(s.Members, s.staff().Members) {
 			m.clearAttention(l.Time)
 		}
 	}
+}
+
+// staff returns the members of the last run that had any.
+func (s *State) staff() Staff {
+	if s.Before != nil {
+		return *s.Before
+	}
+	return Staff{Members: s.Members, MergeHooks: s.MergeHooks}
 }
 
 // budget replaces the use of a limit by a newer one.

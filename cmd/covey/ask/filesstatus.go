@@ -19,7 +19,7 @@ import (
 
 // filesStatus returns the status of a team that does not run, from its files. It
 // leaves empty what only a process knows: the pass of the current turn, what a member
-// does, who is attached. What the journal counts comes from view.ReadLastRun; what the store
+// does, who is attached. What the journal knows comes from view.ReadLastRun; what the store
 // knows, such as tasks and unread mail, is read here. A run that was cut off has no result.
 func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	file, err := state.ReadRunFile(place)
@@ -36,7 +36,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}
 	s := api.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
-		Started: file.Started, FailOpen: run.HooksOfAll().FailedOpen(), Result: file.Result, Turns: run.Turns,
+		Started: file.Started, FailOpen: run.Hooks().FailedOpen(), Result: file.Result, Turns: run.StaffedRun().Turns,
 	}
 	if file.Result != nil {
 		s.Budget = file.Result.Budget
@@ -61,16 +61,13 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	all := tasks.Outlines(snapshot.Tasks)
 	s.Tasks = api.CountTasks(all)
 	owned := api.OwnedTasks(all)
-	for _, m := range run.Members {
+	for _, m := range run.Statuses() {
 		m.Unread = snapshot.Unread[m.Name]
 		if slices.Contains(held, m.Name) {
 			m.Held, m.State, m.WaitsFor = true, api.Held, "covey resume "+m.Name
 		}
-		if tally := run.Hooks[m.Name]; tally != nil {
-			m.FailedOpen, m.Hooks = tally.FailedOpen(), tally.Noteworthy()
-		}
 		m.SetTask(owned[m.Name], all)
-		s.Members = append(s.Members, *m)
+		s.Members = append(s.Members, m)
 	}
 	return s, nil
 }

@@ -168,7 +168,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	}
 	run, err := view.ReadLastRun(place)
 	if err == nil {
-		hooklist.SetCounts(l.infos, run.HooksOfAll())
+		hooklist.SetCounts(l.infos, run.Hooks())
 	}
 	return err
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // playedBoard is a board in the middle of a run.
@@ -22,7 +24,7 @@ func playedBoard() *board {
 			`{"op":%q,"task":{"id":%q,"subject":"S%s","status":%q,"owner":%q,"blockedBy":[%s]}}`, op, id, id, status, owner, blockedBy))
 	}
 	for _, l := range []journal.Line{
-		teamtest.Line(1, "", "team_started", `{"goal":"Ship it"}`),
+		teamtest.Line(0, "", "team_started", `{"goal":"Ship it","members":["lead","api","docs"]}`),
 		task("created", "1", "pending", "", ""),
 		task("created", "2", "pending", "docs", `"1"`),
 		task("created", "3", "pending", "", ""),
@@ -38,9 +40,21 @@ func playedBoard() *board {
 		teamtest.Line(8, "api", "hook_feedback", `{"event":"TaskCompleted","text":"TaskCompleted hook feedback:\nit fails"}`),
 		teamtest.Line(9, "lead", "needs_attention", `{"reason":"8 refusals in a row"}`),
 	} {
-		b.apply(l)
+		b.see(l)
 	}
 	return b
+}
+
+// see applies a line as the next one of the journal.
+func (b *board) see(l journal.Line) {
+	l.Seq = b.state.Seq + 1
+	b.apply(l)
+}
+
+// memberOf returns a member and what the board says of it.
+func (b *board) memberOf(name string) (m *view.Member, what string) {
+	m = b.state.Member(name)
+	return m, b.what(m, b.state.Graph())
 }
 
 func TestBoard(t *testing.T) {
@@ -65,16 +79,16 @@ func TestBoard(t *testing.T) {
 // TestBoardOfAGate: while a gate runs, the member stands at the gates.
 func TestBoardOfAGate(t *testing.T) {
 	b := newBoard("crew", []string{"api"}, time.Time{})
-	b.apply(teamtest.Line(1, "api", "hook_started", `{"event":"Stop","command":"./gate.sh"}`))
-	if m := b.row("api"); m.state != atGates || m.doing != "Stop: ./gate.sh" {
+	b.see(teamtest.Line(1, "api", "hook_started", `{"event":"Stop","command":"./gate.sh"}`))
+	if m, what := b.memberOf("api"); label(m) != atGates || what != "Stop: ./gate.sh" {
 		t.Errorf("%+v, want it at the gates", m)
 	}
-	b.apply(teamtest.Line(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`))
-	if m := b.row("api"); m.doing != "PreToolUse: Looking closely" {
+	b.see(teamtest.Line(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`))
+	if m, what := b.memberOf("api"); what != "PreToolUse: Looking closely" {
 		t.Errorf("%+v, want the hook's own words", m)
 	}
-	b.apply(teamtest.Line(3, "api", "idle", `{"last_text":"Done."}`))
-	if m := b.row("api"); m.state != idle || b.what(m) != "Done." {
+	b.see(teamtest.Line(3, "api", "idle", `{"last_text":"Done."}`))
+	if m, what := b.memberOf("api"); m.State != api.Resting || what != "Done." {
 		t.Errorf("%+v, want it idle with its last words", m)
 	}
 }
@@ -83,17 +97,19 @@ func TestBoardOfAGate(t *testing.T) {
 // but for its refusals, its end and its members' states.
 func TestBoardOfAnEarlierRun(t *testing.T) {
 	b := playedBoard()
-	b.apply(teamtest.Line(50, "", "team_ended", `{"reason":"interrupted"}`))
-	if b.ended != "interrupted" {
-		t.Errorf("ended = %q", b.ended)
+	s, _ := teamtest.Screen()
+	draw := func(second int) string {
+		return strings.Join(b.draw(s, 100, 20, teamtest.Line(second, "", "", "").Time), "\n")
 	}
-	b.apply(teamtest.Line(60, "", "team_started", `{"goal":"Ship it","resumed":true}`))
-	done, all := b.counts()
-	if done != 1 || all != 3 || b.refused != 0 || b.ended != "" || b.row("api").state != starting {
-		t.Errorf("%d of %d, %d refused, ended %q, api %+v", done, all, b.refused, b.ended, b.row("api"))
+	b.see(teamtest.Line(50, "", "team_ended", `{"reason":"interrupted"}`))
+	if got := draw(55); !strings.HasPrefix(got, "covey: crew · 1 of 3 tasks done · 1 refused · 55s · ended: interrupted\n") {
+		t.Errorf("after the end\n%s", got)
 	}
-	if !b.started.Equal(teamtest.Line(60, "", "", "").Time) {
-		t.Errorf("the clock did not start anew: %v", b.started)
+	b.see(teamtest.Line(60, "", "team_started", `{"goal":"Ship it","resumed":true,"members":["lead","api","docs"]}`))
+	for _, want := range []string{"covey: crew · 1 of 3 tasks done · 2s\n", "  api   starting         task 1\n"} {
+		if got := draw(62); !strings.Contains(got, want) {
+			t.Errorf("no %q in the next run\n%s", want, got)
+		}
 	}
 }
 
@@ -107,8 +123,7 @@ func TestBoardFits(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "members") {
 			name := fmt.Sprintf("%s%d", rapid.StringN(0, 8, 32).Draw(t, "name"), i)
 			text := rapid.String().Draw(t, "text")
-			b.row(name)
-			b.apply(teamtest.Line(10+i, name, "needs_attention", fmt.Sprintf(`{"reason":%q}`, strings.ToValidUTF8(text, "?"))))
+			b.see(teamtest.Line(10+i, name, "needs_attention", fmt.Sprintf(`{"reason":%q}`, strings.ToValidUTF8(text, "?"))))
 		}
 		width, height := rapid.IntRange(1, 150).Draw(t, "width"), rapid.IntRange(1, 60).Draw(t, "height")
 		lines := b.draw(s, width, height, b.started)
@@ -130,17 +145,17 @@ func TestBoardFits(t *testing.T) {
 // is from is no member.
 func TestBoardKnowsItsMembers(t *testing.T) {
 	b := newBoard("crew", nil, time.Time{})
-	b.apply(teamtest.Line(1, "", "team_started", `{"members":["lead","api"]}`))
-	b.apply(teamtest.Line(2, "operator", "message", `{"to":"lead","text":"hi"}`))
-	if len(b.members) != 2 || b.members[0].name != "lead" || b.members[1].name != "api" {
-		t.Errorf("%d members, the first %+v", len(b.members), b.members[0])
+	b.see(teamtest.Line(1, "", "team_started", `{"members":["lead","api"]}`))
+	b.see(teamtest.Line(2, "operator", "message", `{"to":"lead","text":"hi"}`))
+	if all := b.members(); len(all) != 2 || all[0].Name != "lead" || all[1].Name != "api" {
+		t.Errorf("%d members, the first %+v", len(all), all[0])
 	}
 }
 
 func TestBoardForgetsOldNews(t *testing.T) {
 	b := newBoard("crew", nil, time.Time{})
 	for i := range 3 * maxNews {
-		b.apply(teamtest.Line(i, "api", "warning", fmt.Sprintf(`{"text":"number %d"}`, i)))
+		b.see(teamtest.Line(i, "api", "warning", fmt.Sprintf(`{"text":"number %d"}`, i)))
 	}
 	if len(b.news) != maxNews || b.news[maxNews-1].text != fmt.Sprintf("warning: number %d", 3*maxNews-1) {
 		t.Errorf("%d news, the last %q", len(b.news), b.news[len(b.news)-1].text)

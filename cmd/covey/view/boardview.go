@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // draw draws the board as of now, in at most height lines of at most width columns: a
@@ -19,12 +23,13 @@ func (b *board) draw(s *term.Screen, width, height int, now time.Time) []string 
 	if foot != "" && height >= 4 {
 		room--
 	}
-	if room > len(b.members)+1 {
+	members := b.members()
+	if room > len(members)+1 {
 		lines = append(lines, "")
 		room--
 	}
 	lines = append(lines, b.memberLines(s, width, room)...)
-	room -= min(room, len(b.members))
+	room -= min(room, len(members))
 	if room >= 3 {
 		lines = append(lines, b.newsLines(s, width, room)...)
 	}
@@ -40,17 +45,21 @@ func (b *board) draw(s *term.Screen, width, height int, now time.Time) []string 
 // heading summarizes the team in one line. What matters most comes first, because a
 // narrow terminal cuts the end.
 func (b *board) heading(now time.Time) string {
-	done, all := b.counts()
-	parts := []string{"covey: " + b.team, fmt.Sprintf("%d of %d tasks done", done, all)}
-	if b.refused > 0 {
-		parts = append(parts, fmt.Sprintf("%d refused", b.refused))
+	count, run := b.state.TaskCounts(), b.state.Run()
+	parts := []string{"covey: " + b.team, fmt.Sprintf("%d of %d tasks done", count.Completed, count.Total())}
+	if run.Refusals > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", run.Refusals))
 	}
-	parts = append(parts, term.Elapsed(now.Sub(b.started)))
-	if b.waits != "" {
-		parts = append(parts, "waits until "+b.waits)
+	started := run.Started
+	if started.IsZero() {
+		started = b.started
 	}
-	if b.ended != "" {
-		parts = append(parts, "ended: "+term.Short(b.ended))
+	parts = append(parts, term.Elapsed(now.Sub(started)))
+	if w := b.state.Waits; w != nil {
+		parts = append(parts, "waits until "+notation.ShortTime(w.Until.Local(), w.Since.Local()))
+	}
+	if run.Reason != "" {
+		parts = append(parts, "ended: "+term.Short(run.Reason))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -66,59 +75,62 @@ func (b *board) foot() string {
 
 // memberLines returns a line per member, at most room of them; if there are more, the
 // last line says how many. The lead comes first and so is left out only if nothing
-// but the count fits.
+// but the count fits. The name column is as wide as the longest name shown, but not wider
+// than a quarter of the terminal, so that a long name does not cut off the state.
 func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	if room <= 0 {
 		return nil
 	}
-	show := b.members
+	all, graph := b.members(), b.state.Graph()
+	show := all
 	if len(show) > room {
 		show = show[:room-1]
 	}
 	names := 0
 	for _, m := range show {
-		names = max(names, len([]rune(m.name)))
+		names = max(names, len([]rune(term.PlainLine(m.Name))))
 	}
 	names = min(names, max(width/4, term.MinColumn))
 	var lines []string
 	for _, m := range show {
-		lines = append(lines, b.memberLine(s, m, names, width))
+		name := term.Padded(term.Fit(term.PlainLine(m.Name), names), names)
+		state := s.Paint(stateStyle(m), term.Padded(label(m), len(api.NeedsAttention)))
+		lines = append(lines, term.Fit("  "+name+"  "+state+"  "+b.details(m, graph), width))
 	}
-	if more := len(b.members) - len(show); more > 0 {
+	if more := len(all) - len(show); more > 0 {
 		lines = append(lines, s.Paint(term.Faint, term.Fit(fmt.Sprintf("  and %d more; covey ps lists them", more), width)))
 	}
 	return lines
 }
 
-// memberLine describes one member: name, state, task, what it does, refusals. The
-// name column is as wide as the longest name shown, but not wider than a quarter of
-// the terminal, so that a long name does not cut off the state. Of several tasks in
-// progress it names the first.
-func (b *board) memberLine(s *term.Screen, m *memberRow, names, width int) string {
-	var rest []string
-	if own, _ := b.tasksOf(m.name); len(own) > 0 {
-		rest = append(rest, "task "+own[0].ID)
+// details describes what a member is at: its task, its refusals, what it does. Of several
+// tasks in progress it names the first.
+func (b *board) details(m *view.Member, graph []tasks.Outline) string {
+	var parts []string
+	if len(m.InProgress) > 0 {
+		parts = append(parts, "task "+m.InProgress[0])
 	}
-	if m.refused > 0 {
-		rest = append(rest, fmt.Sprintf("%d refused", m.refused))
+	if m.Done.Refusals > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", m.Done.Refusals))
 	}
-	if what := b.what(m); what != "" {
-		rest = append(rest, what)
+	if what := b.what(m, graph); what != "" {
+		parts = append(parts, what)
 	}
-	name := term.Padded(term.Fit(m.name, names), names)
-	state := s.Paint(stateStyle(m.state), term.Padded(m.label(), len(attention)))
-	return term.Fit("  "+name+"  "+state+"  "+strings.Join(rest, " · "), width)
+	return strings.Join(parts, " · ")
 }
 
 // stateStyle highlights a state. Starting, idle and ended members are faint: they
 // need no look.
-func stateStyle(state string) term.Style {
-	switch state {
-	case working:
+func stateStyle(m *view.Member) term.Style {
+	switch m.State {
+	case api.Working:
+		if m.Gate != "" {
+			return term.Yellow
+		}
 		return term.Green
-	case atGates, waiting, limited, held:
+	case api.Waiting, api.Limited, api.Held:
 		return term.Yellow
-	case attention, loggedOut:
+	case api.NeedsAttention, api.LoggedOut:
 		return term.Red
 	}
 	return term.Faint

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // hookTrouble is what the operator should know about one member's hooks.
@@ -17,35 +17,17 @@ type hookTrouble struct {
 	hooks  []hooklist.Count
 }
 
-// MemberHooks counts the hooks of a run from its journal. The zero value is ready for
-// use.
-type MemberHooks struct {
-	order   []string // members, in the order in which their first hook ended
-	tallies map[string]*hooklist.Tally
-}
-
-// Note counts a line of the journal.
-func (m *MemberHooks) Note(l journal.Line) {
-	if l.Type != "hook_finished" {
-		return
-	}
-	if m.tallies == nil {
-		m.tallies = map[string]*hooklist.Tally{}
-	}
-	if m.tallies[l.Member] == nil {
-		m.tallies[l.Member] = &hooklist.Tally{}
-		m.order = append(m.order, l.Member)
-	}
-	m.tallies[l.Member].Add(hookEnd(l))
-}
-
-// Members returns the members whose hooks need a look.
-func (m *MemberHooks) Members() []hookTrouble {
+// HooksIn returns the members whose hooks need a look in the present run, and the gates at
+// merges, which belong to no member.
+func HooksIn(run *view.State) []hookTrouble {
 	var list []hookTrouble
-	for _, name := range m.order {
-		if hooks := m.tallies[name].Noteworthy(); len(hooks) > 0 {
-			list = append(list, hookTrouble{name, hooks})
+	for _, m := range run.Members {
+		if hooks := m.Hooks.Noteworthy(); len(hooks) > 0 {
+			list = append(list, hookTrouble{m.Name, hooks})
 		}
+	}
+	if hooks := run.MergeHooks.Noteworthy(); len(hooks) > 0 {
+		list = append(list, hookTrouble{"", hooks})
 	}
 	return list
 }

@@ -5,14 +5,20 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // TestHookTroubleOfMembers counts by member what a person should know of hooks:
 // those that had no say, and what those would have done that only observe.
 func TestHookTroubleOfMembers(t *testing.T) {
-	counted := &MemberHooks{}
+	counted := &view.State{}
+	seq := 0
+	note := func(member, kind, data string) {
+		seq++
+		counted.Apply(teamtest.Line(seq, member, kind, data))
+	}
 	finished := func(member, command, more string) {
-		counted.Note(teamtest.Line(1, member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more)))
+		note(member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more))
 	}
 	finished("ben", "./fine", `,"outcome":"success"`)
 	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
@@ -22,9 +28,9 @@ func TestHookTroubleOfMembers(t *testing.T) {
 	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
 	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
 	finished("", "./gone$", `,"outcome":"non_blocking_error","exit_code":127,"failed_open":true`)
-	counted.Note(teamtest.Line(1, "ana", "text", `{"text":"x","failed_open":true}`))
+	note("ana", "text", `{"text":"x","failed_open":true}`)
 	screen, out := teamtest.Screen()
-	PrintHookTrouble(screen, counted.Members())
+	PrintHookTrouble(screen, HooksIn(counted))
 	want := "! ana: 3 hooks failed open: ./slow (no answer in time) ×2, ./odd (its JSON is broken)\n" +
 		"! team: 1 hook failed open: ./gone$ (exit 127)\n" +
 		"  covey hooks doctor tells why\n" +

@@ -21,21 +21,22 @@ func TestReadLastRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Members) != 2 || run.Members[0].Name != "lead" || !run.Members[0].Lead || run.Members[1].Lead {
-		t.Fatalf("members %+v", run.Members)
-	}
-	want := api.MemberStatus{
-		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Counts: budget.Counts{Turns: 1, Refusals: 1, Tokens: 1200},
-	}
-	if got := *run.Members[1]; !reflect.DeepEqual(got, want) {
-		t.Errorf("ana is %+v, want %+v", got, want)
+	all := run.Statuses()
+	if len(all) != 2 || all[0].Name != "lead" || !all[0].Lead || all[1].Lead {
+		t.Fatalf("members %+v", all)
 	}
 	count := hooklist.Count{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
-	if got := run.HooksOfAll().Of("Stop", "./x"); got != count {
+	want := api.MemberStatus{
+		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
+		Counts: budget.Counts{Turns: 1, Refusals: 1, Tokens: 1200}, FailedOpen: 2, Hooks: []hooklist.Count{count},
+	}
+	if got := all[1]; !reflect.DeepEqual(got, want) {
+		t.Errorf("ana is %+v, want %+v", got, want)
+	}
+	if got := run.Hooks().Of("Stop", "./x"); got != count {
 		t.Errorf("hook %+v, want %+v", got, count)
 	}
-	if n := run.HooksOfAll().FailedOpen(); n != 2 {
+	if n := run.Hooks().FailedOpen(); n != 2 {
 		t.Errorf("%d failed open, want 2: those of the last run", n)
 	}
 }
@@ -64,10 +65,10 @@ func TestReadLastRunCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := budget.Counts{Turns: 1, Empty: 1, TasksDone: 1, Refusals: 2, Tokens: 1234, TokensUnknown: true}
-	if got := run.Members[1].Counts; got != want {
+	if got := run.Statuses()[1].Counts; got != want {
 		t.Errorf("ana has done %+v, want %+v", got, want)
 	}
-	if n := run.Turns; n.Turns != 1 || n.Empty != 1 || n.Completed != 1 {
+	if n := run.StaffedRun().Turns; n.Turns != 1 || n.Empty != 1 || n.Completed != 1 {
 		t.Errorf("the team has %+v", n)
 	}
 }
@@ -81,10 +82,10 @@ func TestReadLastRunWithNothingNew(t *testing.T) {
 		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","ana"],"resumed":true}`),
 		teamtest.Line(0, "", "team_ended", `{"reason":"all work was done before; nothing is new","exit_code":0}`))...)
 	run, err := ReadLastRun(place)
-	if err != nil || len(run.Members) != 2 {
+	if err != nil || len(run.Statuses()) != 2 {
 		t.Fatalf("%+v, %v", run, err)
 	}
-	if ana := run.Members[1]; ana.State != api.Resting || ana.Agent != "builtin/script" || ana.Turns != 1 {
+	if ana := run.Statuses()[1]; ana.State != api.Resting || ana.Agent != "builtin/script" || ana.Turns != 1 {
 		t.Errorf("ana is %+v", ana)
 	}
 }
@@ -101,7 +102,7 @@ func TestReadLastRunThatIsDone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ana := run.Members[1]; ana.State != want || (ana.Attention == "") != (code == "0") {
+		if ana := run.Statuses()[1]; ana.State != want || (ana.Attention == "") != (code == "0") {
 			t.Errorf("after code %s ana is %+v", code, ana)
 		}
 	}
@@ -112,7 +113,7 @@ func TestReadLastRunThatIsDone(t *testing.T) {
 func TestReadLastRunOfDamage(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	if run, err := ReadLastRun(place); err != nil || len(run.Members) != 0 {
+	if run, err := ReadLastRun(place); err != nil || len(run.Statuses()) != 0 {
 		t.Errorf("no journal: %+v, %v", run, err)
 	}
 	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
@@ -128,7 +129,7 @@ func TestReadLastRunOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run.HooksOfAll().Of("Stop", "./x"); got.Runs != 3 {
+	if got := run.Hooks().Of("Stop", "./x"); got.Runs != 3 {
 		t.Errorf("hook %+v, want the damaged line left out", got)
 	}
 }
@@ -145,7 +146,7 @@ func TestCountHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooklist.SetCounts(infos, run.HooksOfAll())
+	hooklist.SetCounts(infos, run.Hooks())
 	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}

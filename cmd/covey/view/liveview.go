@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // redraw is how often the live view draws its board: faster than anybody can read,
@@ -63,6 +64,10 @@ func (v *LiveView) lookAtDrafts() {
 	defer v.mu.Unlock()
 	v.board.drafts = drafts
 }
+
+// State returns what the lines say that were applied. It may be called after Stop, when none
+// is applied any more.
+func (v *LiveView) State() *view.State { return &v.board.state }
 
 // Tell shows a notice of the program itself. It stays until the next one.
 func (v *LiveView) Tell(notice string) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
@@ -72,7 +71,7 @@ func TestBoardOfLockouts(t *testing.T) {
 	s, _ := teamtest.Screen()
 	b := newBoard("crew", nil, teamtest.Line(0, "", "", "").Time)
 	for _, l := range lockedLines() {
-		b.apply(l)
+		b.see(l)
 	}
 	got := strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
 	for _, want := range []string{
@@ -85,7 +84,7 @@ func TestBoardOfLockouts(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	b.apply(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
+	b.see(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
 	got = strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
 	if strings.Contains(got, "· waits until") || !strings.Contains(got, "  api   working          thinks") {
 		t.Errorf("after its next turn began:\n%s", got)
@@ -94,18 +93,25 @@ func TestBoardOfLockouts(t *testing.T) {
 
 // A team that does not run is shown from its journal in the same states.
 func TestLastRunOfLockouts(t *testing.T) {
-	run := &lastRun{Hooks: map[string]*hooklist.Tally{}}
-	for _, l := range lockedLines() {
-		run.apply(l)
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	read := func(lines []journal.Line) (limited, loggedOut api.MemberStatus) {
+		teamtest.WriteJournal(t, place, lines...)
+		run, err := ReadLastRun(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := run.Statuses()
+		return all[1], all[2]
 	}
-	limited, docs := run.find("api"), run.find("docs")
+	limited, docs := read(lockedLines())
 	if limited.State != api.Limited || limited.LimitedUntil.Local().Format("15:04") != "15:04" {
 		t.Errorf("api is %+v", limited)
 	}
 	if docs.State != api.LoggedOut || !strings.Contains(docs.Attention, "run `gemini`") {
 		t.Errorf("docs is %+v", docs)
 	}
-	run.apply(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
+	limited, _ = read(append(lockedLines(), teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`)))
 	if limited.State != api.Resting || !limited.LimitedUntil.IsZero() {
 		t.Errorf("after its next turn began api is %+v", limited)
 	}
@@ -130,14 +136,14 @@ func TestStoryOfFailedTurns(t *testing.T) {
 		}
 	}
 	for _, l := range lines {
-		b.apply(l)
+		b.see(l)
 	}
 	want := "turn 2 failed; it is tried again in 4s (6 tries left): 429 Too Many Requests"
 	if strings.Join(told, "\n") != want {
 		t.Errorf("told as %q, want %q", told, want)
 	}
-	if s := b.rowOf("api"); s.label() != waiting || !strings.Contains(s.doing, "after: 429 Too Many Requests") {
-		t.Errorf("on the board it is %+v", s)
+	if m, what := b.memberOf("api"); label(m) != "waiting" || !strings.Contains(what, "after: 429 Too Many Requests") {
+		t.Errorf("on the board it is %+v", m)
 	}
 	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
 	if e, _ := brief(restarts); e.text != "its program is started again: the agent program failed (signal: killed)" {

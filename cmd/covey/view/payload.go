@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
@@ -75,13 +74,11 @@ type payload struct {
 	Why         string          `json:"why"`
 }
 
-// taskInfo is the part of a task in a journal line that the board needs.
+// taskInfo is the part of a task in a journal line that has a text.
 type taskInfo struct {
-	ID        string   `json:"id"`
-	Subject   string   `json:"subject"`
-	Status    string   `json:"status"`
-	Owner     string   `json:"owner"`
-	BlockedBy []string `json:"blockedBy"`
+	ID      string `json:"id"`
+	Subject string `json:"subject"`
+	Owner   string `json:"owner"`
 }
 
 // data decodes a line's payload. A payload that cannot be decoded is empty, so that
@@ -98,12 +95,4 @@ func data(l journal.Line) payload {
 // is plain and may be as long as the input; callers shorten it.
 func callText(name string, input json.RawMessage) string {
 	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(notation.MainInput(input)))
-}
-
-// hookEnd decodes a line of type hook_finished.
-func hookEnd(l journal.Line) (end hooklist.End) {
-	if json.Unmarshal(l.Data, &end) != nil {
-		return hooklist.End{}
-	}
-	return end
 }

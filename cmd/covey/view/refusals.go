@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // Refusal says when and why hooks did not agree to the completion of a task.
@@ -30,22 +31,11 @@ func ReadRefusals(place state.Place, task string) ([]Refusal, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Type != "hook_feedback" && l.Type != "task" {
-			continue
+		if id, r, ok := view.RefusalOf(l); ok && id == task {
+			list = append(list, Refusal{r.Time, r.Member, r.Turn, r.Reason})
 		}
-		p := data(l)
-		r := Refusal{l.Time, l.Member, l.Turn, p.Text}
-		if p.Task != nil {
-			p.TaskID, r.Text = p.Task.ID, p.Reason
-		}
-		if p.TaskID != task {
-			continue
-		}
-		if p.Op == "created" {
+		if view.Creates(l, task) {
 			break
-		}
-		if p.Op == "refused" || l.Type == "hook_feedback" {
-			list = append(list, r)
 		}
 	}
 	slices.Reverse(list)

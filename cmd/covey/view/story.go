@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -183,7 +184,7 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 		}
 		return "needs attention: " + p.Reason, term.Red
 	case "hook_feedback":
-		return "refused by " + p.Event + ": " + feedbackText(p.Event, p.Text), term.Yellow
+		return "refused by " + p.Event + ": " + view.Feedback(p.Event, p.Text), term.Yellow
 	case "hook_stopped_continuation":
 		return "stopped by " + p.Event + ": " + p.Message, term.Red
 	case "hook_finished":
@@ -209,20 +210,6 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 
 // endedInOrder is the reason with which members end when their team does.
 const endedInOrder = "done"
-
-// feedbackText returns a hook's feedback without the heading that tells the model
-// which hook it comes from. A text without such a heading is returned unchanged.
-func feedbackText(event, text string) string {
-	// The heading of SubagentStop says Stop, too.
-	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
-	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
-	if strings.HasPrefix(text, "[") {
-		if _, rest, ok := strings.Cut(text, "]: "); ok {
-			return rest
-		}
-	}
-	return text
-}
 
 // taskText describes what happened to a task. Other changes than those of its status
 // and refusals are not noteworthy.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // TestStory tells every type of journal line, briefly and in full. An empty
@@ -200,23 +202,24 @@ func TestHelperStory(t *testing.T) {
 // its helper works in the background.
 func TestHelperOnBoard(t *testing.T) {
 	b := newBoard("crew", []string{"api"}, time.Now())
-	show := func(seq int, helper, kind, data string) *memberRow {
+	show := func(seq int, helper, kind, data string) (*view.Member, string) {
 		l := teamtest.Line(seq, "api", kind, data)
 		l.Helper = helper
-		b.apply(l)
-		return b.row("api")
+		b.see(l)
+		return b.memberOf("api")
 	}
 	show(1, "", "turn_started", `{"cause":"task"}`)
-	if s := show(2, "a1", "tool_call", `{"name":"Bash","input":{"command":"go test"}}`); s.doing != "helper: Bash go test" {
-		t.Errorf("doing %q", s.doing)
+	if _, what := show(2, "a1", "tool_call", `{"name":"Bash","input":{"command":"go test"}}`); what != "helper: Bash go test" {
+		t.Errorf("doing %q", what)
 	}
-	if s := show(3, "a1", "hook_feedback", `{"event":"SubagentStop","text":"no"}`); s.refused != 1 || b.refused != 1 {
-		t.Errorf("refused %d, %d", s.refused, b.refused)
+	m, _ := show(3, "a1", "hook_feedback", `{"event":"SubagentStop","text":"no"}`)
+	if n := b.state.Run().Refusals; m.Done.Refusals != 1 || n != 1 {
+		t.Errorf("refused %d, %d", m.Done.Refusals, n)
 	}
 	show(4, "", "idle", `{"reason":"available","last_text":"later"}`)
 	show(5, "a1", "text", `{"text":"I look"}`)
-	if s := show(6, "a1", "tool_call", `{"name":"Bash","input":{}}`); s.state != idle || s.doing != "later" {
-		t.Errorf("the member is %s and does %q", s.state, s.doing)
+	if m, what := show(6, "a1", "tool_call", `{"name":"Bash","input":{}}`); m.State != api.Resting || what != "later" {
+		t.Errorf("the member is %s and does %q", m.State, what)
 	}
 }
 

@@ -40,17 +40,3 @@ func helperEnds(p payload) (string, term.Style) {
 	}
 	return "helper ended: " + p.Reason, term.Faint
 }
-
-// applyHelper handles what a helper of the member did: the member waits for it, so it
-// is shown as what the member does.
-func (b *board) applyHelper(s *memberRow, l journal.Line, p payload) {
-	switch l.Type {
-	case "tool_call":
-		if s.state == working {
-			s.doing = term.Short("helper: " + callText(p.Name, p.Input))
-		}
-	case "hook_feedback":
-		s.refused++
-		b.refused++
-	}
-}

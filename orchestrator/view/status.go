@@ -1,0 +1,38 @@
+package view
+
+import (
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+)
+
+// Statuses returns the members of the last run that had any, as `covey ps` shows those of a
+// team that does not run. What only the store or a running team knows is left out.
+func (s *State) Statuses() []api.MemberStatus {
+	var list []api.MemberStatus
+	for _, m := range s.staff().Members {
+		if m.Left {
+			continue
+		}
+		status := api.MemberStatus{
+			Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.Stopped(), Turn: m.Turn, Attention: m.Attention,
+			Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
+		}
+		if m.Lockout != nil && m.Lockout.Kind == "limited" {
+			status.LimitedUntil = m.Lockout.Until
+		}
+		list = append(list, status)
+	}
+	return list
+}
+
+// Hooks counts the hooks of all members and the gates at merges together, in the last run that
+// had members.
+func (s *State) Hooks() *hooklist.Tally {
+	var all hooklist.Tally
+	staff := s.staff()
+	for _, m := range staff.Members {
+		all.Join(&m.Hooks)
+	}
+	all.Join(&staff.MergeHooks)
+	return &all
+}
