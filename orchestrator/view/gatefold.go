@@ -18,11 +18,7 @@ func (s *State) applyGate(l journal.Line) bool {
 	switch l.Type {
 	case "gate":
 		e := decoded[hooklist.GateAsked](l)
-		g := s.gate(l, e.Event, e.ToolUseID)
-		g.Task = e.TaskID
-		if e.Merge != "" {
-			g.Merge = e.Merge
-		}
+		s.gate(l, e)
 		s.noteTask(e.TaskID, l)
 	case "hook_started":
 		s.hookStarted(l, decoded[agent.HookStarted](l))
@@ -49,16 +45,17 @@ func isGate(event string) bool {
 	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
 }
 
-// gate returns the gate with a tool-use id, and adds it if it is new.
-func (s *State) gate(l journal.Line, event, id string) *Gate {
+// gate returns the gate with a tool-use id, and adds it if it is new. The journal of an older
+// covey does not announce gates: their first line is that of a hook.
+func (s *State) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
 	x := s.found()
-	if g := x.gates[id]; g != nil {
+	if g := x.gates[asked.ToolUseID]; g != nil {
 		g.Last = l.Seq
 		return g
 	}
 	g := &Gate{
-		ID: id, Event: event, At: AtTurnEnd, Member: l.Member, Turn: l.Turn, First: l.Seq, Last: l.Seq,
-		Started: l.Time, Verdict: Judging,
+		ID: asked.ToolUseID, Event: asked.Event, At: AtTurnEnd, Member: l.Member, Turn: l.Turn, Task: asked.TaskID,
+		Merge: asked.Merge, First: l.Seq, Last: l.Seq, Started: l.Time, Verdict: Judging,
 	}
 	if m := x.members[l.Member]; m != nil {
 		if g.Pass = m.Pass; len(m.Calls) > 0 || !m.InTurn && m.State != api.Starting {
@@ -67,13 +64,10 @@ func (s *State) gate(l journal.Line, event, id string) *Gate {
 	}
 	if l.Member == "" {
 		g.At = AtMerge
-		for _, m := range s.Merges {
-			if m.State == tasks.MergeTesting {
-				g.Merge, g.Member = m.ID, m.Member
-			}
-		}
+		s.findMerge(g)
 	}
-	x.gates[id], x.judging = g, append(x.judging, g)
+	g.Number = s.times(g) + 1
+	x.gates[g.ID], x.judging = g, append(x.judging, g)
 	var dropped int
 	s.Gates, dropped = bounded(append(s.Gates, g), maxGates, func(g *Gate) bool { return g.Verdict != Judging })
 	if s.Dropped.Gates += dropped; dropped > 0 {
@@ -83,6 +77,30 @@ func (s *State) gate(l journal.Line, event, id string) *Gate {
 		}
 	}
 	return g
+}
+
+// findMerge finds the merge that a gate judges.
+func (s *State) findMerge(g *Gate) {
+	for _, m := range slices.Backward(s.Merges) {
+		if m.ID == g.Merge || g.Merge == "" && m.State == tasks.MergeTesting {
+			g.Merge, g.Member = m.ID, m.Member
+			return
+		}
+	}
+}
+
+// times returns how often the same gate was asked before in the turn, or at the merge.
+func (s *State) times(g *Gate) int {
+	for _, o := range slices.Backward(s.Gates) {
+		switch {
+		case o.Member != g.Member:
+		case o.At != AtMerge && o.Turn < g.Turn:
+			return 0
+		case o.Event == g.Event && o.Turn == g.Turn && o.Task == g.Task && o.Merge == g.Merge:
+			return o.Number
+		}
+	}
+	return 0
 }
 
 // judged sets the verdict of a gate.
@@ -104,7 +122,7 @@ func (s *State) hookStarted(l journal.Line, e agent.HookStarted) {
 	if !isGate(e.Event) || l.Helper != "" {
 		return
 	}
-	g := s.gate(l, e.Event, e.ToolUseID)
+	g := s.gate(l, hooklist.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
 	g.Hooks = newest(append(g.Hooks, HookRun{Command: cut(e.Command)}), maxHookRuns)
 	if g.Verdict != Judging { // its last hook had to wait for a slot
 		g.Verdict, g.Ended = Judging, time.Time{}
@@ -128,8 +146,7 @@ func (s *State) hookFinished(l journal.Line, e agent.HookFinished) {
 	if !isGate(e.Event) || e.Background || l.Helper != "" {
 		return
 	}
-	g := s.gate(l, e.Event, e.ToolUseID)
-	g.Last = l.Seq
+	g := s.gate(l, hooklist.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
 	run := g.running(cut(e.Command))
 	run.Seq, run.Outcome, run.ExitCode, run.DurationMS = l.Seq, e.Outcome, e.ExitCode, e.DurationMS
 	run.Output = cmp.Or(firstLine(e.Stderr), firstLine(e.Stdout), firstLine(e.Warning))

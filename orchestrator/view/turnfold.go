@@ -82,7 +82,7 @@ func (s *State) passStarted(l journal.Line, e agent.PassStarted) {
 	if l.Helper != "" {
 		return
 	}
-	m.Pass = e.Pass
+	m.Pass, m.WaitsFor = e.Pass, ""
 	m.enter(api.Working, l.Time)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Passes = max(t.Passes, e.Pass)

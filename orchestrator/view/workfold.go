@@ -82,7 +82,7 @@ func (s *State) request(l journal.Line, r requests.Request) {
 	r.Payload, r.Text, r.Feedback = nil, cut(r.Text), cut(r.Feedback)
 	known := s.found().requests[r.ID]
 	if known == nil {
-		known = &Request{Asked: l.Seq}
+		known = &Request{Request: requests.Request{ID: r.ID}, Asked: l.Seq}
 		s.index.requests[r.ID] = known
 		var dropped int
 		s.Requests, dropped = bounded(append(s.Requests, known), maxRequests, func(r *Request) bool { return r.Answered > 0 })
@@ -128,7 +128,7 @@ func (s *State) merge(l journal.Line, e tasks.Merge) {
 	e.Title, e.Reason = cut(e.Title), cut(e.Reason)
 	m := s.found().merges[e.ID]
 	if m == nil {
-		m = &Merge{}
+		m = &Merge{Merge: tasks.Merge{ID: e.ID}}
 		s.index.merges[e.ID] = m
 		var dropped int
 		s.Merges, dropped = bounded(append(s.Merges, m), maxMerges, func(m *Merge) bool { return m.State.Over() })
@@ -137,7 +137,6 @@ func (s *State) merge(l journal.Line, e tasks.Merge) {
 			for _, m := range s.Merges {
 				s.index.merges[m.ID] = m
 			}
-			s.index.merges[e.ID] = m
 		}
 	}
 	isNew := m.State != e.State

@@ -1,0 +1,122 @@
+package view
+
+import "testing"
+
+// TestMemberStates: the state of a member follows from its lines, in the turn and between turns.
+func TestMemberStates(t *testing.T) {
+	const idle = "ana.1 turn_ended {\"reason\":\"completed\"}\nana.1 idle {\"reason\":\"available\",\"last_text\":\"Done.\"}\n"
+	const limited = "ana.1 limited {\"agent\":\"codex\",\"until\":\"2026-11-25T15:00:00Z\",\"known\":true,\"text\":\"no\\nmore\"}\n" +
+		"ana.1 turn_ended {\"reason\":\"usage_limit\"}\nana.1 idle {\"reason\":\"usage_limit\",\"last_text\":\"x\"}\n"
+	const loggedOut = "ana.1 logged_out {\"agent\":\"codex\",\"hint\":\"log in\",\"fix\":\"codex login\"}\n" +
+		"ana.1 turn_ended {\"reason\":\"logged_out\"}\nana.1 needs_attention {\"reason\":\"not logged in\",\"kind\":\"login\"}\n" +
+		"ana.1 idle {\"reason\":\"logged_out\"}\n"
+	facts{
+		{"a turn begins", "", ana, "working||thinks||"},
+		{"a call", `ana.1 tool_call {"id":"c1","name":"Bash","input":{"command":"go  test"}}`, ana, "working||Bash go test||"},
+		{"two calls, one result", `ana.1 tool_call {"id":"c1","name":"Bash","input":{"command":"a"}}
+ana.1 tool_call {"id":"c2","name":"Bash","input":{"command":"b"}}
+ana.1 tool_result {"id":"c1","content":"x"}`, ana, "working||Bash b||"},
+		{"a text", `ana.1 text {"text":"I\nlook."}`, ana, "working||I look.||"},
+		{"a helper's call", `ana.1/h tool_call {"id":"h1","name":"Bash","input":{"command":"ls"}}`, ana, "working||helper: Bash ls||"},
+		{"a gate", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}`, ana, "working|Stop|Stop: ./gate||"},
+		{"another hook", `ana.1 hook_started {"event":"PreToolUse","tool_use_id":"t1","command":"./x","status":"Looking"}`,
+			ana, "working||PreToolUse: Looking||"},
+		{"refused", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}
+ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "working||refused by Stop||"},
+		{"held up", `ana.1 held_up {"for":"a login"}`, ana, "working||thinks|a login|"},
+		{"held up no more", "ana.1 held_up {\"for\":\"a login\"}\nana.1 pass_started {\"pass\":2}", ana, "working||thinks||"},
+		{"idle", idle, ana, "idle||Done.||"},
+		{"awaits", "ana.1 turn_ended {}\nana.1 idle {\"reason\":\"awaiting\",\"last_text\":\"it waits for the approval of rev\"}",
+			ana, "idle||it waits for the approval of rev|the approval of rev|"},
+		{"waits for a slot", idle + `ana.1 waiting {"for":"a slot of codex"}`, ana, "waiting||Done.|a slot of codex|"},
+		{"attention in the turn", `ana.1 needs_attention {"reason":"stuck"}`, ana, "working||thinks||stuck"},
+		{"attention after it", "ana.1 turn_ended {}\nana.1 needs_attention {\"reason\":\"stuck\"}\nana.1 idle {\"reason\":\"limited\"}",
+			ana, "needs attention||||stuck"},
+		{"attention ends with a turn", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana.2 turn_started {}", ana, "working||thinks||"},
+		{"attention was answered", idle + `ana.1 needs_attention {"reason":"stuck"}
+- request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"open"}
+- request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"withdrawn"}`, ana, "idle||Done.||"},
+		{"attention was left so", idle + `ana.1 needs_attention {"reason":"stuck"}
+- request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"denied"}`, ana, "needs attention||Done.||stuck"},
+		{"limited", limited, ana, "limited||thinks||"},
+		{"logged out", loggedOut, ana, "logged out||thinks||not logged in"},
+		{"held while idle", idle + `ana member_held {"by":"operator"}`, ana, "held||Done.||"},
+		{"held in its turn", `ana member_held {"by":"operator","cut":true}`, ana, "working||thinks||"},
+		{"held after it", "ana member_held {\"by\":\"operator\"}\n" + idle, ana, "held||Done.||"},
+		{"resumed", idle + "ana member_held {}\nana member_resumed {}", ana, "idle||Done.||"},
+		{"tries again", "ana.1 turn_failed {\"text\":\"busy\",\"until\":\"2026-11-25T15:00:00Z\",\"left\":3}\nana.1 turn_ended {}\n" +
+			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}", ana, "waiting||thinks||"},
+		{"failed for good", "ana.1 turn_failed {\"text\":\"no\"}\nana.1 turn_ended {}\nana.1 idle {\"reason\":\"failed\",\"last_text\":\"no\"}",
+			ana, "idle||no||"},
+		{"asks for permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}`,
+			ana, "waiting||thinks|Bash rm|"},
+		{"has permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
+- request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinks||"},
+		{"ended", `ana member_ended {"reason":"left"}`, ana, "ended||left||"},
+		{"started again", "ana member_ended {}\nana member_started {\"agent\":\"acp/codex\"}", ana, "idle||||"},
+	}.check(t, atWork)
+}
+
+// TestMemberFacts: the rest of what a State knows of a member.
+func TestMemberFacts(t *testing.T) {
+	member := func(f func(*Member) string) func(*State) any {
+		return func(s *State) any { return f(s.Member("ana")) }
+	}
+	facts{
+		{"begin", "", member(func(m *Member) string {
+			return words(m.Agent, m.Session, m.Turn, m.InTurn, m.InProgress, m.Since.Sub(noon))
+		}), "acp/codex s2 1 true [1] 6s"},
+		{"passes", `ana.1 pass_started {"pass":3}`, member(func(m *Member) string { return words(m.Pass, m.Done.Passes) }), "3 1"},
+		{"usage", `ana.1 turn_ended {"usage":{"input_tokens":5,"output_tokens":2},"cost_usd":0.5,"empty":true}
+ana hook_model {"usage":{"input_tokens":3}}`, member(func(m *Member) string {
+			return words(m.Done.Tokens, m.Done.CostUSD, m.Done.Empty, m.Spent, m.Pass, m.InTurn)
+		}), "10 0.5 1 {1 10 0.5} 0 false"},
+		{"a lockout", `ana.1 limited {"agent":"codex","until":"2026-11-25T15:00:00Z","known":true,"text":"no"}`,
+			member(func(m *Member) string {
+				return words(m.Lockout.Kind, m.Lockout.Known, m.Lockout.Until.Hour(), m.IncidentCounts)
+			}), "limited true 15 map[limited:1]"},
+		{"hooks", `ana.1 hook_finished {"event":"PreToolUse","command":"./x","outcome":"cancelled","failed_open":true}`,
+			member(func(m *Member) string { return words(m.Hooks.FailedOpen()) }), "1"},
+		{"incidents", `ana.1 compacted {"layer":"summary","trigger":"auto","before_tokens":9,"after_tokens":4}
+ana.1 program_restarts {"reason":"killed"}
+ana.1 member_restarts {"reason":"failed"}
+ana.1 model_switched {"from":"a","to":"b","why":"busy"}
+ana.1 agent_changed {"from":"codex","to":"claude"}
+ana.1 watchdog {"reason":"is silent","did":"interrupted"}`, member(func(m *Member) string {
+			text := ""
+			for _, i := range m.Incidents {
+				text += i.Kind + ": " + i.Text + "; "
+			}
+			return text + words(m.Incidents[0].Before, m.Incidents[0].After, m.Agent)
+		}), "compacted: summary auto; program_restarts: killed; member_restarts: failed; model_switched: a to b: busy; " +
+			"agent_changed: codex to claude; watchdog: is silent; interrupted; 9 4 claude"},
+		{"helpers", `ana.1 subagent_started {"id":"h1","agent_type":"look","description":"a\nb"}
+ana.1 subagent_started {"id":"h2"}
+ana.1 subagent_ended {"id":"h2"}`, member(func(m *Member) string { return words(len(m.Helpers), m.Helpers[0].Kind, m.Helpers[0].What) }),
+			"1 look a b"},
+		{"its working copy", `ana worktree {"op":"created","path":"/w/ana","branch":"b","base":"c0"}
+ana worktree {"op":"kept","path":"/w/ana","reason":"unmerged"}`, member(func(m *Member) string { return words(*m.Worktree) }),
+			"{/w/ana b c0 kept unmerged}"},
+		{"texts", `ana.1 text {"text":"1"}
+ana.1 text {"text":"2"}
+ana.1/h text {"text":"of a helper"}
+ana.1 text {"text":"3"}
+ana.1 text {"text":"4"}
+ana.1 text {"text":"5"}
+ana.1 text {"text":"6"}`, member(func(m *Member) string { return m.Texts[0].Text + m.Texts[4].Text }), "26"},
+		{"refusals", `ana.1 hook_feedback {"event":"PreToolUse","text":"no","path":"tool"}
+ana.1/h hook_feedback {"event":"SubagentStop","text":"no"}`, func(s *State) any {
+			return words(s.Member("ana").Done.Refusals, s.Run().Refusals, s.Turns[0].Refusals)
+		}, "2 2 2"},
+		{"tasks done", `- task {"op":"completed","by":"operator","task":{"id":"1","status":"completed","owner":"ana"}}
+- task {"op":"completed","by":"operator","task":{"id":"2","status":"completed"}}`, func(s *State) any {
+			return words(s.Member("ana").Done.Completed, s.Member("ana").InProgress, s.Run().Turns.Completed)
+		}, "[1] [] 2"},
+		{"unknown senders are no members", `operator message {"id":"m1","from":"operator","to":"ana"}`,
+			func(s *State) any { return words(s.Member("operator") == nil, s.Member("ana").Unread) }, "true 1"},
+	}.check(t, atWork)
+	facts{{"seen first in the middle", `- task {"op":"claimed","task":{"id":"4","status":"in_progress","owner":"ana"}}
+- message {"id":"m1","to":"ana"}
+ana.7 text {"text":"x"}`, member(func(m *Member) string { return words(m.InProgress, m.Unread, m.Turn, m.State) }),
+		"[4] 1 7 working"}}.check(t, "")
+}
