@@ -17,7 +17,7 @@ import (
 )
 
 // scriptPatience is how long a script waits for something to happen.
-const scriptPatience = 2 * time.Minute
+const scriptPatience = 8 * time.Second
 
 // setUpScript gives each script a state home of its own, and ends whatever team
 // a failed script leaves running.
@@ -79,6 +79,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"killteam":   scriptKillTeam,
 		"jsonlines":  scriptJSONLines,
 		"setenvfrom": scriptSetenvFrom,
+		"samefacts":  scriptSameFacts,
 	}
 }
 

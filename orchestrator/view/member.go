@@ -27,6 +27,7 @@ type Member struct {
 	Doing    string `json:"doing,omitempty"`
 	WaitsFor string `json:"waits_for,omitempty"` // for people, within its turn or before it
 	Held     *Hold  `json:"held,omitempty"`      // it begins no turn until it is resumed
+	Gone     string `json:"gone,omitempty"`      // why it takes no more turns, although its team goes on
 	Calls    []Call `json:"calls,omitempty"`     // its tool calls without a result
 	// Attention says why it needs a person; AttentionKind is "login" if it has to log in.
 	Attention      string    `json:"attention,omitempty"`

@@ -52,7 +52,9 @@ ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "work
 			ana, "waiting||thinks|Bash rm|"},
 		{"has permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
 - request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinks||"},
-		{"ended", `ana member_ended {"reason":"left"}`, ana, "ended||left||"},
+		{"ended", `ana member_ended {"reason":"done"}`, ana, "ended||done||"},
+		{"has left", "ana member_ended {\"reason\":\"stopped\"}\nana member_left {\"reason\":\"a person ended it\"}",
+			func(s *State) any { return words(ana(s), s.Member("ana").Gone) }, "ended||a person ended it|| a person ended it"},
 		{"started again", "ana member_ended {}\nana member_started {\"agent\":\"acp/codex\"}", ana, "idle||||"},
 	}.check(t, atWork)
 }

@@ -113,17 +113,22 @@ func (s *State) applyMember(l journal.Line) bool {
 	if l.Member == "" {
 		return false
 	}
-	switch l.Type {
+	switch l.Type { // member_left is a lives.MemberLeft, which is shaped like a MemberEnded
 	case "member_started":
 		s.run().Staffed, s.Before = true, nil
 		m, e := s.member(l.Member), decoded[agent.MemberStarted](l)
 		s.cutTurn(m)
-		m.Agent, m.Session, m.Doing, m.WaitsFor = e.Agent, e.SessionID, "", ""
+		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
 		m.enter(m.rest(), l.Time)
 	case "member_ended":
 		m := s.member(l.Member)
 		s.cutTurn(m)
-		m.Doing, m.WaitsFor = cut(decoded[agent.MemberEnded](l).Reason), ""
+		m.Doing = cut(decoded[agent.MemberEnded](l).Reason)
+		m.enter(api.Ended, l.Time)
+	case "member_left":
+		m := s.member(l.Member)
+		m.Gone = cut(decoded[agent.MemberEnded](l).Reason)
+		m.Doing = m.Gone
 		m.enter(api.Ended, l.Time)
 	case "needs_attention":
 		m, e := s.member(l.Member), decoded[agent.NeedsAttention](l)

@@ -189,4 +189,3 @@ func FuzzApply(f *testing.F) {
 		joined.Apply(lineOf(int(joined.Seq%1e9)+1, `ana.2 turn_started {}`))
 	})
 }
-
