@@ -91,14 +91,14 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 		c.ports.Asks.Leave(ctx, s.Member.Name)))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.
-	c.tellLeft(s, reason)
+	s.tellLeft(reason)
 	s.Life.Retire(reason)
 	c.ports.Loop.Poke()
 }
 
-// tellLeft journals that a member takes no more turns.
-func (c *Crew) tellLeft(s *Seat, reason string) {
-	c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: lives.MemberLeft{Reason: reason}})
+// tellLeft journals that the member takes no more turns.
+func (s *Seat) tellLeft(reason string) {
+	s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: lives.MemberLeft{Reason: reason}})
 }
 
 // release makes all open tasks of a member pending and unowned, and returns them.

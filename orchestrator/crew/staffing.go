@@ -141,7 +141,7 @@ var errUnseated = errors.New("it could not be started")
 // crew's loop may call it.
 func (h staffing) keepUnseated(s *Seat, why error) {
 	h.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
-	h.c.tellLeft(s, why.Error())
+	s.tellLeft(why.Error())
 	s.Life.Exclude(why.Error())
 	h.c.ports.Loop.Poke()
 }
@@ -196,7 +196,7 @@ func (c *Crew) enter(ctx context.Context, s *Seat) {
 		return
 	}
 	c.begin(s)
-	c.tellLeft(s, gone)
+	s.tellLeft(gone)
 	s.Life.Exclude(gone)
 	c.ports.Loop.Poke()
 }

@@ -25,7 +25,7 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	}
 	c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.NeedsAttention{Reason: reason}})
 	c.logError(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
-	c.tellLeft(s, reason)
+	s.tellLeft(reason)
 	s.Life.Retire(reason)
 	c.ports.Loop.Poke()
 }

@@ -18,7 +18,7 @@ func (s *State) Apply(l journal.Line) {
 		return
 	}
 	s.count(l)
-	_ = s.applyTeam(l) || s.applyWork(l) || s.applyGate(l) || s.applyTurn(l) || s.applyMember(l)
+	_ = teamFold{s}.apply(l) || workFold{s}.apply(l) || gateFold{s}.apply(l) || turnFold{s}.apply(l) || memberFold{s}.apply(l)
 	s.extend(l)
 }
 

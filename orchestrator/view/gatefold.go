@@ -13,8 +13,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// applyGate handles the lines of hooks and gates. It returns false for others.
-func (s *State) applyGate(l journal.Line) bool {
+// gateFold is the part of a fold that handles hooks and gates.
+type gateFold struct{ *State }
+
+// apply handles the lines of hooks and gates. It returns false for others.
+func (s gateFold) apply(l journal.Line) bool {
 	switch l.Type {
 	case "gate":
 		e := decoded[hooklist.GateAsked](l)
@@ -47,7 +50,7 @@ func isGate(event string) bool {
 
 // gate returns the gate with a tool-use id, and adds it if it is new. The journal of an older
 // covey does not announce gates: their first line is that of a hook.
-func (s *State) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
+func (s gateFold) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
 	x := s.found()
 	if g := x.gates[asked.ToolUseID]; g != nil {
 		g.Last = l.Seq
@@ -80,7 +83,7 @@ func (s *State) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
 }
 
 // findMerge finds the merge that a gate judges.
-func (s *State) findMerge(g *Gate) {
+func (s gateFold) findMerge(g *Gate) {
 	for _, m := range slices.Backward(s.Merges) {
 		if m.ID == g.Merge || g.Merge == "" && m.State == tasks.MergeTesting {
 			g.Merge, g.Member = m.ID, m.Member
@@ -90,7 +93,7 @@ func (s *State) findMerge(g *Gate) {
 }
 
 // times returns how often the same gate was asked before in the turn, or at the merge.
-func (s *State) times(g *Gate) int {
+func (s gateFold) times(g *Gate) int {
 	for _, o := range slices.Backward(s.Gates) {
 		switch {
 		case o.Member != g.Member:
@@ -111,7 +114,7 @@ func (s *State) judged(g *Gate, v Verdict, at time.Time) {
 
 // hookStarted notes a hook that runs. While one of the turn end runs, the member has done its
 // work and waits for a verdict.
-func (s *State) hookStarted(l journal.Line, e agent.HookStarted) {
+func (s gateFold) hookStarted(l journal.Line, e agent.HookStarted) {
 	var m *Member
 	if l.Member != "" {
 		m = s.member(l.Member)
@@ -135,7 +138,7 @@ func (s *State) hookStarted(l journal.Line, e agent.HookStarted) {
 }
 
 // hookFinished counts a hook and notes its result.
-func (s *State) hookFinished(l journal.Line, e agent.HookFinished) {
+func (s gateFold) hookFinished(l journal.Line, e agent.HookFinished) {
 	end := hooklist.EndOf(e)
 	if l.Member == "" {
 		end.Event = hooklist.AtMerge
@@ -193,7 +196,7 @@ func (g *Gate) verdict() Verdict {
 }
 
 // feedback counts a refusal. The member goes on with what the hooks said.
-func (s *State) feedback(l journal.Line, e agent.HookFeedback) {
+func (s gateFold) feedback(l journal.Line, e agent.HookFeedback) {
 	if l.Member == "" {
 		return
 	}
@@ -245,7 +248,7 @@ type treeVerdict struct {
 }
 
 // verdict notes which files a hook judges that runs now.
-func (s *State) verdict(l journal.Line, v treeVerdict) {
+func (s gateFold) verdict(l journal.Line, v treeVerdict) {
 	s.noteTask(v.Task, l)
 	for _, g := range s.found().judging {
 		work := g.Task

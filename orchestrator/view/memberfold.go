@@ -12,6 +12,9 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// memberFold is the part of a fold that handles members outside of the course of their turns.
+type memberFold struct{ *State }
+
 // newMember returns a member of which only the name is known.
 func newMember(name string) *Member { return &Member{Name: name, State: api.Starting} }
 
@@ -107,9 +110,9 @@ func (m *Member) incident(l journal.Line, text string) *Incident {
 	return &m.Incidents[len(m.Incidents)-1]
 }
 
-// applyMember handles the lines about a member outside of the course of its turns. It returns
+// apply handles the lines about a member outside of the course of its turns. It returns
 // false for others.
-func (s *State) applyMember(l journal.Line) bool {
+func (s memberFold) apply(l journal.Line) bool {
 	if l.Member == "" {
 		return false
 	}
@@ -188,7 +191,7 @@ type (
 )
 
 // applyIncident handles what happened to a member's agent. It returns false for other lines.
-func (s *State) applyIncident(l journal.Line) bool {
+func (s memberFold) applyIncident(l journal.Line) bool {
 	switch l.Type {
 	case "compacted":
 		e := decoded[agent.Compacted](l)
@@ -229,7 +232,7 @@ func (s *State) applyIncident(l journal.Line) bool {
 }
 
 // lockedOut ends the turn of a member whose agent cannot answer.
-func (s *State) lockedOut(l journal.Line, why Lockout) {
+func (s memberFold) lockedOut(l journal.Line, why Lockout) {
 	m := s.member(l.Member)
 	why.Kind, why.Since = l.Type, l.Time
 	m.Lockout = &why

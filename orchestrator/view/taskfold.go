@@ -88,7 +88,7 @@ func (t *Task) refused(r Return) {
 
 // changed handles a line of type task. What a refusal or a wait contains has not changed the
 // task.
-func (s *State) changed(l journal.Line, c tasks.Change) {
+func (s workFold) changed(l journal.Line, c tasks.Change) {
 	if c.Task.ID == "" {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *State) changed(l journal.Line, c tasks.Change) {
 }
 
 // refusers returns the hooks that refused in the last gate of a task.
-func (s *State) refusers(id string) string {
+func (s workFold) refusers(id string) string {
 	for _, g := range slices.Backward(s.Gates) {
 		if g.Task == id {
 			return strings.Join(g.By, ", ")
@@ -125,7 +125,7 @@ func (s *State) refusers(id string) string {
 }
 
 // replace replaces what is known of a task, and passes it from one owner to the next.
-func (s *State) replace(l journal.Line, t *Task, c tasks.Change) {
+func (s workFold) replace(l journal.Line, t *Task, c tasks.Change) {
 	before := t.Task
 	t.Task, t.Deleted = slim(c.Task), c.Op == tasks.Deleted
 	if t.Status != tasks.Completed {

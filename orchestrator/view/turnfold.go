@@ -10,8 +10,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// applyTurn handles the lines about the course of a member's turn. It returns false for others.
-func (s *State) applyTurn(l journal.Line) bool {
+// turnFold is the part of a fold that handles the course of turns.
+type turnFold struct{ *State }
+
+// apply handles the lines about the course of a member's turn. It returns false for others.
+func (s turnFold) apply(l journal.Line) bool {
 	if l.Member == "" {
 		return false
 	}
@@ -54,7 +57,7 @@ func (s *State) see(l journal.Line, data agent.EventData) *Member {
 }
 
 // turnStarted begins a turn. It ends the need for attention and every lockout.
-func (s *State) turnStarted(l journal.Line, e agent.TurnStarted) {
+func (s turnFold) turnStarted(l journal.Line, e agent.TurnStarted) {
 	m := s.see(l, e)
 	if l.Helper != "" {
 		return // it is a part of the member's turn
@@ -77,7 +80,7 @@ func (s *State) turnStarted(l journal.Line, e agent.TurnStarted) {
 }
 
 // passStarted notes a request to the model. After a refusal the member is at work again.
-func (s *State) passStarted(l journal.Line, e agent.PassStarted) {
+func (s turnFold) passStarted(l journal.Line, e agent.PassStarted) {
 	m := s.see(l, e)
 	if l.Helper != "" {
 		return
@@ -90,7 +93,7 @@ func (s *State) passStarted(l journal.Line, e agent.PassStarted) {
 }
 
 // called notes a tool call. Those of helpers are what their member does.
-func (s *State) called(l journal.Line, e agent.ToolCalled) {
+func (s turnFold) called(l journal.Line, e agent.ToolCalled) {
 	m := s.see(l, e)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Calls++
@@ -107,7 +110,7 @@ func (s *State) called(l journal.Line, e agent.ToolCalled) {
 }
 
 // turnEnded ends a turn. Its usage counts for the tasks that were in progress, in equal parts.
-func (s *State) turnEnded(l journal.Line, e agent.TurnEnded) {
+func (s turnFold) turnEnded(l journal.Line, e agent.TurnEnded) {
 	m := s.see(l, e)
 	if l.Helper != "" {
 		return
@@ -142,7 +145,7 @@ func (p *Spent) add(tokens int64, usd float64) {
 }
 
 // idle notes that the member waits for work.
-func (s *State) idle(l journal.Line, e agent.Idle) {
+func (s turnFold) idle(l journal.Line, e agent.Idle) {
 	m := s.member(l.Member)
 	if l.Helper != "" {
 		return

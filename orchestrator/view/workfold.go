@@ -11,9 +11,12 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// applyWork handles the lines about tasks, mail, requests and merges. It returns false for
+// workFold is the part of a fold that handles tasks, mail, requests and merges.
+type workFold struct{ *State }
+
+// apply handles the lines about tasks, mail, requests and merges. It returns false for
 // others.
-func (s *State) applyWork(l journal.Line) bool {
+func (s workFold) apply(l journal.Line) bool {
 	switch l.Type {
 	case "task":
 		s.changed(l, decoded[tasks.Change](l))
@@ -39,7 +42,7 @@ func (s *State) applyWork(l journal.Line) bool {
 }
 
 // sent adds a message to the mail.
-func (s *State) sent(l journal.Line, m actors.Message) {
+func (s workFold) sent(l journal.Line, m actors.Message) {
 	if m.ID == "" {
 		return
 	}
@@ -62,7 +65,7 @@ func (s *State) sent(l journal.Line, m actors.Message) {
 }
 
 // delivered notes that a message was read.
-func (s *State) delivered(l journal.Line, id string) {
+func (s workFold) delivered(l journal.Line, id string) {
 	letter := s.found().unread[id]
 	if letter == nil {
 		return
@@ -75,7 +78,7 @@ func (s *State) delivered(l journal.Line, id string) {
 }
 
 // request adds a request, or closes it.
-func (s *State) request(l journal.Line, r requests.Request) {
+func (s workFold) request(l journal.Line, r requests.Request) {
 	if r.ID == "" {
 		return
 	}
@@ -121,7 +124,7 @@ func (m *Member) asks(l journal.Line, r requests.Request) {
 }
 
 // merge adds a merge, or what became of it. Returned work sends its tasks back.
-func (s *State) merge(l journal.Line, e tasks.Merge) {
+func (s workFold) merge(l journal.Line, e tasks.Merge) {
 	if e.ID == "" {
 		return
 	}

@@ -10,8 +10,11 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// applyTeam handles the lines about the team as a whole. It returns false for others.
-func (s *State) applyTeam(l journal.Line) bool {
+// teamFold is the part of a fold that handles the team as a whole.
+type teamFold struct{ *State }
+
+// apply handles the lines about the team as a whole. It returns false for others.
+func (s teamFold) apply(l journal.Line) bool {
 	switch l.Type {
 	case "team_started":
 		s.teamStarted(l, decoded[journal.TeamStarted](l))
@@ -47,7 +50,7 @@ func (s *State) run() *Run {
 
 // teamStarted begins a run. What members did in the last run is kept until a member begins its
 // session, because a run that finds nothing new has none.
-func (s *State) teamStarted(l journal.Line, e journal.TeamStarted) {
+func (s teamFold) teamStarted(l journal.Line, e journal.TeamStarted) {
 	for _, m := range s.Members {
 		s.cutTurn(m)
 	}
@@ -93,7 +96,7 @@ func (m *Member) begin(at time.Time) {
 }
 
 // seat makes the members of the team those with these names, the lead first.
-func (s *State) seat(names []string) {
+func (s teamFold) seat(names []string) {
 	if len(names) == 0 { // an old covey did not name them
 		return
 	}
@@ -117,7 +120,7 @@ func (s *State) seat(names []string) {
 
 // teamEnded ends a run. If all was done, what needed attention was settled in another way, for
 // example because a person completed the task.
-func (s *State) teamEnded(l journal.Line, e journal.TeamEnded) {
+func (s teamFold) teamEnded(l journal.Line, e journal.TeamEnded) {
 	r := s.run()
 	code := e.ExitCode
 	r.Ended, r.Reason, r.ExitCode, r.Counts = l.Time, cut(e.Reason), &code, e.Tasks
@@ -144,7 +147,7 @@ func (s *State) staff() Staff {
 }
 
 // budget replaces the use of a limit by a newer one.
-func (s *State) budget(u journal.BudgetUse) {
+func (s teamFold) budget(u journal.BudgetUse) {
 	list := &s.Budget
 	if u.Member != "" {
 		m := s.Member(u.Member)
@@ -162,7 +165,7 @@ func (s *State) budget(u journal.BudgetUse) {
 }
 
 // specChanged handles another version of the spec.
-func (s *State) specChanged(c api.SpecChange) {
+func (s teamFold) specChanged(c api.SpecChange) {
 	if c.Goal != "" {
 		s.run().Goal = cut(c.Goal)
 	}
