@@ -17,7 +17,9 @@ func (GateAsked) EventType() string { return "gate" }
 
 // Announced returns observe, and calls tell before the first hook of a gate. Of other events
 // it returns observe as it is.
-func Announced(in hooks.Payload, merge string, tell func(GateAsked), observe func(hooks.Progress)) func(hooks.Progress) {
+func Announced(
+	in hooks.Payload, merge string, tell func(GateAsked), observe func(hooks.Progress),
+) func(hooks.Progress) {
 	asked := GateAsked{Event: string(in.Event()), Merge: merge}
 	switch in := in.(type) {
 	case hooks.TaskCompletedInput:

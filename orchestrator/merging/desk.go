@@ -92,7 +92,9 @@ func New(o Options) *Desk {
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		moved: make(chan struct{}),
 	}
-	d.book = &Book{Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Judged: d.judged, Warn: d.warn}
+	d.book = &Book{
+		Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Judged: d.judged, Warn: d.warn,
+	}
 	return d
 }
 

@@ -158,7 +158,7 @@ func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(g.repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, func(a hooklist.GateAsked) { g.opts.Journal.Tell(a) }, g.observe))
+	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, g.asked, g.observe))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -209,6 +209,9 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 		Spawned: g.opts.Spawned,
 	})
 }
+
+// asked journals that a merge is judged.
+func (g trialGates) asked(a hooklist.GateAsked) { g.opts.Journal.Tell(a) }
 
 // observe journals runs of merge gates like those of any hook.
 func (g trialGates) observe(p hooks.Progress) {

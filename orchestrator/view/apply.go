@@ -18,7 +18,9 @@ func (s *State) Apply(l journal.Line) {
 		return
 	}
 	s.count(l)
-	_ = teamFold{s}.apply(l) || workFold{s}.apply(l) || gateFold{s}.apply(l) || turnFold{s}.apply(l) || memberFold{s}.apply(l)
+	// Each part knows its types of lines; one that no part knows changes nothing more.
+	_ = teamFold{s}.apply(l) || workFold{s}.apply(l) || gateFold{s}.apply(l) ||
+		turnFold{s}.apply(l) || memberFold{s}.apply(l)
 	s.extend(l)
 }
 
@@ -33,14 +35,16 @@ func (s *State) count(l journal.Line) {
 	if s.Seq == 0 {
 		s.First = l.Seq
 	} else if l.Seq != s.Seq+1 {
-		s.Gaps = newest(append(s.Gaps, Gap{After: s.Seq, Before: l.Seq, Restart: l.Type == "team_started"}), maxGaps)
+		gap := Gap{After: s.Seq, Before: l.Seq, Restart: l.Type == "team_started"}
+		s.Gaps = newest(append(s.Gaps, gap), maxGaps)
 	}
 	s.Version, s.Team = Version, l.Team
 	s.Seq, s.Time = l.Seq, l.Time
 }
 
 // extend adds the line to what it is a part of: the run, the turn of its member, and the
-// member's tasks in progress.
+// member's tasks in progress. It comes after the line's own effect: the line that begins a turn
+// or claims a task is the first one of it.
 func (s *State) extend(l journal.Line) {
 	if len(s.Runs) > 0 {
 		s.Runs[len(s.Runs)-1].Last = l.Seq

@@ -31,7 +31,8 @@ func (s *State) found() *index {
 func (s *State) newIndex() index {
 	x := index{
 		members: map[string]*Member{}, tasks: map[string]*Task{}, requests: map[string]*Request{},
-		unread: map[string]*Letter{}, merges: map[string]*Merge{}, turns: map[string]*Turn{}, gates: map[string]*Gate{},
+		unread: map[string]*Letter{}, merges: map[string]*Merge{}, turns: map[string]*Turn{},
+		gates: map[string]*Gate{},
 	}
 	for _, m := range s.Members {
 		x.members[m.Name] = m

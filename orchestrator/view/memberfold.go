@@ -106,7 +106,8 @@ func (m *Member) incident(l journal.Line, text string) *Incident {
 		m.IncidentCounts = map[string]int{}
 	}
 	m.IncidentCounts[l.Type]++
-	m.Incidents = newest(append(m.Incidents, Incident{Seq: l.Seq, Time: l.Time, Kind: l.Type, Text: cut(text)}), maxIncidents)
+	news := Incident{Seq: l.Seq, Time: l.Time, Kind: l.Type, Text: cut(text)}
+	m.Incidents = newest(append(m.Incidents, news), maxIncidents)
 	return &m.Incidents[len(m.Incidents)-1]
 }
 
@@ -158,8 +159,9 @@ func (s memberFold) apply(l journal.Line) bool {
 	case "subagent_started":
 		e := decoded[agent.HelperStarted](l)
 		m := s.member(l.Member)
-		m.Helpers = newest(append(m.Helpers, Helper{ID: e.ID, Kind: e.AgentType, What: cut(e.Description), Began: l.Time,
-			Background: e.Background}), maxCalls)
+		m.Helpers = newest(append(m.Helpers, Helper{
+			ID: e.ID, Kind: e.AgentType, What: cut(e.Description), Began: l.Time, Background: e.Background,
+		}), maxCalls)
 	case "subagent_ended":
 		m, e := s.member(l.Member), decoded[agent.HelperEnded](l)
 		m.Helpers = slices.DeleteFunc(m.Helpers, func(h Helper) bool { return h.ID == e.ID })

@@ -23,8 +23,8 @@ func (s *State) Member(name string) *Member { return s.found().members[name] }
 // Task returns a task, deleted ones too; nil if there is none with that id.
 func (s *State) Task(id string) *Task { return s.found().tasks[id] }
 
-// GatesOf returns the gates of a turn, of a task or of a merge, in order: those that accept
-// returns true for.
+// GatesOf returns the gates that accept returns true for, in order: those of a turn, for a
+// timeline, or those of a task or of a merge, for its page.
 func (s *State) GatesOf(accept func(*Gate) bool) []*Gate {
 	var list []*Gate
 	for _, g := range s.Gates {
@@ -62,24 +62,31 @@ func (s *State) StaffedRun() Run {
 	return s.Run()
 }
 
-// Needs returns what only a person can do, the oldest first.
+// Needs returns what only a person can do, the oldest first. Each is named once: a held merge
+// whose question is open is that question, and so is a member that needs attention.
 func (s *State) Needs() []Need {
 	var list []Need
 	asked := map[string]bool{} // members with an open request for attention
 	for _, r := range s.Requests {
 		if r.Open() && r.To == actors.Operator {
-			list = append(list, Need{Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Text: r.Text, Since: r.Created, Deadline: r.Deadline})
+			list = append(list, Need{
+				Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Text: r.Text, Since: r.Created, Deadline: r.Deadline,
+			})
 			asked[r.Member] = true
 		}
 	}
 	for _, m := range s.Merges {
 		if m.State == tasks.MergeHeld && !s.isOpen(m.Asked) {
-			list = append(list, Need{Kind: NeedsMerge, ID: m.ID, Member: m.Member, Text: m.Name() + ": " + m.Reason, Since: m.since()})
+			list = append(list, Need{
+				Kind: NeedsMerge, ID: m.ID, Member: m.Member, Text: m.Name() + ": " + m.Reason, Since: m.since(),
+			})
 		}
 	}
 	for _, m := range s.Members {
 		if m.Attention != "" && !asked[m.Name] {
-			list = append(list, Need{Kind: NeedsHelp, ID: m.Name, Member: m.Name, Text: m.Attention, Since: m.AttentionSince})
+			list = append(list, Need{
+				Kind: NeedsHelp, ID: m.Name, Member: m.Name, Text: m.Attention, Since: m.AttentionSince,
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Need) int { return a.Since.Compare(b.Since) })

@@ -13,14 +13,17 @@ const Version = 1
 
 // State is what a journal says about its team, up to the line Seq.
 type State struct {
-	Version int       `json:"version"`
-	Team    string    `json:"team"`
-	First   uint64    `json:"first"` // number of the first line; above 1: the fold began in the middle
-	Seq     uint64    `json:"seq"`   // number of the last line
-	Time    time.Time `json:"time"`  // of the last line
-	Gaps    []Gap     `json:"gaps,omitempty"`
+	Version int    `json:"version"` // Version, once a line was applied
+	Team    string `json:"team"`
+	// First is the number of the first line. Above 1 the fold began in the middle.
+	First uint64 `json:"first"`
+	// Seq is the number of the last line, and Time its time.
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Gaps []Gap     `json:"gaps,omitempty"`
 
-	Runs []Run `json:"runs,omitempty"` // the present run last
+	// Runs are the runs of the team and of `covey merge`; the present one is the last.
+	Runs []Run `json:"runs,omitempty"`
 	// Waits is set while all members wait for the end of a usage limit.
 	Waits *Wait `json:"waits,omitempty"`
 	// Budget is the use of the team's budget over all runs, as last reported: at 50, 75, 90
@@ -30,17 +33,21 @@ type State struct {
 	Coordination budget.Coordination `json:"coordination"`
 	// MergeHooks counts the gates at merges in this run.
 	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
-	Warnings   []Note         `json:"warnings,omitempty"` // of the team and its members
+	// Warnings are those of the team and of its members, which no model sees.
+	Warnings []Note `json:"warnings,omitempty"`
 
-	Members []*Member `json:"members,omitempty"` // the lead first
+	// Members are the lead, then the others as the spec lists them, then those that have left.
+	Members []*Member `json:"members,omitempty"`
 	// Before is what the last run with members has left, while the present one has none.
-	Before   *Staff     `json:"before,omitempty"`
-	Tasks    []*Task    `json:"tasks,omitempty"` // in the order of their ids, deleted ones too
+	Before *Staff `json:"before,omitempty"`
+	// Tasks are in the order of their ids, deleted ones too. Graph returns those that are there.
+	Tasks []*Task `json:"tasks,omitempty"`
+	// The other lists are in the order in which their entries began.
 	Requests []*Request `json:"requests,omitempty"`
 	Mail     []*Letter  `json:"mail,omitempty"`
-	Merges   []*Merge   `json:"merges,omitempty"` // in the order of their ids
-	Turns    []*Turn    `json:"turns,omitempty"`  // of all members, in the order of their beginnings
-	Gates    []*Gate    `json:"gates,omitempty"`  // of turn ends, completions and merges, in that order
+	Merges   []*Merge   `json:"merges,omitempty"` // the queue, and what became of the rest
+	Turns    []*Turn    `json:"turns,omitempty"`  // of all members
+	Gates    []*Gate    `json:"gates,omitempty"`  // at turn ends, at calls and at merges
 	Dropped  Dropped    `json:"dropped,omitzero"`
 
 	index index // finds entries; it is not part of the value

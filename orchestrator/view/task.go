@@ -10,9 +10,12 @@ import (
 // Description and evidence to one line, and long metadata are left out.
 type Task struct {
 	tasks.Task
-	Deleted bool   `json:"deleted,omitempty"`
-	First   uint64 `json:"first"` // number of the first line that names it
-	Last    uint64 `json:"last"`  // of the last one, or the last line of its owner while it is in progress
+	Deleted bool `json:"deleted,omitempty"`
+	// First is the number of the first line that names it.
+	First uint64 `json:"first"`
+	// Last is the number of the last line that names it, or of the last line of its owner
+	// while it is in progress.
+	Last uint64 `json:"last"`
 	// Lines are the numbers of the lines that name it: its changes, its verdicts, its merges.
 	Lines []uint64 `json:"lines,omitempty"`
 	// Spans are the parts of the journal in which somebody worked on it. The lines of
@@ -27,7 +30,8 @@ type Task struct {
 	// Unchanged is set if it was completed without a change to a file.
 	Unchanged bool     `json:"unchanged,omitempty"`
 	Merges    []string `json:"merges,omitempty"` // ids of the merges of its work
-	Refusals  int      `json:"refusals"`         // all, also those that Returns has dropped
+	// Refusals counts all of them, also those that Returns has dropped.
+	Refusals int `json:"refusals"`
 	// Spent is the share of its owners' usage in the turns of Spans. A turn with several
 	// tasks in progress counts in equal parts for each.
 	Spent Spent `json:"spent"`
@@ -43,22 +47,28 @@ type Span struct {
 
 // Owned is a time in which a task belonged to one member.
 type Owned struct {
-	Owner   string    `json:"owner"`
-	By      string    `json:"by,omitempty"` // who gave it; the owner itself if it claimed the task; empty: covey
-	Epoch   uint64    `json:"epoch"`        // at its beginning
-	Since   time.Time `json:"since"`
-	Claimed time.Time `json:"claimed,omitzero"` // when it went in progress first
-	Until   time.Time `json:"until,omitzero"`   // zero: it still owns the task
-	End     string    `json:"end,omitempty"`    // the change that ended it: completed, released, updated, claimed, deleted
+	Owner string `json:"owner"`
+	// By is who gave the task to its owner; the owner itself if it claimed the task; empty:
+	// covey.
+	By    string    `json:"by,omitempty"`
+	Epoch uint64    `json:"epoch"` // at the beginning
+	Since time.Time `json:"since"`
+	// Claimed is when the task first went in progress with this owner; zero: it did not.
+	Claimed time.Time `json:"claimed,omitzero"`
+	// Until is when the owner lost or completed it, and End is the change that did that; zero
+	// and empty: it still owns the task.
+	Until time.Time `json:"until,omitzero"`
+	End   string    `json:"end,omitempty"`
 }
 
 // Return is a completion that was not accepted, or work that was given up or sent back.
 type Return struct {
-	Seq    uint64    `json:"seq"`
-	Time   time.Time `json:"time"`
-	Kind   string    `json:"kind"`             // refused: by hooks; released: by By; returned: by the merge queue
-	Member string    `json:"member,omitempty"` // whose work it is, or who wanted to complete it
-	Turn   int       `json:"turn,omitempty"`   // of Member
-	By     string    `json:"by,omitempty"`     // the hooks that refused, or who released it
-	Reason string    `json:"reason"`
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	// Kind is refused (by hooks), released (by By) or returned (by the merge queue).
+	Kind   string `json:"kind"`
+	Member string `json:"member,omitempty"` // whose work it is, or who wanted to complete it
+	Turn   int    `json:"turn,omitempty"`   // of Member
+	By     string `json:"by,omitempty"`     // the hooks that refused, or who released it
+	Reason string `json:"reason"`
 }

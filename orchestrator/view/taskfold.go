@@ -49,7 +49,8 @@ func (t *Task) extend(l journal.Line) {
 			return
 		}
 	}
-	t.Spans = newest(append(t.Spans, Span{Member: l.Member, Turn: l.Turn, First: l.Seq, Last: l.Seq}), maxSpans)
+	span := Span{Member: l.Member, Turn: l.Turn, First: l.Seq, Last: l.Seq}
+	t.Spans = newest(append(t.Spans, span), maxSpans)
 }
 
 // RefusalOf returns the refusal of a task's completion that a line reports, with its whole text:
@@ -150,7 +151,8 @@ func (s workFold) replace(l journal.Line, t *Task, c tasks.Change) {
 			m.assign(t)
 		}
 	}
-	if turn := s.found().turns[t.Owner]; turn != nil && t.isWorkOf(t.Owner) && !slices.Contains(turn.Tasks, t.ID) {
+	turn := s.found().turns[t.Owner]
+	if turn != nil && t.isWorkOf(t.Owner) && !slices.Contains(turn.Tasks, t.ID) {
 		turn.Tasks = append(turn.Tasks, t.ID)
 	}
 }
@@ -167,7 +169,8 @@ func (t *Task) pass(l journal.Line, c tasks.Change) {
 		return
 	}
 	if n := len(t.Owners); n == 0 || !t.Owners[n-1].Until.IsZero() {
-		t.Owners = newest(append(t.Owners, Owned{Owner: t.Owner, By: c.By, Epoch: t.Epoch, Since: l.Time}), maxOwners)
+		owned := Owned{Owner: t.Owner, By: c.By, Epoch: t.Epoch, Since: l.Time}
+		t.Owners = newest(append(t.Owners, owned), maxOwners)
 	}
 	if last := &t.Owners[len(t.Owners)-1]; t.Status == tasks.InProgress && last.Claimed.IsZero() {
 		last.Claimed = l.Time

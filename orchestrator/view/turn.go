@@ -8,9 +8,10 @@ import (
 
 // Turn is one turn of a member. Its gates are those of State.Gates with its Member and Number.
 type Turn struct {
-	Member  string      `json:"member"`
-	Number  int         `json:"turn"`
-	First   uint64      `json:"first"` // number of its first line
+	Member string `json:"member"`
+	Number int    `json:"turn"`
+	// First and Last are the numbers of its first line and its last one so far.
+	First   uint64      `json:"first"`
 	Last    uint64      `json:"last"`
 	Cause   agent.Cause `json:"cause"`
 	Prompt  string      `json:"prompt"` // its beginning
@@ -18,10 +19,12 @@ type Turn struct {
 	Ended   time.Time   `json:"ended,omitzero"`
 	// Reason is one of the agent.End constants; "cut" if the run ended or the member started
 	// again within the turn; empty: it goes on.
-	Reason   string      `json:"reason,omitempty"`
-	Passes   int         `json:"passes"`
-	Calls    int         `json:"calls"`    // tool calls, of helpers too
-	Refusals int         `json:"refusals"` // how often the turn end or a hook at a tool refused
+	Reason string `json:"reason,omitempty"`
+	Passes int    `json:"passes"`
+	// Calls counts tool calls, those of helpers too.
+	Calls int `json:"calls"`
+	// Refusals counts those of the turn end and those of hooks at tools.
+	Refusals int         `json:"refusals"`
 	Usage    agent.Usage `json:"usage"`
 	CostUSD  float64     `json:"cost_usd"`
 	Empty    bool        `json:"empty,omitempty"`
@@ -50,20 +53,26 @@ type Gate struct {
 	// Member is whose turn it is; at a merge, whose work it is.
 	Member string `json:"member,omitempty"`
 	Turn   int    `json:"turn,omitempty"`
-	Pass   int    `json:"pass,omitempty"`  // the passes of the turn so far
-	Task   string `json:"task,omitempty"`  // id of the task that TaskCompleted is about
-	Merge  string `json:"merge,omitempty"` // id of the merge
+	Pass   int    `json:"pass,omitempty"` // the passes of the turn so far
+	// Task is the id of the task that TaskCompleted is about, and Merge that of the merge that
+	// is judged.
+	Task  string `json:"task,omitempty"`
+	Merge string `json:"merge,omitempty"`
 	// Number counts the gates of this event in the turn, and for this task, from 1: above 1
 	// it is asked again.
-	Number  int       `json:"number"`
-	First   uint64    `json:"first"` // number of its first line
+	Number int `json:"number"`
+	// First and Last are the numbers of its first line and its last one so far.
+	First   uint64    `json:"first"`
 	Last    uint64    `json:"last"`
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Verdict Verdict   `json:"verdict"`
-	By      []string  `json:"by,omitempty"`     // the hooks that decided so, unless it is agreed
-	Reason  string    `json:"reason,omitempty"` // what they said, or whose answer is missing
-	Hooks   []HookRun `json:"hooks,omitempty"`  // in the order of their ends
+	// By are the commands of the hooks that decided so, unless all agreed. Those that halted
+	// are not known. Reason is what they said, or whose answer is missing.
+	By     []string `json:"by,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	// Hooks are its hooks, in the order of their beginnings.
+	Hooks []HookRun `json:"hooks,omitempty"`
 }
 
 // Moment says where a Gate stands.
@@ -83,11 +92,16 @@ type HookRun struct {
 	Outcome    string `json:"outcome,omitempty"` // of agent.HookFinished
 	ExitCode   int    `json:"exit_code"`
 	DurationMS int64  `json:"duration_ms"`
-	Output     string `json:"output,omitempty"` // its first line
+	// Output is the first line that says something of its errors, else of its output.
+	Output     string `json:"output,omitempty"`
 	FailedOpen bool   `json:"failed_open,omitempty"`
-	Observed   string `json:"observed,omitempty"` // what a hook that only observes would have decided
-	Awaits     string `json:"awaits,omitempty"`
-	Tree       string `json:"tree,omitempty"` // git tree of the files that it judged, if that is known
+	// Observed is what a hook that only observes would have decided. It has no effect.
+	Observed string `json:"observed,omitempty"`
+	// Awaits says whose answer it waits for.
+	Awaits string `json:"awaits,omitempty"`
+	// Tree is the git tree of the files that it judged. It is known of command gates of members
+	// with a working copy, and of merges.
+	Tree string `json:"tree,omitempty"`
 	// Reused is set if it did not run, because it had agreed to the same files before, at
 	// Judged.
 	Reused bool      `json:"reused,omitempty"`

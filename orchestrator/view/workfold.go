@@ -47,8 +47,8 @@ func (s workFold) sent(l journal.Line, m actors.Message) {
 		return
 	}
 	letter := &Letter{
-		Line: l.Seq, ID: m.ID, From: m.From, To: m.To, Kind: m.Kind, Summary: cut(cmp.Or(m.Summary, m.Text)), Sent: m.Sent,
-		WaitFor: m.WaitFor,
+		Line: l.Seq, ID: m.ID, From: m.From, To: m.To, Kind: m.Kind, Summary: cut(cmp.Or(m.Summary, m.Text)),
+		Sent: m.Sent, WaitFor: m.WaitFor,
 	}
 	if letter.Sent.IsZero() {
 		letter.Sent = l.Time
@@ -60,7 +60,8 @@ func (s workFold) sent(l journal.Line, m actors.Message) {
 		}
 	}
 	var dropped int
-	s.Mail, dropped = bounded(append(s.Mail, letter), maxMail, func(m *Letter) bool { return !m.Delivered.IsZero() })
+	read := func(m *Letter) bool { return !m.Delivered.IsZero() }
+	s.Mail, dropped = bounded(append(s.Mail, letter), maxMail, read)
 	s.Dropped.Mail += dropped
 }
 
@@ -88,7 +89,8 @@ func (s workFold) request(l journal.Line, r requests.Request) {
 		known = &Request{Request: requests.Request{ID: r.ID}, Asked: l.Seq}
 		s.index.requests[r.ID] = known
 		var dropped int
-		s.Requests, dropped = bounded(append(s.Requests, known), maxRequests, func(r *Request) bool { return r.Answered > 0 })
+		closed := func(r *Request) bool { return r.Answered > 0 }
+		s.Requests, dropped = bounded(append(s.Requests, known), maxRequests, closed)
 		if s.Dropped.Requests += dropped; dropped > 0 {
 			clear(s.index.requests)
 			for _, r := range s.Requests {
@@ -144,7 +146,8 @@ func (s workFold) merge(l journal.Line, e tasks.Merge) {
 	}
 	isNew := m.State != e.State
 	if isNew || m.Reason != e.Reason {
-		m.Steps = newest(append(m.Steps, Step{Seq: l.Seq, Time: l.Time, State: e.State, Reason: e.Reason, By: e.By}), maxSteps)
+		step := Step{Seq: l.Seq, Time: l.Time, State: e.State, Reason: e.Reason, By: e.By}
+		m.Steps = newest(append(m.Steps, step), maxSteps)
 	}
 	m.Merge = e
 	for _, id := range e.Tasks {
