@@ -12,10 +12,12 @@ import (
 // Member is one member of the team. What it has done and the numbers of its turns are of this
 // run; its tasks, mail, texts and Spent are of all runs.
 type Member struct {
-	Name    string `json:"name"`
-	Lead    bool   `json:"lead,omitempty"`
-	Left    bool   `json:"left,omitempty"` // it is not in the team of the last run
-	Agent   string `json:"agent"`          // builtin/script, …
+	Name string `json:"name"`
+	Lead bool   `json:"lead,omitempty"`
+	// Left is set if it is not in the team any more, after a change of the spec.
+	Left bool `json:"left,omitempty"`
+	// Agent is what thinks for it now (builtin/script, …), and Session its conversation.
+	Agent   string `json:"agent"`
 	Session string `json:"session,omitempty"`
 
 	State api.MemberState `json:"state"`
@@ -24,11 +26,15 @@ type Member struct {
 	// TeammateIdle. The member is then api.Working.
 	Gate string `json:"gate,omitempty"`
 	// Doing says in one line what it does, or for an idle member what it said last.
-	Doing    string `json:"doing,omitempty"`
-	WaitsFor string `json:"waits_for,omitempty"` // for people, within its turn or before it
-	Held     *Hold  `json:"held,omitempty"`      // it begins no turn until it is resumed
-	Gone     string `json:"gone,omitempty"`      // why it takes no more turns, although its team goes on
-	Calls    []Call `json:"calls,omitempty"`     // its tool calls without a result
+	Doing string `json:"doing,omitempty"`
+	// WaitsFor says for people what it waits for, within its turn or before it.
+	WaitsFor string `json:"waits_for,omitempty"`
+	// Held is set while it begins no turn until it is resumed.
+	Held *Hold `json:"held,omitempty"`
+	// Gone says why it takes no more turns in this run, although its team goes on.
+	Gone string `json:"gone,omitempty"`
+	// Calls are its tool calls without a result.
+	Calls []Call `json:"calls,omitempty"`
 	// Attention says why it needs a person; AttentionKind is "login" if it has to log in.
 	Attention      string    `json:"attention,omitempty"`
 	AttentionKind  string    `json:"attention_kind,omitempty"`
@@ -49,7 +55,8 @@ type Member struct {
 	// Limits is the use of its own limits, as last reported.
 	Limits []journal.BudgetUse `json:"limits,omitempty"`
 	Hooks  hooklist.Tally      `json:"hooks,omitempty"` // in this run
-	Texts  []Note              `json:"texts,omitempty"` // what it said last, the newest last
+	// Texts are what it said last, the newest last.
+	Texts []Note `json:"texts,omitempty"`
 	// Incidents are what happened to its agent, the newest last; IncidentCounts counts all of
 	// this run by kind.
 	Incidents      []Incident     `json:"incidents,omitempty"`
@@ -78,9 +85,12 @@ type Lockout struct {
 	Text  string    `json:"text"`            // what the agent or its vendor said
 	Fix   string    `json:"fix,omitempty"`   // the command that logs in
 	Since time.Time `json:"since"`
-	Until time.Time `json:"until,omitzero"`  // when it tries again; zero: not by itself
-	Known bool      `json:"known,omitempty"` // the vendor reported Until; covey guesses it otherwise
-	Left  int       `json:"left,omitempty"`  // tries that are left after a failure
+	// Until is when the member tries again; zero: not by itself. Known is set if the vendor has
+	// reported it; otherwise it is a guess of covey, and a page must not show it as a promise.
+	Until time.Time `json:"until,omitzero"`
+	Known bool      `json:"known,omitempty"`
+	// Left is how many tries are left after a failure.
+	Left int `json:"left,omitempty"`
 }
 
 // Spent is what a member has used over all runs.

@@ -65,22 +65,26 @@ type Gap struct {
 
 // Run is one run of the team, or of `covey merge`.
 type Run struct {
-	First     uint64            `json:"first"` // number of its first line
-	Last      uint64            `json:"last"`  // of its last line so far
-	Started   time.Time         `json:"started"`
-	Goal      string            `json:"goal"`
-	Resumed   bool              `json:"resumed,omitempty"`
-	Covey     string            `json:"covey,omitempty"` // its version
-	Spec      string            `json:"spec,omitempty"`  // file of the spec
-	Workspace string            `json:"workspace,omitempty"`
-	Merge     string            `json:"merge,omitempty"` // what `covey merge` merges; such a run has no turns
-	Ended     time.Time         `json:"ended,omitzero"`
-	Reason    string            `json:"reason,omitempty"`    // why it ended
-	ExitCode  *int              `json:"exit_code,omitempty"` // nil: it runs, or was cut
-	Cut       bool              `json:"cut,omitempty"`       // it did not end; the next run began
-	Counts    map[string]int    `json:"task_counts,omitempty"`
-	Turns     journal.TurnCount `json:"turns"` // so far
-	Refusals  int               `json:"refusals"`
+	// First and Last are the numbers of its first line and its last one so far.
+	First     uint64    `json:"first"`
+	Last      uint64    `json:"last"`
+	Started   time.Time `json:"started"`
+	Goal      string    `json:"goal"`
+	Resumed   bool      `json:"resumed,omitempty"`
+	Covey     string    `json:"covey,omitempty"` // its version
+	Spec      string    `json:"spec,omitempty"`  // file of the spec
+	Workspace string    `json:"workspace,omitempty"`
+	Merge     string    `json:"merge,omitempty"` // what `covey merge` merges; such a run has no turns
+	Ended     time.Time `json:"ended,omitzero"`
+	Reason    string    `json:"reason,omitempty"` // why it ended
+	// ExitCode is nil while it runs, and if it was killed; Cut is set once the next run shows
+	// that it was.
+	ExitCode *int `json:"exit_code,omitempty"`
+	Cut      bool `json:"cut,omitempty"`
+	// Counts are the tasks by status at its end. Turns counts its turns so far.
+	Counts   map[string]int    `json:"task_counts,omitempty"`
+	Turns    journal.TurnCount `json:"turns"`
+	Refusals int               `json:"refusals"`
 	// Staffed is set once a member has begun its session. A run that finds nothing new has no
 	// members.
 	Staffed bool `json:"staffed,omitempty"`
