@@ -61,6 +61,10 @@ hooks:
 	if !slices.Equal(events, want) {
 		t.Errorf("dev's hooks ran as %v, want %v", events, want)
 	}
+	r.wantGates("dev",
+		"Stop turn_end  agreed", "TaskCompleted turn_end 1 agreed", "TaskCompleted turn_end 2 agreed", "TeammateIdle turn_end  agreed",
+		"TaskCompleted tool 1 agreed", "TaskCompleted tool 2 agreed",
+		"Stop turn_end  agreed", "TeammateIdle turn_end  agreed")
 	unique := slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(unique) != len(ids) {
 		t.Errorf("tool-use ids are shared between runs: %v", ids)

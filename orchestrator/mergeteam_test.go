@@ -169,6 +169,17 @@ func TestVerdictsAreReused(t *testing.T) {
 	if len(reused) != 2 || reused[0].Task != "1" {
 		t.Errorf("%+v", reused)
 	}
+	// The journal says which files each of the three gates judged, and that one of them ran.
+	g.wantGates("ana", "TaskCompleted turn_end 1 agreed", "TaskCompleted tool 1 agreed", "TaskCompleted merge  agreed")
+	judged := of[merging.VerdictFound](g.rig, "verdict")
+	if len(judged) != 1 || judged[0].Task != "1" || !judged[0].Pass || judged[0].Moment != "task" {
+		t.Fatalf("verdicts %+v", judged)
+	}
+	for i, gate := range g.facts().Gates {
+		if h := gate.Hooks[0]; h.Tree != judged[0].Tree || h.Reused != (i > 0) {
+			t.Errorf("gate %d judged %+v, want the tree %s", i, h, judged[0].Tree)
+		}
+	}
 }
 
 // TestMemberCannotEditItsGate: what a member commits to its branch is not what judges
