@@ -8,7 +8,7 @@ import (
 )
 
 // nearEnough is the size in bytes of the part of a file that is searched line by line.
-const nearEnough = 64 << 10
+const nearEnough = 8 << 10
 
 // offsetAfter returns the end of the last line whose number is at most after. Numbers rise,
 // so it halves the part of the file that may hold that end until the part is small.
