@@ -25,14 +25,21 @@ var (
 	errNoSocket  = errors.New("the connection has ended")
 	errElsewhere = errors.New("the connection was made by another process")
 	ErrHidden    = errors.New("a process of the member does not show its open files; `covey mcp` on stdin and stdout needs no token")
-	errTooMuch   = errors.New("the member's processes have too many open files")
+	// errHiddenFiles is ErrHidden for a connection that needs no member's token.
+	errHiddenFiles = errors.New("a process of a member does not show its open files")
+	errTooMuch     = errors.New("the member's processes have too many open files")
 )
 
 // SpeaksFor returns nil if a process of the member, or this one, made a TCP connection
 // within this machine. It looks twice, because a new process of the member may not be
 // registered yet.
 func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) error {
-	inode, err := socketOf(c)
+	here, err1 := netip.ParseAddrPort(c.LocalAddr().String())
+	there, err2 := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	inode, err := socketAt(here, there)
 	if err != nil {
 		return err
 	}
@@ -91,6 +98,34 @@ func (p *Processes) holds(member, inode string) error {
 	return errElsewhere
 }
 
+// Connected returns who made a TCP connection within this machine: here is the address of
+// the end that accepted it, there that of the other end. What no process of the team has
+// open is the operator's. It fails if a process of the team hides its open files, and with
+// errors.ErrUnsupported where the system does not tell which process made a connection.
+func (p *Processes) Connected(here, there netip.AddrPort) (Caller, error) {
+	inode, err := socketAt(here, there)
+	if err != nil {
+		return Caller{}, err
+	}
+	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxOpenFiles}
+	found := Caller{Kind: Operator}
+	p.running(func(by Caller) bool {
+		if by.Kind != Operator && look.In(by.PID) {
+			found = by
+		}
+		return false
+	})
+	switch {
+	case found.Kind != Operator:
+		return found, nil
+	case look.left <= 0:
+		return Caller{}, errTooMuch
+	case look.hidden:
+		return Caller{}, errHiddenFiles
+	}
+	return found, nil
+}
+
 // startedFor returns the processes that were started for a member and not waited for
 // yet.
 func (p *Processes) startedFor(member string) []int {
@@ -144,15 +179,10 @@ func (s *fileSearch) In(pid int) bool {
 	})
 }
 
-// socketOf returns the inode of the socket at the other end of a TCP connection within
-// this machine. IPv6 sockets that are connected to IPv4 addresses are in the second
-// list.
-func socketOf(c net.Conn) (string, error) {
-	here, err1 := netip.ParseAddrPort(c.LocalAddr().String())
-	there, err2 := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err := errors.Join(err1, err2); err != nil {
-		return "", err
-	}
+// socketAt returns the inode of the socket at the end there of a TCP connection within
+// this machine whose other end is here. IPv6 sockets that are connected to IPv4 addresses
+// are in the second list.
+func socketAt(here, there netip.AddrPort) (string, error) {
 	for _, list := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		inode, err := inodeIn(list, there, here)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the machine has no IPv6
