@@ -93,9 +93,10 @@ var floors = []arrows{
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks cmd/covey/term"},
+	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/web", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
 }

@@ -2,10 +2,7 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -117,65 +113,26 @@ says whose the first was.`
 	return cmd
 }
 
-// answerRequest sends the operator's answer to the running team or, if none runs,
-// stores it for the next run.
+// answerRequest sends the operator's answer to the team, or stores it for its next run.
 func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
 		return requests.Request{}, err
 	}
-	return cli.Ask(ctx, place, func(c *api.Client) (requests.Request, error) {
-		return c.AnswerInbox(ctx, a)
-	}, func() (requests.Request, error) {
-		if err := cli.NotFromInside("covey inbox"); err != nil {
-			return requests.Request{}, err
-		}
-		r, err := inbox.AnswerStopped(ctx, place, a.ID, requests.Ruling{
-			Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
-		})
-		if err == nil {
-			env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
-				term.PlainLine(place.Team))
-		}
-		return r, err
-	})
+	r, stored, err := cli.AnswerInbox(ctx, place, a)
+	if stored {
+		env.Err.Printf("team %s does not run; its next covey up applies the answer\n", term.PlainLine(place.Team))
+	}
+	return r, err
 }
 
-// readInbox asks the running team or, if none runs, reads its files: questions
-// outlive the process that asked them. With a time limit, a team that hangs gives an
-// error instead of hanging the command.
+// readInbox reads the questions of the selected team, whether it runs or not.
 func readInbox(ctx context.Context, env *cli.Env, q api.InboxQuery) ([]requests.Request, error) {
 	place, err := env.Find()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
-	return cli.Ask(ctx, place, func(c *api.Client) ([]requests.Request, error) {
-		return c.Inbox(ctx, q)
-	}, func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
-}
-
-// filedInbox reads the questions of a team that does not run.
-func filedInbox(ctx context.Context, place state.Place,
-	q api.InboxQuery) ([]requests.Request, error) {
-	store, err := place.OpenStore()
-	if errors.Is(err, fs.ErrNotExist) {
-		return []requests.Request{}, nil // a team that has never run has asked nothing
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	if q.ID != "" {
-		r, err := store.Requests().Find(ctx, q.ID)
-		return []requests.Request{r}, err
-	}
-	list, err := store.Requests().List(ctx)
-	if err != nil || q.All {
-		return list, err
-	}
-	return slices.DeleteFunc(list, func(r requests.Request) bool { return !r.Open() }), nil
+	return cli.ReadInbox(ctx, place, q)
 }
 
 // printInbox prints questions as a table, and how to answer. It says how to answer

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -41,7 +39,7 @@ merged. Nothing is changed.`,
 				}
 			}
 			r.Logs = logs
-			reply, err := readReview(cmd.Context(), env, place, r)
+			reply, err := env.ReadReview(cmd.Context(), place, r)
 			switch {
 			case err != nil:
 				return err
@@ -83,21 +81,6 @@ func PrintUnmerged(out *term.Screen, work []string) {
 	for _, line := range work {
 		out.Printf("- %s\n", term.PlainLine(line))
 	}
-}
-
-// readReview asks the running team, or reads the files of one that does not run.
-func readReview(
-	ctx context.Context, env *cli.Env, place state.Place, r api.ReviewRequest,
-) (api.ReviewReply, error) {
-	return cli.Ask(ctx, place, func(c *api.Client) (api.ReviewReply, error) {
-		return c.Review(ctx, r)
-	}, func() (api.ReviewReply, error) {
-		team, err := env.TeamOf(place)
-		if err != nil {
-			return api.ReviewReply{}, err
-		}
-		return merging.ReadReview(ctx, place, team, r)
-	})
 }
 
 // printReview prints one piece of work.
@@ -174,7 +157,7 @@ changes. Nothing is changed, and covey runs no program that the repository names
 					return err
 				}
 			}
-			list, err := readDiff(cmd.Context(), env, place, r)
+			list, err := env.ReadDiff(cmd.Context(), place, r)
 			if err != nil {
 				return err
 			}
@@ -185,22 +168,6 @@ changes. Nothing is changed, and covey runs no program that the repository names
 	cmd.Flags().BoolVar(&stat, "stat", false, "show one line for each file instead of its changes")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-// readDiff reads the repository itself; it asks the team's process only which work
-// there is.
-func readDiff(
-	ctx context.Context, env *cli.Env, place state.Place, r merging.DiffRequest,
-) ([]merging.Diff, error) {
-	team, err := env.TeamOf(place)
-	if err != nil {
-		return nil, err
-	}
-	reviews, err := readReview(ctx, env, place, api.ReviewRequest{Task: r.Task, Member: r.Member})
-	if err != nil {
-		return nil, err
-	}
-	return merging.ReadDiff(ctx, place, team, reviews, r)
 }
 
 // printDiffs prints differences. They are texts of members, so no character in them

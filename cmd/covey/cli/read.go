@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// ReadInbox asks the running team or, if none runs, reads its files: questions
+// outlive the process that asked them. With a time limit, a team that hangs gives an
+// error instead of hanging the command.
+func ReadInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]requests.Request, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	return Ask(ctx, place, func(c *api.Client) ([]requests.Request, error) {
+		return c.Inbox(ctx, q)
+	}, func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
+}
+
+// filedInbox reads the questions of a team that does not run.
+func filedInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]requests.Request, error) {
+	store, err := place.OpenStore()
+	if errors.Is(err, fs.ErrNotExist) {
+		return []requests.Request{}, nil // a team that has never run has asked nothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	if q.ID != "" {
+		r, err := store.Requests().Find(ctx, q.ID)
+		return []requests.Request{r}, err
+	}
+	list, err := store.Requests().List(ctx)
+	if err != nil || q.All {
+		return list, err
+	}
+	return slices.DeleteFunc(list, func(r requests.Request) bool { return !r.Open() }), nil
+}
+
+// AnswerInbox sends the operator's answer to the running team. If none runs, it stores the
+// answer for the next run and reports that.
+func AnswerInbox(ctx context.Context, place state.Place, a api.InboxAnswer) (r requests.Request, stored bool, err error) {
+	r, err = Ask(ctx, place, func(c *api.Client) (requests.Request, error) {
+		return c.AnswerInbox(ctx, a)
+	}, func() (requests.Request, error) {
+		if err := NotFromInside("covey inbox"); err != nil {
+			return requests.Request{}, err
+		}
+		r, err := inbox.AnswerStopped(ctx, place, a.ID, requests.Ruling{
+			Approve: a.Approve, Feedback: a.Feedback, Mode: a.Mode,
+		})
+		stored = err == nil
+		return r, err
+	})
+	return r, stored, err
+}
+
+// ReadReview asks the running team for finished work, or reads the files of one that does not
+// run.
+func (e *Env) ReadReview(ctx context.Context, place state.Place, r api.ReviewRequest) (api.ReviewReply, error) {
+	return Ask(ctx, place, func(c *api.Client) (api.ReviewReply, error) {
+		return c.Review(ctx, r)
+	}, func() (api.ReviewReply, error) {
+		team, err := e.TeamOf(place)
+		if err != nil {
+			return api.ReviewReply{}, err
+		}
+		return merging.ReadReview(ctx, place, team, r)
+	})
+}
+
+// ReadDiff reads the repository itself; it asks the team's process only which work
+// there is.
+func (e *Env) ReadDiff(
+	ctx context.Context, place state.Place, r merging.DiffRequest,
+) ([]merging.Diff, error) {
+	team, err := e.TeamOf(place)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := e.ReadReview(ctx, place, api.ReviewRequest{Task: r.Task, Member: r.Member})
+	if err != nil {
+		return nil, err
+	}
+	return merging.ReadDiff(ctx, place, team, reviews, r)
+}
