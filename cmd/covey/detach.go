@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator"
@@ -32,7 +33,8 @@ const maxComplaint = 16 << 10
 // team is up, or with the reason why it is not. Trust was decided before, because the
 // background process cannot ask. The log is opened here and not by that process, so
 // that even a program that cannot start has a place for its error.
-func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f upFlags, goal string) error {
+func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
+	out, errOut := env.Out, env.Err
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return err
@@ -57,6 +59,13 @@ func startDetached(ctx context.Context, out *term.Screen, team *configs.Team, f 
 	if up(ctx) {
 		out.Printf("%s is up (process %d)\n  look:  covey attach --team %s\n  stop:  covey down --team %s\n  log:   %s\n",
 			team.Name, child.Process.Pid, team.Name, team.Name, term.PlainLine(path))
+		if f.web != "" {
+			url, err := web.AddressOf(ctx, place)
+			if err != nil {
+				return errors.Join(err, child.Process.Release())
+			}
+			errOut.Printf("  page:  %s\n", url)
+		}
 		return child.Process.Release()
 	}
 	// The program in the background has a session of its own and did not get the
@@ -77,6 +86,12 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	}
 	if f.fresh {
 		args = append(args, "--fresh")
+	}
+	if f.web != "" {
+		args = append(args, "--web="+f.web)
+	}
+	if f.webAct {
+		args = append(args, "--web-act")
 	}
 	if trigger := f.setup(); trigger != orchestrator.SetupNone {
 		args = append(args, "--"+string(trigger))

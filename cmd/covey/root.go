@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/web"
 )
 
 // The groups of commands in `covey help`.
@@ -68,6 +69,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
+			web.Command(env),
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),

@@ -70,6 +70,7 @@ init writes a spec, which has more settings.`,
 	flags.BoolVar(&f.keep, "keep", false, "stay up when all is done, and wait for more")
 	flags.BoolVar(&f.fresh, "fresh", false, "forget the earlier run: its tasks, mail and transcripts")
 	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
+	f.addWeb(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	_ = cmd.RegisterFlagCompletionFunc("with", completeAgent)
 	_ = cmd.RegisterFlagCompletionFunc("lead", completeAgent)
@@ -105,7 +106,7 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	}
 	announceRun(env, team, members)
 	if f.detach {
-		return startDetached(ctx, env.Out, team, f.upFlags, "")
+		return startDetached(ctx, env, team, f.upFlags, "")
 	}
 	return runTeam(ctx, env, team, f.upFlags, "")
 }

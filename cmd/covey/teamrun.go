@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -20,16 +21,18 @@ import (
 // orchestrator only signals new lines, so that a slow terminal or reader delays
 // nothing and loses nothing.
 type teamRun struct {
-	env     *cli.Env
-	team    *configs.Team
-	flags   upFlags
-	place   state.Place
-	log     *slog.Logger
-	logFile *lazyFile
-	stopper *stopper
-	parent  *parent        // nil unless in the background
-	view    *view.LiveView // nil unless on a terminal
-	seen    facts.State    // unless on a terminal: what was shown of this run
+	env      *cli.Env
+	team     *configs.Team
+	flags    upFlags
+	place    state.Place
+	log      *slog.Logger
+	logFile  *lazyFile
+	stopper  *stopper
+	parent   *parent        // nil unless in the background
+	view     *view.LiveView // nil unless on a terminal
+	seen     facts.State    // unless on a terminal: what was shown of this run
+	page     *web.Page      // nil without --web
+	hidePage func()         // ends the page, and waits for it
 
 	first   chan uint64   // receives the number of the run's first line, once
 	once    sync.Once     // guards first
@@ -62,8 +65,46 @@ func (r *teamRun) onLine(l journal.Line) {
 }
 
 // onUp is called once, when the team can be reached. It wakes the parent of covey up
-// --detach.
-func (r *teamRun) onUp(state.Place) { r.parent.ready() }
+// --detach, which then asks for the address of the page.
+func (r *teamRun) onUp(state.Place) {
+	if r.page == nil {
+		r.parent.ready()
+		return
+	}
+	r.reading.Go(func() {
+		if err := r.page.Announce(context.Background()); err != nil {
+			r.warn("covey web --url will not know the page of this team: " + err.Error())
+		}
+		r.parent.ready()
+	})
+}
+
+// showPage serves the page of the team, if there is one, until hide. Its address has a token,
+// which must not get into the log of a team in the background.
+func (r *teamRun) showPage(ctx context.Context) {
+	r.hidePage = func() {}
+	if r.page == nil {
+		return
+	}
+	if r.parent == nil {
+		r.env.Err.Printf("the page of team %s: %s\n", r.team.Name, r.page.URL())
+		if r.view != nil {
+			r.view.News("the page of this team: " + r.page.URL())
+		}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := r.page.Serve(ctx); err != nil {
+			r.warn(err.Error())
+		}
+	}()
+	r.hidePage = func() {
+		cancel()
+		<-ended
+	}
+}
 
 // show starts the display of the run: a live view on a terminal, otherwise lines.
 // With a pipe or JSON, notices go to stderr: stdout is for the output of the run.
@@ -149,6 +190,7 @@ func (r *teamRun) hide() {
 	r.once.Do(func() { close(r.first) })
 	close(r.wake)
 	r.reading.Wait()
+	r.hidePage()
 	if r.view != nil {
 		r.view.Stop()
 	}

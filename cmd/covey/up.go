@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -16,6 +17,8 @@ type upFlags struct {
 	json, detach, keep, fresh, trust bool
 	init, initOnly, maintenance      bool
 	dryRun, allowUnenforced          bool
+	web                              string // where the page of the team listens; empty: there is none
+	webAct                           bool
 }
 
 // upCommand returns `covey up`.
@@ -41,6 +44,7 @@ ended it; 4 not trusted; 130 interrupted.`,
   covey up team.yaml "ship the changelog endpoint"
   covey up --dry-run
   covey up --detach && covey attach
+  covey up --web
   covey up --json | jq 'select(.type == "task")'
   covey up --trust examples/quickstart/team.yaml`,
 		Args: cli.ArgCount(0, 2, "a spec and a goal"),
@@ -58,9 +62,21 @@ ended it; 4 not trusted; 130 interrupted.`,
 	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
 	flags.BoolVar(&f.initOnly, "init-only", false, "like --init, but end when every session has begun, without turns")
 	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
+	f.addWeb(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	return cmd
 }
+
+// addWeb adds the flags of the web page.
+func (f *upFlags) addWeb(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.web, "web", "", "show the team as a web page while it runs, at `ADDR` or a free port; see covey web")
+	flags.Lookup("web").NoOptDefVal = anyPort
+	flags.BoolVar(&f.webAct, "web-act", false, web.ActHelp)
+}
+
+// anyPort is --web without an address.
+const anyPort = "127.0.0.1:0"
 
 // allowUnenforcedHelp describes --allow-unenforced for all commands that have it.
 const allowUnenforcedHelp = "run agent programs that act without asking where their adapter is not installed, though rules and hooks are then only checked afterwards"
@@ -107,10 +123,13 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 		return err
 	}
 	if done, err := upRunning(ctx, env.Out, team, f, goal); done || err != nil {
+		if err == nil && f.web != "" {
+			env.Err.Printf("the team ran before, so it shows no page; `covey web` shows one\n")
+		}
 		return err
 	}
 	if f.detach {
-		return startDetached(ctx, env.Out, team, f, goal)
+		return startDetached(ctx, env, team, f, goal)
 	}
 	return runTeam(ctx, env, team, f, goal)
 }
@@ -130,7 +149,13 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 	if err != nil {
 		return cli.SpecTrouble(team.File, err)
 	}
+	if f.web != "" {
+		if r.page, err = web.Listen(env, o.Place(), web.Options{Addr: f.web, Act: f.webAct}); err != nil {
+			return err
+		}
+	}
 	r.show(o)
+	r.showPage(ctx)
 	run := o.Run
 	if f.initOnly {
 		run = o.Setup

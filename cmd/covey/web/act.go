@@ -1,0 +1,89 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/api"
+)
+
+// action carries out a form. It returns what it did, for people, and the page to go to.
+type action func(ctx context.Context, form url.Values) (said, next string, err error)
+
+// act makes a handler of forms. With htmx the answer is a text that the page shows; without, it
+// is a redirect to the page that the form was on.
+func (p *Page) act(do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := p.guard.mayAct(r); err != nil {
+			fail(w, r, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), cli.AnswerWithin)
+		defer cancel()
+		said, next, err := do(ctx, r.PostForm)
+		if r.Header.Get("HX-Request") != "" {
+			status := http.StatusNoContent
+			if err != nil {
+				said, status = err.Error(), http.StatusConflict
+			}
+			w.Header().Set("Covey-Said", url.PathEscape(said))
+			w.WriteHeader(status)
+			return
+		}
+		if err != nil {
+			fail(w, r, refuse(http.StatusConflict, "%v", err))
+			return
+		}
+		http.Redirect(w, r, next+"?said="+url.QueryEscape(said), http.StatusSeeOther)
+	}
+}
+
+// answer answers a request. A team that does not run takes the answer up with its next run.
+func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, err error) {
+	r, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{
+		ID: form.Get("id"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),
+	})
+	return "answered: " + string(r.Kind) + " of " + r.Member + " is " + string(r.State), "/", err
+}
+
+// send sends a message to a member.
+func (p *Page) send(ctx context.Context, form url.Values) (said, next string, err error) {
+	to := form.Get("to")
+	reply, err := running(ctx, p, func(c *api.Client) (api.SendReply, error) {
+		return c.Send(ctx, api.Send{To: to, Text: strings.ToValidUTF8(form.Get("text"), "\ufffd")})
+	})
+	return string(reply.Delivery) + " to " + to, "/member/" + url.PathEscape(to), err
+}
+
+// merge merges the work of a task. It does not wait: the page shows what becomes of it.
+func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, err error) {
+	id := form.Get("task")
+	_, err = running(ctx, p, func(c *api.Client) (api.MergeReply, error) {
+		return c.Merge(ctx, api.MergeRequest{Task: id})
+	})
+	return "task " + id + " is in the merge queue", "/task/" + url.PathEscape(id), err
+}
+
+// hold holds a member, or lets it go on.
+func (p *Page) hold(ctx context.Context, form url.Values) (said, next string, err error) {
+	r := api.HoldRequest{Member: form.Get("member"), Resume: form.Get("resume") != ""}
+	reply, err := running(ctx, p, func(c *api.Client) (api.HoldReply, error) { return c.Hold(ctx, r) })
+	said = r.Member + " goes on"
+	if reply.Held {
+		said = r.Member + " is held"
+	}
+	return said, "/member/" + url.PathEscape(r.Member), err
+}
+
+// running asks the running team; what it asks for cannot be done without.
+func running[T any](ctx context.Context, p *Page, ask func(*api.Client) (T, error)) (answer T, err error) {
+	client, err := api.Dial(ctx, p.place)
+	if err != nil {
+		return answer, err
+	}
+	defer client.Close()
+	return ask(client)
+}

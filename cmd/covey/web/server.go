@@ -1,0 +1,174 @@
+package web
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// Times and bounds of the server.
+const (
+	headerTime = 10 * time.Second // to read the head of a request
+	writeTime  = 30 * time.Second // for one answer, or for one event of a stream
+	endTime    = 2 * time.Second  // for running requests when the server ends
+	maxBody    = 256 << 10        // bytes of a form
+	maxStreams = 64               // open streams; a browser has a few
+)
+
+//go:embed static
+var static embed.FS
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Options configure a page.
+type Options struct {
+	Addr string // where it listens; empty: a free port of the loopback interface
+	Act  bool   // it may act even where the system does not tell who has connected to it
+}
+
+// Page is the web page of one team, which may run or not. Create it with Listen.
+type Page struct {
+	env      *cli.Env
+	place    state.Place
+	listener net.Listener
+	guard    *guard
+	feed     *feed
+	board    *board
+	streams  chan struct{} // one element for each open stream
+	tmpl     *template.Template
+}
+
+// Listen makes the page of a team. It answers once Serve runs.
+func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
+	addr := o.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, cli.Usagef("--web=%s: %v; write an address such as 127.0.0.1:8080", addr, err)
+	}
+	p := &Page{
+		env: env, place: place, listener: l, feed: newFeed(place), streams: make(chan struct{}, maxStreams),
+		tmpl: template.Must(template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html")),
+	}
+	host, _, _ := net.SplitHostPort(addr) // it was listened to
+	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
+	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
+	return p, nil
+}
+
+// URL returns the address of the page with its token.
+func (p *Page) URL() string {
+	host, port, _ := net.SplitHostPort(p.listener.Addr().String())
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/?token=" + p.guard.token
+}
+
+// peer asks the running team who has made a connection. Without a running team there are no
+// members.
+func (p *Page) peer(ctx context.Context, at api.Connection) (api.Peer, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	peer, err := cli.Ask(ctx, p.place, func(c *api.Client) (api.Peer, error) {
+		return c.Peer(ctx, at)
+	}, func() (api.Peer, error) { return api.Peer{Known: true, Operator: true}, nil })
+	if errors.Is(err, api.ErrOtherVersion) {
+		return api.Peer{}, nil // it does not know the question: the page can only be read
+	}
+	return peer, err
+}
+
+// Serve answers requests until ctx ends.
+func (p *Page) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	server := &http.Server{
+		Handler: p.guard.wrap(p.routes()), ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ConnContext: p.guard.admit, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	followed, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(followed)
+		p.feed.run(ctx)
+	}()
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		late, stop := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer stop()
+		if server.Shutdown(late) != nil {
+			_ = server.Close() // the rest is cut off
+		}
+	}()
+	err := server.Serve(p.listener)
+	cancel()
+	<-ended
+	<-followed
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("the web page: %w", err)
+}
+
+// Announce tells the running team the address, for `covey web --url`.
+func (p *Page) Announce(ctx context.Context) error {
+	_, err := announced(ctx, p.place, p.URL())
+	return err
+}
+
+// announced sets the address of a running team's page unless url is empty, and returns it.
+func announced(ctx context.Context, place state.Place, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := api.Dial(ctx, place)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	page, err := client.Web(ctx, api.WebPage{URL: url})
+	return page.URL, err
+}
+
+// routes returns the pages by their paths.
+func (p *Page) routes() http.Handler {
+	mux := http.NewServeMux()
+	files, err := fs.Sub(static, "static")
+	if err != nil { // the folder is part of the program
+		panic(err)
+	}
+	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	mux.HandleFunc("GET /{$}", p.showBoard)
+	mux.HandleFunc("GET /events", p.streamBoard)
+	mux.HandleFunc("GET /member/{name}", p.showMember)
+	mux.HandleFunc("GET /member/{name}/events", p.streamMember)
+	mux.HandleFunc("GET /request/{id}", p.showRequest)
+	mux.HandleFunc("POST /answer", p.act(p.answer))
+	mux.HandleFunc("POST /send", p.act(p.send))
+	mux.HandleFunc("POST /merge", p.act(p.merge))
+	mux.HandleFunc("POST /hold", p.act(p.hold))
+	return http.MaxBytesHandler(mux, maxBody)
+}
+
+// fail answers with an error: for people as a page, for htmx as a text that the page shows.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	var refused *refusal
+	if errors.As(err, &refused) {
+		status = refused.status
+	}
+	http.Error(w, "covey: "+term.PlainLine(err.Error()), status)
+}

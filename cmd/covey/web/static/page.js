@@ -1,0 +1,69 @@
+// Keys, the filter, ages, and what became of the connection. The page can be read without it.
+(() => {
+  "use strict";
+  const link = document.getElementById("link");
+  const filter = document.getElementById("filter");
+  const help = document.getElementById("help");
+  const say = (text) => { if (link) link.textContent = text; };
+
+  document.addEventListener("htmx:sse:error", () => say("connection lost; trying again"));
+  document.addEventListener("htmx:sse:after:connection", () => say(""));
+  document.addEventListener("htmx:after:request", (e) => {
+    const answer = e.detail && e.detail.ctx && e.detail.ctx.response;
+    const source = e.detail && e.detail.ctx && e.detail.ctx.sourceElement;
+    if (!answer || !source || source.id === "feed") return;
+    const said = answer.headers && answer.headers.get("Covey-Said");
+    say(said ? decodeURIComponent(said) : answer.status >= 400 ? "that did not work: " + answer.status : "");
+    if (answer.status < 400 && source.reset) source.reset();
+  });
+
+  const words = (seconds) => {
+    if (seconds < 60) return Math.max(0, Math.floor(seconds)) + "s";
+    if (seconds < 3600) return Math.floor(seconds / 60) + "m";
+    return Math.floor(seconds / 3600) + "h" + String(Math.floor(seconds / 60) % 60).padStart(2, "0") + "m";
+  };
+  const ages = () => {
+    for (const t of document.querySelectorAll("time[data-age]")) {
+      t.textContent = "for " + words((Date.now() - Date.parse(t.dateTime)) / 1000);
+    }
+  };
+  setInterval(ages, 1000);
+  ages();
+
+  const rows = () => [...document.querySelectorAll(".row:not(.out)")];
+  const hide = () => {
+    const wanted = filter.value.trim().toLowerCase();
+    for (const row of document.querySelectorAll(".row")) {
+      row.classList.toggle("out", wanted !== "" && !row.textContent.toLowerCase().includes(wanted));
+    }
+  };
+  if (filter) {
+    filter.addEventListener("input", hide);
+    document.addEventListener("htmx:after:swap", () => { hide(); ages(); });
+  }
+  const go = (list, step) => {
+    if (list.length === 0) return;
+    const at = list.indexOf(document.activeElement && document.activeElement.closest(".row"));
+    const to = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length];
+    to.focus();
+    to.scrollIntoView({block: "nearest"});
+  };
+  document.addEventListener("keydown", (e) => {
+    const typing = e.target.closest("input, textarea, select, [contenteditable]");
+    if (e.key === "Escape" && e.target === filter) { filter.value = ""; hide(); filter.blur(); return; }
+    if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
+    switch (e.key) {
+      case "n": go([...document.querySelectorAll(".need:not(.out)")], 1); break;
+      case "j": go(rows(), 1); break;
+      case "k": go(rows(), -1); break;
+      case "g": location.href = "/"; break;
+      case "/": filter.focus(); e.preventDefault(); break;
+      case "?": help.showModal(); break;
+      case "Enter": {
+        const open = e.target.classList.contains("row") && e.target.querySelector("a.open");
+        if (open) { location.href = open.href; }
+        break;
+      }
+    }
+  });
+})();

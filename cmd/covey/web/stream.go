@@ -1,0 +1,130 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// beatEvery is how often a quiet stream sends a comment, so that both ends notice a lost
+// connection.
+const beatEvery = 15 * time.Second
+
+// stream is an answer of server-sent events.
+type stream struct {
+	w    http.ResponseWriter
+	ctrl *http.ResponseController
+}
+
+// openStream begins a stream, if there is room for one more. close must be called.
+func (p *Page) openStream(w http.ResponseWriter) (s stream, closeIt func(), err error) {
+	select {
+	case p.streams <- struct{}{}:
+	default:
+		return s, nil, refuse(http.StatusServiceUnavailable,
+			"%d pages of this team are open already; close some", maxStreams)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	s = stream{w: w, ctrl: http.NewResponseController(w)}
+	done := p.feed.watch()
+	return s, func() {
+		done()
+		<-p.streams
+	}, nil
+}
+
+// send sends an event with an id, or without one a comment. A viewer that does not read for
+// writeTime is given up; its browser connects again.
+func (s stream) send(id, data string) error {
+	if err := s.ctrl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	var text strings.Builder
+	if id == "" {
+		text.WriteString(": \n")
+	} else {
+		text.WriteString("id: " + id + "\n")
+		for line := range strings.SplitSeq(data, "\n") {
+			text.WriteString("data: " + strings.TrimSuffix(line, "\r") + "\n")
+		}
+	}
+	text.WriteString("\n")
+	if _, err := s.w.Write([]byte(text.String())); err != nil {
+		return err
+	}
+	return s.ctrl.Flush()
+}
+
+// streamBoard sends the parts of the main page as they change. The id of an event names this
+// server and the version of the board; a viewer that comes back with one gets what has changed
+// since then, and with another, everything.
+func (p *Page) streamBoard(w http.ResponseWriter, r *http.Request) {
+	s, closeIt, err := p.openStream(w)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	defer closeIt()
+	name := p.guard.sign("stream")[:8]
+	seen := seenVersion(name, r.Header.Get("Last-Event-ID"))
+	if seen == 0 {
+		seen = seenVersion(name, r.URL.Query().Get("after"))
+	}
+	for r.Context().Err() == nil {
+		html, version, next, err := p.board.since(seen)
+		if err != nil || s.event(name, seen, version, html) != nil {
+			return
+		}
+		seen = version
+		if !s.wait(r.Context(), next) {
+			return
+		}
+	}
+}
+
+// event sends what has changed, if something has.
+func (s stream) event(name string, seen, version uint64, html string) error {
+	if version == seen || html == "" {
+		return nil
+	}
+	return s.send(fmt.Sprintf("%s-%d", name, version), html)
+}
+
+// wait waits for a change, and then a little for more. It reports whether the viewer is there.
+func (s stream) wait(ctx context.Context, next <-chan struct{}) bool {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-next:
+			select {
+			case <-time.After(gather):
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		case <-beat.C:
+			if s.send("", "") != nil {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// seenVersion returns the version that an event's id names; 0 if it is of another server.
+func seenVersion(name, id string) uint64 {
+	rest, ok := strings.CutPrefix(id, name+"-")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
