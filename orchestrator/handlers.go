@@ -54,6 +54,7 @@ func (q commands) handlers() []api.Handler {
 		api.VerbEnd.Handle(r.crew.EndMember),
 		api.VerbMerge.Handle(r.work.Merges.Merge),
 		api.VerbReview.Handle(r.work.Merges.Review),
+		api.VerbReturn.Handle(q.sendBack),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
 		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, r, ask) }),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -55,4 +56,19 @@ func (q commands) answer(ctx context.Context, a api.InboxAnswer) (requests.Reque
 	return q.r.asks.Answer(ctx, actors.Actor{Name: actors.Operator}, inbox.Answer{
 		ID: r.ID, Approve: a.Approve, Text: a.Feedback, Mode: a.Mode,
 	})
+}
+
+// sendBack returns finished work to its author. An open question about it is denied, because
+// it would be left without an answer otherwise.
+func (q commands) sendBack(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
+	open, err := q.r.store.Requests().Open(ctx, "")
+	if err != nil {
+		return api.ReturnReply{}, err
+	}
+	asked, found := merging.QuestionAbout(open, r.Task)
+	if !found {
+		return q.r.work.Merges.Return(ctx, r)
+	}
+	_, err = q.answer(ctx, api.InboxAnswer{ID: asked.ID, Feedback: r.Text})
+	return api.ReturnReply{How: api.ReturnedDenied, Task: r.Task, Member: asked.Member}, err
 }

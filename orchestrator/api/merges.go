@@ -14,6 +14,7 @@ import (
 var (
 	VerbMerge  = forOperator[MergeRequest, MergeReply]("merge")
 	VerbReview = forAll[ReviewRequest, ReviewReply]("review")
+	VerbReturn = forOperator[ReturnRequest, ReturnReply]("return")
 )
 
 // MergeRequest asks to merge finished work: of a task, of a member with
@@ -38,11 +39,14 @@ func (r MergeRequest) String() string {
 	return "everything that waits"
 }
 
-// Wants reports whether the request includes a merge.
+// Wants reports whether the request includes a merge. Work that is back with its author is
+// included only if its task is named.
 func (r MergeRequest) Wants(m tasks.Merge) bool {
 	switch {
 	case r.Task != "":
 		return slices.Contains(m.Tasks, r.Task)
+	case m.State == tasks.MergeReturned:
+		return false
 	case r.Member != "":
 		return m.Member == r.Member
 	}
@@ -63,6 +67,7 @@ type Review struct {
 	Protected []string           `json:"protected"` // files that members may change only with approval
 	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
 	Verdicts  []requests.Verdict `json:"verdicts"`  // with their logs only if requested
+	Tree      string             `json:"tree"`      // git tree of Commit; empty if the commit is gone
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
 }
@@ -110,6 +115,47 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// ReturnRequest asks to send finished work back to its author.
+type ReturnRequest struct {
+	Task string `json:"task"`
+	Text string `json:"text"` // what is to be changed
+}
+
+// ReturnReply is the reply to a ReturnRequest.
+type ReturnReply struct {
+	How    Returned `json:"how"`
+	Task   string   `json:"task"`   // with which its author goes on; of ReturnedDenied, the task itself
+	Member string   `json:"member"` // who has Task; empty: anybody may take it
+}
+
+// Returned says how work went back to its author.
+type Returned string
+
+// The ways back.
+const (
+	ReturnedDenied  Returned = "denied"  // an open question about it was denied
+	ReturnedStopped Returned = "stopped" // it left the merge queue, and its author has a new task
+	ReturnedMerged  Returned = "merged"  // it stays merged, and its author has a new task
+	ReturnedOpen    Returned = "open"    // its task is pending again
+)
+
+// String says for people what became of the work.
+func (r ReturnReply) String() string {
+	who := r.Member
+	if who == "" {
+		who = "whoever takes it"
+	}
+	switch r.How {
+	case ReturnedDenied:
+		return "denied: " + who + " goes on with it"
+	case ReturnedStopped:
+		return "it is not merged; " + who + " goes on with task " + r.Task
+	case ReturnedMerged:
+		return "it stays merged; " + who + " revises it with task " + r.Task
+	}
+	return "task " + r.Task + " is open again for " + who
+}
+
 // Merge asks to merge finished work. The reply holds its merges in the queue;
 // Review returns their results.
 func (c *Client) Merge(ctx context.Context, req MergeRequest) (MergeReply, error) {
@@ -119,4 +165,9 @@ func (c *Client) Merge(ctx context.Context, req MergeRequest) (MergeReply, error
 // Review returns the information about finished work.
 func (c *Client) Review(ctx context.Context, req ReviewRequest) (ReviewReply, error) {
 	return ask(ctx, c, VerbReview, req)
+}
+
+// Return sends finished work back to its author.
+func (c *Client) Return(ctx context.Context, req ReturnRequest) (ReturnReply, error) {
+	return ask(ctx, c, VerbReturn, req)
 }

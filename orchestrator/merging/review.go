@@ -98,6 +98,9 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 		pull := PullOf(q.Papers, m)
 		one.Push, one.Open = pull.Push, pull.Open
 	}
+	if tree, err := q.Repo.TreeOf(ctx, m.Commit); err == nil {
+		one.Tree = tree
+	}
 	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
 	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
 		return one, nil // there is nothing to merge

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,21 +11,29 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Review returns `covey review [TASK|MEMBER]`.
 func Review(env *cli.Env) *cobra.Command {
 	var asJSON, logs bool
+	var back string
 	cmd := &cobra.Command{
 		Use:   "review [TASK|MEMBER]",
 		Short: "Show finished work: what it changes, what gates say, what blocks it",
 		Long: `Show finished work that is not merged: its branch, its changes, the verdicts of the
 gates, whether it conflicts with its target branch, and whether it touches files
 that are protected or not its author's. With a task, also show work that is already
-merged. Nothing is changed.`,
+merged. Nothing is changed.
+
+With --return, send the work on a task back to its author: an open question about it
+is denied; work that is not merged yet leaves the merge queue, and its author gets a
+task to revise it; merged work stays, and its author gets such a task. A task without
+work to merge is opened again.`,
 		Example: `  covey review
   covey review 3 --logs
+  covey review 3 --return "keep the old tests"
   covey review --json | jq '.reviews[].conflicts'`,
 		Args: cli.ArgCount(0, 1, "a task or a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,6 +46,9 @@ merged. Nothing is changed.`,
 				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
 					return err
 				}
+			}
+			if cmd.Flags().Changed("return") {
+				return returnWork(cmd.Context(), env, place, api.ReturnRequest{Task: r.Task, Text: back})
 			}
 			r.Logs = logs
 			reply, err := env.ReadReview(cmd.Context(), place, r)
@@ -63,8 +75,21 @@ merged. Nothing is changed.`,
 		ValidArgsFunction: env.CompleteWork,
 	}
 	cmd.Flags().BoolVar(&logs, "logs", false, "also show the output of the gates")
+	cmd.Flags().StringVar(&back, "return", "", "send the work on the task back to its author, who is told `TEXT`")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// returnWork sends the work on a task back to its author.
+func returnWork(ctx context.Context, env *cli.Env, place state.Place, r api.ReturnRequest) error {
+	if r.Task == "" {
+		return cli.Usagef("say which task's work is to go back: covey review TASK --return TEXT")
+	}
+	reply, err := env.Return(ctx, place, r)
+	if err == nil {
+		env.Out.Printf("task %s: %s\n", term.PlainLine(r.Task), term.PlainLine(reply.String()))
+	}
+	return err
 }
 
 // PrintUnmerged lists at the end of a run the work that is not in its branch yet:

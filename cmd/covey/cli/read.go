@@ -63,6 +63,31 @@ func AnswerInbox(ctx context.Context, place state.Place, a api.InboxAnswer) (r r
 	return r, stored, err
 }
 
+// Return sends finished work back to its author, in a team that runs or not. An open question
+// about it is denied.
+func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest) (api.ReturnReply, error) {
+	return Ask(ctx, place, func(c *api.Client) (api.ReturnReply, error) {
+		return c.Return(ctx, r)
+	}, func() (api.ReturnReply, error) {
+		if err := NotFromInside("covey review --return"); err != nil {
+			return api.ReturnReply{}, err
+		}
+		open, err := filedInbox(ctx, place, api.InboxQuery{})
+		if err != nil {
+			return api.ReturnReply{}, err
+		}
+		if asked, found := merging.QuestionAbout(open, r.Task); found {
+			_, err := inbox.AnswerStopped(ctx, place, asked.ID, requests.Ruling{Feedback: r.Text})
+			return api.ReturnReply{How: api.ReturnedDenied, Task: r.Task, Member: asked.Member}, err
+		}
+		team, err := e.TeamOf(place)
+		if err != nil {
+			return api.ReturnReply{}, err
+		}
+		return merging.ReturnStopped(ctx, place, team, r)
+	})
+}
+
 // ReadReview asks the running team for finished work, or reads the files of one that does not
 // run.
 func (e *Env) ReadReview(ctx context.Context, place state.Place, r api.ReviewRequest) (api.ReviewReply, error) {

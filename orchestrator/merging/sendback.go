@@ -1,0 +1,180 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// Return sends finished work back to its author, for a person.
+func (d *Desk) Return(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
+	reply, err := sender{store: d.opts.Store, team: d.opts.Team()}.send(ctx, r)
+	if d.hasRepo() {
+		err = errors.Join(err, d.updateOnWay(ctx))
+		d.wake()
+	}
+	d.opts.Changed()
+	return reply, err
+}
+
+// ReturnStopped is Desk.Return for a team that does not run; its next run goes on with it.
+// It fails with state.ErrRunning if the team runs.
+func ReturnStopped(
+	ctx context.Context, p state.Place, team *configs.Team, r api.ReturnRequest,
+) (reply api.ReturnReply, err error) {
+	err = state.UseStopped(p, func(store *tasks.Store) error {
+		reply, err = sender{store: store, team: team}.send(ctx, r)
+		return err
+	})
+	return reply, err
+}
+
+// QuestionAbout returns the open question whose denial returns the work on a task: whether it
+// may be completed, or be merged.
+func QuestionAbout(open []requests.Request, task string) (requests.Request, bool) {
+	i := slices.IndexFunc(open, func(r requests.Request) bool {
+		about := r.Kind == requests.AskApproval || r.Kind == requests.AskMerge
+		return about && r.Open() && inbox.PayloadOf(r).TaskID == task
+	})
+	if i < 0 {
+		return requests.Request{}, false
+	}
+	return open[i], true
+}
+
+// sender sends finished work back to its author.
+type sender struct {
+	store *tasks.Store
+	team  *configs.Team
+}
+
+// send returns the work on a task. What is on its way is stopped and becomes a task for its
+// author, which is merged only when that is done. For merged work there is a new task too. Where
+// no merge holds the work, as in a shared folder, the task is open again.
+func (s sender) send(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
+	r.Text = strings.TrimSpace(r.Text)
+	if r.Text == "" {
+		return api.ReturnReply{}, notation.Errorf(tasks.ErrInvalid, "say what is to be changed")
+	}
+	t, err := s.store.Task(ctx, r.Task)
+	if err != nil {
+		return api.ReturnReply{}, err
+	}
+	if t.Status != tasks.Completed {
+		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+			"task %s is %s, so there is no finished work to send back; covey send tells its owner", t.ID, t.Status)
+	}
+	for tries := 1; ; tries++ {
+		reply, err := s.sendOnce(ctx, t, r.Text)
+		if !errors.Is(err, tasks.ErrConflict) || tries == maxTries {
+			return reply, err
+		}
+	}
+}
+
+// sendOnce attempts to return work. It fails with tasks.ErrConflict if the work has made a step
+// meanwhile.
+func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.ReturnReply, error) {
+	all, err := s.store.Merges().List(ctx)
+	if err != nil {
+		return api.ReturnReply{}, err
+	}
+	merged := false
+	for _, m := range slices.Backward(all) {
+		if !slices.Contains(m.Tasks, t.ID) {
+			continue
+		}
+		if !m.State.Over() {
+			return s.stop(ctx, m, text)
+		}
+		merged = merged || m.State == tasks.MergeDone
+	}
+	if merged {
+		made, err := s.store.Add(ctx, actors.Actor{Name: actors.Operator}, []tasks.New{s.fix(t.Owner, "Revise "+name(tasks.Merge{
+			Tasks: []string{t.ID}})+": "+t.Subject, sentBack(t.ID, text))})
+		if err != nil {
+			return api.ReturnReply{}, err
+		}
+		return api.ReturnReply{How: api.ReturnedMerged, Task: made[0].ID, Member: made[0].Owner}, nil
+	}
+	return s.reopen(ctx, t, text)
+}
+
+// stop takes work out of the merge queue and makes a task of it for its author.
+//
+// A test that runs goes on, but its result counts for nothing, because the merge has another
+// version then. Work that lands cannot be stopped: its branch may have moved already. The task
+// has no KeyMerge, so that its work waits for a person again unless the spec merges unasked.
+func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.ReturnReply, error) {
+	switch m.State {
+	case tasks.MergeReturned:
+		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+			"its author has it back already, as task %s; covey send adds a word", m.Fix)
+	case tasks.MergeLanding:
+		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
+	}
+	m.State, m.Reason, m.Files = tasks.MergeReturned, "a person sent it back: "+notation.FirstLine(text), nil
+	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(m.Subject(), text))
+	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
+	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err
+}
+
+// fix is the task of an author whose work was returned. If the author is no member any more,
+// anybody may take it.
+func (s sender) fix(author, title, todo string) tasks.New {
+	n := tasks.New{Subject: title, Description: todo}
+	if s.isMember(author) {
+		n.Owner = author
+	}
+	return n
+}
+
+// isMember reports whether a task can be assigned to somebody.
+func (s sender) isMember(name string) bool {
+	return slices.ContainsFunc(s.team.Members(), func(m configs.Member) bool { return m.Name == name })
+}
+
+// sentBack tells an author why its work came back.
+func sentBack(work, text string) string {
+	return fmt.Sprintf("A person has looked at your work (%s) and sends it back:\n\n%s\n\n"+
+		"Change it, and set this task to completed when it is done.", work, text)
+}
+
+// reopen makes a completed task pending again, and tells its owner why. The text is a message
+// and no part of the description, which would then seem to be a person's altogether.
+func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.ReturnReply, error) {
+	by := actors.Actor{Name: actors.Operator}
+	pending := tasks.Pending
+	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + notation.FirstLine(text)}
+	if t.Owner != "" && !s.isMember(t.Owner) {
+		p.Owner = new(string)
+	}
+	now, _, err := s.store.Update(ctx, by, t.ID, p)
+	if err != nil {
+		return api.ReturnReply{}, err
+	}
+	reply := api.ReturnReply{How: api.ReturnedOpen, Task: t.ID, Member: now.Owner}
+	if now.Owner == "" {
+		return reply, nil
+	}
+	_, err = s.store.Mail().Send(ctx, by, actors.Outgoing{
+		To: []string{now.Owner}, Kind: actors.OperatorMessage, Text: sentBack("task "+t.ID, text),
+		Summary: "task " + t.ID + " is sent back",
+	})
+	if err != nil {
+		err = fmt.Errorf("task %s is open again, but %s was not told why; covey send does: %w", t.ID, now.Owner, err)
+	}
+	return reply, err
+}
