@@ -32,6 +32,8 @@ type Diff struct {
 	From   string `json:"from"` // base commit of the work
 	To     string `json:"to"`   // commit of the work, or tree including uncommitted changes
 	Text   string `json:"text"` // output of git diff
+	// Prefix is the workspace's folder in the repository (worktree.Repo.Prefix).
+	Prefix string `json:"prefix,omitempty"`
 	// Withheld lists the files of the working copy that are not shown, because they
 	// have a filter that must not run; empty if all are shown.
 	Withheld string `json:"withheld,omitempty"`
@@ -125,7 +127,7 @@ func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, err
 
 // of returns what a piece of work has changed.
 func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
-	one := Diff{Title: describe(m), Member: m.Member, From: m.From, To: m.Commit}
+	one := Diff{Title: describe(m), Member: m.Member, From: m.From, To: m.Commit, Prefix: d.repo.Prefix}
 	text, err := d.repo.Diff(ctx, m.From, m.Commit, d.how)
 	one.Text = string(text)
 	return one, err
@@ -133,7 +135,7 @@ func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
 
 // ofCopy returns the changes in a member's working copy, including uncommitted ones.
 func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Diff, error) {
-	one := Diff{Title: member + " (" + c.Branch + ")", Member: member}
+	one := Diff{Title: member + " (" + c.Branch + ")", Member: member, Prefix: d.repo.Prefix}
 	copy, err := d.repo.At(ctx, c.Path)
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)

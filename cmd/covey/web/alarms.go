@@ -1,0 +1,224 @@
+package web
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// alarm is a fact about the work on a task that a person should see first. It says what was
+// found, never what was meant by it.
+type alarm struct {
+	Word  string   // two or three words, for the main page
+	Text  string   // a sentence
+	Files []string // the files that it is about
+	Weak  bool     // it alone is no reason to look: the main page does not show it
+}
+
+// work is what alarms about a task's changes are found in.
+type work struct {
+	Task   tasks.Task
+	Diff   merging.Diff
+	Files  []fileDiff
+	Judges merging.Judges
+	Review api.Review
+}
+
+// name returns the path of a file below the workspace.
+func (w work) name(f fileDiff) string { return merging.Below(w.Diff.Prefix, f.Name) }
+
+// old is name for the earlier path of a renamed file.
+func (w work) old(f fileDiff) string { return merging.Below(w.Diff.Prefix, f.Old) }
+
+// alarms returns the facts about the changes, the gravest first.
+func (w work) alarms() []alarm {
+	var list []alarm
+	add := func(files []string, a alarm) {
+		if a.Files = files; len(files) > 0 {
+			list = append(list, a)
+		}
+	}
+	add(w.filesThat(w.judges), alarm{Word: "gate changed",
+		Text: "Weakened gate? The work changes what judges it: a script, the configuration or the spec of its gates."})
+	add(w.filesThat(w.losesTests), alarm{Word: "test deleted", Text: "Test files are deleted, or are no tests by their names any more."})
+	add(w.lostTests(), alarm{Word: "tests removed", Text: "Tests are removed from files that stay."})
+	add(w.skippedTests(), alarm{Word: "test skipped", Text: "Tests are marked to be skipped, or the only ones to run."})
+	add(w.Review.Outside, alarm{Word: "not its files", Text: "The author may not write these files (owns)."})
+	add(w.Review.Protected, alarm{Word: "protected", Text: "These files are protected."})
+	add(w.filesThat(func(f fileDiff) bool { return f.What == deleted && !w.losesTests(f) }), alarm{
+		Word: "file deleted", Text: "Files are deleted."})
+	add(w.unnamed(), alarm{Word: "also changes", Text: "The task names other files of this work, but not these: it also changes them."})
+	if w.judgedOthers() {
+		list = append(list, alarm{Word: "other files judged",
+			Text: "The last gates agreed to other files than those that would be merged."})
+	}
+	add(w.filesThat(func(f fileDiff) bool { return isTest(w.name(f)) && f.What != deleted && f.Removed > f.Added }), alarm{
+		Weak: true, Word: "tests shrink", Text: "Test files lose more lines than they get."})
+	if w.Diff.Withheld != "" {
+		list = append(list, alarm{Weak: true, Word: "not shown", Text: "Some files are not in the differences below: " + w.Diff.Withheld})
+	}
+	add(w.filesThat(func(f fileDiff) bool { return f.Binary }), alarm{Weak: true, Word: "binary", Text: "Binary files cannot be read here."})
+	return list
+}
+
+// filesThat lists the files for which a fact holds.
+func (w work) filesThat(holds func(fileDiff) bool) []string {
+	var list []string
+	for _, f := range w.Files {
+		if holds(f) {
+			list = append(list, w.name(f))
+		}
+	}
+	return list
+}
+
+// judges reports whether a file is part of a gate.
+func (w work) judges(f fileDiff) bool {
+	if w.Judges.Include(w.name(f)) || f.What == renamed && w.Judges.Include(w.old(f)) {
+		return true
+	}
+	return slices.ContainsFunc(w.Judges.Programs, func(program string) bool {
+		return slices.ContainsFunc(configured[program], func(pattern string) bool {
+			fits, _ := path.Match(pattern, path.Base(f.Name)) // the patterns are ours
+			return fits
+		})
+	})
+}
+
+// configured are the files that tell a program of a gate what to check.
+var configured = func() map[string][]string {
+	node := []string{"package.json", "jest.config.*", "vitest.config.*", ".eslintrc*", "eslint.config.*", ".mocharc*", "tsconfig*.json"}
+	python := []string{"pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "conftest.py", "noxfile.py", "ruff.toml", "mypy.ini", ".flake8"}
+	build := []string{"Makefile", "makefile", "GNUmakefile", "*.mk"}
+	rust := []string{"Cargo.toml", "clippy.toml", "rustfmt.toml"}
+	return map[string][]string{
+		"make": build, "gmake": build, "just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.y*ml"},
+		"npm": node, "npx": node, "pnpm": node, "yarn": node, "bun": node, "node": node, "jest": node, "vitest": node, "eslint": node, "tsc": node,
+		"pytest": python, "tox": python, "nox": python, "ruff": python, "mypy": python, "python": python, "python3": python, "uv": python,
+		"cargo": rust, "golangci-lint": {".golangci.*"}, "lefthook": {"lefthook.y*ml"}, "pre-commit": {".pre-commit-config.yaml"},
+		"gradle": {"build.gradle*"}, "gradlew": {"build.gradle*"}, "mvn": {"pom.xml"}, "rake": {"Rakefile"}, "rspec": {".rspec"},
+	}
+}()
+
+// losesTests reports whether a file of tests is gone.
+func (w work) losesTests(f fileDiff) bool {
+	switch f.What {
+	case deleted:
+		return isTest(w.name(f))
+	case renamed:
+		return isTest(w.old(f)) && !isTest(w.name(f))
+	}
+	return false
+}
+
+// judgedOthers reports whether the gates of the task have agreed, but not to its commit's files.
+func (w work) judgedOthers() bool {
+	passed := slices.DeleteFunc(slices.Clone(w.Review.Verdicts), func(v requests.Verdict) bool { return !v.Pass || v.Moment != "task" })
+	return w.Review.Tree != "" && len(passed) > 0 && !slices.ContainsFunc(passed, func(v requests.Verdict) bool {
+		return v.Tree == w.Review.Tree
+	})
+}
+
+// unnamed lists the changed files that the task does not name, if it names others: by a path, a
+// folder, or a name without its ending. The test of a named file is named with it.
+func (w work) unnamed() []string {
+	words := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(w.Task.Subject+" "+w.Task.Description), func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-./", r) && r < 0x80
+	}) {
+		words[strings.Trim(word, "./-")] = true
+	}
+	var others []string
+	for _, f := range w.Files {
+		if name := w.name(f); !isNamed(words, strings.ToLower(name)) {
+			others = append(others, name)
+		}
+	}
+	if len(others) == len(w.Files) {
+		return nil // it names no file, so nothing can be compared
+	}
+	return others
+}
+
+// isNamed reports whether the words of a task name a file.
+func isNamed(words map[string]bool, name string) bool {
+	base := path.Base(name)
+	if words[name] || words[base] || words[stem(base)] {
+		return true
+	}
+	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if words[dir] || len(path.Base(dir)) > 2 && words[path.Base(dir)] {
+			return true
+		}
+	}
+	return false
+}
+
+// stateAlarms are the facts that the journal knows of a task.
+func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
+	var list []alarm
+	if t.Status == tasks.Completed && t.Unchanged {
+		list = append(list, alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to any file."})
+	}
+	agreed, open := false, map[string]bool{}
+	for _, g := range s.Gates {
+		if g.Task != t.ID || g.Event != "TaskCompleted" {
+			continue
+		}
+		agreed = agreed || g.Verdict == view.Agreed
+		for _, h := range g.Hooks {
+			open[h.Command] = h.FailedOpen
+		}
+	}
+	if gated && t.Status == tasks.Completed && !agreed && s.Dropped.Gates == 0 {
+		list = append(list, alarm{Word: "no gate agreed", Text: "No gate has agreed to its completion."})
+	}
+	for command, failed := range open {
+		if failed {
+			list = append(list, alarm{Word: "hook failed", Text: "A hook could not judge it and was passed over: " + term.Short(command)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b alarm) int { return strings.Compare(a.Text, b.Text) })
+	if upon := uponReturned(s, t.ID); upon != "" {
+		list = append(list, alarm{Word: "builds on returned work",
+			Text: fmt.Sprintf("It builds on work that is back with its author (%s); merging it merges that, too.", upon)})
+	}
+	return list
+}
+
+// uponReturned names the returned work, if any, that the commits of a task's work contain.
+func uponReturned(s *view.State, id string) string {
+	own := newestMerge(s, id)
+	if own == nil || own.State.Over() {
+		return ""
+	}
+	from := own.From
+	for _, m := range slices.Backward(s.Merges) {
+		if m.Commit != from || m == own || m.State == tasks.MergeDone {
+			continue
+		}
+		if m.State == tasks.MergeReturned && m.Fix != id {
+			return m.Name()
+		}
+		from = m.From
+	}
+	return ""
+}
+
+// newestMerge returns the newest work on a task; nil if there is none.
+func newestMerge(s *view.State, id string) *view.Merge {
+	for _, m := range slices.Backward(s.Merges) {
+		if slices.Contains(m.Tasks, id) {
+			return m
+		}
+	}
+	return nil
+}

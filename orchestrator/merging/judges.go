@@ -1,0 +1,81 @@
+package merging
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+)
+
+// Judges are what decides whether work is accepted.
+type Judges struct {
+	// Files are the scripts that hooks and gates name, the spec with its override, and the
+	// settings and plugins that it names, relative to the workspace. A folder stands for all
+	// files in it.
+	Files []string
+	// Programs are the names of the programs that the commands may run: all their words,
+	// without folders.
+	Programs []string
+}
+
+// JudgesOf returns the judges of a team. ran are commands of hooks that have run besides those of
+// the spec, such as those of settings files.
+func JudgesOf(team *configs.Team, ran []string) Judges {
+	var j Judges
+	for _, file := range append([]string{team.File, team.Override}, append(team.Settings, team.Plugins...)...) {
+		if file != "" {
+			j.add(team.Workspace, file)
+		}
+	}
+	for _, section := range []hooks.Settings{team.Gates, team.Hooks, {"": {{Hooks: team.Merge.Gates}}}} {
+		for _, groups := range section {
+			for _, g := range groups {
+				for _, h := range g.Hooks {
+					j.addHook(team.Workspace, h)
+				}
+			}
+		}
+	}
+	for _, command := range ran {
+		j.addHook(team.Workspace, hooks.Handler{Command: command})
+	}
+	return j
+}
+
+// addHook adds what a command names.
+func (j *Judges) addHook(workspace string, h hooks.Handler) {
+	words, line := scriptsIn(h.Command), strings.Fields(h.Command)
+	if h.Args != nil {
+		line = append([]string{h.Command}, h.Args...)
+		words = scriptsOf(line)
+	}
+	cwd := h.Cwd
+	if !filepath.IsAbs(cwd) {
+		cwd = filepath.Join(workspace, cwd)
+	}
+	for _, w := range words {
+		j.add(workspace, filepath.Join(cwd, filepath.FromSlash(w.path)))
+	}
+	for _, w := range line {
+		j.Programs = append(j.Programs, path.Base(w))
+	}
+}
+
+// add adds a file, unless it is outside of the workspace.
+func (j *Judges) add(workspace, file string) {
+	if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
+		j.Files = append(j.Files, filepath.ToSlash(rel))
+	}
+}
+
+// Include reports whether a file of the workspace is one of the files.
+func (j Judges) Include(file string) bool {
+	for _, f := range j.Files {
+		if f == file || strings.HasPrefix(file, f+"/") {
+			return true
+		}
+	}
+	return false
+}
