@@ -46,7 +46,11 @@ func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, 
 	r, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{
 		ID: form.Get("id"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),
 	})
-	return "answered: " + string(r.Kind) + " of " + r.Member + " is " + string(r.State), "/", err
+	next = "/"
+	if task := form.Get("task"); task != "" {
+		next = "/task/" + url.PathEscape(task)
+	}
+	return "answered: " + string(r.Kind) + " of " + r.Member + " is " + string(r.State), next, err
 }
 
 // send sends a message to a member.

@@ -30,6 +30,8 @@ type work struct {
 	Files  []fileDiff
 	Judges merging.Judges
 	Review api.Review
+	none   string // why there are no changes
+	fault  string // why they cannot be read
 }
 
 // name returns the path of a file below the workspace.
@@ -55,18 +57,26 @@ func (w work) alarms() []alarm {
 	add(w.Review.Protected, alarm{Word: "protected", Text: "These files are protected."})
 	add(w.filesThat(func(f fileDiff) bool { return f.What == deleted && !w.losesTests(f) }), alarm{
 		Word: "file deleted", Text: "Files are deleted."})
-	add(w.unnamed(), alarm{Word: "also changes", Text: "The task names other files of this work, but not these: it also changes them."})
+	add(slices.DeleteFunc(w.unnamed(), func(name string) bool { return isAbout(list, name) }), alarm{Word: "also changes", Text: "The task names other files of this work, but not these: it also changes them."})
 	if w.judgedOthers() {
 		list = append(list, alarm{Word: "other files judged",
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
 	add(w.filesThat(func(f fileDiff) bool { return isTest(w.name(f)) && f.What != deleted && f.Removed > f.Added }), alarm{
 		Weak: true, Word: "tests shrink", Text: "Test files lose more lines than they get."})
+	if w.fault != "" {
+		list = append(list, alarm{Word: "not read", Text: "Its changes cannot be read: " + w.fault})
+	}
 	if w.Diff.Withheld != "" {
 		list = append(list, alarm{Weak: true, Word: "not shown", Text: "Some files are not in the differences below: " + w.Diff.Withheld})
 	}
 	add(w.filesThat(func(f fileDiff) bool { return f.Binary }), alarm{Weak: true, Word: "binary", Text: "Binary files cannot be read here."})
 	return list
+}
+
+// isAbout reports whether one of the alarms is about a file.
+func isAbout(list []alarm, name string) bool {
+	return slices.ContainsFunc(list, func(a alarm) bool { return slices.Contains(a.Files, name) })
 }
 
 // filesThat lists the files for which a fact holds.
@@ -134,7 +144,8 @@ func (w work) unnamed() []string {
 	for _, word := range strings.FieldsFunc(strings.ToLower(w.Task.Subject+" "+w.Task.Description), func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-./", r) && r < 0x80
 	}) {
-		words[strings.Trim(word, "./-")] = true
+		word = strings.Trim(word, "./-")
+		words[word], words[stem(path.Base(word))] = true, true
 	}
 	var others []string
 	for _, f := range w.Files {

@@ -15,9 +15,10 @@ import (
 // at most once for each change of the team, whoever asks first, and a viewer gets the parts
 // that have changed since it last asked. So a slow viewer costs nothing, and misses nothing.
 type board struct {
-	feed *feed
-	tmpl *template.Template
-	form string // the token of the forms
+	feed   *feed
+	tmpl   *template.Template
+	form   string     // the token of the forms
+	alarms *alarmBook // nil: none are known
 
 	mu       sync.Mutex
 	drawn    <-chan struct{} // closed when the team has changed since it was drawn

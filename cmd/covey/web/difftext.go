@@ -10,7 +10,7 @@ import (
 type fileDiff struct {
 	Name           string // its path, relative to the top of the repository; of a deleted file, its last one
 	Old            string // its earlier path, if it was renamed or copied
-	What           change
+	What           fileChange
 	Modes          string // "100644 → 100755" if its mode has changed
 	Binary         bool
 	Added, Removed int
@@ -18,16 +18,16 @@ type fileDiff struct {
 	lines          int // in all hunks
 }
 
-// change says what became of a file.
-type change string
+// fileChange says what became of a file.
+type fileChange string
 
 // The changes of files.
 const (
-	changed change = "changed"
-	created change = "new"
-	deleted change = "deleted"
-	renamed change = "renamed"
-	copied  change = "copied"
+	changed fileChange = "changed"
+	created fileChange = "new"
+	deleted fileChange = "deleted"
+	renamed fileChange = "renamed"
+	copied  fileChange = "copied"
 )
 
 // hunk is a piece of a file with changed lines.

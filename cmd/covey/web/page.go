@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -254,6 +255,7 @@ type taskRow struct {
 	Word  string
 	Class string
 	Gates []*view.Gate // the last ones
+	Marks []string     // what a person should look at: words of its alarms
 	Waits []string     // ids of open tasks that it waits for
 	Merge *view.Merge
 }
@@ -290,7 +292,7 @@ func (d *drawing) tasks() (*section, error) {
 		if t.Deleted {
 			continue
 		}
-		one := taskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID]}
+		one := taskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID], Marks: d.board.alarms.words(d.state, t)}
 		one.Gates = one.Gates[max(0, len(one.Gates)-6):]
 		for _, id := range t.BlockedBy {
 			if other := d.state.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
@@ -464,9 +466,11 @@ func functions() template.FuncMap {
 			}
 			return "wait"
 		},
-		"usd":    func(v float64) string { return fmt.Sprintf("$%.2f", v) },
-		"dom":    domID,
-		"plural": term.Plural,
+		"path":     url.PathEscape,
+		"hunkform": func(p *taskPage, f fileView, h hunk) hunkForm { return hunkForm{p, f, h} },
+		"usd":      func(v float64) string { return fmt.Sprintf("$%.2f", v) },
+		"dom":      domID,
+		"plural":   term.Plural,
 		"passes": func(n int) string {
 			if n == 1 {
 				return "1 pass"

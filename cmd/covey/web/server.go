@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -46,6 +47,7 @@ type Page struct {
 	guard    *guard
 	feed     *feed
 	board    *board
+	alarms   *alarmBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 }
@@ -67,6 +69,8 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
+	p.alarms = &alarmBook{}
+	p.board.alarms = p.alarms
 	return p, nil
 }
 
@@ -100,11 +104,10 @@ func (p *Page) Serve(ctx context.Context) error {
 		Handler: p.guard.wrap(p.routes()), ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ConnContext: p.guard.admit, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	followed, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(followed)
-		p.feed.run(ctx)
-	}()
+	ended := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { p.feed.run(ctx) })
+	beside.Go(func() { p.watchAlarms(ctx) })
 	go func() {
 		defer close(ended)
 		<-ctx.Done()
@@ -117,7 +120,7 @@ func (p *Page) Serve(ctx context.Context) error {
 	err := server.Serve(p.listener)
 	cancel()
 	<-ended
-	<-followed
+	beside.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -155,10 +158,15 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /events", p.streamBoard)
 	mux.HandleFunc("GET /member/{name}", p.showMember)
 	mux.HandleFunc("GET /member/{name}/events", p.streamMember)
+	mux.HandleFunc("GET /task/{id}", p.showTask)
+	mux.HandleFunc("GET /task/{id}/events", p.streamTask)
+	mux.HandleFunc("GET /task/{id}/file", p.showFile)
 	mux.HandleFunc("GET /request/{id}", p.showRequest)
 	mux.HandleFunc("POST /answer", p.act(p.answer))
 	mux.HandleFunc("POST /send", p.act(p.send))
 	mux.HandleFunc("POST /merge", p.act(p.merge))
+	mux.HandleFunc("POST /return", p.act(p.sendBack))
+	mux.HandleFunc("POST /comment", p.act(p.comment))
 	mux.HandleFunc("POST /hold", p.act(p.hold))
 	return http.MaxBytesHandler(mux, maxBody)
 }

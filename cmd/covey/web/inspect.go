@@ -1,0 +1,185 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// maxInspected bounds how many tasks the main page marks: the newest ones with finished work.
+const maxInspected = 200
+
+// alarmBook knows the alarms of finished work, for the main page. They come from git, so they are
+// looked for beside the page, once for each commit. The zero value is ready to use; a nil one
+// knows nothing.
+type alarmBook struct {
+	mu     sync.Mutex
+	known  map[string]inspection // by task
+	judged bool                  // the spec has gates for tasks
+	read   time.Time             // when judged was read
+}
+
+// inspection is what was found in one state of a task's work.
+type inspection struct {
+	stamp  string
+	alarms []alarm
+}
+
+// of returns the alarms of a task's work, as far as they are known.
+func (b *alarmBook) of(id string) []alarm {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.known[id].alarms
+}
+
+// put keeps what was found in a state of work.
+func (b *alarmBook) put(id, stamp string, found []alarm) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[string]inspection{}
+	}
+	b.known[id] = inspection{stamp, found}
+}
+
+// looked notes that a state of work was looked at, also if that failed: the page of the task shows
+// why.
+func (b *alarmBook) looked(id, stamp string) { b.put(id, stamp, b.of(id)) }
+
+// words returns what the main page says of a task: the words of its strong alarms.
+func (b *alarmBook) words(s *view.State, t *view.Task) []string {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	gated := b.judged
+	b.mu.Unlock()
+	var list []string
+	for _, a := range append(slices.Clone(b.of(t.ID)), stateAlarms(s, t, gated)...) {
+		if !a.Weak && !slices.Contains(list, a.Word) {
+			list = append(list, a.Word)
+		}
+	}
+	return list
+}
+
+// gated reports whether the team has gates for tasks. The spec is read again after a while,
+// because it may be edited.
+func (b *alarmBook) gated(p *Page) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.read) > time.Minute {
+		b.read = time.Now()
+		if team, err := p.env.TeamOf(p.place); err == nil {
+			b.judged = len(team.Gates["TaskCompleted"]) > 0
+		}
+	}
+	return b.judged
+}
+
+// watchAlarms looks at finished work as it comes, until ctx ends.
+func (p *Page) watchAlarms(ctx context.Context) {
+	for ctx.Err() == nil {
+		p.alarms.gated(p)
+		todo, next := p.uninspected()
+		for id, stamp := range todo {
+			if ctx.Err() != nil {
+				return
+			}
+			limited, cancel := context.WithTimeout(ctx, readTime)
+			if one, err := p.taskPage(limited, id); err == nil {
+				p.inspect(limited, one)
+			}
+			cancel()
+			p.alarms.looked(id, stamp)
+		}
+		if len(todo) > 0 {
+			p.feed.update(func() {}) // the main page shows what was found
+			continue
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+		select { // a busy team writes many lines
+		case <-time.After(gather):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// uninspected returns the tasks with finished work that has changed since it was looked at, and
+// its states.
+func (p *Page) uninspected() (todo map[string]string, next <-chan struct{}) {
+	stamps := map[string]string{}
+	next = p.feed.read(func(s *view.State, _ *api.Status, _ string) {
+		for _, m := range slices.Backward(s.Merges) {
+			for _, id := range m.Tasks {
+				if t := s.Task(id); stamps[id] == "" && t != nil && t.Status == tasks.Completed && len(stamps) < maxInspected {
+					stamps[id] = stampOf(m)
+				}
+			}
+		}
+	})
+	p.alarms.mu.Lock()
+	defer p.alarms.mu.Unlock()
+	maps.DeleteFunc(stamps, func(id, stamp string) bool { return p.alarms.known[id].stamp == stamp })
+	return stamps, next
+}
+
+// stampOf says which state of work was looked at. A merge that is over has no files outside of
+// what its author owns, and no protected ones.
+func stampOf(m *view.Merge) string {
+	if m.State.Over() {
+		return m.Commit + " over"
+	}
+	return m.Commit
+}
+
+// inspect reads the changes of a task and looks for alarms in them, which become those of the
+// page.
+func (p *Page) inspect(ctx context.Context, one *taskPage) work {
+	w := work{Task: one.Full, Review: one.Review}
+	request, none := one.request()
+	w.none = none
+	if none == "" {
+		list, err := p.env.ReadDiff(ctx, p.place, request)
+		switch {
+		case err != nil:
+			w.fault = err.Error()
+		case len(list) == 0:
+			w.none = "No file is changed yet."
+		default:
+			w.Diff = list[0]
+			w.Files = parseDiff(w.Diff.Text)
+		}
+	}
+	if team, err := p.env.TeamOf(p.place); err == nil {
+		var ran []string
+		for _, g := range one.Judged {
+			for _, h := range g.Hooks {
+				ran = append(ran, h.Command)
+			}
+		}
+		w.Judges = merging.JudgesOf(team, ran)
+	} else {
+		one.Faults = append(one.Faults, "the spec: "+err.Error())
+	}
+	one.Alarms = w.alarms()
+	if one.Merge != nil {
+		p.alarms.put(one.ID, stampOf(one.Merge), one.Alarms)
+	}
+	one.Alarms = append(slices.Clone(one.Alarms), one.Facts...)
+	return w
+}

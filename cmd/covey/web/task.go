@@ -1,0 +1,344 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// readTime is how long the parts of a task's page may take that git reads.
+const readTime = 30 * time.Second
+
+// shownOutputs is how many outputs of gates are read from the journal for one page.
+const shownOutputs = 12
+
+// taskPage is the page of one task. Its parts are drawn by one template each, named as their
+// ids.
+type taskPage struct {
+	Form string
+	taskState
+	Full     tasks.Task         // with its whole texts
+	Question *requests.Request  // the open question about it
+	Review   api.Review         // of its newest work
+	Rounds   []round            // its gates, the newest first
+	Stored   []requests.Verdict // of gates that the journal's fold has dropped
+	Alarms   []alarm
+	Diff     diffView
+	Talk     log
+	Faults   []string // what could not be read
+}
+
+// taskState is what the journal says about a task, copied from the State.
+type taskState struct {
+	taskRow
+	Up      bool // the team runs
+	Author  string
+	Present bool // Author is a member now
+	Merges  []view.Merge
+	Judged  []view.Gate
+	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
+	Blocks  []*tasks.Outline
+	Facts   []alarm
+	Stamp   string // changes with whatever a viewer should see at once
+}
+
+// round is one run of all hooks about the task, with what they said.
+type round struct {
+	view.Gate
+	Took time.Duration
+	Runs []hookRun
+}
+
+// hookRun is one hook of a round.
+type hookRun struct {
+	view.HookRun
+	Text string // its output, or the first line of it
+	Cut  bool   // Text is not all
+}
+
+// readState copies what the State says about a task; nil: there is no such task.
+func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan struct{}) {
+	next = p.feed.read(func(s *view.State, now *api.Status, _ string) {
+		t := s.Task(id)
+		if t == nil || t.Deleted {
+			return
+		}
+		copied := *t
+		copied.Owners, copied.Returns, copied.Spans = slices.Clone(t.Owners), slices.Clone(t.Returns), slices.Clone(t.Spans)
+		one = &taskState{taskRow: taskRow{Task: &copied}, Up: now != nil, Author: t.Owner, Facts: stateAlarms(s, t, gated)}
+		for _, m := range s.Merges {
+			if slices.Contains(m.Tasks, id) {
+				c := *m
+				one.Merges = append(one.Merges, c)
+				one.Merge, one.Author = &c, m.Member
+			}
+		}
+		one.collect(s)
+		one.Word, one.Class = taskWord(one.taskRow)
+	})
+	return one, next
+}
+
+// collect copies what concerns the task from the rest of the State.
+func (t *taskState) collect(s *view.State) {
+	m := s.Member(t.Author)
+	t.Present = m != nil && !m.Left
+	for _, g := range s.Gates {
+		if g.Task == t.ID || g.Merge != "" && slices.ContainsFunc(t.Merges, func(m view.Merge) bool { return m.ID == g.Merge }) {
+			c := *g
+			c.Hooks = slices.Clone(g.Hooks)
+			t.Judged = append(t.Judged, c)
+		}
+	}
+	for _, other := range s.Graph() {
+		if slices.Contains(t.BlockedBy, other.ID) {
+			t.Blocked = append(t.Blocked, &other)
+			if other.Status != tasks.Completed {
+				t.Waits = append(t.Waits, other.ID)
+			}
+		}
+		if slices.Contains(other.BlockedBy, t.ID) {
+			t.Blocks = append(t.Blocks, &other)
+		}
+	}
+	stamp := []any{t.Version, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Waits, t.Facts}
+	for _, g := range t.Judged {
+		stamp = append(stamp, g.ID, g.Last, g.Verdict)
+	}
+	for _, m := range t.Merges {
+		stamp = append(stamp, m.ID, m.Version)
+	}
+	for _, r := range s.Requests {
+		if r.Open() && r.Member == t.Author {
+			stamp = append(stamp, r.ID)
+		}
+	}
+	t.Stamp = fmt.Sprint(stamp...)
+}
+
+// readTask reads all parts of a task's page but its differences and its conversation. Parts that
+// cannot be read are among the faults, because the others may be enough to decide.
+func (p *Page) readTask(ctx context.Context, one *taskPage) {
+	id := one.ID
+	fault := func(what string, err error) {
+		if err != nil {
+			one.Faults = append(one.Faults, what+": "+err.Error())
+		}
+	}
+	var err error
+	one.Full, err = cli.AskStore(ctx, p.place, func(ctx context.Context, c *api.Client) (tasks.Task, error) {
+		return c.Task(ctx, id)
+	}, func(ctx context.Context, s *tasks.Store) (tasks.Task, error) { return s.Task(ctx, id) })
+	if err != nil {
+		one.Full = one.Task.Task
+	}
+	fault("its texts are cut", err)
+	open, err := cli.ReadInbox(ctx, p.place, api.InboxQuery{})
+	fault("open questions", err)
+	if asked, found := merging.QuestionAbout(open, id); found {
+		one.Question = &asked
+	}
+	reply, err := p.env.ReadReview(ctx, p.place, api.ReviewRequest{Task: id, Logs: true})
+	fault("its work", err)
+	if n := len(reply.Reviews); n > 0 {
+		one.Review = reply.Reviews[n-1]
+	}
+	one.Rounds = p.rounds(one.Judged)
+	if len(one.Rounds) == 0 {
+		one.Stored = one.Review.Verdicts
+		slices.Reverse(one.Stored)
+	}
+}
+
+// rounds returns gates with their outputs, the newest first.
+func (p *Page) rounds(gates []view.Gate) []round {
+	var list []round
+	read := 0
+	for _, g := range slices.Backward(gates) {
+		r := round{Gate: g}
+		if !g.Ended.IsZero() {
+			r.Took = g.Ended.Sub(g.Started)
+		}
+		for _, h := range g.Hooks {
+			run := hookRun{HookRun: h, Text: h.Output}
+			if read++; h.Seq > 0 && read <= shownOutputs {
+				run.Text, run.Cut = p.outputOf(h)
+			}
+			r.Runs = append(r.Runs, run)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// outputOf reads the output of a hook from the journal; its first line if that is not possible.
+func (p *Page) outputOf(h view.HookRun) (text string, isCut bool) {
+	for l, err := range journal.Range(p.place.Journal(), h.Seq, h.Seq) {
+		var said struct {
+			Stdout string `json:"stdout"`
+			Stderr string `json:"stderr"`
+		}
+		if err != nil || json.Unmarshal(l.Data, &said) != nil {
+			break
+		}
+		text = strings.TrimRight(said.Stdout, "\n")
+		if said.Stderr != "" {
+			text = strings.TrimLeft(text+"\n"+strings.TrimRight(said.Stderr, "\n"), "\n")
+		}
+		if len(text) > maxText {
+			return strings.ToValidUTF8(text[len(text)-maxText:], ""), true // the end says what failed
+		}
+		return text, false
+	}
+	return h.Output, false
+}
+
+// showTask answers with the page of a task.
+func (p *Page) showTask(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	defer cancel()
+	one, err := p.taskPage(ctx, r.PathValue("id"))
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	found := p.inspect(ctx, one)
+	one.Diff = viewDiff(found, one.Alarms)
+	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64) // anything else is the end
+	if one.Talk, err = p.conversation(one.Spans, before); err != nil {
+		one.Faults = append(one.Faults, "its conversation: "+err.Error())
+	}
+	body, err := p.board.execute("taskpage", one)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	p.show(w, r, shell{
+		Title: "task " + one.ID + ": " + one.Subject, Body: body,
+		Events: "/task/" + url.PathEscape(one.ID) + "/events?commit=" + url.QueryEscape(one.commit()),
+	})
+}
+
+// commit returns the newest commit of the task's work; empty if there is none.
+func (t *taskState) commit() string {
+	if t.Merge == nil {
+		return ""
+	}
+	return t.Merge.Commit
+}
+
+// taskPage reads the page of a task but for its changes and its conversation.
+func (p *Page) taskPage(ctx context.Context, id string) (*taskPage, error) {
+	state, _ := p.readState(id, p.alarms.gated(p))
+	if state == nil {
+		return nil, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, id)
+	}
+	one := &taskPage{Form: p.guard.formToken(), taskState: *state}
+	p.readTask(ctx, one)
+	return one, nil
+}
+
+// conversation reads the newest lines of the members that worked on a task, while they did,
+// before a number; 0 is the end.
+func (p *Page) conversation(spans []view.Span, before uint64) (log, error) {
+	var found log
+	before = cmp.Or(before, ^uint64(0))
+	for _, s := range slices.Backward(spans) {
+		if s.First >= before {
+			continue
+		}
+		for l, err := range journal.Backwards(p.place.Journal(), min(s.Last+1, before)) {
+			if err != nil {
+				return found, err
+			}
+			if l.Seq < s.First {
+				break
+			}
+			one, ok := lineOf(l)
+			if !ok || l.Member != s.Member {
+				continue
+			}
+			if len(found.Lines) == shownLines {
+				found.Older = fmt.Sprintf("?before=%d#task-talk", found.Lines[len(found.Lines)-1].Seq)
+				slices.Reverse(found.Lines)
+				return found, nil
+			}
+			found.Lines = append(found.Lines, one)
+		}
+	}
+	slices.Reverse(found.Lines)
+	return found, nil
+}
+
+// taskParts are the parts of the page that are replaced while it is open. Forms that somebody may
+// be typing in are a part by themselves, which changes only when what can be decided does.
+var taskParts = []string{"task-head", "task-acts", "task-gates"}
+
+// streamTask sends the parts of a task's page as they change.
+func (p *Page) streamTask(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	s, closeIt, err := p.openStream(w)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	defer closeIt()
+	sent, stamp, number := map[string]string{}, "", 0
+	for r.Context().Err() == nil {
+		now, next := p.readState(id, p.alarms.gated(p))
+		if now != nil && now.Stamp != stamp {
+			stamp = now.Stamp
+			html, err := p.changedParts(r, *now, sent)
+			if number++; err != nil || html != "" && s.send(strconv.Itoa(number), html) != nil {
+				return
+			}
+		}
+		if !s.wait(r.Context(), next) {
+			return
+		}
+	}
+}
+
+// changedParts draws the parts that differ from what was sent before. Which of them the page
+// has already is not known at first, so all are sent then.
+func (p *Page) changedParts(r *http.Request, now taskState, sent map[string]string) (string, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	defer cancel()
+	one := &taskPage{Form: p.guard.formToken(), taskState: now}
+	p.readTask(ctx, one)
+	one.Alarms = append(one.Alarms, p.alarms.of(one.ID)...)
+	one.Alarms = append(one.Alarms, one.Facts...)
+	var out strings.Builder
+	for _, name := range taskParts {
+		html, err := p.board.execute(name, one)
+		if err != nil {
+			return "", err
+		}
+		if sent[name] == string(html) {
+			continue
+		}
+		sent[name] = string(html)
+		_ = p.board.partial(&out, name, func() error { out.WriteString(string(html)); return nil }) // it writes to memory
+	}
+	if now.commit() != r.URL.Query().Get("commit") && sent["stale"] == "" {
+		sent["stale"] = "yes"
+		out.WriteString(`<hx-partial hx-target="#task-stale" hx-swap="innerHTML">The work has changed since; ` +
+			`<a href="/task/` + url.PathEscape(now.ID) + `">show the new one</a>.</hx-partial>`)
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator/merging"
+)
+
+// Bounds of differences: a page shows the beginning of each file, and one file has pages of its
+// own.
+const (
+	fileLines = 300   // of one file on the page of a task
+	pageLines = 2_000 // of all files on it
+	openLines = 120   // a file with more is folded
+	partLines = 2_000 // of one page of a file
+	maxColumn = 2_000 // bytes of one line
+	maxFiles  = 500   // files on the page of a task
+)
+
+// diffView is the work on a task as differences.
+type diffView struct {
+	Title    string
+	None     string // why there are none
+	Fault    string // why they cannot be read
+	Withheld string
+	Added    int
+	Removed  int
+	Count    int
+	Files    []fileView // what needs a look first comes first
+	Omitted  int        // files that are not shown
+}
+
+// fileView is one file of it.
+type fileView struct {
+	fileDiff
+	Flags []string // words of the alarms about it
+	Open  bool     // it is not folded
+	Parts []hunk   // what is shown of the hunks
+	Left  int      // lines that are not shown
+	Task  string   // of the link that shows them
+	Shown string   // its path below the workspace
+}
+
+// viewDiff lays out the work that was found. Files with alarms come first and are open.
+func viewDiff(w work, alarms []alarm) diffView {
+	v := diffView{
+		Title: w.Diff.Title, None: w.none, Fault: w.fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
+	}
+	flags := map[string][]string{}
+	for _, a := range alarms {
+		for _, name := range a.Files {
+			name, _, _ = strings.Cut(name, ": ")
+			if !a.Weak && !slices.Contains(flags[name], a.Word) {
+				flags[name] = append(flags[name], a.Word)
+			}
+		}
+	}
+	for _, f := range w.Files {
+		v.Added, v.Removed = v.Added+f.Added, v.Removed+f.Removed
+		v.Files = append(v.Files, fileView{fileDiff: f, Task: w.Task.ID, Shown: w.name(f), Flags: flags[w.name(f)]})
+	}
+	slices.SortStableFunc(v.Files, func(a, b fileView) int { return min(len(b.Flags), 1) - min(len(a.Flags), 1) })
+	v.Omitted = max(0, len(v.Files)-maxFiles)
+	v.Files = v.Files[:len(v.Files)-v.Omitted]
+	room := pageLines
+	for i := range v.Files {
+		f := &v.Files[i]
+		f.Parts, f.Left = cutHunks(f.Hunks, 0, min(fileLines, room))
+		room -= f.lines - f.Left
+		f.Open = f.lines <= openLines && f.Left == 0 || len(f.Flags) > 0
+	}
+	return v
+}
+
+// cutHunks returns a part of the lines of hunks, and how many lines follow it.
+func cutHunks(all []hunk, skip, room int) (part []hunk, left int) {
+	for _, h := range all {
+		if skip >= len(h.Lines) {
+			skip -= len(h.Lines)
+			continue
+		}
+		h.Lines = h.Lines[skip:]
+		skip = 0
+		n := min(room, len(h.Lines))
+		left += len(h.Lines) - n
+		if room -= n; n == 0 {
+			continue
+		}
+		h.Lines = slices.Clone(h.Lines[:n])
+		for i := range h.Lines {
+			if l := &h.Lines[i]; len(l.Text) > maxColumn {
+				l.Text = strings.ToValidUTF8(l.Text[:maxColumn], "") + " …"
+			}
+		}
+		part = append(part, h)
+	}
+	return part, left
+}
+
+// hunkForm is a hunk with what the form below it needs.
+type hunkForm struct {
+	Page *taskPage
+	File fileView
+	Hunk hunk
+}
+
+// Class returns the class of a line's colour.
+func (l diffLine) Class() string {
+	return map[byte]string{'+': "added", '-': "removed", '\\': "remark"}[l.Kind]
+}
+
+// Sign returns what stands before a line.
+func (l diffLine) Sign() string { return string(rune(l.Kind)) }
+
+// Line returns the number of the first changed line of a hunk: the one to comment on.
+func (h hunk) Line() int {
+	for _, l := range h.Lines {
+		if l.Kind == '+' {
+			return l.New
+		}
+	}
+	for _, l := range h.Lines {
+		if l.Kind == '-' {
+			return l.Old
+		}
+	}
+	return h.New
+}
+
+// showFile answers with one file of the work on a task, in parts.
+func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
+	one, err := p.taskPage(r.Context(), r.PathValue("id"))
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	found := p.inspect(r.Context(), one)
+	name := r.URL.Query().Get("name")
+	i := slices.IndexFunc(found.Files, func(f fileDiff) bool { return f.Name == name })
+	if i < 0 {
+		fail(w, r, refuse(http.StatusNotFound, "the work on task %s does not change %q", one.ID, name))
+		return
+	}
+	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else is the beginning
+	from = max(from, 0)
+	f := fileView{fileDiff: found.Files[i], Task: one.ID, Shown: found.name(found.Files[i]), Open: true}
+	f.Parts, f.Left = cutHunks(f.Hunks, from, partLines)
+	more := ""
+	if f.Left > 0 {
+		more = fmt.Sprintf("/task/%s/file?name=%s&from=%d", url.PathEscape(one.ID), url.QueryEscape(name), from+partLines)
+		f.Left = 0
+	}
+	body, err := p.board.execute("taskfile", struct {
+		Page *taskPage
+		File fileView
+		From int
+		More string
+	}{one, f, from, more})
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	p.show(w, r, shell{Title: f.Shown, Body: body})
+}
+
+// request returns which differences are the work on a task. Without finished work that is all that
+// its owner has changed in its own working copy.
+func (t *taskState) request() (r merging.DiffRequest, none string) {
+	switch {
+	case t.Merge != nil:
+		return merging.DiffRequest{Task: t.ID}, ""
+	case t.Unchanged:
+		return r, "No file was changed."
+	case t.Status == "in_progress" && t.Owner != "":
+		return merging.DiffRequest{Member: t.Owner}, ""
+	case t.Status == "completed":
+		return r, "The members share a folder, or this work is not taken from its author's copy yet: covey does not know which changes belong to it."
+	}
+	return r, "Nobody works on it."
+}
