@@ -19,11 +19,11 @@ func paperQueue(t testing.TB, members ...string) *Queue {
 }
 
 // stands brings a piece of work into a state, with each step on the way.
-func stands(t testing.TB, q *Queue, state tasks.MergeState) tasks.Merge {
+func stands(t testing.TB, q *Queue, state tasks.MergeState, ids ...string) tasks.Merge {
 	t.Helper()
 	m, err := q.Store.Merges().Propose(t.Context(), actors.Actor{}, tasks.Merge{
 		Branch: "covey/crew/" + string(state), Commit: "c", From: "f", Into: "main", Member: "ana",
-		Title: "the work", State: tasks.MergeWaiting,
+		Title: "the work", State: tasks.MergeWaiting, Tasks: ids,
 	})
 	testkit.Must(t, err)
 	way := []tasks.MergeState{state}

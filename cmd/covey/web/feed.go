@@ -119,8 +119,11 @@ func (f *feed) listen(ctx context.Context, wake chan<- struct{}) {
 	for ctx.Err() == nil {
 		client, err := api.Dial(ctx, f.place)
 		if err == nil {
-			f.listenTo(ctx, client, wake)
+			ended := f.listenTo(ctx, client, wake)
 			_ = client.Close() // it was only asked
+			if !ended {
+				continue // the team still runs, and nobody must read that it does not
+			}
 		}
 		f.update(func() { f.status = nil })
 		routine.Signal(wake)
@@ -131,11 +134,12 @@ func (f *feed) listen(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-// listenTo relays the signals of a running team until it ends.
-func (f *feed) listenTo(ctx context.Context, client *api.Client, wake chan<- struct{}) {
+// listenTo relays the signals of a running team until it ends, or nobody looks at the page any
+// more; ended is false then.
+func (f *feed) listenTo(ctx context.Context, client *api.Client, wake chan<- struct{}) (ended bool) {
 	grew, err := client.JournalWake()
 	if err != nil {
-		return
+		return true
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -154,18 +158,18 @@ func (f *feed) listenTo(ctx context.Context, client *api.Client, wake chan<- str
 			select {
 			case _, open := <-grew:
 				if !open {
-					return
+					return true
 				}
 				routine.Signal(wake)
 			case <-tick.C:
 				routine.Signal(wake)
 				asked = true
 			case <-ctx.Done():
-				return
+				return true
 			}
 		}
 		if attached && !f.watched() {
-			return // the next connection is not attached
+			return false // the next connection is not attached
 		}
 	}
 }

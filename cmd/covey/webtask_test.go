@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// reviewer is a person who has only the web page of a team.
+type reviewer struct {
+	*testing.T
+	http *http.Client
+	base string // the address of the page, without a path
+	dir  string // the workspace
+	form string // the token of forms
+}
+
+// review starts the team of ten tasks, of which three have a planted fault, and opens its page.
+func review(t *testing.T) *reviewer {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	from, err := filepath.Abs("testdata/tentasks/start.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reviewer{T: t, dir: dir}
+	start := exec.Command("sh", from)
+	start.Dir = dir
+	if out, err := start.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out := r.covey("up", "--trust", "--keep", "--detach", "--web")
+	t.Cleanup(func() { r.covey("down") })
+	address, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(out))
+	if err != nil || address.Host == "" {
+		t.Fatalf("no address in %s", out)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.http, r.base = &http.Client{Jar: jar, Timeout: time.Minute}, "http://"+address.Host
+	r.form = formToken.FindStringSubmatch(r.load("/?"+address.RawQuery+"#") + `name="form" value=""`)[1]
+	return r
+}
+
+var formToken = regexp.MustCompile(`name="form" value="([^"]*)"`)
+
+// covey runs a command that has to succeed, and returns its output.
+func (r *reviewer) covey(args ...string) string {
+	r.Helper()
+	out, err := exec.Command("covey", append([]string{"-C", r.dir}, args...)...).CombinedOutput()
+	if err != nil {
+		r.Fatalf("covey %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// load returns a page.
+func (r *reviewer) load(path string) string {
+	r.Helper()
+	answer, err := r.http.Get(r.base + path)
+	return r.body(answer, err)
+}
+
+// post sends a form, and returns the page that it leads to.
+func (r *reviewer) post(path string, form url.Values) string {
+	r.Helper()
+	form.Set("form", r.form)
+	answer, err := r.http.PostForm(r.base+path, form)
+	return r.body(answer, err)
+}
+
+func (r *reviewer) body(answer *http.Response, err error) string {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		r.Fatalf("%s: %s, %v\n%s", answer.Request.URL.Path, answer.Status, err, body)
+	}
+	return string(body)
+}
+
+// follow reads a stream of a page until it has shown all of the texts.
+func (r *reviewer) follow(path string, texts ...string) {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	answer, err := r.http.Do(ask)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	for len(texts) > 0 {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			r.Fatalf("%s has not shown %q: %v", path, texts, err)
+		}
+		var left []string
+		for _, text := range texts {
+			if !strings.Contains(line, text) {
+				left = append(left, text)
+			}
+		}
+		texts = left
+	}
+}
+
+// part returns a section of a page; empty if it is not there.
+func part(page, id string) string {
+	_, rest, found := strings.Cut(page, `<section id="`+id+`"`)
+	if !found {
+		return ""
+	}
+	text, _, _ := strings.Cut(rest, "</section>")
+	return text
+}
+
+// faults are the files of the planted faults by their tasks.
+var faults = map[string]string{"3": "tests/test_sum.sh", "6": "check.sh", "9": "rates.txt"}
+
+// Of ten finished tasks three have a planted fault. The page marks these three and no other, shows
+// why, and sends each back with one form. Of a good one it shows all that is needed to decide.
+func TestPageOfATask(t *testing.T) {
+	r := review(t)
+	r.follow("/events", "Tasks: 10 of 10 done", `href="/task/3#task-look">⚠ test deleted`,
+		`href="/task/6#task-look">⚠ gate changed`, `href="/task/9#task-look">⚠ also changes`)
+	for _, m := range regexp.MustCompile(`class="mark" href="/task/(\d+)`).FindAllStringSubmatch(r.load("/"), -1) {
+		if faults[m[1]] == "" {
+			t.Errorf("task %s is marked", m[1])
+		}
+	}
+	for _, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10"} {
+		r.looksAt(id, faults[id])
+	}
+	r.decidesOnTask1()
+	for id, fault := range faults {
+		said := r.post("/return", url.Values{"task": {id}, "text": {"Leave " + fault + " as it was."}})
+		if !strings.Contains(said, "task "+id+" is sent back: it is not merged; ") {
+			t.Errorf("task %s: %s", id, said)
+		}
+		if got := r.covey("review", id); !strings.Contains(got, "a person sent it back: Leave "+fault) {
+			t.Error(got)
+		}
+	}
+	if got := r.covey("tasks"); strings.Count(got, "Revise task ") != 4 {
+		t.Error(got)
+	}
+	if got := r.load("/task/4"); !strings.Contains(part(got, "task-look"), "builds on returned work") {
+		t.Error("task 4 was made on top of task 3")
+	}
+}
+
+// looksAt loads the page of a finished task, whose fault is a file or empty.
+func (r *reviewer) looksAt(id, fault string) {
+	r.Helper()
+	page := r.load("/task/" + id)
+	r.form = formToken.FindStringSubmatch(page)[1]
+	look := part(page, "task-look")
+	if fault == "" {
+		if look != "" {
+			r.Errorf("task %s: %s", id, look)
+		}
+		return
+	}
+	if !strings.Contains(look, "<code>"+fault+"</code>") || strings.Count(look, "<code>") != 1 {
+		r.Errorf("task %s: %s", id, look)
+	}
+	// The diff shows the file first, and the form has the reason already.
+	if _, diff, _ := strings.Cut(part(page, "task-diff"), `id="file-0"`); !strings.Contains(diff[:200], fault) {
+		r.Errorf("task %s: %s", id, diff)
+	}
+	if acts := part(page, "task-acts"); !strings.Contains(acts, "- "+fault+"\n</textarea>") {
+		r.Errorf("task %s: %s", id, acts)
+	}
+}
+
+// decidesOnTask1 comments on the work of a task, merges it, and sends it back afterwards.
+func (r *reviewer) decidesOnTask1() {
+	r.Helper()
+	page := r.load("/task/1")
+	for _, want := range []string{
+		"Add lib/abs.sh", "It prints the absolute value of its argument.", "lib/abs.sh -3 prints 3, and all tests pass", // evidence
+		"ok tests/test_abs.sh", "exit code 0", // the gate's output
+		`<td class="code">echo ${1#-}</td>`, "takes task 1 (Add lib/abs.sh)", "Merge into main",
+	} {
+		if !strings.Contains(page, want) {
+			r.Errorf("there is no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(part(page, "task-talk"), "lib/double.sh") {
+		r.Error("the conversation is that of other tasks, too")
+	}
+	comment := url.Values{"task": {"1"}, "to": {"ana"}, "file": {"lib/abs.sh"}, "line": {"2"}, "text": {"What about -0?"}, "as": {"message"}}
+	if got := r.post("/comment", comment); !strings.Contains(got, " to ana</p>") {
+		r.Error(got)
+	}
+	comment.Set("as", "task")
+	if got := r.post("/comment", comment); !strings.Contains(got, "task 11 is created for ana") {
+		r.Error(got)
+	}
+	for _, got := range []string{r.covey("tasks", "show", "11"), r.covey("logs")} {
+		if !strings.Contains(got, "About lib/abs.sh:2 in your work on task 1") {
+			r.Error(got)
+		}
+	}
+	whole := r.load("/task/1/file?name=" + url.QueryEscape("lib/abs.sh"))
+	if !strings.Contains(whole, "echo ${1#-}") || strings.Contains(whole, "test_abs") {
+		r.Error(whole)
+	}
+	r.post("/merge", url.Values{"task": {"1"}})
+	r.follow("/task/1/events", "It is merged into main.")
+	if _, err := os.Stat(filepath.Join(r.dir, "lib", "abs.sh")); err != nil {
+		r.Error(err)
+	}
+	if got := r.post("/return", url.Values{"task": {"1"}, "text": {"Name it better."}}); !strings.Contains(got,
+		"it stays merged; ana revises it with task 12") {
+		r.Error(got)
+	}
+}
