@@ -177,9 +177,11 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) work {
 		one.Faults = append(one.Faults, "the spec: "+err.Error())
 	}
 	one.Alarms = w.alarms()
+	stamp := "" // unfinished work is looked at again when it is finished
 	if one.Merge != nil {
-		p.alarms.put(one.ID, stampOf(one.Merge), one.Alarms)
+		stamp = stampOf(one.Merge)
 	}
+	p.alarms.put(one.ID, stamp, one.Alarms)
 	one.Alarms = append(slices.Clone(one.Alarms), one.Facts...)
 	return w
 }
