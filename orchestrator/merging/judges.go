@@ -3,6 +3,7 @@ package merging
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
@@ -24,7 +25,7 @@ type Judges struct {
 // the spec, such as those of settings files.
 func JudgesOf(team *configs.Team, ran []string) Judges {
 	var j Judges
-	for _, file := range append([]string{team.File, team.Override}, append(team.Settings, team.Plugins...)...) {
+	for _, file := range slices.Concat([]string{team.File, team.Override}, team.Settings, team.Plugins) {
 		if file != "" {
 			j.add(team.Workspace, file)
 		}

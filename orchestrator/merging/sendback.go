@@ -73,7 +73,7 @@ func (s sender) send(ctx context.Context, r api.ReturnRequest) (api.ReturnReply,
 	}
 	if t.Status != tasks.Completed {
 		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
-			"task %s is %s, so there is no finished work to send back; covey send tells its owner", t.ID, t.Status)
+			"task %s is %s: there is no finished work to send back; covey send tells its owner", t.ID, t.Status)
 	}
 	for tries := 1; ; tries++ {
 		reply, err := s.sendOnce(ctx, t, r.Text)
@@ -88,7 +88,7 @@ func (s sender) send(ctx context.Context, r api.ReturnRequest) (api.ReturnReply,
 func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.ReturnReply, error) {
 	all, err := s.store.Merges().List(ctx)
 	if err != nil {
-		return api.ReturnReply{}, err
+		return api.ReturnReply{}, fmt.Errorf("find the work on task %s: %w", t.ID, err)
 	}
 	merged := false
 	for _, m := range slices.Backward(all) {
@@ -101,10 +101,10 @@ func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.Re
 		merged = merged || m.State == tasks.MergeDone
 	}
 	if merged {
-		made, err := s.store.Add(ctx, actors.Actor{Name: actors.Operator}, []tasks.New{s.fix(t.Owner, "Revise "+name(tasks.Merge{
-			Tasks: []string{t.ID}})+": "+t.Subject, sentBack(t.ID, text))})
+		fix := s.fix(t.Owner, "Revise task "+t.ID+": "+t.Subject, sentBack("task "+t.ID, text))
+		made, err := s.store.Add(ctx, actors.Actor{Name: actors.Operator}, []tasks.New{fix})
 		if err != nil {
-			return api.ReturnReply{}, err
+			return api.ReturnReply{}, fmt.Errorf("make a task of merged work: %w", err)
 		}
 		return api.ReturnReply{How: api.ReturnedMerged, Task: made[0].ID, Member: made[0].Owner}, nil
 	}
@@ -126,7 +126,7 @@ func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.Retur
 			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
 	}
 	m.State, m.Reason, m.Files = tasks.MergeReturned, "a person sent it back: "+notation.FirstLine(text), nil
-	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(m.Subject(), text))
+	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(name(m), text))
 	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
 	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err
 }
@@ -163,7 +163,7 @@ func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.Retu
 	}
 	now, _, err := s.store.Update(ctx, by, t.ID, p)
 	if err != nil {
-		return api.ReturnReply{}, err
+		return api.ReturnReply{}, fmt.Errorf("open a task again: %w", err)
 	}
 	reply := api.ReturnReply{How: api.ReturnedOpen, Task: t.ID, Member: now.Owner}
 	if now.Owner == "" {
@@ -174,7 +174,8 @@ func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.Retu
 		Summary: "task " + t.ID + " is sent back",
 	})
 	if err != nil {
-		err = fmt.Errorf("task %s is open again, but %s was not told why; covey send does: %w", t.ID, now.Owner, err)
+		err = fmt.Errorf("task %s is open again, but %s was not told why; covey send does: %w",
+			t.ID, now.Owner, err)
 	}
 	return reply, err
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // alarm is a fact about the work on a task that a person should see first. It says what was
@@ -43,34 +41,40 @@ func (w work) old(f fileDiff) string { return merging.Below(w.Diff.Prefix, f.Old
 // alarms returns the facts about the changes, the gravest first.
 func (w work) alarms() []alarm {
 	var list []alarm
-	add := func(files []string, a alarm) {
-		if a.Files = files; len(files) > 0 {
-			list = append(list, a)
+	add := func(files []string, word, text string) {
+		if len(files) > 0 {
+			list = append(list, alarm{Word: word, Text: text, Files: files})
 		}
 	}
-	add(w.filesThat(w.judges), alarm{Word: "gate changed",
-		Text: "Weakened gate? The work changes what judges it: a script, the configuration or the spec of its gates."})
-	add(w.filesThat(w.losesTests), alarm{Word: "test deleted", Text: "Test files are deleted, or are no tests by their names any more."})
-	add(w.lostTests(), alarm{Word: "tests removed", Text: "Tests are removed from files that stay."})
-	add(w.skippedTests(), alarm{Word: "test skipped", Text: "Tests are marked to be skipped, or the only ones to run."})
-	add(w.Review.Outside, alarm{Word: "not its files", Text: "The author may not write these files (owns)."})
-	add(w.Review.Protected, alarm{Word: "protected", Text: "These files are protected."})
-	add(w.filesThat(func(f fileDiff) bool { return f.What == deleted && !w.losesTests(f) }), alarm{
-		Word: "file deleted", Text: "Files are deleted."})
-	add(slices.DeleteFunc(w.unnamed(), func(name string) bool { return isAbout(list, name) }), alarm{Word: "also changes", Text: "The task names other files of this work, but not these: it also changes them."})
+	add(w.filesThat(w.judges), "gate changed",
+		"Weakened gate? The work changes what judges it: a script, the configuration or the spec of its gates.")
+	add(w.filesThat(w.losesTests), "test deleted", "Test files are deleted, or are no tests by their names any more.")
+	add(w.lostTests(), "tests removed", "Tests are removed from files that stay.")
+	add(w.skippedTests(), "test skipped", "Tests are marked to be skipped, or the only ones to run.")
+	add(w.Review.Outside, "not its files", "The author may not write these files (owns).")
+	add(w.Review.Protected, "protected", "These files are protected.")
+	add(w.filesThat(func(f fileDiff) bool { return f.What == deleted && !w.losesTests(f) }),
+		"file deleted", "Files are deleted.")
+	add(slices.DeleteFunc(w.unnamed(), func(name string) bool { return isAbout(list, name) }),
+		"also changes", "The task names other files of this work, but not these: it also changes them.")
 	if w.judgedOthers() {
 		list = append(list, alarm{Word: "other files judged",
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
-	add(w.filesThat(func(f fileDiff) bool { return isTest(w.name(f)) && f.What != deleted && f.Removed > f.Added }), alarm{
-		Weak: true, Word: "tests shrink", Text: "Test files lose more lines than they get."})
 	if w.fault != "" {
 		list = append(list, alarm{Word: "not read", Text: "Its changes cannot be read: " + w.fault})
 	}
+	strong := len(list)
+	add(w.filesThat(func(f fileDiff) bool {
+		return isTest(w.name(f)) && f.What != deleted && f.Removed > f.Added
+	}), "tests shrink", "Test files lose more lines than they get.")
 	if w.Diff.Withheld != "" {
-		list = append(list, alarm{Weak: true, Word: "not shown", Text: "Some files are not in the differences below: " + w.Diff.Withheld})
+		list = append(list, alarm{Word: "not shown", Text: "Some changes are not shown below: " + w.Diff.Withheld})
 	}
-	add(w.filesThat(func(f fileDiff) bool { return f.Binary }), alarm{Weak: true, Word: "binary", Text: "Binary files cannot be read here."})
+	add(w.filesThat(func(f fileDiff) bool { return f.Binary }), "binary", "Binary files cannot be read here.")
+	for i := strong; i < len(list); i++ {
+		list[i].Weak = true
+	}
 	return list
 }
 
@@ -105,17 +109,27 @@ func (w work) judges(f fileDiff) bool {
 
 // configured are the files that tell a program of a gate what to check.
 var configured = func() map[string][]string {
-	node := []string{"package.json", "jest.config.*", "vitest.config.*", ".eslintrc*", "eslint.config.*", ".mocharc*", "tsconfig*.json"}
-	python := []string{"pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "conftest.py", "noxfile.py", "ruff.toml", "mypy.ini", ".flake8"}
+	node := []string{
+		"package.json", "jest.config.*", "vitest.config.*", ".eslintrc*", "eslint.config.*", ".mocharc*", "tsconfig*.json",
+	}
+	python := []string{
+		"pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "conftest.py", "noxfile.py", "ruff.toml", "mypy.ini",
+	}
 	build := []string{"Makefile", "makefile", "GNUmakefile", "*.mk"}
 	rust := []string{"Cargo.toml", "clippy.toml", "rustfmt.toml"}
-	return map[string][]string{
-		"make": build, "gmake": build, "just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.y*ml"},
-		"npm": node, "npx": node, "pnpm": node, "yarn": node, "bun": node, "node": node, "jest": node, "vitest": node, "eslint": node, "tsc": node,
-		"pytest": python, "tox": python, "nox": python, "ruff": python, "mypy": python, "python": python, "python3": python, "uv": python,
-		"cargo": rust, "golangci-lint": {".golangci.*"}, "lefthook": {"lefthook.y*ml"}, "pre-commit": {".pre-commit-config.yaml"},
-		"gradle": {"build.gradle*"}, "gradlew": {"build.gradle*"}, "mvn": {"pom.xml"}, "rake": {"Rakefile"}, "rspec": {".rspec"},
+	files := map[string][]string{
+		"make": build, "gmake": build, "just": {"justfile", "Justfile", ".justfile"}, "cargo": rust,
+		"golangci-lint": {".golangci.*"}, "lefthook": {"lefthook.y*ml"}, "pre-commit": {".pre-commit-config.yaml"},
+		"gradle": {"build.gradle*"}, "gradlew": {"build.gradle*"}, "mvn": {"pom.xml"}, "rake": {"Rakefile"},
+		"rspec": {".rspec"}, "task": {"Taskfile.y*ml"},
 	}
+	for _, program := range []string{"npm", "npx", "pnpm", "yarn", "bun", "node", "jest", "vitest", "eslint", "tsc"} {
+		files[program] = node
+	}
+	for _, program := range []string{"pytest", "tox", "nox", "ruff", "mypy", "python", "python3", "uv"} {
+		files[program] = python
+	}
+	return files
 }()
 
 // losesTests reports whether a file of tests is gone.
@@ -131,17 +145,25 @@ func (w work) losesTests(f fileDiff) bool {
 
 // judgedOthers reports whether the gates of the task have agreed, but not to its commit's files.
 func (w work) judgedOthers() bool {
-	passed := slices.DeleteFunc(slices.Clone(w.Review.Verdicts), func(v requests.Verdict) bool { return !v.Pass || v.Moment != "task" })
-	return w.Review.Tree != "" && len(passed) > 0 && !slices.ContainsFunc(passed, func(v requests.Verdict) bool {
-		return v.Tree == w.Review.Tree
-	})
+	agreed := false
+	for _, v := range w.Review.Verdicts {
+		if !v.Pass || v.Moment != "task" {
+			continue
+		}
+		if v.Tree == w.Review.Tree {
+			return false
+		}
+		agreed = true
+	}
+	return agreed && w.Review.Tree != ""
 }
 
 // unnamed lists the changed files that the task does not name, if it names others: by a path, a
 // folder, or a name without its ending. The test of a named file is named with it.
 func (w work) unnamed() []string {
 	words := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(w.Task.Subject+" "+w.Task.Description), func(r rune) bool {
+	text := strings.ToLower(w.Task.Subject + " " + w.Task.Description)
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-./", r) && r < 0x80
 	}) {
 		word = strings.Trim(word, "./-")
@@ -177,7 +199,7 @@ func isNamed(words map[string]bool, name string) bool {
 func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
 	var list []alarm
 	if t.Status == tasks.Completed && t.Unchanged {
-		list = append(list, alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to any file."})
+		list = append(list, alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to a file."})
 	}
 	agreed, open := false, map[string]bool{}
 	for _, g := range s.Gates {
@@ -194,13 +216,14 @@ func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
 	}
 	for command, failed := range open {
 		if failed {
-			list = append(list, alarm{Word: "hook failed", Text: "A hook could not judge it and was passed over: " + term.Short(command)})
+			list = append(list, alarm{Word: "hook failed",
+				Text: "A hook could not judge it and was passed over: " + term.Short(command)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b alarm) int { return strings.Compare(a.Text, b.Text) })
 	if upon := uponReturned(s, t.ID); upon != "" {
 		list = append(list, alarm{Word: "builds on returned work",
-			Text: fmt.Sprintf("It builds on work that is back with its author (%s); merging it merges that, too.", upon)})
+			Text: "It builds on work that is back with its author; merging it merges that, too: " + upon})
 	}
 	return list
 }

@@ -126,9 +126,11 @@ func (p *Page) uninspected() (todo map[string]string, next <-chan struct{}) {
 	next = p.feed.read(func(s *view.State, _ *api.Status, _ string) {
 		for _, m := range slices.Backward(s.Merges) {
 			for _, id := range m.Tasks {
-				if t := s.Task(id); stamps[id] == "" && t != nil && t.Status == tasks.Completed && len(stamps) < maxInspected {
-					stamps[id] = stampOf(m)
+				t := s.Task(id)
+				if t == nil || t.Status != tasks.Completed || stamps[id] != "" || len(stamps) == maxInspected {
+					continue
 				}
+				stamps[id] = stampOf(m)
 			}
 		}
 	})

@@ -292,7 +292,8 @@ func (d *drawing) tasks() (*section, error) {
 		if t.Deleted {
 			continue
 		}
-		one := taskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID], Marks: d.board.alarms.words(d.state, t)}
+		one := taskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID]}
+		one.Marks = d.board.alarms.words(d.state, t)
 		one.Gates = one.Gates[max(0, len(one.Gates)-6):]
 		for _, id := range t.BlockedBy {
 			if other := d.state.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {

@@ -79,8 +79,10 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 			return
 		}
 		copied := *t
-		copied.Owners, copied.Returns, copied.Spans = slices.Clone(t.Owners), slices.Clone(t.Returns), slices.Clone(t.Spans)
-		one = &taskState{taskRow: taskRow{Task: &copied}, Up: now != nil, Author: t.Owner, Facts: stateAlarms(s, t, gated)}
+		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
+		copied.Spans = slices.Clone(t.Spans)
+		one = &taskState{taskRow: taskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
+		one.Facts = stateAlarms(s, t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
 				c := *m
@@ -99,7 +101,7 @@ func (t *taskState) collect(s *view.State) {
 	m := s.Member(t.Author)
 	t.Present = m != nil && !m.Left
 	for _, g := range s.Gates {
-		if g.Task == t.ID || g.Merge != "" && slices.ContainsFunc(t.Merges, func(m view.Merge) bool { return m.ID == g.Merge }) {
+		if g.Task == t.ID || g.Merge != "" && slices.Contains(t.Task.Merges, g.Merge) {
 			c := *g
 			c.Hooks = slices.Clone(g.Hooks)
 			t.Judged = append(t.Judged, c)
@@ -333,12 +335,13 @@ func (p *Page) changedParts(r *http.Request, now taskState, sent map[string]stri
 			continue
 		}
 		sent[name] = string(html)
-		_ = p.board.partial(&out, name, func() error { out.WriteString(string(html)); return nil }) // it writes to memory
+		// It writes to memory, so it does not fail.
+		_ = p.board.partial(&out, name, func() error { out.WriteString(string(html)); return nil })
 	}
 	if now.commit() != r.URL.Query().Get("commit") && sent["stale"] == "" {
 		sent["stale"] = "yes"
-		out.WriteString(`<hx-partial hx-target="#task-stale" hx-swap="innerHTML">The work has changed since; ` +
-			`<a href="/task/` + url.PathEscape(now.ID) + `">show the new one</a>.</hx-partial>`)
+		out.WriteString(`<hx-partial hx-target="#task-stale" hx-swap="innerHTML">The work has changed since; <a href="/task/` +
+			url.PathEscape(now.ID) + `">show the new one</a>.</hx-partial>`)
 	}
 	return out.String(), nil
 }

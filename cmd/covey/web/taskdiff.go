@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,9 +61,12 @@ func viewDiff(w work, alarms []alarm) diffView {
 	}
 	for _, f := range w.Files {
 		v.Added, v.Removed = v.Added+f.Added, v.Removed+f.Removed
-		v.Files = append(v.Files, fileView{fileDiff: f, Task: w.Task.ID, Shown: w.name(f), Flags: flags[w.name(f)]})
+		name := w.name(f)
+		v.Files = append(v.Files, fileView{fileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name]})
 	}
-	slices.SortStableFunc(v.Files, func(a, b fileView) int { return min(len(b.Flags), 1) - min(len(a.Flags), 1) })
+	slices.SortStableFunc(v.Files, func(a, b fileView) int {
+		return min(len(b.Flags), 1) - min(len(a.Flags), 1)
+	})
 	v.Omitted = max(0, len(v.Files)-maxFiles)
 	v.Files = v.Files[:len(v.Files)-v.Omitted]
 	room := pageLines
@@ -152,7 +154,8 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	f.Parts, f.Left = cutHunks(f.Hunks, from, partLines)
 	more := ""
 	if f.Left > 0 {
-		more = fmt.Sprintf("/task/%s/file?name=%s&from=%d", url.PathEscape(one.ID), url.QueryEscape(name), from+partLines)
+		query := url.Values{"name": {name}, "from": {strconv.Itoa(from + partLines)}}
+		more = "/task/" + url.PathEscape(one.ID) + "/file?" + query.Encode()
 		f.Left = 0
 	}
 	body, err := p.board.execute("taskfile", struct {
@@ -179,7 +182,8 @@ func (t *taskState) request() (r merging.DiffRequest, none string) {
 	case t.Status == "in_progress" && t.Owner != "":
 		return merging.DiffRequest{Member: t.Owner}, ""
 	case t.Status == "completed":
-		return r, "The members share a folder, or this work is not taken from its author's copy yet: covey does not know which changes belong to it."
+		return r, "covey does not know which changes belong to it: its author works in a shared folder, " +
+			"or its work is not taken from its working copy yet."
 	}
 	return r, "Nobody works on it."
 }

@@ -12,8 +12,9 @@ import (
 
 // testNames are patterns of the names of test files.
 var testNames = []string{
-	"*_test.*", "test_*.*", "*.test.*", "*.spec.*", "*_spec.rb", "*_spec.lua", "*Test.java", "*Tests.java", "*IT.java",
-	"*Test.kt", "*Tests.cs", "*Test.php", "*Test.scala", "*Spec.scala", "*Tests.swift", "*.bats", "conftest.py",
+	"*_test.*", "test_*.*", "*.test.*", "*.spec.*", "*_spec.rb", "*_spec.lua", "*Test.java", "*Tests.java",
+	"*IT.java", "*Test.kt", "*Tests.cs", "*Test.php", "*Test.scala", "*Spec.scala", "*Tests.swift", "*.bats",
+	"conftest.py",
 }
 
 // testFolders are names of folders with tests.
@@ -58,8 +59,10 @@ var testStart = regexp.MustCompile(`^\s*(?:` +
 
 // testSkip finds what keeps a test, or all others, from running.
 var testSkip = regexp.MustCompile(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)` + // Go
-	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(` + // Python
-	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\(` + // JavaScript
+	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)` + // Python
+	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(` +
+	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme)\b` + // JavaScript
+	`|\b(?:xit|xtest|xdescribe|fit|fdescribe)\(` +
 	`|#\[ignore|@Disabled\b|@Ignore\b|\[Ignore\b|\bXCTSkip\(|\bmarkTestSkipped\(|^\s*skip\b`) // others
 
 // lostTests lists the tests that are removed from files that stay, and are nowhere added again.
