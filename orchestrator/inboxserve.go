@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -63,7 +64,7 @@ func (q commands) answer(ctx context.Context, a api.InboxAnswer) (requests.Reque
 func (q commands) sendBack(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
 	open, err := q.r.store.Requests().Open(ctx, "")
 	if err != nil {
-		return api.ReturnReply{}, err
+		return api.ReturnReply{}, fmt.Errorf("the questions about task %s: %w", r.Task, err)
 	}
 	asked, found := merging.QuestionAbout(open, r.Task)
 	if !found {

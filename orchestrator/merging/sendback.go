@@ -69,7 +69,7 @@ func (s sender) send(ctx context.Context, r api.ReturnRequest) (api.ReturnReply,
 	}
 	t, err := s.store.Task(ctx, r.Task)
 	if err != nil {
-		return api.ReturnReply{}, err
+		return api.ReturnReply{}, fmt.Errorf("send work back: %w", err)
 	}
 	if t.Status != tasks.Completed {
 		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,

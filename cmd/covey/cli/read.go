@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -74,7 +75,7 @@ func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest
 		}
 		open, err := filedInbox(ctx, place, api.InboxQuery{})
 		if err != nil {
-			return api.ReturnReply{}, err
+			return api.ReturnReply{}, fmt.Errorf("the questions about task %s: %w", r.Task, err)
 		}
 		if asked, found := merging.QuestionAbout(open, r.Task); found {
 			_, err := inbox.AnswerStopped(ctx, place, asked.ID, requests.Ruling{Feedback: r.Text})

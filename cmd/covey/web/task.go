@@ -266,7 +266,7 @@ func (p *Page) conversation(spans []view.Span, before uint64) (log, error) {
 		}
 		for l, err := range journal.Backwards(p.place.Journal(), min(s.Last+1, before)) {
 			if err != nil {
-				return found, err
+				return found, fmt.Errorf("read what %s said: %w", s.Member, err)
 			}
 			if l.Seq < s.First {
 				break

@@ -9,8 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -124,4 +127,81 @@ func TestCutHunks(t *testing.T) {
 			t.Fatalf("%v of %d", got, n)
 		}
 	})
+}
+
+// The conversation of a task is what its owners wrote while they worked on it: the newest lines,
+// and the rest behind a link.
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	place := state.Place{Dir: t.TempDir(), Team: "crew"}
+	var lines []journal.Line
+	for i := range 600 {
+		who := []string{"ana", "ben"}[i%2]
+		lines = append(lines, teamtest.Line(i+1, who, "message", fmt.Sprintf(`{"to":"lead","text":"line %d"}`, i+1)))
+	}
+	teamtest.WriteJournal(t, place, lines...)
+	p := &Page{place: place}
+	spans := []view.Span{{Member: "ana", First: 1, Last: 100}, {Member: "ben", First: 101, Last: 500}}
+	seen := map[uint64]bool{}
+	var before uint64
+	for pages := 0; ; pages++ {
+		found, err := p.conversation(spans, before)
+		if err != nil || len(found.Lines) > shownLines || pages > 3 {
+			t.Fatalf("page %d has %d lines, %v", pages, len(found.Lines), err)
+		}
+		for _, l := range found.Lines {
+			if seen[l.Seq] || l.Seq <= 100 && l.Who != "ana" || l.Seq > 100 && l.Who != "ben" {
+				t.Errorf("%+v", l)
+			}
+			seen[l.Seq] = true
+		}
+		if found.Older == "" {
+			break
+		}
+		before = found.Lines[0].Seq
+		if found.Older != fmt.Sprintf("?before=%d#task-talk", before) {
+			t.Errorf("%s, want %d", found.Older, before)
+		}
+	}
+	if len(seen) != 250 {
+		t.Errorf("%d lines", len(seen))
+	}
+}
+
+// The differences of a task are those of its work, or of its owner's copy while it works.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *taskState {
+		return &taskState{taskRow: taskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner}, Unchanged: unchanged}}}
+	}
+	for want, state := range map[merging.DiffRequest]*taskState{
+		{Task: "1"}:     of(tasks.Completed, "ana", &view.Merge{}, false),
+		{Member: "ana"}: of(tasks.InProgress, "ana", nil, false),
+	} {
+		if got, none := state.request(); got != want || none != "" {
+			t.Errorf("%+v, %q", got, none)
+		}
+	}
+	for _, state := range []*taskState{
+		of(tasks.Completed, "ana", nil, false), of(tasks.Completed, "ana", nil, true), of(tasks.Pending, "ana", nil, false),
+	} {
+		if got, none := state.request(); got != (merging.DiffRequest{}) || none == "" {
+			t.Errorf("%+v, %q", got, none)
+		}
+	}
+}
+
+// Work is looked at once for each commit, and the main page says what was found.
+func TestAlarmBook(t *testing.T) {
+	t.Parallel()
+	b, done := &alarmBook{}, &view.Task{Task: tasks.Task{ID: "1", Status: tasks.Completed}}
+	b.put("1", "c1", []alarm{{Word: "gate changed"}, {Word: "binary", Weak: true}, {Word: "gate changed"}})
+	b.looked("1", "c2")
+	if got := b.words(&view.State{}, done); !slices.Equal(got, []string{"gate changed"}) || b.known["1"].stamp != "c2" {
+		t.Errorf("%q, %+v", got, b.known)
+	}
+	b.looked("2", "c1")
+	if got := (*alarmBook)(nil).words(&view.State{}, done); got != nil || b.of("2") != nil {
+		t.Errorf("%q", got)
+	}
 }
