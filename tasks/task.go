@@ -31,13 +31,14 @@ type Task struct {
 	Owner       string                     `json:"owner"`            // a member's name; empty: none
 	Author      string                     `json:"author,omitempty"` // the actor that last wrote subject or description; empty: covey
 	Epoch       uint64                     `json:"epoch"`            // rises with every claim, release and resume
-	Version     uint64                     `json:"version"`          // rises with every change of the task
+	Version     uint64                     `json:"version"`          // rises with every change of the task, but not of its Cost
 	Blocks      []string                   `json:"blocks"`
 	BlockedBy   []string                   `json:"blockedBy"`
 	Labels      []string                   `json:"labels"`
 	Wants       Wants                      `json:"wants,omitzero"`
 	Metadata    map[string]json.RawMessage `json:"metadata"`
 	Evidence    []Evidence                 `json:"evidence,omitempty"` // oldest first
+	Cost        Cost                       `json:"cost,omitzero"`
 	Created     time.Time                  `json:"created,omitzero"`
 	Updated     time.Time                  `json:"updated,omitzero"`
 }

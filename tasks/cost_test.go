@@ -1,0 +1,51 @@
+package tasks
+
+import "testing"
+
+// TestCharge: what tasks cost is divided without loss, survives changes and a restart, and is
+// no change of a task: no version, no event.
+func TestCharge(t *testing.T) {
+	path := t.TempDir() + "/tasks.db"
+	s := openAt(t, path, nil)
+	for range 3 {
+		add(t, s, New{})
+	}
+	claim(t, s, "1", "ann")
+	drain(t, s)
+	version := get(t, s, "1").Version
+	charge := func(c Cost, ids ...string) {
+		t.Helper()
+		if err := s.Charge(t.Context(), ids, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	charge(Cost{Tokens: 100, FailedTokens: 7, USD: 0.5}, "1", "3", "3", "99")
+	charge(Cost{Tokens: 11}, "1", "2", "3")
+	charge(Cost{Tokens: 11}, "99")
+	if have := get(t, s, "1").Version; have != version {
+		t.Errorf("version %d became %d", version, have)
+	}
+	if events := drain(t, s); len(events) > 0 {
+		t.Errorf("events %+v", events)
+	}
+	setStatus(t, s, "1", Completed)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, path, nil)
+	want := []Cost{
+		{Tokens: 53, FailedTokens: 3, USD: 0.25}, {Tokens: 4}, {Tokens: 54, FailedTokens: 4, USD: 0.25},
+	}
+	lines, err := s.Outline(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range lines {
+		if o.Cost != want[i] || get(t, s, o.ID).Cost != want[i] {
+			t.Errorf("task %s: %+v and %+v, want %+v", o.ID, o.Cost, get(t, s, o.ID).Cost, want[i])
+		}
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
