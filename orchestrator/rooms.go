@@ -77,6 +77,7 @@ type teamHooks struct {
 type accounts struct {
 	ledger  *budget.Ledger
 	tally   budget.Tally
+	shares  budget.Shares
 	notices budget.Notices
 }
 
@@ -133,7 +134,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
 		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background, Functions: r.hooks.functions},
 		Accounts: crew.Accounts{
-			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Notices: &r.accounts.notices,
+			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
 		},
 		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})

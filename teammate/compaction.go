@@ -72,7 +72,7 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 	run.given = agent.Without(run.given, c.Inputs)
 	run.recorded = run.recorded.Plus(c.Usage)
 	u.usage, u.usd = u.usage.Plus(c.Usage), u.usd+ln.CostUSD
-	u.at.spend(c.Usage, ln.CostUSD)
+	u.at.spend(agent.TokensUsed{Model: c.Model, Usage: c.Usage, CostUSD: ln.CostUSD})
 	u.at.emit(agent.Compacted{Layer: "summary", Trigger: c.Trigger, Before: c.Before, After: c.After, Summary: c.Summary})
 	if err := u.t.confirm(ln.Mail); err != nil {
 		return nil, err

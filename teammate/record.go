@@ -49,7 +49,7 @@ func (run *agentRun) Record(m agent.Record) error {
 func (run *agentRun) count(m agent.Record, usd float64) {
 	run.recorded = run.recorded.Plus(m.Usage)
 	run.u.usage, run.u.usd = run.u.usage.Plus(m.Usage), run.u.usd+usd
-	run.u.at.spend(m.Usage, usd)
+	run.u.at.spend(agent.TokensUsed{Model: m.Model, Usage: m.Usage, CostUSD: usd})
 	run.u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
 		run.u.uses = append(run.u.uses, c.Name)
@@ -63,14 +63,18 @@ func (run *agentRun) count(m agent.Record, usd float64) {
 	}
 }
 
-// spend counts tokens for the member. Those of a helper are also written to the
-// member's transcript, for its next run.
-func (at *scope) spend(used agent.Usage, usd float64) {
-	helper := at.t.helper != nil
-	at.t.addUsage(used, usd, helper)
-	if helper {
-		at.recordUse(used, usd)
+// spend counts tokens for the member, and reports them. Those of a helper are also written to
+// the member's transcript, for its next run.
+func (at *scope) spend(used agent.TokensUsed) {
+	if used.Usage == (agent.Usage{}) {
+		return
 	}
+	helper := at.t.helper != nil
+	at.t.addUsage(used.Usage, used.CostUSD, helper)
+	if helper {
+		at.recordUse(used.Usage, used.CostUSD)
+	}
+	at.emit(used)
 }
 
 // recordUse writes tokens into the member's transcript that belong to none of its
@@ -146,7 +150,7 @@ func (run *agentRun) completeTranscript(ctx context.Context, reply agent.Reply, 
 	}
 	usd := run.u.t.price(rest, "")
 	run.u.usage, run.u.usd = run.u.usage.Plus(rest), run.u.usd+usd
-	run.u.at.spend(rest, usd)
+	run.u.at.spend(agent.TokensUsed{Usage: rest, CostUSD: usd})
 	if run.u.t.helper == nil {
 		run.u.at.recordUse(rest, usd)
 	}

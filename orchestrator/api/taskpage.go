@@ -40,6 +40,10 @@ type TaskColumns struct {
 	// all of them in the order of the tasks.
 	Blockers  []int    `json:"blockers"`
 	BlockedBy []string `json:"blockedBy"`
+	// What the tasks have cost; each list is absent if nothing has, and from an older build.
+	Tokens []int64   `json:"tokens,omitempty"`
+	Failed []int64   `json:"failed,omitempty"`
+	USD    []float64 `json:"usd,omitempty"`
 }
 
 // List returns the page's tasks, decoding columns if there are any.
@@ -120,6 +124,9 @@ func cutColumns(all []tasks.Outline, r TaskQuery) (TaskPage[json.RawMessage], er
 // columnBytes returns the approximate size of a task in columns.
 func columnBytes(t *tasks.Outline) int {
 	size := 16 + len(t.ID) + len(t.Subject)
+	if t.Cost != (tasks.Cost{}) {
+		size += 40
+	}
 	for _, c := range []byte(t.Subject) {
 		if c < ' ' || c == '<' || c == '>' || c == '&' {
 			size += 5 // escaped, such as \u003c
@@ -152,8 +159,30 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 		c.IDs[i], c.Subjects[i] = t.ID, t.Subject
 		c.Status[i], c.Owner[i] = place(string(t.Status)), place(t.Owner)
 		c.Blockers[i], c.BlockedBy = len(t.BlockedBy), append(c.BlockedBy, t.BlockedBy...)
+		setSparse(&c.Tokens, len(all), i, t.Cost.Tokens)
+		setSparse(&c.Failed, len(all), i, t.Cost.FailedTokens)
+		setSparse(&c.USD, len(all), i, t.Cost.USD)
 	}
 	return c
+}
+
+// setSparse sets a value of a list of n, which is only made for the first that is not 0.
+func setSparse[N int64 | float64](list *[]N, n, i int, v N) {
+	if v == 0 {
+		return
+	}
+	if *list == nil {
+		*list = make([]N, n)
+	}
+	(*list)[i] = v
+}
+
+// sparse returns a value of a list that may be absent.
+func sparse[N int64 | float64](list []N, i int) (v N) {
+	if len(list) > 0 {
+		v = list[i]
+	}
+	return v
 }
 
 // rows converts columns to outlines. It checks that they are consistent, because
@@ -161,6 +190,9 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
 	fits := len(c.Subjects) == n && len(c.Status) == n && len(c.Owner) == n && len(c.Blockers) == n
+	for _, length := range []int{len(c.Tokens), len(c.Failed), len(c.USD)} {
+		fits = fits && (length == 0 || length == n)
+	}
 	word := func(place int) string {
 		if fits = fits && 0 <= place && place < len(c.Words); !fits {
 			return ""
@@ -172,6 +204,7 @@ func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 		list[i] = tasks.Outline{
 			ID: c.IDs[i], Subject: c.Subjects[i],
 			Status: tasks.Status(word(c.Status[i])), Owner: word(c.Owner[i]),
+			Cost: tasks.Cost{Tokens: sparse(c.Tokens, i), FailedTokens: sparse(c.Failed, i), USD: sparse(c.USD, i)},
 		}
 		count := c.Blockers[i]
 		if fits = fits && 0 <= count && count <= len(links); fits && count > 0 {

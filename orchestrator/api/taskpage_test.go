@@ -30,6 +30,8 @@ func TestColumns(t *testing.T) {
 				Status:  rapid.SampledFrom([]tasks.Status{tasks.Pending, tasks.Completed}).Draw(t, "status"),
 				Owner:   rapid.SampledFrom([]string{"", "api", "pending"}).Draw(t, "owner"),
 			}
+			one.Cost.Tokens = rapid.SampledFrom([]int64{0, 0, 7}).Draw(t, "tokens")
+			one.Cost.USD = rapid.SampledFrom([]float64{0, 0, 0.5}).Draw(t, "usd")
 			if by := words.Draw(t, "blockers"); len(by) > 0 {
 				one.BlockedBy = by
 			}

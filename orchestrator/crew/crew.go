@@ -86,6 +86,7 @@ type Hooks struct {
 type Accounts struct {
 	Ledger  *budget.Ledger
 	Tally   *budget.Tally
+	Shares  *budget.Shares
 	Notices *budget.Notices
 }
 

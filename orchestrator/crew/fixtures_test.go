@@ -41,7 +41,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
 	p.Logins, p.Holds = loginsOf(p.Store, p.Journal), &lives.Holds{}
 	p.Accounts = Accounts{
-		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Notices: &budget.Notices{},
+		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Shares: &budget.Shares{}, Notices: &budget.Notices{},
 	}
 	p.Hooks = Hooks{
 		Live: &hooking.Live{}, Functions: &hooks.Registry{},

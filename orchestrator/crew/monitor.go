@@ -47,11 +47,44 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
 		case agent.Limited:
 			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
+		case agent.TurnStarted:
+			m.c.ports.Accounts.Shares.Begin(s.Member.Name)
+		case agent.TokensUsed:
+			m.c.logError(ctx, s, m.charge(ctx, s.Member.Name, costOf(data)))
 		case agent.TurnEnded:
 			m.c.ports.Accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
 			m.c.logError(ctx, s, m.c.ports.Logins.TurnEnded(ctx, s.Member.Name, data.Reason))
 		}
 	}
+}
+
+// costOf returns what a model request costs a task.
+func costOf(used agent.TokensUsed) tasks.Cost {
+	return tasks.Cost{Tokens: used.Usage.Total(), FailedTokens: used.Usage.FailedTokens, USD: used.CostUSD}
+}
+
+// charge adds what a member has used to its tasks in progress, or to done, which it has just
+// completed. It is stored even if the member is being stopped, because the tokens are spent.
+func (m monitor) charge(ctx context.Context, member string, c tasks.Cost, done ...string) error {
+	ctx = context.WithoutCancel(ctx)
+	now := done
+	if len(done) == 0 {
+		list, err := m.c.ports.Store.InProgress(ctx, member)
+		if err != nil {
+			return fmt.Errorf("for which task tokens count: %w", err)
+		}
+		for _, t := range list {
+			now = append(now, t.ID)
+		}
+	}
+	ids, due := m.c.ports.Accounts.Shares.Divide(member, now, c)
+	if due == (tasks.Cost{}) {
+		return nil
+	}
+	if err := m.c.ports.Store.Charge(ctx, ids, due); err != nil {
+		return fmt.Errorf("count tokens for tasks: %w", err)
+	}
+	return nil
 }
 
 // fillIdle adds to an idle event what the member itself does not know. Commands are cut to
@@ -169,6 +202,9 @@ func (s *Seat) Sink(ctx context.Context) agent.Sink {
 			cost, unknown := s.crew.ports.Programs.Billed(s.Member)
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
+			if cost > 0 {
+				s.crew.logError(ctx, s, monitor{s.crew}.charge(ctx, s.Member.Name, tasks.Cost{USD: cost}))
+			}
 		}
 		s.occupant.Caller.See(e.Data)
 		next(e)

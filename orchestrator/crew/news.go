@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/coveyteam/covey/tasks"
@@ -35,6 +36,9 @@ func (m monitor) noteTask(data json.RawMessage) {
 	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
 		m.c.ports.Accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
 		m.c.ports.Watch.Completed(s.Member.Name, change.Task.ID)
+		// A commit is needed only if the member has completed it without taking it first.
+		ctx := context.Background()
+		m.c.logError(ctx, s, m.charge(ctx, s.Member.Name, tasks.Cost{}, change.Task.ID))
 	}
 }
 

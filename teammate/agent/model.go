@@ -47,6 +47,17 @@ type ModelSwitched struct {
 // EventType implements EventData.
 func (ModelSwitched) EventType() string { return "model_switched" }
 
+// TokensUsed is sent for each model request of a member or its helpers, and for the requests of an
+// agent program together, as the program reports them. The sum over a turn is in TurnEnded.
+type TokensUsed struct {
+	Model   string  `json:"model,omitempty"` // empty: the member's own
+	Usage   Usage   `json:"usage"`
+	CostUSD float64 `json:"cost_usd,omitempty"` // by covey's prices; 0: not known
+}
+
+// EventType implements EventData.
+func (TokensUsed) EventType() string { return "tokens_used" }
+
 // Request is one model request: the whole conversation so far.
 type Request struct {
 	System   string

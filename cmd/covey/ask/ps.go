@@ -27,8 +27,8 @@ func Ps(env *cli.Env) *cobra.Command {
 		Use:   "ps",
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
-waits for, how many tasks it has completed in this run, unread mail, and how often
-hooks have refused it; then the schedules with their next times. If the team does not
+waits for, how many tasks it has completed in this run, unread mail, how often hooks
+have refused it, the tokens of this run and the cost of all runs; then the schedules with their next times. If the team does not
 run, show its last run and the result. A missed schedule runs with the next covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
@@ -125,7 +125,7 @@ func statusLine(s api.Status, now time.Time) string {
 // member does and what it waits for share a column, because it is never both.
 func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 	type member = api.MemberStatus
-	limited := slices.ContainsFunc(members, func(m member) bool { return len(m.Limits) > 0 })
+	has := func(what func(member) bool) bool { return slices.ContainsFunc(members, what) }
 	return term.TableOf(members,
 		term.Text("MEMBER", func(m member) string { return m.Name }),
 		term.Text("AGENT", func(m member) string { return m.Agent }),
@@ -139,7 +139,11 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("DONE", func(m member) string { return fmt.Sprint(m.TasksDone) }),
 		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
-		term.Column[member]{Head: "USED", Hidden: !limited,
+		term.Column[member]{Head: "TOKENS", Hidden: !has(func(m member) bool { return m.Tokens > 0 }),
+			Cell: func(m member) term.Cell { return term.Cell{Text: count(int(m.Tokens))} }},
+		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return m.CostUSD > 0 }),
+			Cell: func(m member) term.Cell { return term.Cell{Text: view.Dollars(m.CostUSD)} }},
+		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }),
 			Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
 	)
 }

@@ -107,6 +107,7 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 		out.Printf("no tasks\n")
 		return
 	}
+	has := func(what func(tasks.Outline) bool) bool { return slices.ContainsFunc(all, what) }
 	term.TableOf(list,
 		term.Text("ID", func(t tasks.Outline) string { return t.ID }),
 		term.Column[tasks.Outline]{Head: "STATUS", Cell: func(t tasks.Outline) term.Cell {
@@ -114,6 +115,10 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 		}},
 		term.Text("OWNER", func(t tasks.Outline) string { return t.Owner }),
 		term.Text("WAITS FOR", func(t tasks.Outline) string { return strings.Join(t.OpenBlockers(all), ", ") }),
+		term.Column[tasks.Outline]{Head: "TOKENS", Hidden: !has(func(t tasks.Outline) bool { return t.Cost.Tokens > 0 }),
+			Cell: func(t tasks.Outline) term.Cell { return term.Cell{Text: tokensOf(t.Cost)} }},
+		term.Column[tasks.Outline]{Head: "COST", Hidden: !has(func(t tasks.Outline) bool { return t.Cost.USD > 0 }),
+			Cell: func(t tasks.Outline) term.Cell { return term.Cell{Text: view.Dollars(t.Cost.USD)} }},
 		term.Text("SUBJECT", func(t tasks.Outline) string { return t.Subject }),
 	).Print(out)
 }
@@ -125,7 +130,9 @@ func tasksShowCommand(env *cli.Env) *cobra.Command {
 		Use:   "show ID",
 		Short: "Show one task in full",
 		Long: `Show one task in full: also why hooks last refused its completion, and the stored
-verdicts of its gates, which are stored for work in a working copy. The epoch
+verdicts of its gates, which are stored for work in a working copy. Its tokens are
+those of the model requests that its owner made while it was in progress; several
+tasks in progress share them equally. The epoch
 rises with every claim, release and resumption of the task; an update for an older
 epoch is refused. covey logs MEMBER shows why Stop and TeammateIdle hooks refused to
 end a turn.`,
@@ -201,6 +208,8 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	line("wants labels", term.PlainLine(strings.Join(task.Wants.Labels, ", ")))
 	line("wants role", term.PlainLine(task.Wants.Role))
 	line("epoch", fmt.Sprint(task.Epoch))
+	line("tokens", tokensOf(task.Cost))
+	line("cost", view.Dollars(task.Cost.USD))
 	for _, key := range sortedKeys(task.Metadata) {
 		line("metadata", term.PlainLine(key+" = "+string(task.Metadata[key])))
 	}

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,6 +32,17 @@ func taskViews(list []tasks.Task) []tasks.Task {
 		views = append(views, viewTask(t))
 	}
 	return views
+}
+
+// tokensOf formats the tokens that a task has used; empty: none.
+func tokensOf(c tasks.Cost) string {
+	switch {
+	case c.Tokens == 0:
+		return ""
+	case c.FailedTokens > 0:
+		return fmt.Sprintf("%d (%d failed)", c.Tokens, c.FailedTokens)
+	}
+	return fmt.Sprint(c.Tokens)
 }
 
 // sortedKeys returns a map's keys in order.

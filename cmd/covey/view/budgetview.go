@@ -44,6 +44,14 @@ func UsedCell(limits []journal.BudgetUse) term.Cell {
 	return term.Cell{Text: strings.Join(texts, " "), Style: levelStyle(level)}
 }
 
+// Dollars formats a cost; empty: it is not known, or too small to show.
+func Dollars(usd float64) string {
+	if usd < 0.005 {
+		return ""
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
 // levelStyle highlights what is nearly used up.
 func levelStyle(level int) term.Style {
 	switch {
