@@ -28,7 +28,7 @@ func (c Cost) share(i, n int) Cost {
 // Charge adds a cost to tasks, to each an equal part. Tasks that are gone get none. It makes
 // no version and no event: what a task costs is no change of it, which members would have to
 // read.
-func (s *Store) Charge(ctx context.Context, ids []string, c Cost) error {
+func Charge(ctx context.Context, s *Store, ids []string, c Cost) error {
 	return s.db.Job("charge").Submit(ctx, func(tx *kv.Tx) error {
 		t := changing(tx)
 		var list []*taskRecord

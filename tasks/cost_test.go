@@ -15,7 +15,7 @@ func TestCharge(t *testing.T) {
 	version := get(t, s, "1").Version
 	charge := func(c Cost, ids ...string) {
 		t.Helper()
-		if err := s.Charge(t.Context(), ids, c); err != nil {
+		if err := Charge(t.Context(), s, ids, c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,9 +68,6 @@ func (t *Teammate) Spend(used agent.Usage) error {
 
 // addUsage adds tokens to the member's totals. owed says that no turn has reported them yet.
 func (t *Teammate) addUsage(used agent.Usage, usd float64, owed bool) {
-	if used == (agent.Usage{}) {
-		return
-	}
 	if owed {
 		t.used.add(used, usd)
 	}

@@ -38,7 +38,7 @@ var floors = []arrows{
 	{"teammate/permission", "hooks hooks/rules teammate/agent teammate/workspace"},
 	{"teammate", "hooks hooks/rules tasks teammate/agent teammate/transcript teammate/workspace teammate/permission"},
 	{"teammate/program", "teammate/agent"},
-	{"teammate/modelapi", "teammate/agent"},
+	{"teammate/modelapi", "teammate/agent teammate/program"},
 	{"teammate/builtin/tools", "hooks/web teammate teammate/agent teammate/workspace"},
 	{"teammate/builtin", "teammate teammate/agent teammate/transcript teammate/workspace teammate/builtin/tools"},
 	{"teammate/*", "teammate teammate/agent teammate/program teammate/transcript"},

@@ -81,7 +81,7 @@ func (m monitor) charge(ctx context.Context, member string, c tasks.Cost, done .
 	if due == (tasks.Cost{}) {
 		return nil
 	}
-	if err := m.c.ports.Store.Charge(ctx, ids, due); err != nil {
+	if err := tasks.Charge(ctx, m.c.ports.Store, ids, due); err != nil {
 		return fmt.Errorf("count tokens for tasks: %w", err)
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (w wire) refused(resp *http.Response, body []byte) *failure {
 	if words.Message == "" {
 		f.Message = fmt.Sprintf("%s answered %s: %s", w.base, resp.Status, pageText(body))
 	}
-	f.wait = waitOf(resp.Header)
+	f.wait = cmp.Or(waitOf(resp), f.wait)
 	return f
 }
 
@@ -126,7 +125,7 @@ func (w wire) failed(status int, words said) *failure {
 		f.Type, f.again = "overloaded", true
 		f.Message = fmt.Sprintf("%s is overloaded with requests for %s: %s", w.base, w.name, f.Message)
 	case is(http.StatusTooManyRequests, "rate_limit"):
-		f.Type, f.again = "rate_limit", true
+		f.Type, f.again, f.wait = "rate_limit", true, saidWait(words.Message)
 	case is(http.StatusNotFound, "model_not_found", "not_found"):
 		f.Type = "model_not_found"
 		f.Message = fmt.Sprintf("%s has no model %s, or base_url is wrong: %s", w.base, w.name, f.Message)
@@ -215,22 +214,6 @@ func refusal(text string) error {
 		f.Message += ": " + notation.Preview(text, 500)
 	}
 	return f
-}
-
-// waitOf returns how long a server asks to wait before the next request; 0: it does not
-// say.
-func waitOf(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-	text := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1e9 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
 }
 
 // pageText returns the beginning of a body that is not the API's, without markup.

@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -156,21 +157,65 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestLongWaitIsALimit: a member does not sleep for minutes with a turn open.
+// TestLongWaitIsALimit: a member does not sleep for minutes with a turn open. Until when it is
+// limited comes from what the provider says, in headers or in words.
 func TestLongWaitIsALimit(t *testing.T) {
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "3600")
-		w.WriteHeader(http.StatusTooManyRequests)
-		fmt.Fprint(w, `{"error":{"type":"rate_limit_error","message":"come back later"}}`)
-	})
-	begun := time.Now()
-	_, err := generate(t, anthropic(server.URL), ask())
-	var limit *agent.LimitError
-	if !errors.As(err, &limit) || limit.Text != "come back later" {
-		t.Fatalf("error = %v", err)
-	}
-	if until := limit.Until.Sub(begun); until < time.Hour || until > 2*time.Hour {
-		t.Errorf("limited for %s", until)
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	for name, tc := range map[string]struct {
+		header map[string]string
+		text   string
+		want   time.Duration // 0: no limit, the request is made again
+	}{
+		"seconds":      {header: map[string]string{"Retry-After": "3600"}, want: time.Hour},
+		"milliseconds": {header: map[string]string{"Retry-After-Ms": "600000"}, want: 10 * time.Minute},
+		"date":         {header: map[string]string{"Retry-After": time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}, want: time.Hour},
+		"Anthropic, the bucket that is empty": {want: 2 * time.Hour, header: map[string]string{
+			"anthropic-ratelimit-requests-remaining": "12", "anthropic-ratelimit-requests-reset": in(9 * time.Hour),
+			"anthropic-ratelimit-input-tokens-remaining": "0", "anthropic-ratelimit-input-tokens-reset": in(2 * time.Hour),
+		}},
+		"Anthropic, of a subscription": {want: 3 * time.Hour, header: map[string]string{
+			"anthropic-ratelimit-unified-status": "rejected",
+			"anthropic-ratelimit-unified-reset":  fmt.Sprint(time.Now().Add(3 * time.Hour).Unix()),
+		}},
+		"OpenAI": {want: 6*time.Minute + 30*time.Second, header: map[string]string{
+			"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m30s",
+			"x-ratelimit-remaining-tokens": "4000", "x-ratelimit-reset-tokens": "8h0m0s",
+		}},
+		"OpenAI, nothing is empty": {header: map[string]string{"x-ratelimit-remaining-tokens": "1", "x-ratelimit-reset-tokens": "8h"}},
+		"no date":                  {header: map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}},
+		"words":                    {text: "Rate limit reached for gpt-5. Please try again in 7m12s. Visit https://x", want: 432 * time.Second},
+		"words, short":             {text: "Please try again in 20ms."},
+		"words, long":              {text: "Usage limit reached, resets in 3 hours 5 minutes", want: 185 * time.Minute},
+		"words, a time":            {text: "resets at " + in(4*time.Hour), want: 4 * time.Hour},
+		"headers before words":     {text: "try again in 9h", want: time.Hour, header: map[string]string{"Retry-After": "3600"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				for key, value := range tc.header {
+					w.Header().Set(key, value)
+				}
+				w.WriteHeader(http.StatusTooManyRequests)
+				w.Write(encode(object{"error": object{"type": "rate_limit_error", "message": cmp.Or(tc.text, "come back later")}}))
+			})
+			begun := time.Now()
+			_, err := generate(t, anthropic(server.URL), ask())
+			var limit *agent.LimitError
+			if !errors.As(err, &limit) {
+				var api *agent.APIError
+				if tc.want > 0 || !errors.As(err, &api) || api.Type != "rate_limit" {
+					t.Fatalf("error = %v", err)
+				}
+				return
+			}
+			if limit.Text != cmp.Or(tc.text, "come back later") {
+				t.Errorf("it says %q", limit.Text)
+			}
+			// The servers' times are in whole seconds, and the test may take some.
+			if until := limit.Until.Sub(begun); until < tc.want-2*time.Second || until > tc.want+time.Minute {
+				t.Errorf("limited for %s, want %s", until, tc.want)
+			}
+		})
 	}
 }
 

@@ -79,8 +79,8 @@ var (
 	resetSeconds = notation.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
 		`retry-after)"?\s*[:=]\s*"?(\d+)`)
 	resetSpan = notation.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
-		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])\b[\s,]*(?:and\s+)?)+)`)
-	spanPart   = notation.Pattern(`(?i)(\d+(?:\.\d+)?)\s*([dhms])`)
+		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)\b`)
+	spanPart   = notation.Pattern(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
 	resetClock = notation.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
 		`(?:([a-z]{3}) (\d{1,2})(?:,| at)\s*)?` +
 		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b(?:\s*\(([A-Za-z_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?`)
@@ -116,7 +116,9 @@ func ResetTime(text string, now time.Time) time.Time {
 
 // span parses a duration such as "3 days 4 hours". It ignores parts that are absurdly large.
 func span(text string) time.Duration {
-	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+	units := map[string]time.Duration{
+		"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second, "ms": time.Millisecond,
+	}
 	var sum time.Duration
 	for _, part := range spanPart().FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.ParseFloat(part[1], 64); err == nil && n < 10_000 {
