@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/teammate/agent"
@@ -22,7 +23,7 @@ func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, er
 	a := chatAnswer{wire: p.wire, name: p.name, draft: req.Draft}
 	err := p.stream(ctx, "/chat/completions", p.body(req), a.see)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
-		return agent.Response{}, err
+		return agent.Response{Usage: a.usage.tokens()}, err
 	}
 	return a.response(req)
 }
@@ -136,6 +137,14 @@ type chatUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// tokens returns what was reported; nil: nothing.
+func (u *chatUsage) tokens() agent.Usage {
+	if u == nil {
+		return agent.Usage{}
+	}
+	return agent.Usage{InputTokens: u.Prompt, OutputTokens: u.Completion, CacheReadTokens: u.Details.Cached}
+}
+
 // chatChunk is an event of the stream. Only the first choice exists, because covey asks for
 // one; the last chunk may have none and the usage of the whole answer.
 type chatChunk struct {
@@ -234,13 +243,7 @@ func (c *chatCall) endsBefore(d chatDelta) bool {
 // response returns the complete answer. Thinking keeps the name of its field, because the
 // host wants it back under the same one.
 func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
-	var r agent.Response
-	counted := a.usage != nil && a.usage.Prompt > 0
-	if counted {
-		r.Usage = agent.Usage{
-			InputTokens: a.usage.Prompt, OutputTokens: a.usage.Completion, CacheReadTokens: a.usage.Details.Cached,
-		}
-	}
+	r := agent.Response{Usage: a.usage.tokens()}
 	if a.refusal.Len() > 0 || a.finish == "content_filter" {
 		return r, refusal(cmp.Or(a.refusal.String(), a.text.String()))
 	}
@@ -253,13 +256,14 @@ func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
 	if a.text.Len() > 0 {
 		r.Content = append(r.Content, agent.Block{Type: agent.TextBlock, Text: a.text.String()})
 	}
+	slices.SortStableFunc(a.calls, func(c, d *chatCall) int { return c.index - d.index })
 	for _, c := range a.calls {
 		r.Content = append(r.Content, agent.Block{
 			Type: agent.ToolUseBlock, ID: c.id, Name: c.name, Input: json.RawMessage(c.arguments.String()),
 		})
 	}
 	r.CutOff = a.finish == "length"
-	if !counted {
+	if r.Usage.InputTokens == 0 {
 		r.Usage = estimate(req, r.Content)
 	}
 	return r, nil

@@ -110,7 +110,7 @@ func (w wire) failed(status int, words said) *failure {
 		return false
 	}
 	switch {
-	case overflows(code, text):
+	case overflows(code, text) || status == http.StatusRequestEntityTooLarge:
 		f.Type, f.Overflow = "invalid_request", true
 		f.Message = "the conversation is longer than the model's context: " + f.Message
 	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
@@ -131,7 +131,7 @@ func (w wire) failed(status int, words said) *failure {
 		f.Message = fmt.Sprintf("%s has no model %s, or base_url is wrong: %s", w.base, w.name, f.Message)
 	case status >= 500 || status == http.StatusRequestTimeout || is(0, "api_error", "server_error", "internal", "timeout"):
 		f.Type, f.again = "server_error", true
-	case status >= 400 || is(0, "invalid_request"):
+	case status >= 400 || is(0, "invalid_request", "invalid_prompt"):
 		f.Type = "invalid_request"
 	default:
 		f.Type, f.again = "unknown", true
@@ -141,12 +141,15 @@ func (w wire) failed(status int, words said) *failure {
 
 // overflows reports whether an error says that the conversation is too long.
 func overflows(code, text string) bool {
-	return strings.Contains(code, "context_length_exceeded") || overflowText.MatchString(text)
+	return overflowText.MatchString(code) || overflowText.MatchString(text)
 }
 
-// overflowText matches what providers say of a conversation that is too long.
-var overflowText = regexp.MustCompile(`prompt is too long|maximum context length|context (?:length|window|size)[^.]* exceed|` +
-	`exceed[^.]* context (?:length|window|size)|input (?:is|token count)[^.]*(?:too long|exceeds)`)
+// overflowText matches what providers and servers say of a conversation that is too long: after
+// those of Anthropic, OpenAI, Gemini and llama.cpp those of vLLM, LM Studio, Groq and Copilot.
+var overflowText = regexp.MustCompile(`context_length_exceeded|prompt is too long|maximum context length|` +
+	`context (?:length|window|size|limit)[^.]* exceed|exceed[^.]* context (?:length|window|size|limit)|` +
+	`input (?:is|token count)[^.]*(?:too long|exceeds)|longer than the maximum model length|` +
+	`context length of only|reduce the length of the messages|model_max_prompt_tokens_exceeded`)
 
 // noAnswer returns the failure of an answer that is not what was wanted, such as a stream,
 // but a proxy's page.
@@ -213,6 +216,7 @@ func refusal(text string) error {
 	if text != "" {
 		f.Message += ": " + notation.Preview(text, 500)
 	}
+	f.Message += " (a model under fallback would be asked instead)"
 	return f
 }
 

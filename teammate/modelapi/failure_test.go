@@ -87,7 +87,7 @@ func TestFailures(t *testing.T) {
 				"{\"type\": nonsense", tries},
 		"refusal": {200, "", "text/event-stream", "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"refusal\"," +
 			"\"stop_details\":{\"explanation\":\"not this\"}}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
-			"invalid_request: the model declined to answer: not this", 1},
+			"invalid_request: the model declined to answer: not this (a model under fallback would be asked instead)", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
 	a := responsesAnswer{wire: p.wire, name: p.name, draft: req.Draft, items: map[int]json.RawMessage{}}
 	if err := p.stream(ctx, "/responses", p.body(req, reasoning), a.see); err != nil {
-		return agent.Response{}, err
+		return agent.Response{Usage: a.end.tokens()}, err
 	}
 	return a.response(req)
 }
@@ -143,6 +143,16 @@ type responsesEnd struct {
 	} `json:"usage"`
 }
 
+// tokens returns what was reported.
+func (e *responsesEnd) tokens() agent.Usage {
+	if e.Usage == nil {
+		return agent.Usage{}
+	}
+	return agent.Usage{
+		InputTokens: e.Usage.Input, OutputTokens: e.Usage.Output, CacheReadTokens: e.Usage.Cached.Tokens,
+	}
+}
+
 // see processes one event.
 func (a *responsesAnswer) see(data []byte) (complete bool, err error) {
 	var e struct {
@@ -188,23 +198,22 @@ func (a *responsesAnswer) response(req agent.Request) (agent.Response, error) {
 			items = append(items, a.items[i])
 		}
 	}
-	var r agent.Response
+	r := agent.Response{Usage: a.end.tokens()}
+	nothing := r
 	var declined []string
 	for _, item := range items {
 		blocks, refused, err := itemBlocks(item, a.name)
 		if err != nil {
-			return agent.Response{}, a.wire.malformed(item, err)
+			return nothing, a.wire.malformed(item, err)
 		}
 		r.Content = append(r.Content, blocks...)
 		declined = append(declined, refused...)
 	}
 	if len(declined) > 0 || a.end.Incomplete.Reason == "content_filter" {
-		return agent.Response{}, refusal(strings.Join(declined, "\n"))
+		return nothing, refusal(strings.Join(declined, "\n"))
 	}
 	r.CutOff = a.end.Incomplete.Reason != ""
-	if u := a.end.Usage; u != nil {
-		r.Usage = agent.Usage{InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.Cached.Tokens}
-	} else {
+	if a.end.Usage == nil {
 		r.Usage = estimate(req, r.Content)
 	}
 	return r, nil
