@@ -233,7 +233,7 @@ func (w *world) Generate(ctx context.Context, r agent.Request) (agent.Response, 
 	}
 	switch rapid.IntRange(0, 9).Draw(w.rt, "answer") {
 	case 0:
-		return agent.Response{}, &agent.APIError{Type: "overloaded"}
+		return agent.Response{}, &agent.APIError{Type: "overloaded", Overflow: rapid.Bool().Draw(w.rt, "too long")}
 	case 1:
 		return agent.Response{}, nil
 	case 2:
@@ -246,7 +246,7 @@ func (w *world) Generate(ctx context.Context, r agent.Request) (agent.Response, 
 		name := rapid.SampledFrom([]string{"Bash", "Read", "TaskUpdate", "Edit", "Nope"}).Draw(w.rt, "tool")
 		blocks = append(blocks, calls(name, id))
 	}
-	return agent.Response{Content: blocks}, nil
+	return agent.Response{Content: blocks, CutOff: rapid.IntRange(0, 4).Draw(w.rt, "cut off") == 0}, nil
 }
 
 // errCrash represents the end of the process.
