@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/coveyteam/covey/tasks"
@@ -41,9 +42,9 @@ type TaskColumns struct {
 	Blockers  []int    `json:"blockers"`
 	BlockedBy []string `json:"blockedBy"`
 	// What the tasks have cost; each list is absent if nothing has, and from an older build.
-	Tokens []int64   `json:"tokens,omitempty"`
-	Failed []int64   `json:"failed,omitempty"`
-	USD    []float64 `json:"usd,omitempty"`
+	Tokens []int64 `json:"tokens,omitempty"`
+	Failed []int64 `json:"failed,omitempty"`
+	Micros []int64 `json:"micros,omitempty"` // millionths of a dollar: floats take twice as long
 }
 
 // List returns the page's tasks, decoding columns if there are any.
@@ -161,28 +162,28 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 		c.Blockers[i], c.BlockedBy = len(t.BlockedBy), append(c.BlockedBy, t.BlockedBy...)
 		setSparse(&c.Tokens, len(all), i, t.Cost.Tokens)
 		setSparse(&c.Failed, len(all), i, t.Cost.FailedTokens)
-		setSparse(&c.USD, len(all), i, t.Cost.USD)
+		setSparse(&c.Micros, len(all), i, int64(math.Round(t.Cost.USD*1e6)))
 	}
 	return c
 }
 
 // setSparse sets a value of a list of n, which is only made for the first that is not 0.
-func setSparse[N int64 | float64](list *[]N, n, i int, v N) {
+func setSparse(list *[]int64, n, i int, v int64) {
 	if v == 0 {
 		return
 	}
 	if *list == nil {
-		*list = make([]N, n)
+		*list = make([]int64, n)
 	}
 	(*list)[i] = v
 }
 
 // sparse returns a value of a list that may be absent.
-func sparse[N int64 | float64](list []N, i int) (v N) {
-	if len(list) > 0 {
-		v = list[i]
+func sparse(list []int64, i int) int64 {
+	if len(list) == 0 {
+		return 0
 	}
-	return v
+	return list[i]
 }
 
 // rows converts columns to outlines. It checks that they are consistent, because
@@ -190,7 +191,7 @@ func sparse[N int64 | float64](list []N, i int) (v N) {
 func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
 	fits := len(c.Subjects) == n && len(c.Status) == n && len(c.Owner) == n && len(c.Blockers) == n
-	for _, length := range []int{len(c.Tokens), len(c.Failed), len(c.USD)} {
+	for _, length := range []int{len(c.Tokens), len(c.Failed), len(c.Micros)} {
 		fits = fits && (length == 0 || length == n)
 	}
 	word := func(place int) string {
@@ -204,7 +205,7 @@ func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 		list[i] = tasks.Outline{
 			ID: c.IDs[i], Subject: c.Subjects[i],
 			Status: tasks.Status(word(c.Status[i])), Owner: word(c.Owner[i]),
-			Cost: tasks.Cost{Tokens: sparse(c.Tokens, i), FailedTokens: sparse(c.Failed, i), USD: sparse(c.USD, i)},
+			Cost: tasks.Cost{Tokens: sparse(c.Tokens, i), FailedTokens: sparse(c.Failed, i), USD: float64(sparse(c.Micros, i)) / 1e6},
 		}
 		count := c.Blockers[i]
 		if fits = fits && 0 <= count && count <= len(links); fits && count > 0 {
