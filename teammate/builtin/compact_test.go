@@ -198,6 +198,45 @@ func TestDeathSpiral(t *testing.T) {
 	}
 }
 
+// A compaction after an overflow that failed is not tried again because a gate refuses: the
+// guard holds until a tool call or another prompt. Without it each refusal tries again.
+func TestFailedCompactionIsNotTriedAgain(t *testing.T) {
+	for guarded, want := range map[bool]int{true: 1, false: 6} {
+		m := &smallModel{window: 300, next: func(int, agent.Request) []agent.Block { return []agent.Block{says("done")} }}
+		a := compacting(t, m)
+		h := &countingHost{compactingHost: compactingHost{refusal: "a PreCompact hook refuses"}}
+		if _, err := a.Run(t.Context(), prompt("go"), h); err != nil {
+			t.Fatal(err)
+		}
+		inputs := prompt(strings.Repeat("word ", 400))
+		for n := range 6 {
+			if !guarded {
+				a.room.reacted = false
+			}
+			_, err := a.Run(t.Context(), inputs, h)
+			var failed *agent.APIError
+			if !errors.As(err, &failed) || failed.End != agent.EndPromptTooLong {
+				t.Fatalf("%d: %v", n, err)
+			}
+			inputs = []agent.Input{{Kind: agent.FromHook, Text: "tests fail"}}
+		}
+		if h.asked != want || m.requests != 7 {
+			t.Errorf("guarded %v: compacted %d times, want %d; %d requests", guarded, h.asked, want, m.requests)
+		}
+	}
+}
+
+// countingHost counts how often a conversation was to be compacted.
+type countingHost struct {
+	compactingHost
+	asked int
+}
+
+func (h *countingHost) MayCompact(ctx context.Context, trigger, custom string) (string, string) {
+	h.asked++
+	return h.compactingHost.MayCompact(ctx, trigger, custom)
+}
+
 // A hook keeps a conversation from being compacted, so the request that would be too long is
 // not made.
 func TestBlockingLimit(t *testing.T) {

@@ -111,6 +111,8 @@ func TestFaults(t *testing.T) {
 			"text Half | 10/2 | cut off"},
 		{Responses, "failed, with usage", events(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"Bad prompt"},` +
 			`"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2 (12 failed) | invalid_request: Bad prompt"},
+		{Responses, "an error within the stream", events(`{"type":"error","code":"invalid_prompt","message":"Bad prompt"}`),
+			"0/0 | invalid_request: Bad prompt"},
 		{Responses, "a call without call_id, and without arguments", events(
 			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_2","name":"B"}}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","name":"A","arguments":"{}"}}`,
