@@ -18,6 +18,7 @@ type Shares struct {
 // share is what is known of a member's turn.
 type share struct {
 	last    []string   // the tasks that its last request counted for
+	taken   bool       // last were in progress
 	waiting tasks.Cost // of requests before the turn's first task
 }
 
@@ -30,18 +31,41 @@ func (s *Shares) Begin(member string) {
 
 // Divide returns the tasks to which a cost of a member is to be charged, and what is to be
 // charged with it: what has waited for a task. now are the tasks that the member has in
-// progress, or the one that it has just completed.
+// progress.
 func (s *Shares) Divide(member string, now []string, c tasks.Cost) ([]string, tasks.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	of := s.of(member)
+	if len(now) > 0 {
+		of.last, of.taken = now, true
+	}
+	return of.charge(c)
+}
+
+// Completed is Divide for a task that a member has completed. It matters only in turns in which
+// nothing was in progress: the news may come late, when the member is at another task.
+func (s *Shares) Completed(member, task string) ([]string, tasks.Cost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of(member)
+	if !of.taken {
+		of.last = []string{task}
+	}
+	return of.charge(tasks.Cost{})
+}
+
+// of returns what is known of a member's turn. s.mu must be held.
+func (s *Shares) of(member string) *share {
 	of := s.members[member]
 	if of == nil {
 		of = &share{}
 		note(&s.members, member, of)
 	}
-	if len(now) > 0 {
-		of.last = now
-	}
+	return of
+}
+
+// charge returns what is to be charged, and to which tasks; without a task it waits.
+func (of *share) charge(c tasks.Cost) ([]string, tasks.Cost) {
 	due := of.waiting.Plus(c)
 	if len(of.last) == 0 {
 		of.waiting = due

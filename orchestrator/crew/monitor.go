@@ -63,21 +63,24 @@ func costOf(used agent.TokensUsed) tasks.Cost {
 	return tasks.Cost{Tokens: used.Usage.Total(), FailedTokens: used.Usage.FailedTokens, USD: used.CostUSD}
 }
 
-// charge adds what a member has used to its tasks in progress, or to done, which it has just
-// completed. It is stored even if the member is being stopped, because the tokens are spent.
-func (m monitor) charge(ctx context.Context, member string, c tasks.Cost, done ...string) error {
+// charge adds what a member has used to its tasks in progress. It is stored even if the member is
+// being stopped, because the tokens are spent.
+func (m monitor) charge(ctx context.Context, member string, c tasks.Cost) error {
 	ctx = context.WithoutCancel(ctx)
-	now := done
-	if len(done) == 0 {
-		list, err := m.c.ports.Store.InProgress(ctx, member)
-		if err != nil {
-			return fmt.Errorf("for which task tokens count: %w", err)
-		}
-		for _, t := range list {
-			now = append(now, t.ID)
-		}
+	list, err := m.c.ports.Store.InProgress(ctx, member)
+	if err != nil {
+		return fmt.Errorf("for which task tokens count: %w", err)
+	}
+	var now []string
+	for _, t := range list {
+		now = append(now, t.ID)
 	}
 	ids, due := m.c.ports.Accounts.Shares.Divide(member, now, c)
+	return m.store(ctx, ids, due)
+}
+
+// store stores what tasks have cost.
+func (m monitor) store(ctx context.Context, ids []string, due tasks.Cost) error {
 	if due == (tasks.Cost{}) {
 		return nil
 	}

@@ -38,7 +38,8 @@ func (m monitor) noteTask(data json.RawMessage) {
 		m.c.ports.Watch.Completed(s.Member.Name, change.Task.ID)
 		// A commit is needed only if the member has completed it without taking it first.
 		ctx := context.Background()
-		m.c.logError(ctx, s, m.charge(ctx, s.Member.Name, tasks.Cost{}, change.Task.ID))
+		ids, due := m.c.ports.Accounts.Shares.Completed(s.Member.Name, change.Task.ID)
+		m.c.logError(ctx, s, m.store(ctx, ids, due))
 	}
 }
 

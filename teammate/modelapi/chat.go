@@ -256,7 +256,7 @@ func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
 	if a.text.Len() > 0 {
 		r.Content = append(r.Content, agent.Block{Type: agent.TextBlock, Text: a.text.String()})
 	}
-	slices.SortStableFunc(a.calls, func(c, d *chatCall) int { return c.index - d.index })
+	slices.SortStableFunc(a.calls, func(c, d *chatCall) int { return cmp.Compare(c.index, d.index) })
 	for _, c := range a.calls {
 		r.Content = append(r.Content, agent.Block{
 			Type: agent.ToolUseBlock, ID: c.id, Name: c.name, Input: json.RawMessage(c.arguments.String()),

@@ -184,6 +184,8 @@ func TestLongWaitIsALimit(t *testing.T) {
 		"OpenAI, nothing is empty": {header: map[string]string{"x-ratelimit-remaining-tokens": "1", "x-ratelimit-reset-tokens": "8h"}},
 		"no date":                  {header: map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}},
 		"words":                    {text: "Rate limit reached for gpt-5. Please try again in 7m12s. Visit https://x", want: 432 * time.Second},
+		"words, of the limit":      {text: "You may make 50 requests in 1 hour."},
+		"words, of both":           {text: "At most 50 requests in 9 hours; please retry in 40m.", want: 40 * time.Minute},
 		"words, short":             {text: "Please try again in 20ms."},
 		"words, long":              {text: "Usage limit reached, resets in 3 hours 5 minutes", want: 185 * time.Minute},
 		"words, a time":            {text: "resets at " + in(4*time.Hour), want: 4 * time.Hour},

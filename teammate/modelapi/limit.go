@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -68,11 +69,19 @@ func resetWait(text string) time.Duration {
 	return time.Duration(n * float64(time.Second))
 }
 
-// saidWait returns how long the words of a limit ask to wait; 0: they do not say.
+// saidWait returns how long the words of a limit ask to wait; 0: they do not say. A time before
+// those words is what the limit is for, as in "50 requests in 1 hour".
 func saidWait(text string) time.Duration {
+	from := waitWords.FindStringIndex(text)
+	if from == nil {
+		return 0
+	}
 	now := time.Now()
-	if at := program.ResetTime(text, now); !at.IsZero() {
+	if at := program.ResetTime(text[from[0]:], now); !at.IsZero() {
 		return max(at.Sub(now), 0)
 	}
 	return 0
 }
+
+// waitWords begin what a server asks for.
+var waitWords = regexp.MustCompile(`(?i)try again|retry|resets?\b|wait\b|available again`)

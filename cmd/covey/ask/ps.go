@@ -28,8 +28,9 @@ func Ps(env *cli.Env) *cobra.Command {
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
 waits for, how many tasks it has completed in this run, unread mail, how often hooks
-have refused it, the tokens of this run and the cost of all runs; then the schedules with their next times. If the team does not
-run, show its last run and the result. A missed schedule runs with the next covey up.`,
+have refused it, its tokens in this run and its cost in all runs; then the schedules
+with their next times. If the team does not run, show its last run and the result. A
+missed schedule runs with the next covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
   covey ps --json`,
