@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -43,8 +44,8 @@ func newBackground(r *rooms) *hooking.Background {
 }
 
 // newServers returns the MCP servers of a team's plugins.
-func newServers(o *Orchestrator, r *rooms, list []settings.Server) *hooking.Servers {
-	return hooking.NewServers(hooking.ServerOptions{
+func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients {
+	return mcp.NewClients(mcp.ClientOptions{
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
 		Fault:   func(err error) { r.log.Error("ending the servers of a plugin that is gone", "err", err) },

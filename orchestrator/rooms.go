@@ -68,7 +68,7 @@ type teamHooks struct {
 	background *hooking.Background
 	reload     *hooking.Reloader
 	settings   hooking.GateSettings // settings of gates
-	servers    *hooking.Servers     // of mcp_tool hooks
+	servers    *mcp.Clients         // of mcp_tool hooks
 	policies   *hooking.Policies
 	functions  *hooks.Registry // Go hooks: the program's, and those that agents register
 }

@@ -78,7 +78,7 @@ var floors = []arrows{
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/mcp", "configs hooks hooks/rules tasks tasks/actors teammate teammate/agent teammate/permission " +
+	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors teammate teammate/agent teammate/permission " +
 		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -51,7 +52,7 @@ func NewHand(o HandOptions) *Hand {
 			Environ: o.Environ, Scratch: o.Scratch, Started: Registrar(processes),
 		}),
 		tools: &Tools{
-			Servers: NewServers(ServerOptions{
+			Servers: mcp.NewClients(mcp.ClientOptions{
 				Workspace: o.Team.Workspace, Environ: o.Environ,
 				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 				Fault:   func(error) {}, // never called, since no server is replaced

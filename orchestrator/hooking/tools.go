@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -20,7 +23,7 @@ const teamServer = "covey"
 // Tools makes the calls of mcp_tool hooks: to the team tools, as the member for which the hook
 // runs, and to the servers of plugins.
 type Tools struct {
-	Servers *Servers
+	Servers *mcp.Clients
 	// TeamTools returns the team tools of the member of a session, or none if no member has it.
 	TeamTools func(session string) ([]agent.Tool, error)
 }
@@ -28,7 +31,11 @@ type Tools struct {
 // CallTool implements runner.Tools.
 func (t *Tools) CallTool(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
 	if call.Server != teamServer {
-		return t.Servers.CallTool(ctx, call)
+		result, err := t.Servers.CallTool(ctx, call.Server, call.Tool, call.Arguments)
+		if err != nil {
+			return runner.ToolReply{}, err
+		}
+		return replyOf(result), nil
 	}
 	list, err := t.TeamTools(call.For.SessionID)
 	switch {
@@ -53,4 +60,26 @@ func (t *Tools) CallTool(ctx context.Context, call runner.ToolCall) (runner.Tool
 		return runner.ToolReply{}, ctx.Err()
 	}
 	return runner.ToolReply{Text: result.Content, IsError: result.IsError}, nil
+}
+
+// maxToolText is how many bytes of a result a hook gets.
+const maxToolText = 1 << 20
+
+// replyOf returns the part of a result that a hook can use.
+func replyOf(result *sdk.CallToolResult) runner.ToolReply {
+	reply := runner.ToolReply{IsError: result.IsError}
+	var texts []string
+	room := maxToolText
+	for _, content := range result.Content {
+		text, ok := content.(*sdk.TextContent)
+		if !ok {
+			reply.Other = true
+			continue
+		}
+		cut := text.Text[:min(len(text.Text), room)]
+		room -= len(cut)
+		texts = append(texts, cut)
+	}
+	reply.Text = strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
+	return reply
 }

@@ -1,5 +1,6 @@
-// Package mcp serves the tools of a team to members whose agents are programs of
-// their own: over HTTP on loopback, and on the streams of `covey mcp`. It is
+// Package mcp speaks the Model Context Protocol in both directions. It serves the tools of a
+// team to members whose agents are programs of their own: over HTTP on loopback, and on the
+// streams of `covey mcp`. And it is the client of the MCP servers that a team uses. It is
 // covey's own and makes no promise to other programs.
 //
 // Each member's program gets a token. The token names the member and counts only

@@ -1,4 +1,4 @@
-package hooking
+package mcp
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -27,44 +27,44 @@ const hookServerName = "ORCHESTRATOR_TEST_MCP_SERVER"
 
 // rigServer is an MCP server with a tool that answers, one that fails, one that
 // hangs, and one that ends the program.
-func rigServer() *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: "rig", Version: "1"}, nil)
+func rigServer() *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "rig", Version: "1"}, nil)
 	type in struct {
 		X string `json:"x,omitempty"`
 	}
-	say := func(texts ...string) *mcp.CallToolResult {
-		r := &mcp.CallToolResult{}
+	say := func(texts ...string) *sdk.CallToolResult {
+		r := &sdk.CallToolResult{}
 		for _, text := range texts {
-			r.Content = append(r.Content, &mcp.TextContent{Text: text})
+			r.Content = append(r.Content, &sdk.TextContent{Text: text})
 		}
 		return r
 	}
-	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in in,
-	) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "echo"}, func(_ context.Context, _ *sdk.CallToolRequest, in in,
+	) (*sdk.CallToolResult, any, error) {
 		dir, err := os.Getwd()
 		return say(in.X, os.Getenv("RIG_WORD"), filepath.Base(dir)), nil, err
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, in,
-	) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, in,
+	) (*sdk.CallToolResult, any, error) {
 		return nil, nil, errors.New("it is broken")
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ in,
-	) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ in,
+	) (*sdk.CallToolResult, any, error) {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest, in,
-	) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "die"}, func(context.Context, *sdk.CallToolRequest, in,
+	) (*sdk.CallToolResult, any, error) {
 		os.Exit(3)
 		return nil, nil, nil
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "picture"}, func(context.Context, *mcp.CallToolRequest, in,
-	) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png",
+	sdk.AddTool(server, &sdk.Tool{Name: "picture"}, func(context.Context, *sdk.CallToolRequest, in,
+	) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png",
 			Data: []byte("x")}}}, nil, nil
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "breed"}, func(context.Context, *mcp.CallToolRequest, map[string]any,
-	) (*mcp.CallToolResult, any, error) {
+	sdk.AddTool(server, &sdk.Tool{Name: "breed"}, func(context.Context, *sdk.CallToolRequest, map[string]any,
+	) (*sdk.CallToolResult, any, error) {
 		pids := []string{strconv.Itoa(os.Getpid())}
 		for _, script := range []string{"sleep 600 & echo $!", "setsid sleep 600 >/dev/null & echo $!"} {
 			out, err := exec.Command("sh", "-c", "exec 2>/dev/null; ("+script+") | head -n 1").Output()
@@ -73,7 +73,7 @@ func rigServer() *mcp.Server {
 			}
 			pids = append(pids, strings.TrimSpace(string(out)))
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(pids, " ")}}}, nil, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Join(pids, " ")}}}, nil, nil
 	})
 	return server
 }
@@ -83,19 +83,19 @@ func TestAsMCPServer(t *testing.T) {
 	if os.Getenv(hookServerName) == "" {
 		t.Skip("started by other tests only")
 	}
-	_ = rigServer().Run(context.Background(), &mcp.StdioTransport{})
+	_ = rigServer().Run(context.Background(), &sdk.StdioTransport{})
 	os.Exit(0)
 }
 
 // rigServers are servers for a test: a program, and an HTTP server that wants a
 // header.
-func rigServers(t *testing.T) *Servers {
+func rigServers(t *testing.T) *Clients {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return rigServer() }, nil)
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return rigServer() }, nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Word") != "please" {
 			http.Error(w, "no", http.StatusForbidden)
@@ -109,7 +109,7 @@ func rigServers(t *testing.T) *Servers {
 		t.Fatal(err)
 	}
 	processes := process.New(process.Unmarked)
-	servers := NewServers(ServerOptions{
+	servers := NewClients(ClientOptions{
 		Workspace: root, Environ: os.Environ(), Fault: func(err error) { t.Error(err) },
 		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 	}, []settings.Server{
@@ -123,15 +123,39 @@ func rigServers(t *testing.T) *Servers {
 		if err := servers.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := servers.CallTool(context.Background(), runner.ToolCall{Server: "plugin:p:rig", Tool: "echo"}); !errors.Is(err, errEnding) {
+		if _, err := rigCall(context.Background(), servers, "plugin:p:rig", "echo"); !errors.Is(err, errEnding) {
 			t.Errorf("a call after the end: %v", err)
 		}
 	})
 	return servers
 }
 
-func rigCall(server, tool string) runner.ToolCall {
-	return runner.ToolCall{Server: server, Tool: tool, Arguments: json.RawMessage(`{"x":"hello"}`)}
+// rigReply is what a call of a tool of the rig returns: its texts, and whether something else is
+// among its content.
+type rigReply struct {
+	Text    string
+	IsError bool
+	Other   bool
+}
+
+// rigCall calls a tool of the rig.
+func rigCall(ctx context.Context, servers *Clients, server, tool string) (rigReply, error) {
+	result, err := servers.CallTool(ctx, server, tool, json.RawMessage(`{"x":"hello"}`))
+	if err != nil {
+		return rigReply{}, err
+	}
+	reply := rigReply{IsError: result.IsError}
+	var texts []string
+	for _, content := range result.Content {
+		text, ok := content.(*sdk.TextContent)
+		if !ok {
+			reply.Other = true
+			continue
+		}
+		texts = append(texts, text.Text)
+	}
+	reply.Text = strings.Join(texts, "\n")
+	return reply, nil
 }
 
 func TestHookServers(t *testing.T) {
@@ -146,7 +170,7 @@ func TestHookServers(t *testing.T) {
 		{"plugin:p:web", "fail", "it is broken", true, false},
 		{"plugin:p:web", "picture", "", false, true},
 	} {
-		reply, err := servers.CallTool(t.Context(), rigCall(tc.server, tc.tool))
+		reply, err := rigCall(t.Context(), servers, tc.server, tc.tool)
 		if err != nil || reply.Text != tc.text || reply.IsError != tc.failed || reply.Other != tc.other {
 			t.Errorf("%s, %s: %+v, %v", tc.server, tc.tool, reply, err)
 		}
@@ -154,12 +178,12 @@ func TestHookServers(t *testing.T) {
 	for server, want := range map[string]string{
 		"rig": "MCP server 'rig' not connected", "plugin:p:gone": "nobody", "plugin:p:shut": "not connected",
 	} {
-		_, err := servers.CallTool(t.Context(), rigCall(server, "echo"))
+		_, err := rigCall(t.Context(), servers, server, "echo")
 		if !errors.Is(err, runner.ErrNotConnected) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", server, err)
 		}
 	}
-	if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "fly")); err == nil ||
+	if _, err := rigCall(t.Context(), servers, "plugin:p:rig", "fly"); err == nil ||
 		!strings.Contains(err.Error(), "fly") {
 		t.Errorf("a tool that is not there: %v", err)
 	}
@@ -172,14 +196,14 @@ func TestHookServerTrouble(t *testing.T) {
 	servers := rigServers(t)
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := servers.CallTool(short, rigCall("plugin:p:rig", "hang")); err == nil {
+	if _, err := rigCall(short, servers, "plugin:p:rig", "hang"); err == nil {
 		t.Error("it hung, and answered")
 	}
 	for range 2 {
-		if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "die")); err == nil {
+		if _, err := rigCall(t.Context(), servers, "plugin:p:rig", "die"); err == nil {
 			t.Error("it died, and answered")
 		}
-		reply, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "echo"))
+		reply, err := rigCall(t.Context(), servers, "plugin:p:rig", "echo")
 		if err != nil || !strings.HasPrefix(reply.Text, "hello") {
 			t.Errorf("after its death: %+v, %v", reply, err)
 		}
@@ -201,7 +225,7 @@ func TestHookServerStartsOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 12 {
 		all.Go(func() {
-			if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "echo")); err != nil {
+			if _, err := rigCall(t.Context(), servers, "plugin:p:rig", "echo"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -220,27 +244,27 @@ func TestHookServersReplaced(t *testing.T) {
 	ended := make(chan struct{})
 	rig.started = func(int) func() { return func() { close(ended) } }
 	same := rig.Server
-	if _, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil {
+	if _, err := rigCall(t.Context(), servers, same.Name, "echo"); err != nil {
 		t.Fatal(err)
 	}
 	servers.Replace([]settings.Server{same})
 	if servers.named(same.Name) != rig {
 		t.Error("a server that is the same begins anew")
 	}
-	if _, err := servers.CallTool(t.Context(), rigCall("plugin:p:web", "echo")); !errors.Is(err, runner.ErrNotConnected) {
+	if _, err := rigCall(t.Context(), servers, "plugin:p:web", "echo"); !errors.Is(err, runner.ErrNotConnected) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	hangs, enough := context.WithCancel(t.Context())
 	defer enough()
 	hung := make(chan error, 1)
 	go func() {
-		_, err := servers.CallTool(hangs, rigCall(same.Name, "hang"))
+		_, err := rigCall(hangs, servers, same.Name, "hang")
 		hung <- err
 	}()
 	other := same
 	other.Env = map[string]string{hookServerName: "1", "RIG_WORD": "another word"}
 	servers.Replace([]settings.Server{other})
-	if reply, err := servers.CallTool(t.Context(), rigCall(same.Name, "echo")); err != nil ||
+	if reply, err := rigCall(t.Context(), servers, same.Name, "echo"); err != nil ||
 		!strings.Contains(reply.Text, "another word") {
 		t.Errorf("a server that has changed: %+v, %v", reply, err)
 	}

@@ -1,4 +1,4 @@
-package hooking
+package mcp
 
 import (
 	"strconv"
@@ -13,7 +13,7 @@ import (
 // A plugin's server has a session of its own, and what it has started ends with it.
 func TestHookServerEndsWithItsChildren(t *testing.T) {
 	servers := rigServers(t)
-	reply, err := servers.CallTool(t.Context(), rigCall("plugin:p:rig", "breed"))
+	reply, err := rigCall(t.Context(), servers, "plugin:p:rig", "breed")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package hooking
+package mcp
 
 import (
 	"cmp"
@@ -11,49 +11,44 @@ import (
 	"os/exec"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// Limits of the MCP servers of plugins.
+// Limits of MCP servers.
 const (
 	serverTimeout = 45 * time.Second // to connect, and for one call
 	serverGrace   = time.Second      // from one step of ending a program to the next
-	maxToolText   = 1 << 20          // bytes of a result that are read
 )
 
-// errEnding is returned for calls while the team ends.
-var errEnding = errors.New("the team is ending")
-
-// Servers are the MCP servers that a team's plugins configure for their hooks. The first call
+// Clients are the MCP servers that a team's plugins configure for their hooks. The first call
 // of a hook connects to a server, and so does the first one after the connection was lost.
-type Servers struct {
-	ServerOptions
+type Clients struct {
+	ClientOptions
 
 	mu       sync.Mutex
-	all      map[string]*server
+	all      map[string]*client
 	retiring sync.WaitGroup // servers of plugins that are gone
 }
 
-// ServerOptions configure how the programs of servers run.
-type ServerOptions struct {
+// ClientOptions configure how the programs of servers run.
+type ClientOptions struct {
 	Workspace string   // where they run if their plugin has no folder
 	Environ   []string // beside what the plugin sets
 	Started   func(pid int) (release func())
 	Fault     func(error) // is told of a server that does not end as it should
 }
 
-// server is one MCP server.
-type server struct {
+// client is one MCP server.
+type client struct {
 	settings.Server
 	dir     string
 	environ []string
@@ -61,27 +56,27 @@ type server struct {
 
 	// turn holds one element while a goroutine connects, which then owns session.
 	turn    chan struct{}
-	session *mcp.ClientSession
+	session *sdk.ClientSession
 	release func()
 	closed  bool
 
 	running sync.WaitGroup // calls
 }
 
-// NewServers makes the servers of a team; none is started.
-func NewServers(o ServerOptions, list []settings.Server) *Servers {
-	t := &Servers{ServerOptions: o, all: map[string]*server{}}
+// NewClients makes the servers of a team; none is started.
+func NewClients(o ClientOptions, list []settings.Server) *Clients {
+	t := &Clients{ClientOptions: o, all: map[string]*client{}}
 	t.Replace(list)
 	return t
 }
 
-// serve makes a server without starting it.
-func (t *Servers) serve(s settings.Server) *server {
+// newClient makes a server without starting it.
+func (t *Clients) newClient(s settings.Server) *client {
 	environ := slices.Clone(t.Environ)
 	for name, value := range s.Env {
 		environ = append(environ, name+"="+value)
 	}
-	return &server{
+	return &client{
 		Server: s, dir: cmp.Or(s.Cwd, s.Root, t.Workspace), environ: environ, turn: make(chan struct{}, 1),
 		started: t.Started,
 	}
@@ -90,15 +85,15 @@ func (t *Servers) serve(s settings.Server) *server {
 // Replace makes list the servers of the team from the next call on. Unchanged servers stay as
 // they are, connected or not. Others are ended in the background, after their running calls
 // have ended (45 s at most).
-func (t *Servers) Replace(list []settings.Server) {
+func (t *Clients) Replace(list []settings.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	next := map[string]*server{}
+	next := map[string]*client{}
 	for _, s := range list {
 		if was := t.all[s.Name]; was != nil && reflect.DeepEqual(was.Server, s) {
 			next[s.Name] = was
 		} else {
-			next[s.Name] = t.serve(s)
+			next[s.Name] = t.newClient(s)
 		}
 	}
 	for name, s := range t.all {
@@ -115,60 +110,40 @@ func (t *Servers) Replace(list []settings.Server) {
 }
 
 // named returns the server with a name, or nil.
-func (t *Servers) named(name string) *server {
+func (t *Clients) named(name string) *client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.all[name]
 }
 
-// CallTool implements runner.Tools.
-func (t *Servers) CallTool(ctx context.Context, call runner.ToolCall) (runner.ToolReply, error) {
-	s := t.named(call.Server)
+// CallTool calls a tool of a server. Its error wraps runner.ErrNotConnected if there is no such
+// server, or no connection to it.
+func (t *Clients) CallTool(ctx context.Context, name, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	s := t.named(name)
 	if s == nil {
-		return runner.ToolReply{}, runner.NotConnected(call.Server)
+		return nil, runner.NotConnected(name)
 	}
 	limited, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	session, err := s.connected(limited)
 	if err != nil {
-		return runner.ToolReply{}, fmt.Errorf("%w: %w", runner.NotConnected(call.Server), err)
+		return nil, fmt.Errorf("%w: %w", runner.NotConnected(name), err)
 	}
 	defer s.running.Done()
-	result, err := session.CallTool(limited, &mcp.CallToolParams{
-		Name: call.Tool, Arguments: json.RawMessage(call.Arguments),
-	})
+	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		var told *jsonrpc.Error // by the server, which lives then
-		if limited.Err() == nil && (!errors.As(err, &told) || errors.Is(err, mcp.ErrConnectionClosed)) {
+		if limited.Err() == nil && (!errors.As(err, &told) || errors.Is(err, sdk.ErrConnectionClosed)) {
 			s.lost(limited, session)
 		}
-		return runner.ToolReply{}, fmt.Errorf("MCP server '%s', tool %s: %w", call.Server, call.Tool, err)
+		return nil, fmt.Errorf("MCP server '%s', tool %s: %w", name, tool, err)
 	}
-	return replyOf(result), nil
-}
-
-// replyOf returns the part of a result that a hook can use.
-func replyOf(result *mcp.CallToolResult) runner.ToolReply {
-	reply := runner.ToolReply{IsError: result.IsError}
-	var texts []string
-	room := maxToolText
-	for _, content := range result.Content {
-		text, ok := content.(*mcp.TextContent)
-		if !ok {
-			reply.Other = true
-			continue
-		}
-		cut := text.Text[:min(len(text.Text), room)]
-		room -= len(cut)
-		texts = append(texts, cut)
-	}
-	reply.Text = strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
-	return reply
+	return result, nil
 }
 
 // connected returns the session with the server, and connects if there is none. The caller
 // must call running.Done at the end.
-func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
+func (s *client) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -188,10 +163,10 @@ func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 }
 
 // connect starts a local server, or connects to a remote one. s.turn must be held.
-func (s *server) connect(ctx context.Context) error {
-	client := mcp.NewClient(&mcp.Implementation{Name: "covey", Title: "covey hooks", Version: "1"}, nil)
+func (s *client) connect(ctx context.Context) error {
+	client := sdk.NewClient(&sdk.Implementation{Name: "covey", Title: "covey hooks", Version: "1"}, nil)
 	if len(s.Command) == 0 {
-		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		session, err := client.Connect(ctx, &sdk.StreamableClientTransport{
 			Endpoint: s.URL, HTTPClient: &http.Client{Transport: withHeaders{s.Headers}},
 			DisableStandaloneSSE: true,
 		}, nil)
@@ -205,7 +180,7 @@ func (s *server) connect(ctx context.Context) error {
 	cmd.Dir, cmd.Env = s.dir, append(slices.Clip(s.environ), marker)
 	cmd.SysProcAttr = proc.OwnSession()
 	session, err := client.Connect(ctx, registering{
-		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: serverGrace},
+		Transport: &sdk.CommandTransport{Command: cmd, TerminateDuration: serverGrace},
 		connected: func() { s.release = s.started(cmd.Process.Pid) },
 	}, nil)
 	if cmd.Process == nil {
@@ -228,12 +203,12 @@ func (s *server) connect(ctx context.Context) error {
 
 // registering is a transport that registers its program before the program can make a request.
 type registering struct {
-	mcp.Transport
+	sdk.Transport
 	connected func()
 }
 
-// Connect implements mcp.Transport.
-func (r registering) Connect(ctx context.Context) (mcp.Connection, error) {
+// Connect implements sdk.Transport.
+func (r registering) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := r.Transport.Connect(ctx)
 	if err == nil {
 		r.connected()
@@ -242,7 +217,7 @@ func (r registering) Connect(ctx context.Context) (mcp.Connection, error) {
 }
 
 // lost drops a session that has ended, so that the next call connects again.
-func (s *server) lost(ctx context.Context, session *mcp.ClientSession) {
+func (s *client) lost(ctx context.Context, session *sdk.ClientSession) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -258,7 +233,7 @@ func (s *server) lost(ctx context.Context, session *mcp.ClientSession) {
 
 // Close ends all servers and waits for them, including replaced ones. Replace must not be
 // called after it.
-func (t *Servers) Close() error {
+func (t *Clients) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var errs []error
@@ -271,14 +246,14 @@ func (t *Servers) Close() error {
 
 // close ends the server if it is connected, and waits for its running calls. Later calls fail
 // with errEnding.
-func (s *server) close() (err error) {
+func (s *client) close() (err error) {
 	s.turn <- struct{}{}
 	s.closed = true
 	if s.session != nil {
 		var left *exec.ExitError
 		err = s.session.Close()
 		ended := errors.As(err, &left) || errors.Is(err, os.ErrProcessDone)
-		if ended || errors.Is(err, mcp.ErrConnectionClosed) {
+		if ended || errors.Is(err, sdk.ErrConnectionClosed) {
 			err = nil // a program may exit with an error status
 		} else if err != nil {
 			err = fmt.Errorf("MCP server '%s': %w", s.Name, err)
