@@ -18,17 +18,17 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 	for i, m := range members {
 		names[i] = m.Name
 	}
-	known := newNameSet("member", names)
+	known := yaml.NewNameSet("member", names)
 	own := []*yaml.List[yaml.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {
 		own = append(own, &s.teammates[i].V.dependsOn)
 	}
 	for _, name := range s.defaults.dependsOn.Items {
-		known.check(r.Decoder, name)
+		known.Check(r.Decoder, name)
 	}
 	for i, l := range own {
 		for _, name := range l.Items {
-			known.check(r.Decoder, name)
+			known.Check(r.Decoder, name)
 			if name.V != "" && i < len(names) && name.V == names[i] {
 				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
 			}

@@ -2,15 +2,12 @@ package configs
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // EnvVar is a variable for an agent program.
@@ -99,10 +96,6 @@ func (r *resolver) env(entries []yaml.Entry[yaml.VariableValue]) []EnvVar {
 	return out
 }
 
-// maxSecret is how long a value from a file may be, in bytes. A longer file is not a secret,
-// and systems refuse long environments.
-const maxSecret = 64 << 10
-
 // secret reads the value of a variable from its file. A change of the file takes effect when
 // the team starts again. The value is never shown.
 func (r *resolver) secret(name *yaml.Node, file yaml.Value[string]) EnvVar {
@@ -116,7 +109,7 @@ func (r *resolver) secret(name *yaml.Node, file yaml.Value[string]) EnvVar {
 		return v
 	}
 	fault := ""
-	v.Value, fault = readSecret(v.File)
+	v.Value, fault = yaml.ReadSecret(v.File)
 	if fault != "" {
 		r.Fail(file.At.At, "the file %s %s", yaml.Quote(file.V), fault)
 	}
@@ -124,26 +117,4 @@ func (r *resolver) secret(name *yaml.Node, file yaml.Value[string]) EnvVar {
 		r.Warn(file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(file.V))
 	}
 	return v
-}
-
-// readSecret reads a value. fault says why the file holds none.
-func readSecret(path string) (value, fault string) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", "cannot be read (" + notation.Cause(err) + "); change its permissions"
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
-	switch {
-	case err != nil:
-		return "", "cannot be read (" + notation.Cause(err) + ")"
-	case len(data) > maxSecret:
-		return "", "is larger than 64 KiB, too large for a variable; name another one"
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", "is not UTF-8 text without NUL, as a variable must be; name another one"
-	case text == "":
-		return "", "is empty; write the value into it"
-	}
-	return text, ""
 }

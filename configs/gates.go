@@ -110,10 +110,10 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	known := newNameSet("member", names)
+	known := yaml.NewNameSet("member", names)
 	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
-			known.check(r.Decoder, g.approve)
+			known.Check(r.Decoder, g.approve)
 		}
 	}
 	for _, gates := range []yaml.List[gateSpec]{s.idle, s.stop} {

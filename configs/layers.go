@@ -17,7 +17,7 @@ type Layers struct {
 	Sources []settings.Source
 	// Permissions are those of all settings files. They are added to every member's.
 	Permissions Permissions
-	Servers     []settings.Server // MCP servers of plugins
+	Servers     []settings.Server // MCP servers of the spec and of plugins
 	Warnings    []error           // what is wrong with the files
 	// Ineffective lists permissions that are valid but have no effect here.
 	Ineffective []error
@@ -45,13 +45,16 @@ func (t *Team) Layers(read settings.ReadFile) Layers {
 	return l
 }
 
-// addSpec adds the hooks and gates of the spec itself.
+// addSpec adds the hooks, gates and servers of the spec itself.
 func (l *Layers) addSpec(t *Team) {
 	if len(t.Hooks) > 0 {
 		l.Sources = append(l.Sources, settings.Source{Name: t.File, Settings: t.Hooks})
 	}
 	if len(t.Gates) > 0 {
 		l.Sources = append(l.Sources, settings.Source{Name: "gates of " + t.File, Settings: t.Gates})
+	}
+	for _, s := range t.MCPServers {
+		l.Servers = append(l.Servers, s.Server)
 	}
 }
 

@@ -156,6 +156,7 @@ type resolver struct {
 	models  map[string]Model
 	prompts map[string]prompt // by path, because many members may inherit one file
 	agents  map[string]Agent
+	mcp     []MCPServer
 	// writable reports why files cannot be created in a folder. Tests replace it, because
 	// root may write everywhere.
 	writable func(dir string) error

@@ -231,7 +231,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Labels:         yaml.Words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
-	checkTools(r.Decoder, m.tools, out.Agent.foreign())
+	checkTools(r.Decoder, m.tools, r.mcp, out.Agent.foreign())
 	if m.instructions.Given() && m.promptFile.Given() {
 		r.Fail(m.promptFile.At.At, "a member has instructions or a prompt_file, not both; remove one")
 	} else if m.promptFile.Given() {

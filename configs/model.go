@@ -160,7 +160,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	}
 	out := Model{
 		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.path(m.keyFile, "key file"),
-		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: map[string]string{}, Fallback: r.fallback(m),
+		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
 	}
 	out.API = m.api.Or(p.API(base))
 	if p == Anthropic && m.api.Given() {
@@ -171,11 +171,17 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 			r.Fail(m.temperature.At.At, "temperature must be at most 2")
 		}
 	}
-	for _, h := range m.headers {
+	return out
+}
+
+// headers resolves HTTP headers. A key in them is refused.
+func (r *resolver) headers(entries []yaml.Entry[yaml.Value[string]]) map[string]string {
+	out := map[string]string{}
+	for _, h := range entries {
 		if slices.Contains(keyHeaders, strings.ToLower(h.Name.Text)) {
 			r.Fail(h.Name.At, "a key does not belong in the spec; remove %s, and name a file under key_file", yaml.NameOf(h.Name))
 		}
-		out.Headers[h.Name.Text] = h.V.V
+		out[h.Name.Text] = h.V.V
 	}
 	return out
 }

@@ -158,7 +158,7 @@ func TestSecretFiles(t *testing.T) {
 }
 
 func TestSecretFilesThatAreNone(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"empty": "\n", "large": strings.Repeat("x", maxSecret+1), "binary": "a\x00b",
+	dir := testrun.Files(t, map[string]string{"empty": "\n", "large": strings.Repeat("x", 64<<10+1), "binary": "a\x00b",
 		"latin": "caf\xe9", "folder/x": ""})
 	for file, want := range map[string]string{
 		"none": "is not there", "empty": "is empty; write the value", "large": "larger than 64 KiB",

@@ -25,7 +25,7 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	members, first := newNameSet("member", names), map[string]yaml.Position{}
+	members, first := yaml.NewNameSet("member", names), map[string]yaml.Position{}
 	var out []Schedule
 	for i := range specs.Items {
 		s := &specs.Items[i]
@@ -38,7 +38,7 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 		schedule := Schedule{Name: s.name.V, Cron: s.cron.V, Zone: s.zone.V, To: s.to.V, Text: s.text.V}
 		r.checkTime(s, schedule)
 		r.checkPurpose(s)
-		members.check(r.Decoder, s.to)
+		members.Check(r.Decoder, s.to)
 		if s.task.at != nil {
 			schedule.Task = r.scheduledTask(s, members, t)
 		}
@@ -90,9 +90,9 @@ func (r *taskRules) checkPurpose(s *scheduleSpec) {
 }
 
 // scheduledTask resolves the task that a schedule creates.
-func (r *taskRules) scheduledTask(s *scheduleSpec, members nameSet, t *Team) *Task {
-	members.check(r.Decoder, s.task.owner)
-	checkTools(r.Decoder, s.task.wants.tools, t.anyForeign())
+func (r *taskRules) scheduledTask(s *scheduleSpec, members yaml.NameSet, t *Team) *Task {
+	members.Check(r.Decoder, s.task.owner)
+	checkTools(r.Decoder, s.task.wants.tools, t.MCPServers, t.anyForeign())
 	return &Task{
 		ID: s.name.V, Subject: s.task.subject.V, Description: s.task.description.V, Owner: s.task.owner.V,
 		Labels: yaml.Words(s.task.labels), WantsTools: yaml.Words(s.task.wants.tools),

@@ -151,6 +151,7 @@ func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass",
+		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",

@@ -36,7 +36,7 @@ func documented() map[string][]yaml.Field {
 		return slices.ContainsFunc(member, func(m yaml.Field) bool { return m.Key == f.Key })
 	})
 	return map[string][]yaml.Field{
-		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "agent": agent.fields(),
+		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "mcpServer": (&serverSpec{}).fields(), "agent": agent.fields(),
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
 		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),

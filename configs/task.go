@@ -25,16 +25,15 @@ type Task struct {
 type taskRules struct{ *yaml.Decoder }
 
 // allTasks resolves the section `tasks`.
-func (r *taskRules) allTasks(specs yaml.List[taskSpec], team []Member) []Task {
+func (r *taskRules) allTasks(specs yaml.List[taskSpec], of *Team) []Task {
 	ids := r.taskIDs(specs.Items)
-	names, anyForeign := make([]string, len(team)), false
-	for i, m := range team {
-		names[i] = m.Name
-		anyForeign = anyForeign || m.Agent.foreign()
+	var names []string
+	for _, m := range of.Members() {
+		names = append(names, m.Name)
 	}
 	// Both sets are complete before the first task is checked, because a task may be
 	// blocked by a later one.
-	members, blockers := newNameSet("member", names), newNameSet("task", ids)
+	members, blockers := yaml.NewNameSet("member", names), yaml.NewNameSet("task", ids)
 	out := make([]Task, 0, len(specs.Items))
 	for i := range specs.Items {
 		t := &specs.Items[i]
@@ -49,10 +48,10 @@ func (r *taskRules) allTasks(specs yaml.List[taskSpec], team []Member) []Task {
 			WantsRole:   t.wants.role.V,
 			WantsLabels: yaml.Words(t.wants.labels),
 		}
-		checkTools(r.Decoder, t.wants.tools, anyForeign)
-		members.check(r.Decoder, t.owner)
+		checkTools(r.Decoder, t.wants.tools, of.MCPServers, of.anyForeign())
+		members.Check(r.Decoder, t.owner)
 		for _, id := range t.blockedBy.Items {
-			blockers.check(r.Decoder, id)
+			blockers.Check(r.Decoder, id)
 		}
 		out = append(out, task)
 	}
@@ -97,37 +96,6 @@ func freeID(base string, taken map[string]int) string {
 		id = strings.TrimRight(base[:min(len(base), 32-len(suffix))], "-") + suffix
 	}
 	return id
-}
-
-// nameSet holds the names that may be used in a place.
-type nameSet struct {
-	what  string
-	names []string
-	known map[string]bool
-}
-
-// newNameSet returns a set of names. what is the word for one of them in messages.
-func newNameSet(what string, names []string) nameSet {
-	d := nameSet{what, names, map[string]bool{}}
-	for _, name := range names {
-		d.known[name] = true
-	}
-	return d
-}
-
-// check reports a name that is not in the set.
-func (d nameSet) check(report *yaml.Decoder, name yaml.Value[string]) {
-	if name.V == "" || d.known[name.V] {
-		return
-	}
-	switch near := report.Nearest(name.V, d.names); {
-	case near != "":
-		report.Fail(name.At.At, "there is no %s %s; write %s", d.what, yaml.Quote(name.V), near)
-	case len(d.names) > 10:
-		report.Fail(name.At.At, "there is no %s %s; add it, or name another one", d.what, yaml.Quote(name.V))
-	default:
-		report.Fail(name.At.At, "there is no %s %s; the spec has %s", d.what, yaml.Quote(name.V), strings.Join(d.names, ", "))
-	}
 }
 
 // cycles reports tasks that wait for each other, each cycle once.

@@ -31,6 +31,8 @@ type Team struct {
 	Gates    hooks.Settings // the section `gates`; each handler has Gate set
 	Settings []string       // absolute paths of the settings files, in order
 	Plugins  []string       // absolute paths of the plugins' folders, in order
+	// MCPServers are in file order.
+	MCPServers []MCPServer
 	// FailClosed makes hooks that give no verdict refuse, as gates do.
 	FailClosed bool
 	Keep       bool // stay up when all work is done
@@ -87,6 +89,7 @@ type teamSpec struct {
 	hooks     hookSection
 	settings  yaml.List[yaml.Value[string]]
 	plugins   yaml.List[yaml.Value[string]]
+	servers   []yaml.Entry[serverSpec]
 	closed    yaml.Value[bool]
 	keep      yaml.Value[bool]
 	work      teamworkSpec
@@ -127,6 +130,8 @@ func (s *teamSpec) fields() []yaml.Field {
 				"and VS Code are read, and Markdown files with hooks in their head."},
 		{Key: "plugins", Part: yaml.Texts(&s.plugins),
 			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
+		{Key: "mcp_servers", Part: yaml.Dict(&s.servers, "a mapping from names to MCP servers", serverPart),
+			Doc: "MCP servers whose tools the members get, as `mcp__SERVER__TOOL`."},
 		{Key: "fail_closed", Part: yaml.Truth(&s.closed),
 			Doc: "Hooks that fail refuse, as gates do. Default: false, the action goes ahead."},
 	}
@@ -138,8 +143,6 @@ func (s *teamSpec) fields() []yaml.Field {
 // laterFields returns the keys of a team that come with later versions.
 func laterFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "mcp_servers", Part: yaml.Later(""),
-			Doc: "MCP servers whose tools the members get."},
 		{Key: "sandbox", Part: yaml.Later("remove it; use permissions, or run covey in a container"),
 			Doc: "What members' processes may access."},
 		{Key: "gateway", Part: yaml.Later(""),
@@ -187,13 +190,14 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Workspace = r.workspaceDir(s.workspace)
 	t.Models = r.allModels(s.models)
 	t.Agents = r.allAgents(s.agents)
+	t.MCPServers = r.mcpServers(s.servers)
 	r.agent(&s.defaults) // reports a mistake there even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
 	gates := &gateRules{r.Decoder, r.workspace}
 	gates.approvers(t, &s.gates)
-	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t.Members())
+	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.Items {

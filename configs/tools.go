@@ -28,14 +28,18 @@ func foreignTool(name string) bool {
 func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 
 // checkTools checks tool names. A name close to a known one is a mistake; any other unknown
-// name may be a tool of another program, so it only gets a warning.
-func checkTools(d *yaml.Decoder, names yaml.List[yaml.Value[string]], foreign bool) {
+// name may be a tool of another program, so it only gets a warning. Tools of the servers of the
+// spec are known; which ones a server has is known once it runs.
+func checkTools(d *yaml.Decoder, names yaml.List[yaml.Value[string]], servers []MCPServer, foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
 	}
 	for _, name := range names.Items {
-		if name.V == "" || slices.Contains(known, name.V) || foreign && foreignTool(name.V) {
+		ours := slices.ContainsFunc(servers, func(s MCPServer) bool {
+			return name.V == "mcp__"+s.Name || strings.HasPrefix(name.V, "mcp__"+s.Name+"__")
+		})
+		if name.V == "" || ours || slices.Contains(known, name.V) || foreign && foreignTool(name.V) {
 			continue
 		}
 		if near := d.Nearest(name.V, known); near != "" && !foreignTool(name.V) {

@@ -10,17 +10,18 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 )
 
-// Server is an MCP server of a plugin: a program to start, or a URL.
+// Server is an MCP server of a spec or of a plugin: a program to start, or a URL.
 type Server struct {
-	// Name is the name for mcp_tool hooks: plugin:PLUGIN:SERVER.
+	// Name is the name for mcp_tool hooks; of a server of a plugin plugin:PLUGIN:SERVER.
 	Name    string
-	Plugin  string            // the plugin's name
+	Plugin  string            // the plugin's name; empty for a server of the spec
 	Root    string            // the plugin's folder, in which the program runs unless Cwd is set
 	Command []string          // the program and its arguments; empty if URL is used
 	Env     map[string]string // variables for the program
 	Cwd     string            // absolute; empty if not set
 	URL     string
 	Headers map[string]string
+	KeyFile string // absolute path of a file whose key goes with each request; empty: there is none
 }
 
 // servers reads .mcp.json, and the files and servers in the manifest. If two
