@@ -130,6 +130,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"hooks", func(t *configs.Team) any { return t.Hooks }},
 		{"settings", func(t *configs.Team) any { return t.Settings }},
 		{"plugins", func(t *configs.Team) any { return t.Plugins }},
+		{"mcp_servers", func(t *configs.Team) any { return t.MCPServers }},
 		{"worktree", func(t *configs.Team) any { return t.Worktree }},
 		{"merge", func(t *configs.Team) any { return []any{t.Merge.Into, t.Merge.Via, t.Merge.Per, t.Merge.Given} }},
 		{"git", func(t *configs.Team) any { return t.Git }},

@@ -17,10 +17,15 @@ func (l *lister) agent(a configs.Agent) {
 	}
 	l.add(Run{Kind: Agent, Command: commandLine(a)})
 	l.brought(l.team.Place().Words(slices.Concat(a.Command, a.Resume), ""))
-	if len(a.Env) > 0 {
-		l.add(Run{Kind: Env, Command: a.Name + ": " + variables(a.Env)})
+	l.environ(a.Name, a.Env)
+}
+
+// environ lists the variables that the spec sets for a program, and the files that they name.
+func (l *lister) environ(program string, env []configs.EnvVar) {
+	if len(env) > 0 {
+		l.add(Run{Kind: Env, Command: program + ": " + variables(env)})
 	}
-	for _, v := range a.Env {
+	for _, v := range env {
 		if v.File == "" { // the file holds only a value
 			l.loaded(v)
 		}

@@ -31,7 +31,7 @@ const (
 	RunFile   Kind = "file"   // a file that a command names
 	Folder    Kind = "folder" // a folder from which a command runs a file that covey cannot determine
 	Plugin    Kind = "plugin" // the folder of a plugin, with all files in it
-	Server    Kind = "server" // an MCP server that a plugin brings: its command line or URL
+	Server    Kind = "server" // an MCP server of the spec or of a plugin: its command line or URL
 	Head      Kind = "head"   // an agent's file, or a skill's, with hooks in its front matter
 	Setup     Kind = "setup"  // a command that sets a working copy up
 	Filter    Kind = "filter" // a git filter of the repository's configuration: its command lines
@@ -70,6 +70,10 @@ func RunsOf(t *configs.Team) []Run {
 	for _, m := range t.Members() {
 		l.script(m.Agent.Model)
 		l.agent(m.Agent)
+	}
+	for _, s := range t.MCPServers {
+		l.server(s.Server)
+		l.environ(s.Name, s.Environ)
 	}
 	l.settings(Hook, t.Hooks)
 	l.settings(Gate, t.Gates)
@@ -127,16 +131,24 @@ func (l *lister) plugin(root string) {
 	p, _ := settings.ReadPlugin(root, settings.Read)
 	l.settings(Hook, p.Hooks)
 	for _, s := range p.Servers {
-		line := s.URL
-		for i, word := range s.Command {
-			if i > 0 {
-				line += " "
-			}
-			line += quoteArg(word)
-		}
-		l.add(Run{Kind: Server, Command: s.Name + ": " + line})
-		l.brought(l.team.Place().Words(s.Command, s.Cwd))
+		l.server(s)
 	}
+}
+
+// server lists an MCP server: its command line and the files that this names, or its URL and key.
+func (l *lister) server(s settings.Server) {
+	line := s.URL
+	for i, word := range s.Command {
+		if i > 0 {
+			line += " "
+		}
+		line += quoteArg(word)
+	}
+	if s.KeyFile != "" {
+		line += " with the key in " + s.KeyFile
+	}
+	l.add(Run{Kind: Server, Command: s.Name + ": " + line})
+	l.brought(l.team.Place().Words(s.Command, s.Cwd))
 }
 
 // lister collects runs.

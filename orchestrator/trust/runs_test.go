@@ -312,3 +312,30 @@ func TestNoSecrets(t *testing.T) {
 		t.Errorf("shown: %s", shown)
 	}
 }
+
+// TestRunsOfServers: the command of an MCP server with what it names, its variables, and the URL of a
+// server with its key are all to be trusted.
+func TestRunsOfServers(t *testing.T) {
+	team, dir := load(t, map[string]string{
+		"team.yaml": `covey: 1
+lead: {model: {provider: script, script: demo.yaml}}
+mcp_servers:
+  local: {command: [python3, tools/server.py, "a b"], env: {TOKEN: "x${HOME}", NODE_OPTIONS: "--require ./tools/hook.js"}}
+  far: {url: "https://example.com/mcp", key_file: key}
+`, "demo.yaml": "steps: []", "tools/server.py": "", "tools/hook.js": "", "key": "k",
+	})
+	want := []Run{
+		{Kind: Server, Command: `local: python3 tools/server.py "a b"`}, {Kind: RunFile, Path: filepath.Join(dir, "tools/server.py")},
+		{Kind: Env, Command: "local: TOKEN from $HOME, NODE_OPTIONS"}, {Kind: RunFile, Path: filepath.Join(dir, "tools/hook.js")},
+		{Kind: Server, Command: "far: https://example.com/mcp with the key in " + filepath.Join(dir, "key")},
+	}
+	var have []Run
+	for _, run := range RunsOf(team) {
+		if run.Kind != Spec && run.Kind != Script {
+			have = append(have, run)
+		}
+	}
+	if !reflect.DeepEqual(have, want) {
+		t.Errorf("the team runs\n%v\nwant\n%v", have, want)
+	}
+}
