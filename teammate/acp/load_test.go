@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -195,13 +196,13 @@ func bareTurns(t *testing.T, l life, turns int) []time.Duration {
 	if err := r.opts.check(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProcess(&r.opts)
+	p, err := program.Start(r.opts.process())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConn(p.stdout, p.stdin)
+	c := newConn(p.Stdout, p.Stdin)
 	defer c.close()
-	defer p.stop()
+	defer p.Stop()
 	var took []time.Duration
 	for _, method := range slices.Concat([]string{"initialize", "session/new"},
 		slices.Repeat([]string{"session/prompt"}, turns)) {

@@ -73,7 +73,7 @@ func (t *talk) reportSilence(d time.Duration) {
 		return
 	}
 	beside := ""
-	if said := t.live.proc.stderr.Text(); said != t.before {
+	if said := t.live.proc.Stderr.Text(); said != t.before {
 		beside = "; its last words on stderr: " + cut(said[strings.LastIndexByte(said, '\n')+1:], 200)
 	}
 	t.a.reportHeldUp("the agent program, which has said nothing for %v%s", d, beside)

@@ -135,7 +135,7 @@ func TestSilenceInTheMiddle(t *testing.T) {
 	go func() {
 		watch, quiet := bells.next(), bells.next()
 		quiet.set() // "Well"
-		for !strings.Contains(r.live.proc.stderr.Text(), "attempt 3") && t.Context().Err() == nil {
+		for !strings.Contains(r.live.proc.Stderr.Text(), "attempt 3") && t.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		quiet.ring()

@@ -135,6 +135,13 @@ type Spent struct {
 	ContextUsed, ContextSize int64
 }
 
+// process returns how the program is started.
+func (o *Options) process() program.ProcessOptions {
+	return program.ProcessOptions{
+		Command: o.Command, Env: o.Env, Dir: o.Dir, Grace: o.Timeouts.Grace, Started: o.Started,
+	}
+}
+
 // check reports what is missing and sets defaults.
 func (o *Options) check() error {
 	if len(o.Command) == 0 || o.Command[0] == "" {

@@ -124,7 +124,7 @@ func (t *talk) whileAsked(ctx context.Context) (asked context.Context, stop func
 		select {
 		case <-t.request.done:
 		case <-t.live.conn.gone:
-		case <-t.live.proc.ended: // gone may be late while the inbox is full
+		case <-t.live.proc.Ended: // gone may be late while the inbox is full
 		case <-asked.Done():
 		}
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // About is what a program reports about itself before its first prompt.
@@ -27,11 +28,11 @@ func Probe(ctx context.Context, opts Options) (About, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, opts.Timeouts.Start)
 	defer cancel()
-	proc, err := startProcess(&opts)
+	proc, err := program.Start(opts.process())
 	if err != nil {
 		return About{}, fmt.Errorf("acp: the agent program could not be started: %w", err)
 	}
-	l := &live{proc: proc, conn: newConn(proc.stdout, proc.stdin)}
+	l := &live{proc: proc, conn: newConn(proc.Stdout, proc.Stdin)}
 	defer l.stop()
 	about, err := l.about(ctx, &opts)
 	if err == nil {
@@ -44,7 +45,7 @@ func Probe(ctx context.Context, opts Options) (About, error) {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, errGone):
-		err = fmt.Errorf("acp: it ended at its start: %s", proc.exitSummary())
+		err = fmt.Errorf("acp: it ended at its start: %s", proc.Summary())
 	case errors.As(err, &answer):
 		err = failure(answer, opts.Clock())
 	default:

@@ -78,7 +78,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 	}
 	t.request = request
 	t.live.meter.begin()
-	t.before = t.live.proc.stderr.Text()
+	t.before = t.live.proc.Stderr.Text()
 	watch, quiet := t.a.opts.Alarm(t.silenceLimit()), t.a.opts.Alarm(t.a.opts.Timeouts.Quiet)
 	lull := t.a.opts.Timeouts.Quiet
 	defer watch.Stop()

@@ -17,7 +17,7 @@ import (
 
 // live is a running program with an open session.
 type live struct {
-	proc    *process
+	proc    *program.Process
 	conn    *conn
 	caps    caps
 	session string
@@ -32,7 +32,7 @@ type caps struct {
 
 // stop ends the program and closes the connection.
 func (l *live) stop() {
-	l.proc.stop()
+	l.proc.Stop()
 	l.conn.close()
 }
 
@@ -41,7 +41,7 @@ func (l *live) dead() bool {
 	select {
 	case <-l.conn.gone:
 		return true
-	case <-l.proc.ended:
+	case <-l.proc.Ended:
 		return true
 	default:
 		return false
@@ -56,7 +56,7 @@ func (a *Agent) up(ctx context.Context) error {
 		return nil
 	}
 	if a.live != nil { // it ended between prompts
-		a.reportRestart("the agent program ended between two prompts ("+a.live.proc.exitSummary()+")", 0)
+		a.reportRestart("the agent program ended between two prompts ("+a.live.proc.Summary()+")", 0)
 	}
 	a.down()
 	leave := func(bool) {}
@@ -76,15 +76,15 @@ func (a *Agent) start(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	proc, err := startProcess(&a.opts)
+	proc, err := program.Start(a.opts.process())
 	if err != nil {
 		return fmt.Errorf("acp: the agent program could not be started: %w", err)
 	}
-	l := &live{proc: proc, conn: newConn(proc.stdout, proc.stdin), meter: meter{source: a.opts.Quirks.Usage}}
+	l := &live{proc: proc, conn: newConn(proc.Stdout, proc.Stdin), meter: meter{source: a.opts.Quirks.Usage}}
 	if err := a.open(ctx, l); err != nil {
 		if a.giveUpAfter(err) {
 			err = fmt.Errorf("%w: it was started %d times and did not answer within %v; does it speak the Agent Client "+
-				"Protocol? (%s)", errUseless, maxSilentStarts, a.opts.Timeouts.Start, proc.exitSummary())
+				"Protocol? (%s)", errUseless, maxSilentStarts, a.opts.Timeouts.Start, proc.Summary())
 		}
 		err = a.startFailure(ctx, l, err)
 		l.stop()
@@ -346,7 +346,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
 	}
-	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.exitSummary())
+	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.Summary())
 }
 
 // waitForMinute waits until a session may be loaded: see Quirks.LoadAfterMinute.

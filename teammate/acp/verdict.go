@@ -19,7 +19,7 @@ func (a *Agent) prompt(
 	err := t.run(ctx, blocks)
 	// From here on the transcript is completed whatever has happened.
 	if errors.Is(err, errCrash) {
-		err = fmt.Errorf("%w (%s)", err, a.live.proc.exitSummary())
+		err = fmt.Errorf("%w (%s)", err, a.live.proc.Summary())
 	}
 	if err == nil || t.touched { // otherwise it may not have received the start of the prompt
 		a.primed, a.lost = true, false

@@ -1,4 +1,4 @@
-package acp
+package program
 
 import (
 	"crypto/rand"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate/program"
 )
 
 // linger limits the wait for a program's remaining output after its end, because a child may
@@ -22,29 +21,39 @@ const linger = 250 * time.Millisecond
 // they are found when they have left its process group.
 const markerName = "COVEY_PROGRAM="
 
-// process is a running agent program.
-type process struct {
+// Process is a running program that is talked to on its streams.
+type Process struct {
+	Stdin  *os.File
+	Stdout *os.File
+	Stderr *Tail
+	Ended  chan struct{} // closed when it has been waited for
+
 	cmd     *exec.Cmd
-	stdin   *os.File
-	stdout  *os.File
-	stderr  *program.Tail
 	grace   time.Duration
-	marker  string        // the entry of its environment that marks its descendants
-	ended   chan struct{} // closed when it has been waited for
+	marker  string // the entry of its environment that marks its descendants
 	release func()
 }
 
-// startProcess starts the program in its own process group and session. The caller must stop
-// it. It makes the pipes itself, because Wait would close those of package exec before the
-// last output is read. It calls Started before anything is sent, so that the pid is stored if
-// covey is killed from here on.
-func startProcess(o *Options) (*process, error) {
+// ProcessOptions say how to start a Process. Command and Env are required.
+type ProcessOptions struct {
+	Command []string
+	Env     []string
+	Dir     string
+	Grace   time.Duration // from TERM to KILL
+	// Started is called before anything is sent, so that the pid is stored if covey is killed from
+	// here on; it may be nil. It returns what is called when the process has ended; nil: nothing.
+	Started func(pid int) (release func())
+}
+
+// Start starts a program in its own process group and session. The caller must stop it. It makes
+// the pipes itself, because Wait would close those of package exec before the last output is read.
+func Start(o ProcessOptions) (*Process, error) {
 	// Look the program up in the PATH of its own environment.
 	path, err := lookPath(o.Command[0], o.Env)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{stderr: &program.Tail{}, grace: o.Timeouts.Grace, ended: make(chan struct{}), release: func() {}}
+	p := &Process{Stderr: &Tail{}, grace: o.Grace, Ended: make(chan struct{}), release: func() {}}
 	in, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -56,11 +65,11 @@ func startProcess(o *Options) (*process, error) {
 		return nil, err
 	}
 	defer out.Close()
-	p.stdin, p.stdout = inWrite, outRead
+	p.Stdin, p.Stdout = inWrite, outRead
 	p.marker = markerName + rand.Text()
 	p.cmd = &exec.Cmd{
 		Path: path, Args: o.Command, Env: append(slices.Clone(o.Env), p.marker), Dir: o.Dir,
-		Stdin: in, Stdout: out, Stderr: p.stderr, WaitDelay: linger, SysProcAttr: proc.OwnSession(),
+		Stdin: in, Stdout: out, Stderr: p.Stderr, WaitDelay: linger, SysProcAttr: proc.OwnSession(),
 	}
 	if err := p.cmd.Start(); err != nil {
 		inWrite.Close()
@@ -74,40 +83,43 @@ func startProcess(o *Options) (*process, error) {
 	}
 	// Close our copies of the program's ends, because its output would otherwise never
 	// end.
-	go p.wait() // stop waits for this goroutine
+	go p.wait() // Stop waits for this goroutine
 	return p, nil
 }
 
 // wait waits for the program and then, for at most linger, for the end of its output, which
 // its children may hold open.
-func (p *process) wait() {
+func (p *Process) wait() {
 	// WaitDelay limits the wait for stderr, which children may hold open too.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
-	_ = p.stdout.SetReadDeadline(time.Now().Add(linger))
+	_ = p.Stdout.SetReadDeadline(time.Now().Add(linger))
 	p.release()
-	close(p.ended)
+	close(p.Ended)
 }
 
-// stop ends the program and all its descendants, with TERM first, and waits for their end. It
+// PID returns the process id of the program.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Stop ends the program and all its descendants, with TERM first, and waits for their end. It
 // takes little more than grace, and may be called after the program has ended. It also ends
 // what a program that has already ended left running: programs run the commands of their
 // tools in sessions of their own, and those would write to the workspace during the next
 // turn.
-func (p *process) stop() {
-	proc.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.ended)
-	<-p.ended
+func (p *Process) Stop() {
+	proc.EndTree(p.cmd.Process.Pid, p.marker, p.grace, p.Ended)
+	<-p.Ended
 }
 
-// exitSummary describes for people how the program ended. It waits a moment for a program that
+// Summary describes for people how the program ended. It waits a moment for a program that
 // has closed its output.
-func (p *process) exitSummary() string {
+func (p *Process) Summary() string {
 	text := "still running"
 	select {
-	case <-p.ended:
+	case <-p.Ended:
 		text = p.cmd.ProcessState.String()
 	case <-time.After(linger):
 	}
-	if said := p.stderr.Text(); said != "" {
+	if said := p.Stderr.Text(); said != "" {
 		text += "; its last words: " + said
 	}
 	return text
