@@ -68,7 +68,7 @@ func (t *EventInfo) complete() {
 		t.Outputs = []string{}
 	}
 	if !t.Fires {
-		t.Requires = waitsFor(t.Event)
+		t.Requires = "a later version"
 	}
 	t.Handlers = slices.DeleteFunc(HandlerTypes(), func(name string) bool { return !t.Takes(name) })
 }

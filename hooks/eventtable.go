@@ -66,20 +66,11 @@ func catalog() []EventInfo {
 		{Event: WorktreeCreate, Exit2: Refuses, Types: "B", Fires: true,
 			Outputs: []string{"worktreePath"}},
 		{Event: WorktreeRemove, Types: "B", Fires: true},
-		{Event: Elicitation, Matcher: "mcp_server_name", Exit2: Refuses, Types: "B",
+		{Event: Elicitation, Matcher: "mcp_server_name", Exit2: Refuses, Types: "B", Fires: true,
 			Outputs: []string{"action", "content"}},
-		{Event: ElicitationResult, Matcher: "mcp_server_name", Exit2: Refuses, Types: "B",
+		{Event: ElicitationResult, Matcher: "mcp_server_name", Exit2: Refuses, Types: "B", Fires: true,
 			Outputs: []string{"action", "content"}},
 	}
-}
-
-// waitsFor returns what firing an event requires that this version does not have.
-func waitsFor(event Event) string {
-	switch event {
-	case Elicitation, ElicitationResult:
-		return "MCP servers of members"
-	}
-	return "a later version"
 }
 
 // firedOf returns the values of an event's matcher field that this version fires. nil means
@@ -91,7 +82,8 @@ func firedOf(event Event) []string {
 	case SessionEnd:
 		return []string{"other"}
 	case Notification:
-		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed"}
+		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed",
+			"elicitation_response"}
 	case InstructionsLoaded:
 		return []string{"session_start", "nested_traversal", "include", "compact"}
 	case DirectoryAdded:

@@ -143,8 +143,8 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("%s: handler types %q", info.Event, info.Types)
 		}
 	}
-	if len(seen) != 33 || fires != 31 {
-		t.Errorf("%d events of which %d fire, want 33 and 31", len(seen), fires)
+	if len(seen) != 33 || fires != 33 {
+		t.Errorf("%d events of which %d fire, want 33 and 33", len(seen), fires)
 	}
 	for _, rec := range recordedInputs(t) {
 		if !seen[rec.Event] {

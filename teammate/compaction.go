@@ -44,7 +44,7 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 			list = append(list, fmt.Sprintf("Your task in progress: %s: %s\n%s", task.ID, task.Subject, task.Description))
 		}
 	}
-	read := t.tools["Read"]
+	read := t.tools.Named("Read")
 	if read == nil || read.Runner == nil {
 		return list
 	}

@@ -57,6 +57,7 @@ type HelperSetting struct {
 type HelperGear struct {
 	Agent agent.Agent
 	Tools []agent.Tool
+	May   func(tool string) bool // which of the member's Options.Others it has; nil: all
 	// MaxPasses limits its model requests; 0 means no limit except the member's budget.
 	MaxPasses int
 	Close     func() error // called when the helper has ended; may be nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
@@ -65,6 +66,11 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
 			u.at.warn("helper %s: %v", e.id, err)
+		}
+	}
+	if others := o.Others; others != nil && gear.May != nil {
+		o.Others = func(ctx context.Context) []agent.Tool {
+			return slices.DeleteFunc(others(ctx), func(t agent.Tool) bool { return !gear.May(t.Spec().Name) })
 		}
 	}
 	sink := o.Sink

@@ -44,6 +44,14 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	return mail, nil
 }
 
+// Tools implements agent.Toolbox.
+func (run *agentRun) Tools(ctx context.Context) []agent.Spec {
+	if run.u.t.opts.Others == nil {
+		return nil
+	}
+	return run.u.t.tools.Replace(run.u.t.opts.Others(ctx))
+}
+
 // mail returns the member's waiting mail that is neither in the transcript nor in
 // given, and notes about limits. An unreadable inbox delays mail but does not stop the
 // turn.

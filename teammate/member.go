@@ -18,7 +18,7 @@ import (
 // Teammate is one member of a team. Make it with New and call Run.
 type Teammate struct {
 	opts  Options
-	tools map[string]*permission.Tool
+	tools permission.Toolset
 	begun atomic.Bool // Run is running, or has ended for good
 
 	leaving atomic.Bool // it has agreed to leave the team

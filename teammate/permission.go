@@ -37,12 +37,12 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	case r.Behavior == permission.Deny:
 		l.denial = p.refusalText(r, *call, pre)
 		if reason, yes := pre.ModelDenial(); yes && r.By == "hook" {
-			l.extra = p.denied(ctx, *call, reason)
+			l.extra = p.denied(ctx, tl, *call, reason)
 		}
 	case r.Behavior == permission.Ask:
 		l.denial, who = p.askSomebody(ctx, asking{tl, r, pre.Permission.Reason}, call)
 		if who == ByTimeLimit {
-			l.extra = p.denied(ctx, *call, l.denial)
+			l.extra = p.denied(ctx, tl, *call, l.denial)
 		}
 	}
 	// Checked last, because a hook may have changed the target of the call.

@@ -26,7 +26,7 @@ func (p permitter) request(
 	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial string, decided bool) {
 	out, ok := p.at.try(ctx, hooks.PermissionRequestInput{
-		ToolName: call.Name, ToolInput: call.Input, Suggestions: p.suggestions(tl, r, *call),
+		ToolName: call.Name, ToolInput: call.Input, MCPServer: tl.Server(), Suggestions: p.suggestions(tl, r, *call),
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -130,9 +130,11 @@ const mayRetry = "The PermissionDenied hook indicated you may retry this tool ca
 
 // denied fires PermissionDenied for a call that an automatic decision denied. It returns
 // text for the model in addition to the denial.
-func (p permitter) denied(ctx context.Context, call agent.ToolCall, reason string) (extra []string) {
+func (p permitter) denied(
+	ctx context.Context, tl *permission.Tool, call agent.ToolCall, reason string,
+) (extra []string) {
 	out, ok := p.at.try(ctx, hooks.PermissionDeniedInput{
-		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason,
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, Reason: reason, MCPServer: tl.Server(),
 	})
 	if ok && string(out.Output["retry"]) == "true" {
 		return []string{mayRetry}

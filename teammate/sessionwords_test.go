@@ -117,11 +117,20 @@ func TestSuppressOriginalPrompt(t *testing.T) {
 	}
 }
 
+// rendered shows a response as it is.
+type rendered struct{ fakeTool }
+
+func (rendered) Render(response json.RawMessage) (string, error) { return string(response), nil }
+
 // golden: post_updated_mcp. Only tools of MCP servers heed it.
 func TestUpdatedMCPToolOutput(t *testing.T) {
-	for tool, want := range map[string]string{"mcp__rig__ask": "result: MCPCHANGED", "Other": "result: ran"} {
+	for tool, want := range map[string]string{"mcp__rig__ask": `result: [{"type":"text","text":"MCPCHANGED"}]`, "Other": "result: ran"} {
+		server := strings.TrimSuffix(strings.TrimPrefix(tool, "mcp__"), "__ask")
+		if tool == "Other" {
+			server = ""
+		}
 		r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", tool, `{}`)}})
-		r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: tool}}}
+		r.opts.Tools = []agent.Tool{rendered{fakeTool{spec: agent.Spec{Name: tool, Server: server}}}}
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 			hooks.PostToolUse: {output("updatedMCPToolOutput", `[{"type":"text","text":"MCPCHANGED"}]`)},
 		})

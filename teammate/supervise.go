@@ -99,7 +99,7 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
 	r.Content = notation.Middle(r.Content, maxFailure)
-	after := afterCall(call, r, run.u.permitted.since(call.ID), ctx.Err() != nil)
+	after := afterCall(madeCall{call, tl.Server(), run.u.permitted.since(call.ID)}, r, ctx.Err() != nil)
 	ctx, cancel := lastingContext(ctx)
 	defer cancel()
 	out, ok := run.u.at.try(ctx, after)
@@ -148,7 +148,7 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 // foreign returns a program's tool as rules and modes see it: the member's own tool of
 // that name (a team tool that it calls over MCP), or what its name implies.
 func (p permitter) foreign(call agent.ToolCall) *permission.Tool {
-	if own := p.at.t.tools[call.Name]; own != nil {
+	if own := p.at.t.tools.Named(call.Name); own != nil {
 		return &permission.Tool{Spec: own.Spec}
 	}
 	return permission.ProgramTool(call)

@@ -77,10 +77,13 @@ type Options struct {
 	Equip func() (agent.Agent, []agent.Tool, error)
 	Agent agent.Agent  // instead of Equip
 	Tools []agent.Tool // with Agent
-	Hooks HookRunner
-	Tasks TaskLister // optional for a lead
-	Inbox Inbox
-	Sink  agent.Sink
+	// Others returns tools that come and go, before each request of an agent that asks for
+	// them (agent.Toolbox); optional. The names of all its tools must differ.
+	Others func(ctx context.Context) []agent.Tool
+	Hooks  HookRunner
+	Tasks  TaskLister // optional for a lead
+	Inbox  Inbox
+	Sink   agent.Sink
 	// Drafts shows what the models of the member and of its helpers write; optional.
 	Drafts agent.Drafts
 

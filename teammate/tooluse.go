@@ -2,7 +2,6 @@ package teammate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,15 +81,17 @@ func unused(format string, args ...any) waiting {
 // use runs one call: input check, PreToolUse hooks, permission, the tool, PostToolUse
 // hooks. It returns when the tool has begun.
 func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
-	tl, ok := run.u.t.tools[call.Name]
-	if !ok {
+	tl := run.u.t.tools.Named(call.Name)
+	if tl == nil {
 		return unused("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
 	}
 	if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
 		return unused("%s", permission.Invalid(call.Name, err))
 	}
-	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID})
+	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{
+		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, MCPServer: tl.Server(),
+	})
 	switch {
 	case ctx.Err() != nil:
 		return unused(transcript.InterruptedResult)
@@ -155,7 +156,7 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 	}()
 	return func() (agent.ToolResult, []agent.Input) {
 		<-ended
-		after := afterCall(call, r, took, ctx.Err() != nil)
+		after := afterCall(madeCall{call, tl.Server(), took}, r, ctx.Err() != nil)
 		ctx, cancel := lastingContext(ctx)
 		defer cancel()
 		run.u.at.moved(ctx, dir)
@@ -172,17 +173,25 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 	}
 }
 
+// madeCall is a call whose tool has run.
+type madeCall struct {
+	agent.ToolCall
+	server *hooks.MCPServer
+	tookMS int64
+}
+
 // afterCall returns the input of the hooks that run after a call.
-func afterCall(call agent.ToolCall, r agent.ToolResult, tookMS int64, interrupted bool) hooks.Payload {
+func afterCall(call madeCall, r agent.ToolResult, interrupted bool) hooks.Payload {
 	if r.IsError {
 		return hooks.PostToolUseFailureInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			Error: notation.Middle(r.Content, maxFailure), IsInterrupt: interrupted, DurationMS: tookMS,
+			Error: notation.Middle(r.Content, maxFailure), IsInterrupt: interrupted,
+			DurationMS: call.tookMS, MCPServer: call.server,
 		}
 	}
 	return hooks.PostToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-		ToolResponse: response(r), DurationMS: tookMS,
+		ToolResponse: r.Output(), DurationMS: call.tookMS, MCPServer: call.server,
 	}
 }
 
@@ -239,8 +248,10 @@ func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Out
 		return
 	}
 	updated, ok := out.Output["updatedToolOutput"]
+	if !ok && tl.Spec.Server != "" { // older hooks replace the content blocks of MCP tools
+		updated, ok = out.Output["updatedMCPToolOutput"]
+	}
 	if !ok {
-		replaceMCP(r, tl, out)
 		return
 	}
 	renderer, ok := tl.Runner.(agent.Renderer)
@@ -256,39 +267,9 @@ func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Out
 	r.Content, r.Response = content, updated
 }
 
-// replaceMCP is replace for updatedMCPToolOutput, with which older hooks replace the
-// content blocks of an MCP tool. Other tools ignore it.
-func replaceMCP(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
-	updated, ok := out.Output["updatedMCPToolOutput"]
-	if !ok || !strings.HasPrefix(tl.Spec.Name, "mcp__") {
-		return
-	}
-	var blocks []struct{ Text string }
-	var texts []string
-	if json.Unmarshal(updated, &blocks) != nil {
-		texts = append(texts, out.Text("updatedMCPToolOutput"))
-	}
-	for _, b := range blocks {
-		texts = append(texts, b.Text)
-	}
-	r.Content, r.Response = strings.Join(texts, "\n"), updated
-}
-
 // failure returns the result of a call that did not run or failed.
 func failure(format string, args ...any) agent.ToolResult {
 	return agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
-}
-
-// response returns the structured output of a tool, or its text if it has none.
-func response(r agent.ToolResult) []byte {
-	if len(r.Response) > 0 {
-		return r.Response
-	}
-	text, err := notation.Marshal(r.Content)
-	if err != nil { // a string always marshals
-		return []byte(`""`)
-	}
-	return text
 }
 
 // maxFailure is how many characters of an error PostToolUseFailure hooks get.

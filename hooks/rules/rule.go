@@ -160,6 +160,14 @@ func (r Rule) names(tool string) bool {
 	return false
 }
 
+// Lists reports whether a tool is on a list of tools. For tools of MCP servers such a list has their
+// names, mcp__SERVER, or a pattern such as mcp__SERVER__*.
+func Lists(names []string, tool string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == tool || strings.HasPrefix(name, "mcp__") && Rule{Tool: name}.names(tool)
+	})
+}
+
 // PermittedBy reports whether rules together allow c, and returns the first that has a part
 // in it. In a sequence of commands (by ;, newline, &&, || or |) each command must be
 // allowed by one of them.

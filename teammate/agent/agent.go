@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Agent is the intelligence of a member.
@@ -76,6 +78,13 @@ type Starter interface {
 	Start(ctx context.Context, call ToolCall) (result func() ToolResult)
 }
 
+// Toolbox is a Host whose member has tools that come and go, in addition to those that its agent was
+// made with. The Host of a Teammate implements it.
+type Toolbox interface {
+	// Tools returns these tools as they are now. They are the member's until the next call of Tools.
+	Tools(ctx context.Context) []Spec
+}
+
 // Record is one message to be written to the transcript.
 type Record struct {
 	Message Message
@@ -112,6 +121,18 @@ type ToolResult struct {
 	Rejected bool
 }
 
+// Output returns the structured output of a tool, or its text if it has none.
+func (r ToolResult) Output() json.RawMessage {
+	if len(r.Response) > 0 {
+		return r.Response
+	}
+	text, err := notation.Marshal(r.Content)
+	if err != nil { // a string always marshals
+		return json.RawMessage(`""`)
+	}
+	return text
+}
+
 // Failed returns the result of a failed call.
 func Failed(text string) ToolResult { return ToolResult{Content: text, IsError: true} }
 
@@ -127,6 +148,11 @@ type Spec struct {
 	// Web says that the tool reaches beyond the workspace and the team. The mode does not
 	// allow it for being ReadOnly.
 	Web bool
+	// Server is the MCP server that the tool belongs to; empty: none.
+	Server string
+	// Hinted says that a foreign server claims that the tool is ReadOnly. Nothing relies on it but
+	// plan mode, which does not refuse such a tool by itself: a rule, a hook or a person decides.
+	Hinted bool
 	// Edits says that the tool writes the file named by its file_path input; permission
 	// mode acceptEdits allows it inside the workspace.
 	Edits bool

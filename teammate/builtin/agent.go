@@ -28,7 +28,8 @@ type Options struct {
 type Agent struct {
 	models []agent.Model // its own, and those that answer in its place
 	system func() string
-	tools  []agent.Spec
+	own    []agent.Spec // the tools that it was made with
+	tools  []agent.Spec // and those that its member has now
 	conv   conversation
 	room   room
 }
@@ -42,9 +43,9 @@ func New(opts Options) (*Agent, error) {
 	return &Agent{
 		models: append([]agent.Model{opts.Model}, opts.Fallbacks...),
 		system: opts.System,
-		tools:  opts.Tools,
-		conv:   newConversation(opts.History),
-		room:   room{ratio: 1},
+		own:    opts.Tools, tools: opts.Tools,
+		conv: newConversation(opts.History),
+		room: room{ratio: 1},
 	}, nil
 }
 
@@ -78,6 +79,7 @@ func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (ag
 // They are reported as interrupted, and the model decides what to do.
 func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 	t := a.turn(h)
+	t.renewTools(ctx) // calls that waited for permission are made now
 	unanswered := a.conv.unanswered()
 	if len(unanswered) == 0 && a.conv.endsWithAnswer() {
 		// The agent had finished before the crash, or had not begun. Only the turn end
@@ -152,6 +154,7 @@ func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 		if err := t.addInputs(mail); err != nil {
 			return t.done(), err
 		}
+		t.renewTools(ctx)
 		if err := t.makeRoom(ctx); err != nil {
 			return t.done(), err
 		}
@@ -168,6 +171,13 @@ func (t *turn) run(ctx context.Context) (agent.Reply, error) {
 		if err := t.continueCut(); err != nil {
 			return t.done(), err
 		}
+	}
+}
+
+// renewTools takes up the tools that its member has now.
+func (t *turn) renewTools(ctx context.Context) {
+	if box, ok := t.host.(agent.Toolbox); ok {
+		t.tools = slices.Concat(t.own, box.Tools(ctx))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -182,7 +183,10 @@ func (a *agentTool) equip(
 		return teammate.HelperGear{}, err
 	}
 	own := a.tools.ForHelper(s.Dir, s.ID)
-	gear := teammate.HelperGear{Close: own.Close, MaxPasses: kind.MaxPasses}
+	gear := teammate.HelperGear{
+		Close: own.Close, MaxPasses: kind.MaxPasses,
+		May: func(tool string) bool { return a.allows(kind, tool) },
+	}
 	if gear.MaxPasses <= 0 {
 		gear.MaxPasses = a.helpers.MaxPasses
 	}
@@ -220,5 +224,5 @@ func (a *agentTool) allows(kind HelperType, tool string) bool {
 		return false
 	}
 	shell := tool == "BashOutput" || tool == "KillShell"
-	return kind.Tools == nil || slices.Contains(kind.Tools, tool) || shell && slices.Contains(kind.Tools, "Bash")
+	return kind.Tools == nil || rules.Lists(kind.Tools, tool) || shell && slices.Contains(kind.Tools, "Bash")
 }

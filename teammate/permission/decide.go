@@ -46,7 +46,8 @@ func (p Policy) Decide(c Call) Ruling {
 	if c.Hook == Ask {
 		return p.Asked(Ruling{Behavior: Ask, By: "hook"})
 	}
-	if p.EffectiveMode() == ModePlan && !c.Spec.ReadOnly && !c.Spec.Team && !c.Spec.Delegates {
+	s := c.Spec // a tool that is only Hinted needs a rule, a hook or a person below
+	if p.EffectiveMode() == ModePlan && !s.ReadOnly && !s.Hinted && !s.Team && !s.Delegates {
 		return Ruling{Behavior: Deny, By: "mode"}
 	}
 	if c.Hook == Allow {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -33,23 +34,57 @@ func NewTool(t agent.Tool) (*Tool, error) {
 	return &Tool{Spec: spec, Runner: t, schema: schema}, nil
 }
 
-// Index reads the specs of a member's tools and indexes them by name.
-func Index(list []agent.Tool) (map[string]*Tool, error) {
-	if len(list) == 0 {
-		return nil, nil
+// Toolset is the tools of a member: its own, and others that come and go, such as those of MCP servers. It
+// is used by one goroutine at a time, that of the member's turn.
+type Toolset struct{ own, others map[string]*Tool }
+
+// Index reads the specs of a member's own tools.
+func Index(list []agent.Tool) (Toolset, error) {
+	var set Toolset
+	if len(list) > 0 {
+		set.own = make(map[string]*Tool, len(list))
 	}
-	tools := make(map[string]*Tool, len(list))
 	for _, runner := range list {
 		t, err := NewTool(runner)
 		if err != nil {
-			return nil, err
+			return Toolset{}, err
 		}
-		if t.Spec.Name == "" || tools[t.Spec.Name] != nil {
-			return nil, fmt.Errorf("tool name %q is empty or there twice", t.Spec.Name)
+		if t.Spec.Name == "" || set.own[t.Spec.Name] != nil {
+			return Toolset{}, fmt.Errorf("tool name %q is empty or there twice", t.Spec.Name)
 		}
-		tools[t.Spec.Name] = t
+		set.own[t.Spec.Name] = t
 	}
-	return tools, nil
+	return set, nil
+}
+
+// Named returns the tool with a name, or nil.
+func (s *Toolset) Named(name string) *Tool {
+	if t := s.own[name]; t != nil {
+		return t
+	}
+	return s.others[name]
+}
+
+// Replace makes list the other tools and returns their specs. It leaves out tools that NewTool
+// refuses and those whose name is taken.
+func (s *Toolset) Replace(list []agent.Tool) (specs []agent.Spec) {
+	s.others = make(map[string]*Tool, len(list))
+	for _, runner := range list {
+		if t, err := NewTool(runner); err == nil && s.Named(t.Spec.Name) == nil {
+			s.others[t.Spec.Name] = t
+			specs = append(specs, t.Spec)
+		}
+	}
+	return specs
+}
+
+// Server returns what hooks read of the MCP server that the tool belongs to; nil: it belongs to none.
+// The source is that of recorded hosts for a server that no settings file names.
+func (t *Tool) Server() *hooks.MCPServer {
+	if t.Spec.Server == "" {
+		return nil
+	}
+	return &hooks.MCPServer{Name: t.Spec.Server, Source: "dynamic"}
 }
 
 // resolved caches the schemas that resolveSchema has parsed, by their text. All members of a team
