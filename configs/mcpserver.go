@@ -37,32 +37,38 @@ func serverPart(s *serverSpec) yaml.Part {
 func (s *serverSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "command", Part: yaml.CommandLine(&s.command, "[program, argument]"),
-			Doc: "The program of the server, which speaks MCP on its streams, and its arguments. A program with a slash is a path " +
-				"from the workspace; any other is looked for in PATH."},
+			Doc: "The program of the server, which speaks MCP on its streams, and its arguments. A program with a slash " +
+				"is a path from the workspace; any other is looked for in PATH."},
 		{Key: "env", Part: yaml.Env(&s.env),
-			Doc: "Variables for the program, as for an agent program. Keys of covey's environment do not reach it otherwise."},
+			Doc: "Variables for the program, as for an agent program. Keys of covey's environment do not reach it " +
+				"otherwise."},
 		{Key: "cwd", Part: yaml.Text(&s.cwd),
 			Doc: "The folder that the program runs in, relative to the spec. Default: the workspace."},
 		{Key: "url", Part: yaml.Text(&s.url),
 			Doc: "Instead of a command, the URL of a server that speaks MCP over streamable HTTP."},
-		{Key: "headers", Part: yaml.TextsByKey(&s.headers, "headers"), Doc: "With url, HTTP headers of each request."},
+		{Key: "headers", Part: yaml.TextsByKey(&s.headers, "headers"),
+			Doc: "With url, HTTP headers of each request."},
 		{Key: "key_file", Part: yaml.Text(&s.keyFile),
 			Doc: "With url, a file that holds a key, which each request has as `Authorization: Bearer KEY`."},
 	}
 }
 
-// mcpServers resolves the section `mcp_servers`.
+// mcpServers resolves the section `mcp_servers`. A server with a mistake is kept, so that what names it is
+// not reported as another one. A program that is not installed is no mistake of the spec: it is looked
+// for where the team starts.
 func (r *resolver) mcpServers(specs []yaml.Entry[serverSpec]) []MCPServer {
 	for _, e := range specs {
 		r.mcp = append(r.mcp, MCPServer{Server: settings.Server{Name: e.Name.Text}})
 		s, m := &r.mcp[len(r.mcp)-1], &e.V
 		switch {
 		case s.Name == TeamToolServer:
-			r.Fail(e.Name.At, "the name %s belongs to the server of the team's own tools; give this one another name", s.Name)
+			r.Fail(e.Name.At, "the name %s belongs to the server of the team's own tools; give this one another name",
+				s.Name)
 		case m.at == nil || m.at.Broken || m.at.Kind != yaml.MappingKind:
 			continue
 		case m.command.Given() == m.url.Given():
-			r.Fail(m.at.At, "%s needs either a command or a url; write {command: [program, argument]} or {url: URL}", yaml.NameOf(e.Name))
+			r.Fail(m.at.At, "%s needs either a command or a url; write {command: [program, argument]} or {url: URL}",
+				yaml.NameOf(e.Name))
 			continue
 		}
 		strangers := []string{"headers", "key_file"}
@@ -75,14 +81,16 @@ func (r *resolver) mcpServers(specs []yaml.Entry[serverSpec]) []MCPServer {
 					map[bool]string{true: "url", false: "command"}[m.url.Given()])
 			}
 		}
-		s.Command, s.Environ, s.URL, s.KeyFile = r.command(m.command), r.env(m.env), m.url.V, r.path(m.keyFile, "key file")
+		s.Command, s.Environ = r.command(m.command), r.env(m.env)
+		s.URL, s.KeyFile = m.url.V, r.path(m.keyFile, "key file")
 		s.Cwd, _ = r.existingFolder(m.cwd, "cwd")
 		s.Headers, s.Env = r.headers(m.headers), map[string]string{}
 		for _, v := range s.Environ {
 			s.Env[v.Name] = v.Value
 		}
-		if u, err := url.Parse(s.URL); m.url.V != "" &&
-			(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Fragment != "") {
+		// The query may select what a server offers, so it is allowed.
+		if u, err := url.Parse(s.URL); m.url.V != "" && (err != nil || u.Host == "" ||
+			u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Fragment != "") {
 			r.Fail(m.url.At.At, "url must be a URL such as https://example.com/mcp, without a user and without a fragment; "+
 				"a key belongs in a file named under key_file")
 		}

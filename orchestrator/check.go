@@ -29,7 +29,7 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	c.hooks, noHooks = hooklist.Load(team)
 	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = splitMissing(noPrograms)
-	missing = errors.Join(append(parts(missing), launch.CheckKeys(team))...)
+	missing = errors.Join(append(parts(missing), launch.FindServers(team), launch.CheckKeys(team))...)
 	var noPrices error
 	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))

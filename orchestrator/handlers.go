@@ -280,7 +280,7 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		Attached: r.control.Attached(), Requests: r.asks.ForPeople(),
 	}
 	st.Budget = r.accounts.ledger.Report()
-	st.Schedules = r.times.Status()
+	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
 	spent := coordination(r)
 	st.Coordination, st.Turns = &spent, r.accounts.tally.Sum()
 	select {

@@ -199,8 +199,9 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	}
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
-		Equip: h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
-		Hooks: h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Others: h.serverTools(s),
+		Equip:  h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
+		Hooks:  h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
@@ -320,6 +321,14 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 	return append(tools, h.withHelpers(s, workspace, agentTools(team))...), nil
 }
 
+// serverTools returns the function that lists the tools of the spec's MCP servers that a member has.
+func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
+	return func(ctx context.Context) []agent.Tool {
+		may := func(tool string) bool { return lives.MayUse(s.Member.Tools, tool) }
+		return h.r.servers.Tools(ctx, s.Member.Name, may)
+	}
+}
+
 // agentTools converts team tools to an agent's tools.
 func agentTools(list []teamtools.Tool) []agent.Tool {
 	tools := make([]agent.Tool, len(list))
@@ -406,9 +415,7 @@ func (r *rooms) dismiss() {
 	if err := r.around.files.Close(); err != nil {
 		r.log.Error("closing the watch over files", "err", err)
 	}
-	if err := r.hooks.servers.Close(); err != nil {
-		r.log.Error("ending the servers of hooks' tools", "err", err)
-	}
+	r.servers.Close()
 	for _, s := range r.seats.All() {
 		s.Close(r.log)
 	}

@@ -43,12 +43,22 @@ func newBackground(r *rooms) *hooking.Background {
 	})
 }
 
-// newServers returns the MCP servers of a team's plugins.
+// newServers returns the MCP servers of a team's spec and plugins. Hooks that a server fires outside
+// of a member's call are the lead's.
 func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients {
 	return mcp.NewClients(mcp.ClientOptions{
+		// A server serves all members, so it gets no member's environment.
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
+		Clock: o.clock, Key: launch.ReadKey,
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
-		Fault:   func(err error) { r.log.Error("ending the servers of a plugin that is gone", "err", err) },
+		Report:  func(text string) { r.journal.Tell(agent.Warning{Text: text}) },
+		Fire: func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error) {
+			s, ok := r.seats.Of(member)
+			if !ok {
+				s = r.seats.Lead()
+			}
+			return s.Teammate().Fire(ctx, p)
+		},
 	}, list)
 }
 
@@ -71,7 +81,7 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 
 // newHookTools returns the tools for mcp_tool hooks.
 func newHookTools(r *rooms) *hooking.Tools {
-	return &hooking.Tools{Servers: r.hooks.servers, TeamTools: func(session string) ([]agent.Tool, error) {
+	return &hooking.Tools{Servers: r.servers, TeamTools: func(session string) ([]agent.Tool, error) {
 		s, ok := r.seats.BySession(session)
 		if !ok {
 			return nil, nil

@@ -51,7 +51,7 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layer
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	r.hooks.servers.Replace(l.Servers) // first, because the new hooks may call them at once
+	r.servers.Replace(l.Servers) // first, because the new hooks may call them at once
 	r.hooks.live.Renew(l, owned.WithPolicy(team, l.Sources))
 	for i, s := range seats {
 		s.Reconfigure(next[i])

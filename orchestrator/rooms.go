@@ -45,7 +45,8 @@ type rooms struct {
 	seats     crew.Seats
 	board     *teamtools.Board
 	control   *api.Server
-	tools     *mcp.Server // serves agent programs over MCP
+	tools     *mcp.Server  // serves agent programs over MCP
+	servers   *mcp.Clients // MCP servers of the spec and of plugins
 	programs  *launch.Programs
 	hooks     teamHooks
 	trust     *trust.Guard
@@ -68,7 +69,6 @@ type teamHooks struct {
 	background *hooking.Background
 	reload     *hooking.Reloader
 	settings   hooking.GateSettings // settings of gates
-	servers    *mcp.Clients         // of mcp_tool hooks
 	policies   *hooking.Policies
 	functions  *hooks.Registry // Go hooks: the program's, and those that agents register
 }
@@ -106,7 +106,7 @@ func newRooms(
 	r.board = newBoard(o.team(), actors.Folder(o.place.Mail()), r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, Watch: &r.watch, Members: mcpMembers{r}})
 	r.control = api.NewServer(checksOf(r))
-	r.hooks.servers = newServers(o, r, o.hooks().Servers)
+	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.work.Trees = newTrees(o, r)
 	r.times = specs.NewTimetable(store, j, o.clock, r.loop.Poke)

@@ -40,7 +40,8 @@ var floors = []arrows{
 	{"teammate/program", "teammate/agent"},
 	{"teammate/modelapi", "teammate/agent teammate/program"},
 	{"teammate/builtin/tools", "hooks/web teammate teammate/agent teammate/workspace"},
-	{"teammate/builtin", "teammate teammate/agent teammate/transcript teammate/workspace teammate/builtin/tools"},
+	{"teammate/builtin", "hooks/rules teammate teammate/agent teammate/transcript teammate/workspace " +
+		"teammate/builtin/tools"},
 	{"teammate/*", "teammate teammate/agent teammate/program teammate/transcript"},
 	{"orchestrator/process", ""},
 	{"orchestrator/testkit", ""},
@@ -49,7 +50,7 @@ var floors = []arrows{
 	{"orchestrator/plan", "tasks tasks/actors teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
 	{"orchestrator/state", "tasks tasks/kv orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
+	{"orchestrator/lives", "configs hooks/rules teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/budget", "configs tasks tasks/actors teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
@@ -78,8 +79,9 @@ var floors = []arrows{
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors teammate teammate/agent teammate/permission " +
-		"orchestrator/api orchestrator/launch orchestrator/lives orchestrator/process " +
+	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors teammate " +
+		"teammate/agent teammate/permission teammate/program " +
+		"orchestrator/api orchestrator/routine orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +

@@ -15,7 +15,9 @@ import (
 
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){"covey": main, "mcpcall": mcpcall, "fakeagent": fakeagent})
+	testscript.Main(suite{m}, map[string]func(){
+		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent,
+	})
 }
 
 // suite is the tests, as opposed to a command that the test binary plays.

@@ -45,3 +45,40 @@ func callOverStdio(ctx context.Context, args []string) error {
 	}
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
+
+// mcpserver is a program for scripts: an MCP server on stdio, with a tool that says a word, one that
+// asks for it, and one that ends the server.
+func mcpserver() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "mcpserver", Version: "1"}, &mcp.ServerOptions{
+		SupportedProtocolVersions: []string{"2025-11-25"}, // later ones have no questions of their own
+	})
+	type in struct {
+		Word string `json:"word,omitempty"`
+	}
+	say := func(format string, args ...any) *mcp.CallToolResult {
+		text := &mcp.TextContent{Text: fmt.Sprintf(format, args...)}
+		return &mcp.CallToolResult{Content: []mcp.Content{text}}
+	}
+	add := func(name string, run func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, error)) {
+		mcp.AddTool(server, &mcp.Tool{Name: name, Description: name + " a word"},
+			func(ctx context.Context, r *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
+				result, err := run(ctx, r, in)
+				return result, nil, err
+			})
+	}
+	add("say", func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, error) {
+		return say("%s, %s, key=%s", in.Word, os.Getenv("GREETING"), os.Getenv("ANTHROPIC_API_KEY")), nil
+	})
+	add("ask", func(ctx context.Context, r *mcp.CallToolRequest, _ in) (*mcp.CallToolResult, error) {
+		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which word?"})
+		if err != nil {
+			return nil, err
+		}
+		return say("%s %v", answer.Action, answer.Content["word"]), nil
+	})
+	add("die", func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, error) {
+		os.Exit(3)
+		return nil, nil
+	})
+	_ = server.Run(context.Background(), &mcp.StdioTransport{}) // until its input ends
+}

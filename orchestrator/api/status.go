@@ -59,9 +59,30 @@ type Status struct {
 	Result       *state.RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are the schedules of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	// Servers are the MCP servers of the running team's spec, by name.
+	Servers []ServerStatus `json:"mcp_servers,omitempty"`
 	// Budget is the use of the team's budget, over all runs.
 	Budget []journal.BudgetUse `json:"budget,omitempty"`
 }
+
+// ServerStatus is one MCP server in a Status.
+type ServerStatus struct {
+	Name  string      `json:"name"`
+	State ServerState `json:"state"`
+	Tools int         `json:"tools"`         // how many it has listed
+	Why   string      `json:"why,omitempty"` // it is down
+}
+
+// ServerState is the state of an MCP server.
+type ServerState string
+
+// The states of MCP servers.
+const (
+	ServerIdle       ServerState = "idle" // no member has needed it yet
+	ServerConnecting ServerState = "connecting"
+	ServerConnected  ServerState = "connected"
+	ServerDown       ServerState = "down" // covey tries again
+)
 
 // ScheduleStatus is one schedule in a Status.
 type ScheduleStatus struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -55,7 +56,11 @@ func NewHand(o HandOptions) *Hand {
 			Servers: mcp.NewClients(mcp.ClientOptions{
 				Workspace: o.Team.Workspace, Environ: o.Environ,
 				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
-				Fault:   func(error) {}, // never called, since no server is replaced
+				Key:     launch.ReadKey,
+				Report:  func(string) {}, // a hook says itself that its server failed
+				Fire: func(context.Context, string, hooks.Payload) (hooks.Outcome, error) {
+					return hooks.Outcome{Decision: hooks.Pass}, nil
+				},
 			}, o.Servers),
 			TeamTools: func(string) ([]agent.Tool, error) { return nil, nil },
 		},
@@ -69,7 +74,7 @@ func (h *Hand) Models() runner.Model { return h.models }
 func (h *Hand) Tools() runner.Tools { return h.tools }
 
 // Close ends the servers that were started.
-func (h *Hand) Close() error { return h.tools.Servers.Close() }
+func (h *Hand) Close() { h.tools.Servers.Close() }
 
 // Registrar returns a function for ModelOptions.Started that registers the processes of agent
 // hooks.

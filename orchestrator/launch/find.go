@@ -93,6 +93,26 @@ func findProgram(a configs.Agent, workspace string) (Found, error) {
 	return l, nil
 }
 
+// FindServers reports programs of the spec's MCP servers that are not installed. Without it the team would
+// start, and only the journal would say that some tools will never come.
+func FindServers(team *configs.Team) error {
+	var errs []error
+	for _, s := range team.MCPServers {
+		if len(s.Command) == 0 {
+			continue
+		}
+		env := Environment(os.Environ())
+		for name, value := range s.Env {
+			env = append(env, name+"="+value)
+		}
+		if _, err := lookIn(lastOf(env, "PATH"), team.Workspace, s.Command[0]); err != nil {
+			errs = append(errs, &missingProgram{fmt.Errorf("MCP server %s: its program %s is not installed: %w; "+
+				"install it, or correct mcp_servers", s.Name, s.Command[0], err)})
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // missingProgram is an error for a program that is not installed; its text is complete.
 type missingProgram struct{ error }
 

@@ -44,7 +44,7 @@ func modelConfig(m configs.Model) modelapi.Config {
 // spec names must not get it.
 func ModelKey(m configs.Model) (string, error) {
 	if m.KeyFile != "" {
-		key, err := readKeyFile(m.KeyFile)
+		key, err := ReadKey(m.KeyFile)
 		if err != nil {
 			return "", notation.Errorf(ErrNoKey, "the key file of model %s: %v", m.FullName(), err)
 		}
@@ -62,9 +62,9 @@ func ModelKey(m configs.Model) (string, error) {
 	return key, nil
 }
 
-// readKeyFile returns the key in a file. A file with anything else in it is refused: it
+// ReadKey returns the key in a file. A file with anything else in it is refused: it
 // would be sent to the host as a key.
-func readKeyFile(path string) (string, error) {
+func ReadKey(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("look at it: %w", err)

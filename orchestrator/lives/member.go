@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -68,5 +69,5 @@ func MayUse(named []string, tool string) bool {
 	if tool == "BashOutput" || tool == "KillShell" {
 		return named == nil || slices.Contains(named, tool) || slices.Contains(named, "Bash")
 	}
-	return named == nil || slices.Contains(named, tool)
+	return named == nil || rules.Lists(named, tool)
 }

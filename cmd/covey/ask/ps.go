@@ -29,8 +29,9 @@ func Ps(env *cli.Env) *cobra.Command {
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
 waits for, how many tasks it has completed in this run, unread mail, how often hooks
 have refused it, its tokens in this run and its cost in all runs; then the schedules
-with their next times. If the team does not run, show its last run and the result. A
-missed schedule runs with the next covey up.`,
+with their next times, and the MCP servers with how many tools they have. If the team
+does not run, show its last run and the result. A missed schedule runs with the next
+covey up.`,
 		Example: `  covey ps
   covey ps --all          # every team of this user
   covey ps --json`,
@@ -95,6 +96,7 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 	}
 	printWorktrees(out, s.Members)
 	printSchedules(out, s, now)
+	printServers(out, s.Servers)
 	if s.Requests > 0 {
 		out.Printf("%s\n", out.Paint(term.Yellow, term.Plural(s.Requests, "question")+
 			" for you: covey inbox shows and answers"))

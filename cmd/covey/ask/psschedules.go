@@ -31,3 +31,17 @@ func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 	out.Printf("\n")
 	t.Print(out)
 }
+
+// printServers prints the MCP servers of a spec, if it has any.
+func printServers(out *term.Screen, servers []api.ServerStatus) {
+	if len(servers) == 0 {
+		return
+	}
+	out.Printf("\n")
+	term.TableOf(servers,
+		term.Text("MCP SERVER", func(s api.ServerStatus) string { return s.Name }),
+		term.Text("STATE", func(s api.ServerStatus) string { return string(s.State) }),
+		term.Text("TOOLS", func(s api.ServerStatus) string { return count(s.Tools) }),
+		term.Text("WHY", func(s api.ServerStatus) string { return s.Why }),
+	).Print(out)
+}

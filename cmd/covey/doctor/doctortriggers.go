@@ -21,6 +21,14 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 	if h.Never != "" || !info.Fires || x.set.Team == nil {
 		return flaw{}
 	}
+	ofServers := h.Event == hooks.Elicitation || h.Event == hooks.ElicitationResult
+	if ofServers && len(x.set.Servers) == 0 {
+		return flaw{"nothing fires it in this team: it has no MCP servers",
+			"delete it, or add a server under mcp_servers", true}
+	}
+	if len(x.set.Team.MCPServers) > 0 && strings.Contains(h.Matcher+h.Handler.If, "mcp__") {
+		return flaw{} // which tools a server has is known once it runs
+	}
 	group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{h.Handler}}
 	fits := func(value string) bool { return settings.Listens(group, h.Event, value) }
 	if len(info.Fired) > 0 && !slices.ContainsFunc(info.Fired, fits) {
