@@ -468,3 +468,19 @@ func FuzzRule(f *testing.F) {
 		}
 	})
 }
+
+// TestLists: a list of tools has names, and for MCP servers patterns.
+func TestLists(t *testing.T) {
+	for _, tc := range []struct {
+		list, tool string
+		want       bool
+	}{
+		{"Read Bash", "Bash", true}, {"Read", "Grep", false}, {"Read", "Glob", false}, {"mcp__a", "mcp__a__x", true},
+		{"mcp__a", "mcp__ab__x", false}, {"mcp__a__*", "mcp__a__x", true}, {"mcp__a__get_*", "mcp__a__put_x", false},
+		{"mcp__a__x", "mcp__a__x", true}, {"", "mcp__a__x", false},
+	} {
+		if got := Lists(strings.Fields(tc.list), tc.tool); got != tc.want {
+			t.Errorf("%q lists %s: %v", tc.list, tc.tool, got)
+		}
+	}
+}

@@ -154,3 +154,25 @@ func TestRuleFor(t *testing.T) {
 		}
 	}
 }
+
+// TestHinted: that a server claims that its tool only reads opens plan mode to a rule, a hook or a person,
+// and nothing else.
+func TestHinted(t *testing.T) {
+	call := Call{Spec: agent.Spec{Name: "mcp__docs__find", Web: true, Hinted: true}, Rules: rules.Call{Tool: "mcp__docs__find"}, Inside: true}
+	rule, err := rules.Parse("mcp__docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{ModePlan, ModeEdits, "default"} {
+		if r := (Policy{Mode: mode}).Decide(call); r.Behavior != Ask {
+			t.Errorf("%s: without a rule it is %+v", mode, r)
+		}
+		if r := (Policy{Mode: mode, Allow: []rules.Rule{rule}}).Decide(call); r.Behavior != Allow {
+			t.Errorf("%s: with a rule it is %+v", mode, r)
+		}
+	}
+	call.Spec.Hinted = false
+	if r := (Policy{Mode: ModePlan, Allow: []rules.Rule{rule}}).Decide(call); r.Behavior != Deny {
+		t.Errorf("without the claim plan mode says %+v", r)
+	}
+}
