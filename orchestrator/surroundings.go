@@ -32,7 +32,7 @@ func (r *rooms) instructionsOf(m *lives.Member) *workspace.Instructions {
 // surround adds the surroundings to a member's options. An agent program reads
 // instructions and commands itself.
 func (r *rooms) surround(opts *teammate.Options, m *lives.Member, instructions *workspace.Instructions) {
-	opts.Files, opts.WatchNames = r.around.files, r.hooks.live.WatchNames
+	opts.Files = teammate.FileWatch{Watcher: r.around.files, Names: r.hooks.live.WatchNames}
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return
 	}

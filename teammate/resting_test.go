@@ -109,7 +109,7 @@ func TestChangesAtRootAfterCd(t *testing.T) {
 		}
 		return hooks.Outcome{}, nil
 	}
-	r.opts.Files, r.opts.WatchNames = files, func() []string { return []string{".env"} }
+	r.opts.Files = FileWatch{files, func() []string { return []string{".env"} }}
 	m := r.member(t)
 	if err := m.Run(t.Context()); !errors.Is(err, ErrResting) {
 		t.Fatal(err)
@@ -144,9 +144,9 @@ func TestRestingHearsOfFiles(t *testing.T) {
 		}
 		return hooks.Outcome{}, nil
 	}
-	r.opts.Files = files
+	r.opts.Files.Watcher = files
 	names := []string(nil)
-	r.opts.WatchNames = func() []string { return names }
+	r.opts.Files.Names = func() []string { return names }
 	idle := r.member(t)
 	if err := idle.Run(t.Context()); !errors.Is(err, ErrResting) {
 		t.Fatal(err)

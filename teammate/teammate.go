@@ -65,6 +65,12 @@ type Limits struct {
 	StopBlockCap int           // refused turn ends in a row before the turn ends anyway; 0: no limit
 }
 
+// FileWatch is what the FileChanged hooks of a member need.
+type FileWatch struct {
+	Watcher *workspace.Watcher // nil: no FileChanged
+	Names   func() []string    // optional; the file names that these hooks match
+}
+
 // Options configure a Teammate. Fields are required unless marked optional.
 type Options struct {
 	Name string
@@ -100,9 +106,8 @@ type Options struct {
 	Instructions *workspace.Instructions
 	// Commands looks up a command that a person has typed; optional. nil for an agent
 	// program, which has its own commands.
-	Commands   func(name string) (workspace.PromptCommand, bool)
-	Files      *workspace.Watcher // optional; nil: no FileChanged
-	WatchNames func() []string    // optional; the file names that FileChanged hooks match
+	Commands func(name string) (workspace.PromptCommand, bool)
+	Files    FileWatch // optional
 
 	Permissions permission.Policy
 	AddedDirs   []string // optional; absolute folders that count as inside the workspace

@@ -26,7 +26,7 @@ type watching struct {
 // watchFiles makes FileChanged fire, during turns and between them, until unwatch is
 // called or ctx ends.
 func (t *Teammate) watchFiles(ctx context.Context) {
-	if t.opts.Files == nil {
+	if t.opts.Files.Watcher == nil {
 		return
 	}
 	t.watching.mu.Lock()
@@ -85,8 +85,8 @@ func (at *scope) rewatch() {
 	for _, path := range t.watching.asked {
 		paths = append(paths, workspace.Within(dir, path))
 	}
-	if t.opts.WatchNames != nil {
-		for _, name := range t.opts.WatchNames() {
+	if t.opts.Files.Names != nil {
+		for _, name := range t.opts.Files.Names() {
 			paths = append(paths, workspace.Within(root, name), workspace.Within(dir, name))
 		}
 	}
@@ -94,7 +94,7 @@ func (at *scope) rewatch() {
 		if len(paths) == 0 {
 			return
 		}
-		t.watching.watch = t.opts.Files.Watch()
+		t.watching.watch = t.opts.Files.Watcher.Watch()
 		t.watching.cancel = t.watching.listen(t.watching.watch)
 	}
 	if err := t.watching.watch.Set(paths); err != nil {
