@@ -28,6 +28,7 @@ type Member struct {
 	PlanRequired bool     // it may only use reading tools until its plan is approved
 	DependsOn    []string // members that must have no open work before it gets any
 	Restart      Restart
+	Rotate       Rotation // never empty
 	Role         string   // matched by wants.role of tasks; never empty
 	Labels       []string // matched by wants.labels of tasks; may be nil
 }
@@ -39,6 +40,15 @@ type Isolation string
 const (
 	Shared     Isolation = "shared"   // the workspace itself
 	InWorktree Isolation = "worktree" // a git working copy and a branch of its own
+)
+
+// Rotation says when a member begins a new session, with a brief of the one before.
+type Rotation string
+
+// The values of rotate.
+const (
+	RotateNever     Rotation = "never"
+	RotateAfterTask Rotation = "task" // for its next work, once it has completed a task and has none in progress
 )
 
 // The values of plan. none overrides what a member inherits.
@@ -67,6 +77,7 @@ type memberSpec struct {
 	plan         yaml.Value[string]
 	dependsOn    yaml.List[yaml.Value[string]]
 	restart      restartSpec
+	rotate       yaml.Value[string]
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -166,6 +177,7 @@ func inherit(defaults, own *memberSpec) *memberSpec {
 // `dependencies` handles.
 func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
 	m.role, m.plan = first(m.role, defaults.role), first(m.plan, defaults.plan)
+	m.rotate = first(m.rotate, defaults.rotate)
 	if !m.owns.Given() {
 		m.owns = defaults.owns
 	}
@@ -191,6 +203,9 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
 			Doc: "How often it is restarted when its agent or a turn fails; after that it leaves, and its tasks are open again. " +
 				"Default: an agent program that dies is restarted three times in a row, nothing else is."},
+		{Key: "rotate", Part: yaml.OneOf(&m.rotate, string(RotateNever), string(RotateAfterTask)),
+			Doc: "When it begins a new session, with a brief that it writes of the old one. task: with its next work after it " +
+				"has completed a task and has none in progress. Default: never."},
 	}
 }
 
@@ -227,6 +242,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		PlanRequired:   m.plan.V == planRequired,
 		DependsOn:      yaml.Words(m.dependsOn),
 		Restart:        r.restart(&m.restart),
+		Rotate:         Rotation(m.rotate.Or(string(RotateNever))),
 		Role:           m.role.V,
 		Labels:         yaml.Words(m.labels),
 	}

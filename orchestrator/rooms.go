@@ -129,7 +129,7 @@ func newRooms(
 // newCrew returns the crew of a team whose other parts exist.
 func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 	return crew.New(crew.Ports{
-		Team: o.team, Store: r.store, Journal: r.journal, Short: r.short, Bus: r.bus, Processes: r.processes,
+		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
 		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
 		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background, Functions: r.hooks.functions},

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func attach(t testing.TB, s *Store, name string) actors.Member {
 func TestAttach(t *testing.T) {
 	path := t.TempDir() + "/tasks.db"
 	s := openAt(t, path, nil)
-	if m := attach(t, s, "ann"); m != (actors.Member{Name: "ann", Session: "uuid of ann", Epoch: 1}) {
+	if m := attach(t, s, "ann"); !reflect.DeepEqual(m, actors.Member{Name: "ann", Session: "uuid of ann", Epoch: 1}) {
 		t.Errorf("attached %+v", m)
 	}
 	for range 3 {
@@ -97,7 +98,7 @@ func TestSetMember(t *testing.T) {
 	}
 	list, err := s.members.List(t.Context())
 	want := actors.Member{Name: "ann", Session: "uuid of ann", Epoch: 1, Turn: 7, State: actors.StateHalted, Reason: "a hook said \uFFFD"}
-	if ok(t, list, err); len(list) != 2 || list[0] != want || list[1].Name != "bob" {
+	if ok(t, list, err); len(list) != 2 || !reflect.DeepEqual(list[0], want) || list[1].Name != "bob" {
 		t.Errorf("members %+v", list)
 	}
 	if again := attach(t, s, "ann"); again.Turn != 7 || again.State != actors.StateHalted {
@@ -110,6 +111,29 @@ func TestSetMember(t *testing.T) {
 	}
 	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "cy"}), ErrNotFound, "cy")
 	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "ann", Reason: strings.Repeat("x", kv.MaxShort+1)}), ErrInvalid)
+}
+
+// TestRenew: another conversation takes the place of a member's, and what was granted to the
+// member stays its own.
+func TestRenew(t *testing.T) {
+	s := open(t, nil)
+	m := attach(t, s, "ann")
+	renew := func(m actors.Member, session string, done ...string) error {
+		return s.members.Renew(t.Context(), m, session, done)
+	}
+	if err := renew(m, "second", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(m, "third", "1", "2"); err != nil {
+		t.Fatal(err)
+	}
+	want := actors.Member{Name: "ann", Session: "third", First: "uuid of ann", Done: []string{"1", "2"}, Epoch: 2}
+	again := attach(t, s, "ann")
+	if !reflect.DeepEqual(again, want) || again.Life() != m.Life() {
+		t.Errorf("attached again %+v, want %+v", again, want)
+	}
+	wantError(t, renew(m, "fourth"), ErrStale, "session 1 of ann")
+	wantError(t, renew(actors.Member{Name: "cy"}, "fourth"), ErrNotFound, "cy")
 }
 
 func TestValues(t *testing.T) {

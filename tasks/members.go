@@ -96,6 +96,12 @@ func (m *Members) Set(ctx context.Context, member actors.Member) error {
 	return m.db.Job("set member").Submit(ctx, func(t *kv.Tx) error { return actors.Change(t, member) })
 }
 
+// Renew replaces the member's conversation by the one with the UUID session, and stores which
+// tasks the member has completed so far. Its errors are those of Set.
+func (m *Members) Renew(ctx context.Context, member actors.Member, session string, done []string) error {
+	return m.db.Job("renew session").Submit(ctx, func(t *kv.Tx) error { return actors.Renew(t, member, session, done) })
+}
+
 // List returns all members that were ever attached, ordered by name.
 func (m *Members) List(ctx context.Context) ([]actors.Member, error) {
 	return kv.View(ctx, m.db, "members", actors.All)

@@ -15,16 +15,7 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	}
 	// endBatch returns something only if the agent itself answered the last call of a batch.
 	told := append(run.endBatch(ctx), run.u.t.later.drain()...)
-	limits := run.u.t.opts.Limits
-	switch {
-	case run.u.at.halted != "":
-		run.refusal = errHookStopped
-	case limits.MaxTurns > 0 && run.u.passes >= limits.MaxTurns:
-		run.refusal = agent.ErrMaxTurns
-	case run.u.t.opts.Purse != nil:
-		run.refusal = run.u.t.opts.Purse.Left(run.u.t.helper != nil)
-	}
-	if run.refusal != nil {
+	if run.refusal = run.withinLimits(); run.refusal != nil {
 		run.u.at.keepInputs(told)
 		return nil, run.refusal
 	}
@@ -50,6 +41,20 @@ func (run *agentRun) Tools(ctx context.Context) []agent.Spec {
 		return nil
 	}
 	return run.u.t.tools.Replace(run.u.t.opts.Others(ctx))
+}
+
+// withinLimits returns why no other pass may begin; nil: it may.
+func (run *agentRun) withinLimits() error {
+	limits := run.u.t.opts.Limits
+	switch {
+	case run.u.at.halted != "":
+		return errHookStopped
+	case limits.MaxTurns > 0 && run.u.passes >= limits.MaxTurns:
+		return agent.ErrMaxTurns
+	case run.u.t.opts.Purse != nil:
+		return run.u.t.opts.Purse.Left(run.u.t.helper != nil)
+	}
+	return nil
 }
 
 // mail returns the member's waiting mail that is neither in the transcript nor in

@@ -40,12 +40,14 @@ type Teammate struct {
 	used       *meter         // tokens of helpers and hooks that no turn has reported yet
 
 	// The fields below belong to the goroutine of Run.
-	entered  bool                 // the session has begun
-	turns    int                  // number of the last turn begun
-	seen     map[string]bool      // ids that the transcript shows
-	kept     []agent.Input        // the start of the next prompt
-	calls    transcript.OpenCalls // tool calls without a result
-	hookRuns backgroundRuns       // background hooks
+	entered bool            // the session has begun
+	turns   int             // number of the last turn begun
+	seen    map[string]bool // ids that the transcript shows
+	// unconfirmed are those of them that the inbox could not be told of.
+	unconfirmed map[string]bool
+	kept        []agent.Input        // the start of the next prompt
+	calls       transcript.OpenCalls // tool calls without a result
+	hookRuns    backgroundRuns       // background hooks
 
 	title string // of the session, if a hook has set it
 	first string // the lead's first prompt, if a hook has set one
@@ -118,7 +120,8 @@ func (o Options) check() error {
 // (it returns ctx's cause) or a hook halts the member for good (it returns an error
 // that wraps ErrHalted). Any other error means that the member cannot continue: its
 // transcript cannot be written, its inbox cannot be read, or its agent is broken.
-// SessionEnd hooks have run when Run returns. A Teammate runs once.
+// SessionEnd hooks have run when Run returns. A Teammate runs once. If the inbox is a
+// Rotator, Run also returns nil once it has given the member another session.
 //
 // If the inbox returns ErrResting, so does Run, and nothing has ended: the caller calls
 // Run again with the same ctx when there is work.
@@ -135,8 +138,11 @@ func (t *Teammate) Run(ctx context.Context) error {
 		return err
 	}
 	why := "other"
-	if errors.Is(err, ErrContinued) {
+	switch {
+	case errors.Is(err, ErrContinued):
 		why, err = "resume", nil
+	case errors.Is(err, errRotated): // what /clear does in recorded hosts
+		why, err = "clear", nil
 	}
 	t.unwatch()
 	t.helperRuns.stop()
@@ -206,7 +212,11 @@ func (t *Teammate) work(ctx context.Context) error {
 		if len(work.Inputs) == 0 {
 			continue // a crash came after all of it was written to the transcript
 		}
-		if err := t.admitted(ctx, func() error { return t.takeTurn(ctx, work) }); err != nil {
+		do := t.takeTurn
+		if inbox, ok := t.rotates(work); ok {
+			do = func(ctx context.Context, work Work) error { return t.rotate(ctx, inbox, work) }
+		}
+		if err := t.admitted(ctx, func() error { return do(ctx, work) }); err != nil {
 			return err
 		}
 	}

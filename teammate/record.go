@@ -121,10 +121,26 @@ func (t *Teammate) confirm(ids []string) error {
 	// A message in the transcript is delivered even if the turn is over.
 	ctx, cancel := context.WithTimeout(context.Background(), confirmLimit)
 	defer cancel()
-	if err := t.opts.Inbox.Taken(ctx, ids); err != nil {
+	err := t.opts.Inbox.Taken(ctx, ids)
+	if err != nil {
 		t.emit(agent.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
+	t.markConfirmed(ids, err == nil)
 	return nil
+}
+
+// markConfirmed records whether the inbox knows that these messages are in the transcript.
+func (t *Teammate) markConfirmed(ids []string, known bool) {
+	for _, id := range ids {
+		switch {
+		case known:
+			delete(t.unconfirmed, id)
+		case t.unconfirmed == nil:
+			t.unconfirmed = map[string]bool{id: true}
+		default:
+			t.unconfirmed[id] = true
+		}
+	}
 }
 
 // confirmLimit is how long a member waits for its inbox to confirm.

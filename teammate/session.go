@@ -32,13 +32,14 @@ func (t *Teammate) startSession(ctx context.Context) error {
 	return nil
 }
 
-// source returns how the session begins. A resumed session whose transcript is missing
-// starts as clear: what earlier SessionStart hooks told the model is gone too.
+// source returns how the session begins. A session that takes the place of another one, and
+// a resumed session whose transcript is missing, start as clear: what earlier SessionStart
+// hooks told the model is gone too.
 func (o *Options) source() string {
 	switch {
 	case !o.Resumed:
 		return "startup"
-	case o.History.New:
+	case o.History.New, o.History.Begun:
 		return "clear"
 	}
 	return "resume"

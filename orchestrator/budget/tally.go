@@ -33,7 +33,7 @@ func (d *Done) See(e agent.Event) {
 	}
 	switch data := e.Data.(type) {
 	case agent.TurnStarted:
-		d.Turns, d.Useful = d.Turns+1, data.Cause == agent.ByPerson
+		d.Turns, d.Useful = d.Turns+1, data.Cause == agent.ByPerson || data.Cause == agent.ByRotation
 	case agent.PassStarted:
 		d.Passes++
 	case agent.ToolCalled:

@@ -47,6 +47,7 @@ type Ports struct {
 	Team      func() *configs.Team // the current spec
 	Store     *tasks.Store
 	Journal   *journal.Journal
+	Place     state.Place
 	Short     *state.Shortage // records full-disk errors of members
 	Bus       *bus.Bus
 	Processes *process.Processes

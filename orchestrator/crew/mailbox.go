@@ -15,6 +15,9 @@ import (
 // Next returns the next work. While there is none, the member is idle and needs no
 // goroutine until Life.Give gets work for it.
 func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
+	if w, ok := s.inherit(); ok {
+		return w, nil
+	}
 	if !s.waiting {
 		switch now := s.Life.State(); {
 		case now.Halting != "":
@@ -24,6 +27,7 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		}
 		s.crew.ports.Work.Merges.HarvestCompleted(ctx, s.Member.Name)
 		s.waiting = true
+		s.rotation.due = s.dueForRotation(ctx)
 		s.Life.Wait()
 		s.crew.ports.Loop.Poke()
 	}

@@ -124,7 +124,7 @@ func (l *Seats) teammates() []hooks.BackgroundTask {
 			what = s.Member.Name
 		}
 		list = append(list, hooks.BackgroundTask{
-			ID: teammateTask(s.Member.Session.Session), Type: "teammate", Status: "running", Description: what,
+			ID: teammateTask(s.Member.Session.Life()), Type: "teammate", Status: "running", Description: what,
 		})
 	}
 	return list

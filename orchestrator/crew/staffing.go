@@ -119,7 +119,10 @@ func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) er
 	if err != nil {
 		return err
 	}
-	h.c.ports.Logins.Forget(m.Name, m.Agent.Name == old.Member.Agent.Name)
+	same := m.Agent.Name == old.Member.Agent.Name
+	if rotated := h.passOn(old, s); !rotated || !same {
+		h.c.ports.Logins.Forget(m.Name, same)
+	}
 	h.c.ports.Hooks.Background.Forget(m.Name)
 	h.c.ports.Notes.Forget(m.Name)
 	h.c.ports.Watch.Restart(m.Name)

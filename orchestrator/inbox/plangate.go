@@ -64,7 +64,7 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *lives.Member) (string, e
 	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &granted); err != nil {
 		return "", fmt.Errorf("read the permission mode granted to %s: %w", m.Name, err)
 	}
-	holds := granted.Session == m.Session.Session && granted.Mode != ""
+	holds := granted.Session == m.Session.Life() && granted.Mode != ""
 	changed := holds && granted.Spec == usualMode(m)
 	switch {
 	case !m.PlanRequired && changed:
@@ -241,10 +241,10 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *lives.Member, in PlanI
 func (g *PlanGate) askPlan(ctx context.Context, m *lives.Member, by actors.Actor, plan string) (requests.Request, error) {
 	to := g.approver(m)
 	n := requests.New{
-		Kind: requests.AskPlan, Member: m.Name, To: to, Key: requests.KeyOf(m.Session.Session,
+		Kind: requests.AskPlan, Member: m.Name, To: to, Key: requests.KeyOf(m.Session.Life(),
 			plan), Wait: g.inbox.limit,
 		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", m.Name, notation.Preview(plan, 500)),
-		Payload: notation.Encode(Payload{Plan: plan, Session: m.Session.Session}),
+		Payload: notation.Encode(Payload{Plan: plan, Session: m.Session.Life()}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) actors.Outgoing { return g.planMail(r, plan) }
@@ -289,7 +289,7 @@ func (g *PlanGate) planMail(r requests.Request, plan string) actors.Outgoing {
 // plan of another session, change no mode.
 func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
 	m, ok := g.inbox.ports.Member(r.Member)
-	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Session {
+	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Life() {
 		return nil
 	}
 	mode := r.Mode
@@ -317,7 +317,7 @@ func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) erro
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
-	granted := grantedMode{Session: m.Session.Session, Mode: mode}
+	granted := grantedMode{Session: m.Session.Life(), Mode: mode}
 	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
 		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
@@ -333,7 +333,7 @@ func (g *PlanGate) GiveMode(ctx context.Context, m *lives.Member, mode string) e
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
-	granted := grantedMode{Session: m.Session.Session, Mode: mode, Spec: usualMode(m)}
+	granted := grantedMode{Session: m.Session.Life(), Mode: mode, Spec: usualMode(m)}
 	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
 		return fmt.Errorf("store the permission mode of %s: %w", m.Name, err)
 	}

@@ -126,7 +126,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 		return nil, notation.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
 	}
 	known := p.of(r.Member, true)
-	f := &instance{programs: p, Request: r, launch: l, last: lastSaid(r.History.Messages)}
+	f := &instance{programs: p, Request: r, launch: l, last: LastSaid(r.History.Messages)}
 	// Sessions and costs must be stored even while the team ends.
 	ctx = context.WithoutCancel(ctx)
 	f.put = func(v programSession) error {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -97,22 +98,27 @@ const (
 	briefText    = 4000            // characters of the member's last text
 )
 
-// brief tells a program whose session is lost about its member's current work: the
-// goal, its tasks, and its last text.
+// brief tells a program whose session is lost about its member's current work.
 func (f *instance) brief() string {
 	ctx, cancel := context.WithTimeout(context.Background(), briefTimeout)
 	defer cancel()
+	return f.programs.Brief(ctx, f.Member.Name, f.lastText())
+}
+
+// Brief tells a member that has lost its memory about its work: the goal, its tasks, and its
+// last text.
+func (p *Programs) Brief(ctx context.Context, member, last string) string {
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
-	if goal := strings.TrimSpace(f.programs.opts.Goal()); goal != "" {
+	if goal := strings.TrimSpace(p.opts.Goal()); goal != "" {
 		b.WriteString("\nThe team's goal:\n" + notation.Clip(goal, briefText) + "\n")
 	}
-	all, err := f.programs.opts.Store.List(ctx)
+	all, err := p.opts.Store.List(ctx)
 	if err != nil {
 		b.WriteString("\nThe task list could not be read; look at it before you go on.\n")
 	}
-	b.WriteString(briefTasks(all, f.Member.Name))
-	if last := f.lastText(); last != "" {
+	b.WriteString(briefTasks(all, member))
+	if last != "" {
 		b.WriteString("\nWhat you said last:\n" + notation.Clip(last, briefText) + "\n")
 	}
 	b.WriteString("\nLook at the state of the files before you go on: work that you have begun may be in them.")
@@ -133,21 +139,21 @@ func briefTasks(all []tasks.Task, member string) string {
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}
+		for _, e := range t.Evidence {
+			if e.File != "" {
+				b.WriteString("  evidence: " + notation.Unbroken(e.File) + "\n")
+			}
+		}
 	}
 	return b.String()
 }
 
 // lastText returns the member's last text, in this run or before it.
-func (f *instance) lastText() string {
-	if text := f.Said(); text != "" {
-		return text
-	}
-	return f.last
-}
+func (f *instance) lastText() string { return cmp.Or(f.Said(), f.last) }
 
-// lastSaid returns the text of the last message of a conversation that contains text of
+// LastSaid returns the text of the last message of a conversation that contains text of
 // the member.
-func lastSaid(messages []agent.Message) string {
+func LastSaid(messages []agent.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if m := messages[i]; m.Role == agent.Assistant && m.Text() != "" {
 			return m.Text()

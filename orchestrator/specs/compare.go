@@ -116,6 +116,7 @@ func memberKeys(was, now configs.Member) []string {
 		{"plan", func(m configs.Member) any { return m.PlanRequired }},
 		{"depends_on", func(m configs.Member) any { return m.DependsOn }},
 		{"restart", func(m configs.Member) any { return m.Restart }},
+		{"rotate", func(m configs.Member) any { return m.Rotate }},
 		{"limits", func(m configs.Member) any { return m.Limits }},
 	}, was, now)
 }

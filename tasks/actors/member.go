@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/coveyteam/covey/tasks/kv"
@@ -16,11 +17,19 @@ const (
 type Member struct {
 	Name    string `json:"name"`
 	Session string `json:"session"` // the UUID of its conversation; survives restarts
+	// First is the UUID of the first of its conversations, if Renew has replaced that, and Done
+	// are the tasks that it had completed when Renew was last called.
+	First string   `json:"first_session,omitempty"`
+	Done  []string `json:"done,omitempty"`
 	Epoch   uint64 `json:"epoch"`   // rises with every Attach; Actor.Session
 	Turn    int    `json:"turn"`    // turns begun so far
 	State   string `json:"state"`   // "", StateHalted or StateAttention
 	Reason  string `json:"reason"`  // for State, for people
 }
+
+// Life returns the UUID of the member's first conversation. It stays the same when the
+// conversation is replaced, so it identifies what was granted to the member for good.
+func (m Member) Life() string { return cmp.Or(m.First, m.Session) }
 
 // All returns the members in the order of their names.
 func All(r kv.Reader) ([]Member, error) {
@@ -63,18 +72,39 @@ func Begin(t *kv.Tx, name string, newSession func() string) (Member, error) {
 // Change stores the member's Turn, State and Reason. Its errors are those of
 // tasks.Members.Set.
 func Change(t *kv.Tx, m Member) error {
-	now, found, err := Find(t.Reader, m.Name)
-	switch {
-	case err != nil:
+	now, err := current(t, m)
+	if err != nil {
 		return err
-	case !found:
-		return fmt.Errorf("member %q %w", kv.Clip(m.Name), kv.ErrNotFound)
-	case m.Epoch != 0 && m.Epoch != now.Epoch:
-		return staleError(m.Name, m.Epoch, now.Epoch)
 	}
 	now.Turn, now.State, now.Reason = m.Turn, kv.Clean(m.State), m.Reason
 	store(t, now)
 	return nil
+}
+
+// Renew replaces a member's conversation by another one, and stores the tasks that the member
+// has completed so far. Its errors are those of tasks.Members.Set.
+func Renew(t *kv.Tx, m Member, session string, done []string) error {
+	now, err := current(t, m)
+	if err != nil {
+		return err
+	}
+	now.First, now.Session, now.Done = now.Life(), kv.Clean(session), done
+	store(t, now)
+	return nil
+}
+
+// current returns a member as it is stored; it must have the epoch of m, unless that is 0.
+func current(t *kv.Tx, m Member) (Member, error) {
+	now, found, err := Find(t.Reader, m.Name)
+	switch {
+	case err != nil:
+		return now, err
+	case !found:
+		return now, fmt.Errorf("member %q %w", kv.Clip(m.Name), kv.ErrNotFound)
+	case m.Epoch != 0 && m.Epoch != now.Epoch:
+		return now, staleError(m.Name, m.Epoch, now.Epoch)
+	}
+	return now, nil
 }
 
 func store(t *kv.Tx, m Member) { t.Put(MembersBucket, []byte(m.Name), t.Encode(m)) }

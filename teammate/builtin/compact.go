@@ -239,7 +239,11 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 		return errors.New(refusal)
 	}
 	before := t.tokens()
-	r, summary, err := t.summarize(ctx, instructions)
+	text := summaryRequest
+	if instructions != "" {
+		text += "\n\nAlso:\n" + instructions
+	}
+	r, summary, err := t.summarize(ctx, text)
 	if err != nil {
 		return errors.Join(err, t.spend(r))
 	}
@@ -275,20 +279,16 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	return t.addInputs(added)
 }
 
-// summarize asks the model for a summary. If even that request is too long, the first half of the
-// conversation is left out, and so on.
-func (t *turn) summarize(ctx context.Context, instructions string) (agent.Response, string, error) {
-	text := summaryRequest
-	if instructions != "" {
-		text += "\n\nAlso:\n" + instructions
-	}
+// summarize asks the model for a summary with request. If even that is too long, the first half
+// of the conversation is left out, and so on.
+func (t *turn) summarize(ctx context.Context, request string) (agent.Response, string, error) {
 	seen := t.conv.seen
 	messages := t.conv.request("", nil).Messages
 	t.conv.seen = seen // the model has not acted on what is new, whatever becomes of the summary
 	for range summaryTries {
 		asked := newConversation(messages)
 		asked.seen = len(asked.messages)
-		asked.add(agent.TextMessage(agent.User, text))
+		asked.add(agent.TextMessage(agent.User, request))
 		r, err := t.models[t.model].Generate(ctx, asked.request(t.prompt(), t.tools))
 		switch {
 		case overflows(err) && len(messages) > 1:
@@ -474,10 +474,7 @@ func (c *conversation) lastPlan() string {
 const (
 	summaryRequest = "Summarize this conversation, so that you can continue the work from your summary alone: it will " +
 		"take the conversation's place, which has become too long. Write text only, and call no tools.\n" +
-		"Say what you were asked, in the original words where they matter; what was decided, and why; which files you " +
-		"read, changed or created, and what matters in them; which commands you ran, and what still counts of their " +
-		"results; which errors there were, and how they were solved; what other members told you and wait for; what is " +
-		"done, what is under way, and what comes next. Leave out what no longer matters."
+		agent.SummaryContents
 	summaryHead = "The conversation before this had become too long. This is your own summary of it:\n\n<summary>\n"
 	summaryEnd  = "Continue the work where it stands, without repeating what is done. Files and tasks may have changed: " +
 		"look again where it matters."

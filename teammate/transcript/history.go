@@ -26,6 +26,13 @@ type History struct {
 	Kept      []agent.Input          // inputs that the next prompt begins with
 	Helpers   []string               // ids of background helpers that were interrupted
 
+	// Handover is set if the session was about to end when it was interrupted, and Begun if it
+	// has taken the place of another and no turn has begun since.
+	Handover *Handover
+	Begun    bool
+
+	cwd string // of the last line
+
 	HelperType, HelperCall string // in a helper's own transcript: its kind, and the last call that wanted it
 }
 
@@ -126,7 +133,7 @@ func readLine(r *bufio.Reader, buf []byte) ([]byte, error) {
 
 // add processes one line.
 func (p *past) add(ln Line) {
-	p.last = ln.UUID
+	p.last, p.h.cwd = ln.UUID, ln.Cwd
 	switch {
 	case ln.Type == SystemLine:
 		p.addSystem(ln)
@@ -145,6 +152,7 @@ func (p *past) addSystem(ln Line) {
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{Turn: ln.Turn, Cause: ln.Cause, PromptID: ln.PromptID}
 		p.said = false
+		p.h.Handover, p.h.Begun = nil, false
 	case TurnEnded:
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{}
@@ -156,6 +164,10 @@ func (p *past) addSystem(ln Line) {
 		}
 	case TokensUsed:
 		p.spend(ln)
+	case Rotated:
+		p.handedOver(ln)
+	case Begun:
+		p.begun(ln)
 	case HelperStarted:
 		p.h.Helpers = append(p.h.Helpers, ln.Helper)
 	case HelperEnded:

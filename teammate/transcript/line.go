@@ -18,7 +18,7 @@ type Line struct {
 	PromptID string            `json:"promptId,omitempty"` // turn_started
 	Cause    agent.Cause       `json:"cause,omitempty"`    // turn_started
 	Reason   string            `json:"reason,omitempty"`   // turn_ended
-	Inputs   []agent.Input     `json:"inputs,omitempty"`   // kept: whole inputs
+	Inputs   []agent.Input     `json:"inputs,omitempty"`   // kept, session_*: whole inputs
 	Kinds    []agent.InputKind `json:"kinds,omitempty"`    // user: what its text was made from
 	Mail     []string          `json:"mail,omitempty"`     // user: ids that it shows
 	Refusals int               `json:"refusals,omitempty"` // user: turn ends refused in a row so far
@@ -26,6 +26,9 @@ type Line struct {
 	Voice    string            `json:"voice,omitempty"`    // assistant: the agent or model, where it is not the member's own
 	Usage    *agent.Usage      `json:"usage,omitempty"`    // assistant, or a summary: tokens of its request
 	CostUSD  float64           `json:"costUsd,omitempty"`  // what Usage cost, where a price was known
+
+	Next   string                 `json:"nextSession,omitempty"` // session_rotated
+	Served map[string]map[int]int `json:"served,omitempty"`      // session_begun: steps that served before, by Voice
 
 	// A user line that takes the place of the conversation before it.
 	IsSummary bool        `json:"isCompactSummary,omitempty"`
@@ -70,9 +73,11 @@ const (
 	TurnStarted   = "turn_started"
 	TurnEnded     = "turn_ended"
 	InputsKept    = "kept"
-	TokensUsed    = "helper_used"    // a helper, or something else that has no message here, has spent tokens
-	HelperStarted = "helper_started" // a background helper has started
-	HelperEnded   = "helper_ended"   // it has ended, and the member's mailbox says so
+	TokensUsed    = "helper_used"     // a helper, or something else that has no message here, has spent tokens
+	HelperStarted = "helper_started"  // a background helper has started
+	HelperEnded   = "helper_ended"    // it has ended, and the member's mailbox says so
+	Rotated       = "session_rotated" // another session takes the place of this one
+	Begun         = "session_begun"   // this session has taken the place of another
 )
 
 // LineOf returns the line of a recorded message.

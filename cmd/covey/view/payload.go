@@ -21,7 +21,9 @@ type payload struct {
 	Awaits      string          `json:"awaits"`
 	Background  bool            `json:"background"`
 	Before      int64           `json:"before_tokens"`
+	Brief       string          `json:"brief"`
 	By          string          `json:"by"`
+	ByCovey     bool            `json:"by_covey"`
 	Cause       string          `json:"cause"`
 	Command     string          `json:"command"`
 	Content     string          `json:"content"`

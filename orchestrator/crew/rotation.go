@@ -1,0 +1,128 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/transcript"
+)
+
+// rotation is what a seat knows of its member's next session, and of the session before.
+//
+// A member with `rotate: task` gets another session in another seat, as after a restart. The
+// order of its steps makes a kill between any two of them harmless: the brief is on disk in the
+// old transcript, then the new transcript is complete on disk, then one change of the store
+// makes the new session the member's. Before that change the old session goes on, and hands
+// over with the same brief when it gets work. The work itself is in no file: what matters of it
+// is mail, which is unread until a transcript has it, or a task.
+type rotation struct {
+	due bool           // the next work is for a new session
+	out *teammate.Work // for the member's next seat; nil: none
+	in  *teammate.Work // from the member's last seat; nil: none
+}
+
+// dueForRotation reports whether the member has completed a task in its session and has none
+// in progress. It is asked when the member becomes idle, because the next work may be a task
+// that covey claims for it.
+func (s *Seat) dueForRotation(ctx context.Context) bool {
+	if s.Member.Rotate != configs.RotateAfterTask {
+		return false
+	}
+	working, err := s.crew.ports.Store.InProgress(ctx, s.Member.Name)
+	if err == nil && len(working) > 0 {
+		return false
+	}
+	done, doneErr := s.completed(ctx)
+	if err := errors.Join(err, doneErr); err != nil {
+		s.crew.logError(ctx, s, fmt.Errorf("decide whether a new session begins: %w", err))
+		return false
+	}
+	return slices.ContainsFunc(done, func(id string) bool { return !slices.Contains(s.Member.Session.Done, id) })
+}
+
+// completed returns the ids of the tasks that the member has completed.
+func (s *Seat) completed(ctx context.Context) ([]string, error) {
+	all, err := s.crew.ports.Store.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the tasks of %s: %w", s.Member.Name, err)
+	}
+	var done []string
+	for i := range all {
+		if all[i].Owner == s.Member.Name && all[i].Status == tasks.Completed {
+			done = append(done, all[i].ID)
+		}
+	}
+	return done, nil
+}
+
+// Rotates implements teammate.Rotator. What runs in the background belongs to the session, and
+// the continuation of a turn that failed does, too.
+func (s *Seat) Rotates(w teammate.Work) bool {
+	return s.rotation.due && w.Cause != agent.ByResume && !s.HasBackground() &&
+		!s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
+}
+
+// Facts implements teammate.Rotator.
+func (s *Seat) Facts(ctx context.Context) string {
+	last := s.crew.ports.Watch.Of(s.Member.Name).LastText
+	if last == "" { // it has said nothing in this run
+		past, err := transcript.Read(s.transcript(s.Member.Session.Session))
+		s.crew.logError(ctx, s, err)
+		last = launch.LastSaid(past)
+	}
+	return s.crew.ports.Programs.Brief(ctx, s.Member.Name, last)
+}
+
+// transcript returns the path of a session of the member.
+func (s *Seat) transcript(session string) string {
+	return s.crew.ports.Place.Transcript(s.Member.Name, session)
+}
+
+// Rotate implements teammate.Rotator.
+func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Work) error {
+	done, err := s.completed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := transcript.Succeed(s.transcript(h.Next), s.transcript(s.Member.Session.Session), h); err != nil {
+		return fmt.Errorf("begin a new session: %w", err)
+	}
+	if err := s.crew.ports.Store.Members().Renew(ctx, s.Member.Session, h.Next, done); err != nil {
+		return fmt.Errorf("begin a new session: %w", err)
+	}
+	s.rotation.out = &w
+	s.Life.Restart(0)
+	return nil
+}
+
+// passOn gives a seat the work that its member's last one has handed over, and reports whether
+// there was any. It goes on with the agent that the member had.
+func (h staffing) passOn(old, s *Seat) bool {
+	w := old.rotation.out
+	if w == nil {
+		return false
+	}
+	old.rotation.out, s.rotation.in = nil, w
+	h.c.switchAgent(s)
+	return true
+}
+
+// inherit returns the work of the member's last seat, once.
+func (s *Seat) inherit() (teammate.Work, bool) {
+	w := s.rotation.in
+	now := s.Life.State()
+	if w == nil || cmp.Or(now.Halting, now.Leaving) != "" || now.Exit != lives.Stays {
+		return teammate.Work{}, false
+	}
+	s.rotation.in = nil
+	return *w, true
+}
