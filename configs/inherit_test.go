@@ -41,6 +41,8 @@ func TestInherit(t *testing.T) {
 		{"owns nothing", "owns: [a/**]", "owns: []", func(m Member) any { return m.Owns }, []string{}},
 		{"plan of defaults", "plan: required", "", func(m Member) any { return m.PlanRequired }, true},
 		{"plan lifted", "plan: required", "plan: none", func(m Member) any { return m.PlanRequired }, false},
+		{"rotation", "rotate: task", "", func(m Member) any { return m.Rotate }, RotateAfterTask},
+		{"no rotation", "rotate: task", "rotate: never", func(m Member) any { return m.Rotate }, RotateNever},
 		{"restart of covey", "", "", func(m Member) any { return m.Restart }, Restart{Max: 3, Within: time.Hour}},
 		{"restart as a whole", "restart: {max: 9, within: 5m}", "restart: {max: 1}",
 			func(m Member) any { return m.Restart }, Restart{Max: 1, Within: time.Hour, Given: true}},

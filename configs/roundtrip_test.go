@@ -124,7 +124,7 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
 	m := Member{Name: name, Agent: agent, PermissionMode: Default, SelfClaim: claims,
 		Limits: Limits{StopBlockCap: 8, MaxInProgress: 1}, Restart: Restart{Max: 3, Within: time.Hour},
-		Role: cmp.Or(agent.Name, name)}
+		Rotate: RotateNever, Role: cmp.Or(agent.Name, name)}
 	if d.oneIn(3, "short form") {
 		return m, agent.Name
 	}
@@ -160,6 +160,10 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	if d.oneIn(2, "self_claim") {
 		m.SelfClaim = rapid.Bool().Draw(d.t, "self_claim")
 		add("self_claim", m.SelfClaim)
+	}
+	if d.oneIn(2, "rotate") {
+		m.Rotate = rapid.SampledFrom([]Rotation{RotateNever, RotateAfterTask}).Draw(d.t, "rotate")
+		add("rotate", string(m.Rotate))
 	}
 	if d.oneIn(2, "limits") {
 		var limits spec

@@ -64,6 +64,7 @@ teammates:
     plan: required
     depends_on: [docs, chief]
     restart: {max: 5, within: 30m}
+    rotate: task
     self_claim: false
     limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5}
   docs: {model: demo, prompt_file: docs.md, isolation: worktree, plan: none, restart: {max: 0}}
@@ -160,6 +161,7 @@ func everyKeyTeam(dir string) *Team {
 				Tools:          []string{"Read", "Edit", "Write", "Bash", "Grep", "Glob"},
 				PermissionMode: Plan, Isolation: Shared, Owns: []string{"docs/**", "*.md"}, PlanRequired: true,
 				DependsOn: []string{"docs", "chief"}, Restart: Restart{Max: 5, Within: 30 * time.Minute, Given: true},
+				Rotate: RotateAfterTask,
 				Role: "writer", Labels: []string{"go", "docs"},
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
 					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
@@ -216,8 +218,9 @@ func everyKeyTeam(dir string) *Team {
 	for i := range team.Teammates {
 		m := &team.Teammates[i]
 		m.Role, m.Restart = cmp.Or(m.Role, m.Agent.Name, m.Name), cmp.Or(m.Restart, restart)
+		m.Rotate = cmp.Or(m.Rotate, RotateNever)
 	}
-	team.Lead.Role, team.Lead.Restart = "inline", restart
+	team.Lead.Role, team.Lead.Restart, team.Lead.Rotate = "inline", restart, RotateNever
 	team.Teammates[1].Restart = Restart{Within: time.Hour, Given: true}
 	return team
 }

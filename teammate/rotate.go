@@ -71,16 +71,15 @@ func (t *Teammate) rotate(ctx context.Context, inbox Rotator, work Work) error {
 		u.at.emit(agent.Idle{Reason: agent.IdleInterrupted, TaskIDs: t.tasksInProgress(ctx)})
 		return nil
 	}
-	told := agent.Rotated{Before: t.opts.SessionID, Session: uuid.NewString(), Brief: brief.Text}
+	text := briefHead + brief.Text + briefEnd
 	if err != nil {
 		u.at.warn("the new session begins with a brief from the task list, because the agent wrote none: %v", err)
-		told.Brief, told.ByCovey = inbox.Facts(ctx), true
+		text = inbox.Facts(ctx)
 	}
-	h := transcript.Handover{Next: told.Session, Brief: agent.Input{Kind: agent.FromCovey, Text: briefText(told)}}
+	h := transcript.Handover{Next: uuid.NewString(), Brief: agent.Input{Kind: agent.FromCovey, Text: text}}
 	if err := t.opts.Transcript.HandOver(h, u.handoverLine(brief)); err != nil {
 		return err
 	}
-	u.at.emit(told)
 	u.endBrief(agent.EndCompleted)
 	return t.succeed(ctx, inbox, h, work)
 }
@@ -92,6 +91,7 @@ func (t *Teammate) succeed(ctx context.Context, inbox Rotator, h transcript.Hand
 	if err := inbox.Rotate(ctx, h, work); err != nil {
 		return err
 	}
+	t.emit(agent.Rotated{Before: t.opts.SessionID, Session: h.Next, Brief: h.Brief.Text})
 	return errRotated
 }
 
@@ -171,12 +171,9 @@ func (run briefRun) Permit(context.Context, agent.ToolCall) agent.Permission {
 	return agent.Permission{Reason: noCalls}
 }
 
-// briefText returns the first input of a new session.
-func briefText(r agent.Rotated) string {
-	if r.ByCovey {
-		return r.Brief
-	}
-	return "You have worked in this team before, in a session that ended with its task. This is the brief that you " +
-		"wrote there for this one:\n\n<brief>\n" + r.Brief + "\n</brief>\n\n" +
-		"Files and tasks may have changed since: look again where it matters."
-}
+// The texts around a brief, in the first input of a new session.
+const (
+	briefHead = "You have worked in this team before, in a session that ended with its task. This is the brief that " +
+		"you wrote there for this one:\n\n<brief>\n"
+	briefEnd = "\n</brief>\n\nFiles and tasks may have changed since: look again where it matters."
+)

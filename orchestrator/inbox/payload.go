@@ -19,7 +19,7 @@ type Payload struct {
 	Call   string          `json:"call,omitempty"` // the tool call's id
 	Input  json.RawMessage `json:"input,omitempty"`
 	Reason string          `json:"reason,omitempty"` // also of AskShutdown
-	// AskPlan: the plan, and the member's session.
+	// AskPlan: the plan, and the first session of the member's life.
 	Plan    string `json:"plan,omitempty"`
 	Session string `json:"session,omitempty"`
 	// AskApproval.

@@ -23,8 +23,8 @@ import (
 // A member with `plan: required` is in permission mode plan, in which it can
 // change nothing, until its plan is approved by its lead, by a person (for the
 // lead itself), or by a PermissionRequest or PreToolUse hook. An approval holds
-// for the member's session, also after restarts; `covey up --fresh` begins a new
-// session. While the plan waits for approval the member's turns end without
+// for the member's life, over restarts and new sessions; `covey up --fresh` begins
+// another life. While the plan waits for approval the member's turns end without
 // gates, because there is no work yet to judge.
 
 // PlanTool is the name in hooks of the tool that submits a plan.
@@ -46,7 +46,7 @@ func keyPlan(member string) string { return "plan/" + member }
 
 // grantedMode is a permission mode granted by an approved plan or by GiveMode.
 type grantedMode struct {
-	Session string `json:"session"` // the only session that the grant is for
+	Session string `json:"session"` // the only life that the grant is for, by its first session
 	Mode    string `json:"mode"`
 	// Spec is the mode in the spec at the time of GiveMode; a later change of the
 	// spec overrides the grant. It is empty for an approved plan, whose mode

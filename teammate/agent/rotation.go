@@ -26,9 +26,7 @@ const ByRotation Cause = "rotate"
 type Rotated struct {
 	Before  string `json:"before"`  // the UUID of the old session
 	Session string `json:"session"` // the UUID of the new one
-	Brief   string `json:"brief"`
-	// ByCovey says that the brief comes from the task list, because the agent wrote none.
-	ByCovey bool `json:"by_covey,omitempty"`
+	Brief   string `json:"brief"`   // the first input of the new session
 }
 
 // EventType implements EventData.

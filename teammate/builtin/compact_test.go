@@ -44,7 +44,7 @@ func (m *smallModel) Generate(_ context.Context, r agent.Request) (agent.Respons
 	}
 	used := agent.Usage{InputTokens: size, OutputTokens: 1}
 	last := r.Messages[len(r.Messages)-1].Content
-	if strings.HasPrefix(last[len(last)-1].Text, "Summarize this conversation") {
+	if asked := last[len(last)-1].Text; strings.HasPrefix(asked, "Summarize this conversation") || asked == agent.BriefRequest {
 		m.summaries++
 		return agent.Response{Content: []agent.Block{says("what was done so far")}, Usage: used}, nil
 	}

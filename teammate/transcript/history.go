@@ -183,7 +183,7 @@ func (p *past) addUser(ln Line) {
 	}
 	p.h.Messages = append(p.h.Messages, *ln.Message)
 	p.said = true
-	if len(ln.Kinds) > 0 {
+	if len(ln.Kinds) > 0 && p.cut.Turn > 0 { // the request for a brief is outside of turns
 		p.h.Kept = nil // this prompt began with them
 	}
 	for _, id := range ln.Mail {

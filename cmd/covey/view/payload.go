@@ -23,7 +23,6 @@ type payload struct {
 	Before      int64           `json:"before_tokens"`
 	Brief       string          `json:"brief"`
 	By          string          `json:"by"`
-	ByCovey     bool            `json:"by_covey"`
 	Cause       string          `json:"cause"`
 	Command     string          `json:"command"`
 	Content     string          `json:"content"`

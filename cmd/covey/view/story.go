@@ -114,7 +114,7 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 	case "compacted":
 		return compactedText(p), term.Faint
 	case "session_rotated":
-		return rotatedText(p), term.Faint
+		return "begins a new session with a brief of the one before", term.Faint
 	case "model_switched":
 		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
 			p.From, p.To, p.Why), term.Yellow
@@ -124,14 +124,6 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		return failureText(l, p), term.Yellow
 	}
 	return problemText(l, p)
-}
-
-// rotatedText says that another session takes the place of one, and who wrote the brief for it.
-func rotatedText(p payload) string {
-	if p.ByCovey {
-		return "begins a new session, with a brief from the task list"
-	}
-	return "begins a new session, with a brief that it wrote"
 }
 
 // compactedText says what was left out of a conversation, and what that saved.
@@ -295,7 +287,7 @@ func Full(l journal.Line) (entry, bool) {
 	case "compacted":
 		e.text, e.style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
 	case "session_rotated":
-		e.text, e.style = rotatedText(p)+"\n"+quoted(p.Brief), term.Faint
+		e.text, e.style = "begins a new session with this brief of the one before:\n"+quoted(p.Brief), term.Faint
 	case "member_started":
 		e.text, e.style = "starts, agent "+p.Agent, term.Faint
 	default:
