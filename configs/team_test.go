@@ -162,7 +162,7 @@ func everyKeyTeam(dir string) *Team {
 				PermissionMode: Plan, Isolation: Shared, Owns: []string{"docs/**", "*.md"}, PlanRequired: true,
 				DependsOn: []string{"docs", "chief"}, Restart: Restart{Max: 5, Within: 30 * time.Minute, Given: true},
 				Rotate: RotateAfterTask,
-				Role: "writer", Labels: []string{"go", "docs"},
+				Role:   "writer", Labels: []string{"go", "docs"},
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
 					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
 				Limits: Limits{MaxTurns: 40, MaxTokens: 200000, TurnTimeout: 10 * time.Minute, MaxInProgress: 1,

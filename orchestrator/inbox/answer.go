@@ -47,10 +47,7 @@ func (b *Inbox) Answer(
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
 	}
-	r, err = b.ports.Store.Requests().Answer(ctx, by, r.ID, requests.Ruling{
-		Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell,
-	})
-	if err != nil {
+	if r, err = b.store(ctx, by, r, a); err != nil {
 		return r, err
 	}
 	acting, done := b.UntilEnd(ctx)
@@ -160,8 +157,10 @@ func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
 }
 
 // actsAtOnce reports whether the inbox acts on an answer as soon as it is stored.
-// A permission is left to the call that waits for it.
-func actsAtOnce(r requests.Request) bool { return r.Kind != requests.AskPermission }
+// A permission and the answer to a question are left to the call that waits for them.
+func actsAtOnce(r requests.Request) bool {
+	return r.Kind != requests.AskPermission && r.Kind != requests.AskQuestion
+}
 
 // act acts on an answer, and then marks it as taken. After a crash in between
 // recall acts on it again, so everything that Closed does must be idempotent.
@@ -239,7 +238,7 @@ func (b *Inbox) tell(r requests.Request) actors.Outgoing {
 // AnswerMail returns the mail on the end of a request for the member that it is
 // about. It has no text if no mail is sent.
 func AnswerMail(r requests.Request, now time.Time) actors.Outgoing {
-	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
+	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskQuestion || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
 		return actors.Outgoing{}
 	}
@@ -297,6 +296,8 @@ func ClosingText(r requests.Request) string {
 			"Complete it once more to ask again, or tell your lead.", capital(AnswererName(r.To)), what, r.ID)
 	case r.Kind == requests.AskMerge:
 		return keepingText(r)
+	case r.Kind == requests.AskQuestion && r.Feedback != "":
+		return fmt.Sprintf("%s answers your question %q%s", capital(who), notation.Preview(r.Text, 200), said)
 	case r.State == requests.Expired:
 		return fmt.Sprintf("Request %s was not answered in time.", r.ID)
 	case r.Kind == requests.AskPlan && r.Approved():

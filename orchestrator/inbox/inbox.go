@@ -45,6 +45,7 @@ type Inbox struct {
 
 	reminders reminders
 	waits     midTurnWaits
+	listeners listeners
 
 	acting sync.Mutex // held by act for answers that ActOn acts on too
 
@@ -146,6 +147,8 @@ func (b *Inbox) recall(ctx context.Context) error {
 			_, err = b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
 		case !r.Open() && !r.Taken && actsAtOnce(r):
 			err = b.act(ctx, r)
+		case !r.Open() && !r.Taken && r.Kind == requests.AskQuestion:
+			err = b.recallReply(ctx, r)
 		default:
 			continue
 		}
@@ -398,7 +401,7 @@ func (b *Inbox) Forget(member string) {
 // answer.
 func holdsUp(r requests.Request) bool {
 	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
-		r.Kind == requests.AskPermission || asksToKeep(r)
+		r.Kind == requests.AskPermission || r.Kind == requests.AskQuestion || asksToKeep(r)
 }
 
 // toAnswer returns the questions that a member has to answer.

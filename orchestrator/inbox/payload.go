@@ -73,6 +73,8 @@ func Awaited(r requests.Request) string {
 		return who + " permission to use " + subjectOf(r)
 	case requests.AskMerge:
 		return who + " approval of " + subjectOf(r)
+	case requests.AskQuestion:
+		return who + " answer to its question"
 	}
 	return who + " answer"
 }

@@ -63,6 +63,8 @@ type Members interface {
 // Requests records answers to requests. An inbox.Inbox implements it.
 type Requests interface {
 	Answer(ctx context.Context, by actors.Actor, a inbox.Answer, kinds ...requests.Kind) (requests.Request, error)
+	Consult(ctx context.Context, by actors.Actor, q inbox.Question) (requests.Request, error)
+	Reply(ctx context.Context, by actors.Actor, member, text string) (found bool, err error)
 }
 
 // Plans reports which members still need an approved plan, and submits plans. An

@@ -32,10 +32,11 @@ type table struct {
 
 // fakeCrew is a crew of three as its board sees it. It notes what it was asked for.
 type fakeCrew struct {
-	spec *configs.Team
-	gone map[string]string // why members take no more turns
-	said []string
-	told int // calls of News and Work
+	spec   *configs.Team
+	gone   map[string]string // why members take no more turns
+	said   []string
+	told   int              // calls of News and Work
+	answer requests.Request // to Consult; Reply answers its member
 }
 
 func (c *fakeCrew) Member(name string) (*lives.Member, bool) {
@@ -70,6 +71,19 @@ func (c *fakeCrew) AskToEnd(_ context.Context, by actors.Actor, to, reason strin
 func (c *fakeCrew) SetMode(_ context.Context, by actors.Actor, to, mode string) error {
 	c.note("%s gives %s the mode %s", by.Name, to, mode)
 	return nil
+}
+
+func (c *fakeCrew) Consult(_ context.Context, by actors.Actor, q inbox.Question) (requests.Request, error) {
+	c.note("%s asks %s for at most %v: %s", by.Name, q.To, q.Patience, q.Text)
+	return c.answer, nil
+}
+
+func (c *fakeCrew) Reply(_ context.Context, by actors.Actor, member, text string) (bool, error) {
+	if c.answer.Member != member {
+		return false, nil
+	}
+	c.note("%s replies to %s: %s", by.Name, member, text)
+	return true, nil
 }
 
 func (c *fakeCrew) MustPlan(m *lives.Member) bool { return m.PlanRequired }

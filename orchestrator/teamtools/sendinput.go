@@ -178,7 +178,7 @@ func memberMaySend(k actors.Kind) bool {
 // member could announce events that have not happened.
 func coveyOnly(k actors.Kind) bool {
 	return slices.Contains([]actors.Kind{
-		actors.TaskAssignment, actors.IdleNotification, actors.PlanAsked, actors.ApprovalAsked,
+		actors.TaskAssignment, actors.IdleNotification, actors.PlanAsked, actors.ApprovalAsked, actors.QuestionAsked,
 		actors.PermissionAsked, actors.PermissionAnswered, actors.Terminated,
 	}, k)
 }

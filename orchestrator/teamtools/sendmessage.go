@@ -45,6 +45,9 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 	if w.kind != actors.Text {
 		return b.sendStructured(ctx, by, w)
 	}
+	if a, replied, err := b.reply(ctx, by, w); replied || err != nil {
+		return a, err
+	}
 	out := actors.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
 	if by.operator() {
 		out.Kind = actors.OperatorMessage

@@ -30,6 +30,7 @@ const (
 	ClaimTool   = "team_task_claim"
 	ReportTool  = "team_report"
 	PlanTool    = "team_submit_plan"
+	AskTool     = "team_ask_lead"
 )
 
 // coveyShell is the covey command in a member's shell. It need not be on the

@@ -114,6 +114,9 @@ func makeRows() []*row {
 		{builtin: "SendMessage", mcp: SendTool, required: []string{"to", "message"}, repair: foldFor, work: does(sendMessage),
 			text: `Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you ` +
 				`write otherwise.`},
+		{builtin: "AskLead", mcp: AskTool, required: []string{"question"}, work: does(askLead), has: asks,
+			repair: rename(map[string]string{"message": "question", "text": "question", "content": "question"}),
+			text:   "Ask the lead a question that you cannot go on without, and wait for the answer. For all else, send a message."},
 		{builtin: ReportTool, mcp: ReportTool, twin: "SendMessage", work: does(report), has: reports,
 			repair: rename(map[string]string{"message": "report", "text": "report", "content": "report"}),
 			text: "Report to the lead of your team what you have done and found. The lead calls it only " +
@@ -132,6 +135,9 @@ func makeRows() []*row {
 // reports reports whether a member has the report tool: agent programs and the
 // lead have it. A teammate with the builtin agent uses SendMessage.
 func reports(m *lives.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
+
+// asks reports whether a member has somebody to ask.
+func asks(m *lives.Member, _ ToolNames) bool { return !m.Lead }
 
 // plans reports whether a member has the tool that submits plans.
 func plans(m *lives.Member, _ ToolNames) bool { return m.PlanRequired }

@@ -23,6 +23,9 @@ const (
 	// ApprovalRequest. ApprovalAnswered answers it; Data is an Answer.
 	ApprovalAsked    Kind = "approval_request"
 	ApprovalAnswered Kind = "approval_response"
+	// QuestionAsked asks the receiver something; Data is a Question. The next text to its
+	// author answers it.
+	QuestionAsked Kind = "question"
 	// PermissionAsked reports a call that waits for a person; Data is a
 	// PermissionRequest. PermissionAnswered answers it; Data is an Answer.
 	PermissionAsked    Kind = "permission_request"
@@ -90,6 +93,15 @@ type ApprovalRequest struct {
 	From      string    `json:"from"` // the author of the work
 	TaskID    string    `json:"taskId"`
 	Subject   string    `json:"subject"`
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// Question is the Data of a question.
+type Question struct {
+	Type Kind `json:"type"`
+	RequestRef
+	From      string    `json:"from"`
+	Question  string    `json:"question"`
 	Timestamp time.Time `json:"timestamp"`
 }
 

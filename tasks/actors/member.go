@@ -19,12 +19,12 @@ type Member struct {
 	Session string `json:"session"` // the UUID of its conversation; survives restarts
 	// First is the UUID of the first of its conversations, if Renew has replaced that, and Done
 	// are the tasks that it had completed when Renew was last called.
-	First string   `json:"first_session,omitempty"`
-	Done  []string `json:"done,omitempty"`
-	Epoch   uint64 `json:"epoch"`   // rises with every Attach; Actor.Session
-	Turn    int    `json:"turn"`    // turns begun so far
-	State   string `json:"state"`   // "", StateHalted or StateAttention
-	Reason  string `json:"reason"`  // for State, for people
+	First  string   `json:"first_session,omitempty"`
+	Done   []string `json:"done,omitempty"`
+	Epoch  uint64   `json:"epoch"`  // rises with every Attach; Actor.Session
+	Turn   int      `json:"turn"`   // turns begun so far
+	State  string   `json:"state"`  // "", StateHalted or StateAttention
+	Reason string   `json:"reason"` // for State, for people
 }
 
 // Life returns the UUID of the member's first conversation. It stays the same when the

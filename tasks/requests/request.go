@@ -22,6 +22,7 @@ const (
 	AskShutdown   Kind = "shutdown"   // that a member leaves the team
 	AskAttention  Kind = "attention"  // what to do about a member in trouble
 	AskApproval   Kind = "approval"   // to complete a task
+	AskQuestion   Kind = "question"   // for a text, which is Feedback
 )
 
 // State is the state of a request.

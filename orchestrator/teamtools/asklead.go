@@ -1,0 +1,115 @@
+package teamtools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// askInput is a member's question to the lead.
+type askInput struct {
+	Question string `json:"question,omitempty" jsonschema:"the question, with what the lead has to know to answer it"`
+}
+
+const (
+	// maxQuestion limits a question in bytes.
+	maxQuestion = 8 << 10
+	// programPatience is how long the call of a program waits. Programs give up calls that take
+	// longer than a minute (see mcp.callBook), so they are told to ask again.
+	programPatience = 35 * time.Second
+	opAnswer        = "answer" // of a tasks.Receipt
+)
+
+// askLead asks the lead and waits for the answer. It never waits for a lead that cannot answer.
+func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
+	lead, question := c.board.names()[0], strings.TrimSpace(in.Question)
+	switch {
+	case question == "":
+		return toolError(notation.Errorf(api.ErrEmpty, "the question is empty; write what you need to know"))
+	case len(question) > maxQuestion:
+		return toolError(notation.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; put the rest into "+
+			"a file and name it", len(question), maxQuestion))
+	case c.me.Name == lead:
+		return toolError(notation.Errorf(api.ErrNoMember, "you are the lead: there is nobody to ask"))
+	}
+	instead := "Go on without the answer, or send it a message with " + c.names.phrases().send + " and end your turn"
+	if why := c.board.cannotAnswer(lead); why != "" {
+		return toolError(notation.Errorf(api.ErrNoMember, "%s %s. %s.", lead, why, instead))
+	}
+	q := inbox.Question{To: lead, Text: question}
+	if c.names == MCPNames {
+		q.Patience = programPatience
+	}
+	r, err := c.board.ports.Requests.Consult(ctx, c.me.Actor, q)
+	switch {
+	case err != nil:
+		return toolError(err)
+	case r.Open():
+		return agent.ToolResult{Content: lead + " has not answered yet. Call this tool again with the same question to wait " +
+			"on, or end your turn: the answer comes as a message then."}
+	}
+	return answerResult(r, lead, instead)
+}
+
+// answerResult tells a member how its question ended.
+func answerResult(r requests.Request, lead, instead string) agent.ToolResult {
+	text := strings.TrimSpace(r.Feedback)
+	if text == "" {
+		text = map[bool]string{true: "Yes.", false: "No."}[r.Approved()]
+	}
+	switch {
+	case r.State == requests.Expired, r.State == requests.Withdrawn:
+		return agent.ToolResult{Content: fmt.Sprintf("%s has not answered in time. %s.", lead, instead)}
+	case r.Taken:
+		return agent.ToolResult{Content: "The answer has come as a message."}
+	case r.By == actors.Operator:
+		return agent.ToolResult{Content: "The user answers: " + text}
+	}
+	return agent.ToolResult{Content: mailText(actors.Message{From: r.By, Summary: "the answer to your question", Text: text})}
+}
+
+// cannotAnswer returns why a member will not answer soon; empty: it may.
+func (b *Board) cannotAnswer(member string) string {
+	state, gone := b.ports.Members.Now(member)
+	if gone != "" {
+		return "takes no more turns (" + gone + ")"
+	}
+	if slices.Contains([]api.MemberState{api.Held, api.Limited, api.LoggedOut, api.NeedsAttention}, api.MemberState(state)) {
+		return "cannot answer now (" + state + ")"
+	}
+	return ""
+}
+
+// reply makes a text the answer to a question that its sender has read; replied is false if it is
+// an ordinary text. A call that is repeated after a crash is recognized by its receipt.
+func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, replied bool, err error) {
+	to := b.resolve(w.to)
+	if w.to == "*" || strings.TrimSpace(w.text) == "" || len(w.waitFor) > 0 || by.operator() {
+		return a, false, nil
+	}
+	a = SentAnswer{Success: true, Message: to + " has your answer", Target: to}
+	if by.CallID != "" {
+		past, known, err := b.ports.Store.Receipt(ctx, by.Name, by.CallID)
+		if err != nil || known {
+			return a, known && past.Op == opAnswer, err
+		}
+	}
+	text := w.text
+	if len(text) > kv.MaxShort {
+		if text, err = b.ports.Letters.Keep(to, text); err != nil {
+			return a, false, err
+		}
+	}
+	replied, err = b.ports.Requests.Reply(ctx, by.Actor, to, text)
+	return a, replied, err
+}
