@@ -94,7 +94,7 @@ func (b *Board) cannotAnswer(member string) string {
 // an ordinary text. A call that is repeated after a crash is recognized by its receipt.
 func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, replied bool, err error) {
 	to := b.resolve(w.to)
-	if w.to == "*" || strings.TrimSpace(w.text) == "" || len(w.waitFor) > 0 || by.operator() {
+	if to == "" || b.Known(to) != nil || strings.TrimSpace(w.text) == "" || len(w.waitFor) > 0 || by.operator() {
 		return a, false, nil
 	}
 	a = SentAnswer{Success: true, Message: to + " has your answer", Target: to}
