@@ -200,7 +200,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
-		Equip:  h.equipment(ctx, s, gear{past, workdir, func() string { return h.system(s.Member, shown) }}),
+		Equip:  h.equipment(ctx, s, gear{past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) }}),
 		Hooks:  h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
@@ -239,6 +239,7 @@ type gear struct {
 	past    *transcript.History // nil: the member is new
 	workdir *workspace.Workdir
 	system  func() string // the prompt for an agent whose model covey calls
+	tools   []agent.Tool  // its tools, once they are made
 }
 
 // equipment returns the function that makes a member's agent and tools when its first
@@ -258,7 +259,11 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 		if err != nil {
 			return nil, nil, err
 		}
-		agent, err := h.agent(s, history, tools, g.system)
+		own, err := h.switchModel(ctx, s, history)
+		if err != nil {
+			return nil, nil, err
+		}
+		agent, err := h.agent(s, own, history, gear{system: g.system, tools: tools})
 		return agent, tools, err
 	}
 }
@@ -338,19 +343,16 @@ func agentTools(list []teamtools.Tool) []agent.Tool {
 	return tools
 }
 
-// agent makes a member's agent.
-func (h hiring) agent(
-	s *crew.Seat, history transcript.History, tools []agent.Tool, system func() string,
-) (agent.Agent, error) {
-	specs := make([]agent.Spec, len(tools))
-	for i, t := range tools {
+// agent makes a member's agent, whose model is own.
+func (h hiring) agent(s *crew.Seat, own configs.Model, history transcript.History, g gear) (agent.Agent, error) {
+	specs := make([]agent.Spec, len(g.tools))
+	for i, t := range g.tools {
 		specs[i] = t.Spec()
 	}
 	if s.Member.CurrentAgent().Kind == configs.Given {
-		return h.givenAgent(s, history, specs, system())
+		return h.givenAgent(s, history, specs, g.system())
 	}
-	own := s.Member.CurrentAgent().Model
-	options := builtin.Options{System: system, Tools: specs, History: history.Messages}
+	options := builtin.Options{System: g.system, Tools: specs, History: history.Messages}
 	var err error
 	if options.Model, err = h.model(s, own, history.Served(s.Member.FallbackAgent())); err != nil {
 		return nil, fmt.Errorf("make its model: %w", err)

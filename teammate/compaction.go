@@ -92,25 +92,3 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 	u.at.try(ctx, hooks.PostCompactInput{Trigger: c.Trigger, CompactSummary: c.Summary})
 	return told, nil
 }
-
-// MaySwitch implements agent.Switcher.
-func (run *agentRun) MaySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
-	out, _ := run.u.at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
-	// Nobody is there to ask.
-	if p := out.Permission.Decision; out.Decision == hooks.Block || p == "deny" || p == "ask" {
-		return "a PreModelSwitch hook refuses: " + cmp.Or(out.Refusal(), out.Permission.Reason)
-	}
-	return ""
-}
-
-// Switched implements agent.Switcher.
-func (run *agentRun) Switched(ctx context.Context, s agent.ModelSwitched) []agent.Input {
-	run.u.at.emit(s)
-	out, _ := run.u.at.try(ctx, hooks.PostModelSwitchInput{ModelSwitch: hookSwitch(s)})
-	return agent.ContextInputs(out.AdditionalContext)
-}
-
-// hookSwitch returns a change of the model as hooks see it.
-func hookSwitch(s agent.ModelSwitched) hooks.ModelSwitch {
-	return hooks.ModelSwitch{FromModel: s.From, ToModel: s.To, Source: "auto", ContextTokens: s.Tokens}
-}

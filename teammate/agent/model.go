@@ -36,12 +36,14 @@ type Switcher interface {
 	Switched(ctx context.Context, s ModelSwitched) []Input
 }
 
-// ModelSwitched is sent when another model answers the rest of a turn.
+// ModelSwitched is sent when another model answers the rest of a turn, or all further ones.
 type ModelSwitched struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
 	Why    string `json:"why"`            // what the model said
 	Tokens int64  `json:"context_tokens"` // size of the conversation, estimated
+	// BySpec says that the member has another model of its own, because the spec has changed.
+	BySpec bool `json:"by_spec,omitempty"`
 }
 
 // EventType implements EventData.

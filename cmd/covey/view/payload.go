@@ -23,6 +23,7 @@ type payload struct {
 	Before      int64           `json:"before_tokens"`
 	Brief       string          `json:"brief"`
 	By          string          `json:"by"`
+	BySpec      bool            `json:"by_spec"`
 	Cause       string          `json:"cause"`
 	Command     string          `json:"command"`
 	Content     string          `json:"content"`

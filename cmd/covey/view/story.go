@@ -116,6 +116,9 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 	case "session_rotated":
 		return "begins a new session with a brief of the one before", term.Faint
 	case "model_switched":
+		if p.BySpec {
+			return "goes on with the model " + p.To + " in place of " + p.From + ": " + p.Why, term.Normal
+		}
 		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
 			p.From, p.To, p.Why), term.Yellow
 	case "limited", "team_waits":
