@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // maxReminder is how much of a file a model sees again after a compaction, in characters.
@@ -31,7 +32,7 @@ func (run *agentRun) MayCompact(ctx context.Context, trigger, custom string) (in
 }
 
 // Reminders implements agent.Compactor. It reads files as the model's tool Read does, without
-// hooks: the model has had them before.
+// hooks: the model has had them before. The instructions of their folders come with them.
 func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 	t := run.u.t
 	var list []string
@@ -48,6 +49,7 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 	if read == nil || read.Runner == nil {
 		return list
 	}
+	t.nested = t.opts.Instructions.Nested() // those that the model has had are gone with its conversation
 	for _, file := range files {
 		input, _ := json.Marshal(map[string]string{"file_path": file}) // texts always marshal
 		r := agent.Contained(ctx, func(ctx context.Context) agent.ToolResult {
@@ -55,6 +57,7 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 		})
 		if !r.IsError {
 			list = append(list, "Contents of "+file+" now:\n"+notation.Clip(r.Content, maxReminder))
+			list = append(list, run.u.at.nestedOf(ctx, workspace.Within(t.opts.Workdir.Dir(), file), "compact")...)
 		}
 	}
 	return list

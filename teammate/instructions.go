@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"context"
+	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -42,21 +43,27 @@ func (at *scope) instructed(ctx context.Context, f workspace.InstructionFile, re
 	})
 }
 
-// nested loads the instructions of folders below the workspace that a Read has reached
+// nested loads the instructions of folders below the workspace that a call has touched a file of
 // for the first time. They go to the model with the tool's result.
 func (at *scope) nested(ctx context.Context, tl *permission.Tool, call agent.ToolCall) (extra []string) {
-	if tl.Spec.Name != "Read" || ctx.Err() != nil {
+	if !slices.Contains([]string{"Read", "Edit", "Write"}, tl.Spec.Name) || ctx.Err() != nil {
 		return nil
 	}
 	for _, path := range tl.Locations(call.Input, at.t.opts.Workdir.Dir()) {
-		files, notes := at.t.nested.To(path)
-		for _, note := range notes {
-			at.warn("%s", note)
-		}
-		for _, f := range files {
-			at.instructed(ctx, f, "nested_traversal", path)
-			extra = append(extra, "<system-reminder>\n"+f.Shown()+"\n</system-reminder>")
-		}
+		extra = append(extra, at.nestedOf(ctx, path, "nested_traversal")...)
 	}
 	return extra
+}
+
+// nestedOf loads the instructions for a file that the model has not had.
+func (at *scope) nestedOf(ctx context.Context, path, reason string) (texts []string) {
+	files, notes := at.t.nested.To(path)
+	for _, note := range notes {
+		at.warn("%s", note)
+	}
+	for _, f := range files {
+		at.instructed(ctx, f, reason, path)
+		texts = append(texts, "<system-reminder>\n"+f.Shown()+"\n</system-reminder>")
+	}
+	return texts
 }

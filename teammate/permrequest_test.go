@@ -204,7 +204,8 @@ func TestPostToolBatch(t *testing.T) {
 	equal(t, "mode", batches[0].PermissionMode, permission.ModeBypass)
 }
 
-// The instructions of a folder are read when the member first reads there.
+// The instructions of a folder are read when the member first touches a file there, and again when
+// a compaction reads such a file again.
 func TestNestedInstructions(t *testing.T) {
 	r := newRig(t)
 	root := r.opts.Workdir.Root()
@@ -213,6 +214,8 @@ func TestNestedInstructions(t *testing.T) {
 		"sub/AGENTS.md":      {Data: []byte("in sub")},
 		"sub/deep/CLAUDE.md": {Data: []byte("deep down")},
 		"sub/deep/f":         {Data: []byte("f")},
+		"new/AGENTS.md":      {Data: []byte("in new, see @more.md")},
+		"new/more.md":        {Data: []byte("more")},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +223,20 @@ func TestNestedInstructions(t *testing.T) {
 	read := func(id string) say {
 		return say{calls: []agent.ToolCall{callTool(id, "Read", `{"file_path":"sub/deep/f"}`)}}
 	}
-	r.agent.script = []say{read("c1"), read("c2"), {text: "end"}}
-	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Read", ReadOnly: true}}}
-	r.mustRun(t)
+	write := say{calls: []agent.ToolCall{callTool("c3", "Write", `{"file_path":"new/f"}`)}}
+	r.agent.script = []say{read("c1"), read("c2"), write, {text: "end"}}
+	r.opts.Tools = []agent.Tool{fakeTool{spec: agent.Spec{Name: "Read", ReadOnly: true}}, fakeTool{spec: agent.Spec{Name: "Write"}}}
+	m := r.member(t)
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
+	for range 2 { // of the second compaction, the model has none of the first
+		reminders := strings.Join(run.Reminders(t.Context(), []string{"sub/deep/f"}), "\n")
+		if strings.Count(reminders, "deep down") != 1 || strings.Contains(reminders, "in new") {
+			t.Errorf("after a compaction: %s", reminders)
+		}
+	}
 	var loaded []string
 	for _, in := range r.runner.of(hooks.InstructionsLoaded) {
 		p := in.Payload.(hooks.InstructionsLoadedInput)
@@ -230,6 +244,7 @@ func TestNestedInstructions(t *testing.T) {
 	}
 	equal(t, "loaded", loaded, []string{
 		"session_start /AGENTS.md", "include /sub/AGENTS.md", "nested_traversal /sub/deep/CLAUDE.md",
+		"nested_traversal /new/AGENTS.md", "include /new/more.md", "compact /sub/deep/CLAUDE.md", "compact /sub/deep/CLAUDE.md",
 	})
 	seen := strings.Join(r.agent.seen, "\n")
 	if strings.Count(seen, "deep down") != 1 || strings.Contains(seen, "in sub") {

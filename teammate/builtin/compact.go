@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -251,7 +250,7 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	m := agent.TextMessage(agent.User, summaryHead+summary+"\n</summary>")
 	reminders := host.Reminders(ctx, t.conv.filesRead(filesKept))
 	if plan := t.conv.lastPlan(); plan != "" {
-		reminders = append(reminders, "The plan that you submitted:\n"+plan)
+		reminders = append(reminders, planHead+plan)
 	}
 	reminders = append(reminders, t.conv.skillsLoaded(skillsKept)...)
 	for _, text := range append(reminders, summaryEnd) {
@@ -409,65 +408,6 @@ func (c *conversation) untold() []agent.Block {
 		}
 	}
 	return blocks
-}
-
-// filesRead returns the files of the last calls of Read, Edit and Write, the newest first, each
-// once and at most n.
-func (c *conversation) filesRead(n int) []string {
-	var files []string
-	for _, m := range slices.Backward(c.messages) {
-		for _, b := range slices.Backward(m.Content) {
-			if b.Type != agent.ToolUseBlock || !slices.Contains([]string{"Read", "Edit", "Write"}, b.Name) {
-				continue
-			}
-			var in struct {
-				File string `json:"file_path"`
-			}
-			if json.Unmarshal(b.Input, &in) != nil || in.File == "" || len(files) == n {
-				continue
-			}
-			if !slices.Contains(files, in.File) {
-				files = append(files, in.File)
-			}
-		}
-	}
-	return files
-}
-
-// skillsLoaded returns the texts of the skills that were loaded last, the newest first, each once
-// and at most n: their hooks stay after a compaction, so what they say must, too.
-func (c *conversation) skillsLoaded(n int) []string {
-	calls := map[string]bool{}
-	for _, m := range c.messages {
-		for _, call := range m.ToolCalls() {
-			calls[call.ID] = call.Name == "Skill"
-		}
-	}
-	var texts []string
-	for _, m := range slices.Backward(c.messages) {
-		for _, b := range slices.Backward(m.Content) {
-			known := slices.Contains(texts, b.Content) || len(texts) == n
-			if b.Type == agent.ToolResultBlock && !b.IsError && calls[b.ToolUseID] && !known {
-				texts = append(texts, b.Content)
-			}
-		}
-	}
-	return texts
-}
-
-// lastPlan returns the plan of the last call of the tool that submits one; empty: there is none.
-func (c *conversation) lastPlan() string {
-	for _, m := range slices.Backward(c.messages) {
-		for _, b := range slices.Backward(m.Content) {
-			var in struct {
-				Plan string `json:"plan"`
-			}
-			if b.Type == agent.ToolUseBlock && b.Name == "ExitPlanMode" && json.Unmarshal(b.Input, &in) == nil {
-				return in.Plan
-			}
-		}
-	}
-	return ""
 }
 
 // The texts around a summary.

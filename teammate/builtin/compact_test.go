@@ -328,15 +328,20 @@ func TestPlanAndSkillsStay(t *testing.T) {
 		}
 		return []agent.Block{says("done")}
 	}
-	h := &compactingHost{fakeHost: fakeHost{results: map[string]agent.ToolResult{"Skill": {Content: "how to lint"}}}}
+	h := &compactingHost{fakeHost: fakeHost{results: map[string]agent.ToolResult{"Skill": {Content: "Base directory for this skill: /lint\n\nhow to lint"}}}}
 	a := compacting(t, m)
-	for _, text := range []string{"go", "/compact"} {
+	for _, text := range []string{"go", "/compact", "go", "/compact"} {
 		if _, err := a.Run(t.Context(), []agent.Input{{Kind: agent.FromPerson, Text: text}}, h); err != nil {
 			t.Fatal(err)
 		}
 	}
-	text := written([]agent.Message{h.done[0].Message})
-	if strings.Count(text, "how to lint") != 1 || !strings.Contains(text, "first the tests") {
-		t.Error(text)
+	if len(h.done) != 2 {
+		t.Errorf("%d compactions", len(h.done))
+	}
+	for i, c := range h.done {
+		text := written([]agent.Message{c.Message})
+		if strings.Count(text, "how to lint") != 1 || strings.Count(text, "first the tests") != 1 {
+			t.Errorf("compaction %d: %s", i+1, text)
+		}
 	}
 }
