@@ -22,7 +22,7 @@ import (
 func newBoard(team *configs.Team, letters actors.Folder, r *rooms) *teamtools.Board {
 	p := boardPorts{r}
 	return teamtools.New(team, teamtools.Ports{
-		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Plans: r.asks.Plans,
+		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,
 		Commands: p, Work: p, News: r.notes,
 	})
 }

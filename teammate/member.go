@@ -44,7 +44,7 @@ type Teammate struct {
 	turns   int             // number of the last turn begun
 	seen    map[string]bool // ids that the transcript shows
 	// unconfirmed are those of them that the inbox could not be told of.
-	unconfirmed map[string]bool
+	unconfirmed unconfirmed
 	kept        []agent.Input        // the start of the next prompt
 	calls       transcript.OpenCalls // tool calls without a result
 	hookRuns    backgroundRuns       // background hooks
@@ -213,8 +213,8 @@ func (t *Teammate) work(ctx context.Context) error {
 			continue // a crash came after all of it was written to the transcript
 		}
 		do := t.takeTurn
-		if inbox, ok := t.rotates(work); ok {
-			do = func(ctx context.Context, work Work) error { return t.rotate(ctx, inbox, work) }
+		if inbox, ok := rotates(t, work); ok {
+			do = rotation{t, inbox}.take
 		}
 		if err := t.admitted(ctx, func() error { return do(ctx, work) }); err != nil {
 			return err

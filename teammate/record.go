@@ -125,20 +125,23 @@ func (t *Teammate) confirm(ids []string) error {
 	if err != nil {
 		t.emit(agent.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
-	t.markConfirmed(ids, err == nil)
+	t.unconfirmed.mark(ids, err == nil)
 	return nil
 }
 
-// markConfirmed records whether the inbox knows that these messages are in the transcript.
-func (t *Teammate) markConfirmed(ids []string, known bool) {
+// unconfirmed are messages in the transcript that the inbox could not be told of.
+type unconfirmed map[string]bool
+
+// mark records whether the inbox knows that these messages are in the transcript.
+func (c *unconfirmed) mark(ids []string, known bool) {
 	for _, id := range ids {
 		switch {
 		case known:
-			delete(t.unconfirmed, id)
-		case t.unconfirmed == nil:
-			t.unconfirmed = map[string]bool{id: true}
+			delete(*c, id)
+		case *c == nil:
+			*c = unconfirmed{id: true}
 		default:
-			t.unconfirmed[id] = true
+			(*c)[id] = true
 		}
 	}
 }

@@ -34,7 +34,7 @@ var errRotated = errors.New("another session takes the place of this one")
 
 // rotates returns the inbox if it gives the member a new session before work. It does not while
 // helpers of the old session work, or mail that the old session shows is not confirmed.
-func (t *Teammate) rotates(work Work) (Rotator, bool) {
+func rotates(t *Teammate, work Work) (Rotator, bool) {
 	inbox, ok := t.opts.Inbox.(Rotator)
 	if !ok || len(t.unconfirmed) > 0 || t.Helpers() > 0 {
 		return nil, false
@@ -42,11 +42,18 @@ func (t *Teammate) rotates(work Work) (Rotator, bool) {
 	return inbox, t.opts.History.Handover != nil || inbox.Rotates(work)
 }
 
-// rotate ends the member's session: the agent writes a brief, and the session that begins with
-// it takes work. It returns errRotated then. Interrupted, it keeps work for the next turn.
-func (t *Teammate) rotate(ctx context.Context, inbox Rotator, work Work) error {
+// rotation ends a member's session.
+type rotation struct {
+	t     *Teammate
+	inbox Rotator
+}
+
+// take ends the session: the agent writes a brief, and the session that begins with it takes
+// work. It returns errRotated then. Interrupted, it keeps work for the next turn.
+func (n rotation) take(ctx context.Context, work Work) error {
+	t, inbox := n.t, n.inbox
 	if h := t.opts.History.Handover; h != nil { // a crash came after the brief
-		return t.succeed(ctx, inbox, *h, work)
+		return n.succeed(ctx, *h, work)
 	}
 	if err := t.equip(); err != nil {
 		return err
@@ -57,17 +64,17 @@ func (t *Teammate) rotate(ctx context.Context, inbox Rotator, work Work) error {
 	defer t.current.Store(nil)
 	u.at.emit(agent.TurnStarted{Cause: agent.ByRotation, Prompt: agent.BriefRequest})
 	within, stop := t.turnContext(ctx)
-	brief, err := u.brief(within)
+	brief, err := briefing{u}.brief(within)
 	interrupted := errors.Is(context.Cause(within), agent.ErrInterrupted)
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		u.endBrief(agent.EndAbortedStreaming)
+		briefing{u}.end(agent.EndAbortedStreaming)
 		return context.Cause(ctx)
 	case interrupted:
 		u.at.warn("no new session begins, because the member was interrupted while it wrote the brief for it")
 		u.at.keepInputs(work.Inputs)
-		u.endBrief(agent.EndAbortedStreaming)
+		briefing{u}.end(agent.EndAbortedStreaming)
 		u.at.emit(agent.Idle{Reason: agent.IdleInterrupted, TaskIDs: t.tasksInProgress(ctx)})
 		return nil
 	}
@@ -77,27 +84,32 @@ func (t *Teammate) rotate(ctx context.Context, inbox Rotator, work Work) error {
 		text = inbox.Facts(ctx)
 	}
 	h := transcript.Handover{Next: uuid.NewString(), Brief: agent.Input{Kind: agent.FromCovey, Text: text}}
-	if err := t.opts.Transcript.HandOver(h, u.handoverLine(brief)); err != nil {
+	if err := t.opts.Transcript.HandOver(h, briefing{u}.line(brief)); err != nil {
 		return err
 	}
-	u.endBrief(agent.EndCompleted)
-	return t.succeed(ctx, inbox, h, work)
+	briefing{u}.end(agent.EndCompleted)
+	return n.succeed(ctx, h, work)
 }
 
 // succeed hands over to the next session.
-func (t *Teammate) succeed(ctx context.Context, inbox Rotator, h transcript.Handover, work Work) error {
+func (n rotation) succeed(ctx context.Context, h transcript.Handover, work Work) error {
+	t := n.t
 	t.waitForHooks(ctx)
 	t.keepLater() // the next session begins with what the transcript keeps
-	if err := inbox.Rotate(ctx, h, work); err != nil {
+	if err := n.inbox.Rotate(ctx, h, work); err != nil {
 		return err
 	}
 	t.emit(agent.Rotated{Before: t.opts.SessionID, Session: h.Next, Brief: h.Brief.Text})
 	return errRotated
 }
 
+// briefing is a turn that writes a brief.
+type briefing struct{ u *turn }
+
 // brief asks the agent for the brief. After an error the result says what was used and is not
 // counted yet.
-func (u *turn) brief(ctx context.Context) (agent.Brief, error) {
+func (b briefing) brief(ctx context.Context) (agent.Brief, error) {
+	u := b.u
 	run := &agentRun{u: u}
 	if err := run.withinLimits(); err != nil {
 		return agent.Brief{}, err
@@ -106,9 +118,9 @@ func (u *turn) brief(ctx context.Context) (agent.Brief, error) {
 	u.at.emit(agent.PassStarted{Pass: u.passes})
 	var brief agent.Brief
 	reply, err := run.safely(ctx, func(ctx context.Context, run *agentRun) (agent.Reply, error) {
-		if b, ok := u.t.opts.Agent.(agent.Briefer); ok {
+		if own, ok := u.t.opts.Agent.(agent.Briefer); ok {
 			var err error
-			brief, err = b.Brief(ctx, run)
+			brief, err = own.Brief(ctx, run)
 			return agent.Reply{}, err
 		}
 		run.given = []agent.Input{{Kind: agent.FromCovey, Text: agent.BriefRequest}}
@@ -125,20 +137,22 @@ func (u *turn) brief(ctx context.Context) (agent.Brief, error) {
 	return brief, err
 }
 
-// handoverLine counts what a brief has used, and returns the line that says so.
-func (u *turn) handoverLine(b agent.Brief) transcript.Line {
-	ln := transcript.Line{Step: b.Step, Voice: cmp.Or(b.Model, u.t.voice)}
+// line counts what a brief has used, and returns the line that says so.
+func (b briefing) line(written agent.Brief) transcript.Line {
+	u := b.u
+	ln := transcript.Line{Step: written.Step, Voice: cmp.Or(written.Model, u.t.voice)}
 	u.at.sign(&ln)
-	if b.Usage != (agent.Usage{}) {
-		ln.Usage, ln.CostUSD = &b.Usage, u.t.price(b.Usage, b.Model)
-		u.usage, u.usd = u.usage.Plus(b.Usage), u.usd+ln.CostUSD
-		u.at.spend(agent.TokensUsed{Model: b.Model, Usage: b.Usage, CostUSD: ln.CostUSD})
+	if used := written.Usage; used != (agent.Usage{}) {
+		ln.Usage, ln.CostUSD = &used, u.t.price(used, written.Model)
+		u.usage, u.usd = u.usage.Plus(used), u.usd+ln.CostUSD
+		u.at.spend(agent.TokensUsed{Model: written.Model, Usage: used, CostUSD: ln.CostUSD})
 	}
 	return ln
 }
 
-// endBrief reports the end of a turn that wrote a brief.
-func (u *turn) endBrief(reason string) {
+// end reports the end of a turn that wrote a brief.
+func (b briefing) end(reason string) {
+	u := b.u
 	owed, usd := u.t.used.drain()
 	u.at.emit(agent.TurnEnded{Reason: reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
 }

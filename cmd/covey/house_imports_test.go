@@ -87,7 +87,8 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
-	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/builtin/tools teammate/permission " +
+	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/transcript teammate/builtin/tools " +
+		"teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
 		"orchestrator/owned orchestrator/plan orchestrator/process " +

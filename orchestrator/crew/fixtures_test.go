@@ -58,7 +58,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	members := memberPorts{p.Seats}
 	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &trees.Trees{}, Members: members})
 	p.Board = teamtools.New(team, teamtools.Ports{
-		Store: p.Store, Letters: actors.Folder(t.TempDir()), Members: members, Requests: p.Asks, Plans: p.Asks.Plans,
+		Store: p.Store, Letters: actors.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Commands: members, Work: members, News: p.Notes,
 	})
 	p.MakeOccupant = func(context.Context, *Seat) (Occupant, error) {

@@ -47,7 +47,7 @@ func (b *Inbox) Answer(
 	if err := b.mayGrant(by, r, a); err != nil {
 		return r, err
 	}
-	if r, err = b.store(ctx, by, r, a); err != nil {
+	if r, err = b.Questions.store(ctx, by, r, a); err != nil {
 		return r, err
 	}
 	acting, done := b.UntilEnd(ctx)

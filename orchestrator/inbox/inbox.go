@@ -38,6 +38,7 @@ type Inbox struct {
 	Attention *Attention
 	Approvals *Approvals
 	Plans     *PlanGate
+	Questions *Questions
 
 	ports Ports
 	onAsk configs.OnAsk
@@ -45,7 +46,6 @@ type Inbox struct {
 
 	reminders reminders
 	waits     midTurnWaits
-	listeners listeners
 
 	acting sync.Mutex // held by act for answers that ActOn acts on too
 
@@ -108,6 +108,7 @@ func New(team *configs.Team, ports Ports) *Inbox {
 	}
 	b.Attention = &Attention{inbox: b, members: map[string]trouble{}}
 	b.Approvals = &Approvals{inbox: b}
+	b.Questions = &Questions{inbox: b}
 	b.Plans = &PlanGate{inbox: b, approved: map[string]bool{}}
 	return b
 }
@@ -148,7 +149,7 @@ func (b *Inbox) recall(ctx context.Context) error {
 		case !r.Open() && !r.Taken && actsAtOnce(r):
 			err = b.act(ctx, r)
 		case !r.Open() && !r.Taken && r.Kind == requests.AskQuestion:
-			err = b.recallReply(ctx, r)
+			err = b.Questions.recall(ctx, r)
 		default:
 			continue
 		}

@@ -19,23 +19,25 @@ import (
 // call that waits for it. If none waits when it is given, it is mail, so that it reaches the
 // member whatever became of its call.
 
-// listeners counts the calls that wait for the answer to a question, by questionKey. Its lock is
-// also held while an answer is stored, so that an answer is either mail or a call's.
-type listeners struct {
+// Questions are those of members to their lead. Its methods may be called from any goroutine.
+type Questions struct {
+	inbox *Inbox
+
+	// mu is also held while an answer is stored, so that an answer is either mail or a call's.
 	mu    sync.Mutex
-	calls map[string]int
+	calls map[string]int // that wait for the answer to a question, by questionKey
 }
 
 // questionKey identifies a question before it has an id.
 func questionKey(member, key string) string { return member + "\x00" + key }
 
 // add counts a call that begins to wait (1) or stops (-1). mu must be held.
-func (l *listeners) add(key string, n int) {
-	if l.calls == nil {
-		l.calls = map[string]int{}
+func (q *Questions) add(key string, n int) {
+	if q.calls == nil {
+		q.calls = map[string]int{}
 	}
-	if l.calls[key] += n; l.calls[key] == 0 {
-		delete(l.calls, key)
+	if q.calls[key] += n; q.calls[key] == 0 {
+		delete(q.calls, key)
 	}
 }
 
@@ -48,10 +50,10 @@ type Question struct {
 	Patience time.Duration
 }
 
-// question returns the request that a question of a member makes.
-func (b *Inbox) question(by actors.Actor, q Question) requests.New {
+// request returns the request that a question of a member makes.
+func (g *Questions) request(by actors.Actor, q Question) requests.New {
 	n := requests.New{
-		Kind: requests.AskQuestion, Member: by.Name, To: q.To, Text: q.Text, Wait: b.limit, Mail: b.questionMail,
+		Kind: requests.AskQuestion, Member: by.Name, To: q.To, Text: q.Text, Wait: g.inbox.limit, Mail: g.mail,
 		Key: requests.KeyOf(q.To, q.Text),
 	}
 	if q.Patience == 0 {
@@ -65,16 +67,16 @@ func (b *Inbox) question(by actors.Actor, q Question) requests.New {
 //
 // The member lends its slot while it waits, because the other one may need it. If ctx ends the
 // question is withdrawn, unless the team ends: the call is made again then.
-func (b *Inbox) Consult(ctx context.Context, by actors.Actor, q Question) (requests.Request, error) {
-	n := b.question(by, q)
+func (g *Questions) Consult(ctx context.Context, by actors.Actor, q Question) (requests.Request, error) {
+	b, n := g.inbox, g.request(by, q)
 	key := questionKey(n.Member, n.Key)
-	b.listeners.mu.Lock()
-	b.listeners.add(key, 1)
-	b.listeners.mu.Unlock()
-	r, err := b.await(ctx, by, n, q.Patience)
-	b.listeners.mu.Lock()
-	defer b.listeners.mu.Unlock()
-	b.listeners.add(key, -1)
+	g.mu.Lock()
+	g.add(key, 1)
+	g.mu.Unlock()
+	r, err := g.await(ctx, by, n, q.Patience)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.add(key, -1)
 	if r.ID == "" {
 		return r, err
 	}
@@ -96,7 +98,10 @@ func (b *Inbox) Consult(ctx context.Context, by actors.Actor, q Question) (reque
 }
 
 // await asks a question and waits until it is closed or patience is over.
-func (b *Inbox) await(ctx context.Context, by actors.Actor, n requests.New, patience time.Duration) (requests.Request, error) {
+func (g *Questions) await(
+	ctx context.Context, by actors.Actor, n requests.New, patience time.Duration,
+) (requests.Request, error) {
+	b := g.inbox
 	r, err := b.Ask(ctx, by, n)
 	if err != nil {
 		return r, err
@@ -114,19 +119,20 @@ func (b *Inbox) await(ctx context.Context, by actors.Actor, n requests.New, pati
 	return r, errors.Join(err, end(ctx))
 }
 
-// questionMail tells a member of a question to it.
-func (b *Inbox) questionMail(r requests.Request) actors.Outgoing {
+// mail tells a member of a question to it.
+func (g *Questions) mail(r requests.Request) actors.Outgoing {
 	return actors.Outgoing{
 		Kind: actors.QuestionAsked, Text: r.Text, Summary: actors.Summary(r.Text), Data: notation.Encode(actors.Question{
 			Type: actors.QuestionAsked, RequestRef: actors.Ref(r.ID), From: r.Member, Question: r.Text,
-			Timestamp: b.ports.Clock.Now(),
+			Timestamp: g.inbox.ports.Clock.Now(),
 		}),
 	}
 }
 
 // Reply makes a text from one member to another the answer to the oldest question that it has
 // read of that member. found is false if there is none.
-func (b *Inbox) Reply(ctx context.Context, by actors.Actor, member, text string) (found bool, err error) {
+func (g *Questions) Reply(ctx context.Context, by actors.Actor, member, text string) (found bool, err error) {
+	b := g.inbox
 	unread := b.unreadOf(ctx, by.Name)
 	open := b.toAnswer(by.Name)
 	i := slices.IndexFunc(open, func(r requests.Request) bool {
@@ -143,40 +149,45 @@ func (b *Inbox) Reply(ctx context.Context, by actors.Actor, member, text string)
 }
 
 // store stores an answer. That to a question is mail if no call waits for it.
-func (b *Inbox) store(ctx context.Context, by actors.Actor, r requests.Request, a Answer) (requests.Request, error) {
-	ruling := requests.Ruling{Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: b.tell}
+func (g *Questions) store(
+	ctx context.Context, by actors.Actor, r requests.Request, a Answer,
+) (requests.Request, error) {
+	store := g.inbox.ports.Store.Requests()
+	ruling := requests.Ruling{Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: g.inbox.tell}
 	if r.Kind != requests.AskQuestion {
-		return b.ports.Store.Requests().Answer(ctx, by, r.ID, ruling)
+		return store.Answer(ctx, by, r.ID, ruling)
 	}
-	b.listeners.mu.Lock()
-	defer b.listeners.mu.Unlock()
-	mailed := b.listeners.calls[questionKey(r.Member, r.Key)] == 0
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	mailed := g.calls[questionKey(r.Member, r.Key)] == 0
 	if mailed {
-		ruling.Mail = b.replyMail
+		ruling.Mail = replyMail
 	}
-	r, err := b.ports.Store.Requests().Answer(ctx, by, r.ID, ruling)
+	r, err := store.Answer(ctx, by, r.ID, ruling)
 	if err == nil && mailed {
-		err = b.ports.Store.Requests().MarkTaken(ctx, r.ID)
+		err = store.MarkTaken(ctx, r.ID)
 	}
 	return r, err
 }
 
 // replyMail is the answer to a question as mail.
-func (b *Inbox) replyMail(r requests.Request) actors.Outgoing {
+func replyMail(r requests.Request) actors.Outgoing {
 	text := ClosingText(r)
 	return actors.Outgoing{Kind: actors.Notice, Text: text, Summary: actors.Summary(text)}
 }
 
-// recallReply mails an answer that an earlier run has stored for a call that it did not reach. The
+// recall mails an answer that an earlier run has stored for a call that it did not reach. The
 // builtin agent makes such a call again; a program may not.
-func (b *Inbox) recallReply(ctx context.Context, r requests.Request) error {
+func (g *Questions) recall(ctx context.Context, r requests.Request) error {
+	b := g.inbox
 	m, here := b.ports.Member(r.Member)
-	if kind := configs.Builtin; !here || r.State == requests.Withdrawn || m.CurrentAgent().Kind == kind {
+	if !here || r.State == requests.Withdrawn || m.CurrentAgent().Kind == configs.Builtin {
 		return nil
 	}
-	out := b.replyMail(r)
+	out := replyMail(r)
 	out.To = []string{r.Member}
-	if _, err := b.ports.Store.Mail().Send(ctx, actors.Actor{CallID: actors.CallID("reply", r.ID)}, out); err != nil {
+	by := actors.Actor{CallID: actors.CallID("reply", r.ID)}
+	if _, err := b.ports.Store.Mail().Send(ctx, by, out); err != nil {
 		return fmt.Errorf("mail the answer to %s: %w", r.ID, err)
 	}
 	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)

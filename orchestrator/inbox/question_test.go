@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -31,10 +30,10 @@ func newConsulting(t *testing.T) *consulting {
 func (c *consulting) reads(t *testing.T, member string) (kinds []actors.Kind) {
 	t.Helper()
 	mail, err := c.store.Mail().Unread(t.Context(), member)
-	testkit.Must(t, err)
+	must(t, err)
 	for _, m := range mail {
 		kinds = append(kinds, m.Kind)
-		testkit.Must(t, c.store.Mail().Deliver(t.Context(), actors.Actor{Name: member}, []string{m.ID}))
+		must(t, c.store.Mail().Deliver(t.Context(), actors.Actor{Name: member}, []string{m.ID}))
 	}
 	return kinds
 }
@@ -43,11 +42,18 @@ func (c *consulting) reads(t *testing.T, member string) (kinds []actors.Kind) {
 func (c *consulting) consult(ctx context.Context, member, call string, q Question) <-chan requests.Request {
 	got := make(chan requests.Request, 1)
 	go func() {
-		r, _ := c.Consult(ctx, actors.Actor{Name: member, CallID: call}, q)
+		r, _ := c.Questions.Consult(ctx, actors.Actor{Name: member, CallID: call}, q)
 		got <- r
 	}()
 	<-c.lent // it waits
 	return got
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 var lead = actors.Actor{Name: "lead"}
@@ -58,20 +64,20 @@ func TestConsult(t *testing.T) {
 	c := newConsulting(t)
 	q := Question{To: "lead", Text: "Which colour?"}
 	first := c.consult(t.Context(), "dev", "c1", q)
-	if found, err := c.Reply(t.Context(), lead, "dev", "By the way"); found || err != nil {
+	if found, err := c.Questions.Reply(t.Context(), lead, "dev", "By the way"); found || err != nil {
 		t.Errorf("a question that was not read is answered: %v, %v", found, err)
 	}
 	if kinds := c.reads(t, "lead"); len(kinds) != 1 || kinds[0] != actors.QuestionAsked {
 		t.Errorf("lead got %v", kinds)
 	}
-	if found, err := c.Reply(t.Context(), lead, "ops", "Blue"); found || err != nil {
+	if found, err := c.Questions.Reply(t.Context(), lead, "ops", "Blue"); found || err != nil {
 		t.Errorf("the question of another is answered: %v, %v", found, err)
 	}
-	found, err := c.Reply(t.Context(), lead, "dev", "Blue")
+	found, err := c.Questions.Reply(t.Context(), lead, "dev", "Blue")
 	if r := <-first; !found || err != nil || r.Feedback != "Blue" || r.Taken || c.MidTurnWait("dev") != "" {
 		t.Errorf("%v, %v: %+v", found, err, r)
 	}
-	again, err := c.Consult(t.Context(), actors.Actor{Name: "dev", CallID: "c1"}, q)
+	again, err := c.Questions.Consult(t.Context(), actors.Actor{Name: "dev", CallID: "c1"}, q)
 	if <-c.lent; err != nil || again.Feedback != "Blue" || again.Taken {
 		t.Errorf("the call made again: %+v, %v", again, err)
 	}
@@ -80,7 +86,7 @@ func TestConsult(t *testing.T) {
 	}
 	other := c.consult(t.Context(), "dev", "c2", q) // the same words, later
 	c.reads(t, "lead")
-	if found, err := c.Reply(t.Context(), lead, "dev", "Red"); !found || err != nil {
+	if found, err := c.Questions.Reply(t.Context(), lead, "dev", "Red"); !found || err != nil {
 		t.Error(found, err)
 	}
 	if r := <-other; r.Feedback != "Red" {
@@ -95,7 +101,7 @@ func TestConsultTwo(t *testing.T) {
 	ops := c.consult(t.Context(), "ops", "c1", Question{To: "lead", Text: "A?"})
 	c.reads(t, "lead")
 	for member, text := range map[string]string{"ops": "for ops", "dev": "for dev"} {
-		if found, err := c.Reply(t.Context(), lead, member, text); !found || err != nil {
+		if found, err := c.Questions.Reply(t.Context(), lead, member, text); !found || err != nil {
 			t.Error(found, err)
 		}
 	}
@@ -116,7 +122,7 @@ func TestConsultPatience(t *testing.T) {
 	if kinds := c.reads(t, "lead"); len(kinds) != 1 {
 		t.Errorf("lead got %v", kinds)
 	}
-	if found, err := c.Reply(t.Context(), lead, "dev", "Blue"); !found || err != nil {
+	if found, err := c.Questions.Reply(t.Context(), lead, "dev", "Blue"); !found || err != nil {
 		t.Error(found, err)
 	}
 	if kinds := c.reads(t, "dev"); len(kinds) != 1 || kinds[0] != actors.Notice {
@@ -138,7 +144,7 @@ func TestConsultEnds(t *testing.T) {
 		t.Errorf("open after an interrupt: %v", c.Open())
 	}
 	got = c.consult(t.Context(), "dev", "c2", Question{To: "lead", Text: "A?"})
-	testkit.Must(t, c.Leave(t.Context(), "lead"))
+	must(t, c.Leave(t.Context(), "lead"))
 	if r := <-got; r.State != requests.Expired || len(c.reads(t, "dev")) > 0 {
 		t.Errorf("after the lead has left: %+v", r)
 	}

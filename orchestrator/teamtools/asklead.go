@@ -50,7 +50,7 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	if c.names == MCPNames {
 		q.Patience = programPatience
 	}
-	r, err := c.board.ports.Requests.Consult(ctx, c.me.Actor, q)
+	r, err := c.board.ports.Questions.Consult(ctx, c.me.Actor, q)
 	switch {
 	case err != nil:
 		return toolError(err)
@@ -110,6 +110,6 @@ func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, repl
 			return a, false, err
 		}
 	}
-	replied, err = b.ports.Requests.Reply(ctx, by.Actor, to, text)
+	replied, err = b.ports.Questions.Reply(ctx, by.Actor, to, text)
 	return a, replied, err
 }

@@ -41,14 +41,15 @@ type Board struct {
 
 // Ports are a Board's dependencies. All fields must be set.
 type Ports struct {
-	Store    *tasks.Store
-	Letters  actors.Folder // holds texts that are too long for a message
-	Members  Members
-	Requests Requests
-	Plans    Plans
-	Commands Commands
-	Work     Work
-	News     News
+	Store     *tasks.Store
+	Letters   actors.Folder // holds texts that are too long for a message
+	Members   Members
+	Requests  Requests
+	Questions Questions
+	Plans     Plans
+	Commands  Commands
+	Work      Work
+	News      News
 }
 
 // Members finds the members of the team. The crew implements it.
@@ -63,7 +64,12 @@ type Members interface {
 // Requests records answers to requests. An inbox.Inbox implements it.
 type Requests interface {
 	Answer(ctx context.Context, by actors.Actor, a inbox.Answer, kinds ...requests.Kind) (requests.Request, error)
+}
+
+// Questions puts questions of members to the lead. An inbox.Questions implements it.
+type Questions interface {
 	Consult(ctx context.Context, by actors.Actor, q inbox.Question) (requests.Request, error)
+	// Reply makes a text the answer to a question, if its sender has read one of that member.
 	Reply(ctx context.Context, by actors.Actor, member, text string) (found bool, err error)
 }
 

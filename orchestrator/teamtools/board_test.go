@@ -118,7 +118,7 @@ func newTable(t *testing.T, letters ...string) *table {
 	}}
 	b := New(c.spec, Ports{
 		Store: testkit.OpenStore(t, tasks.Open), Letters: actors.Folder(append(letters, t.TempDir())[0]),
-		Members: c, Requests: c, Plans: c, Commands: c, Work: c, News: c,
+		Members: c, Requests: c, Questions: c, Plans: c, Commands: c, Work: c, News: c,
 	})
 	return &table{t: t, board: b, crew: c}
 }
