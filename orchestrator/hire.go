@@ -200,8 +200,10 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
-		Equip:  h.equipment(ctx, s, gear{past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) }}),
-		Hooks:  h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Equip: h.equipment(ctx, s, gear{
+			past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) },
+		}),
+		Hooks: h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,

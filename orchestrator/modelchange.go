@@ -58,11 +58,12 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 func (h hiring) keepModel(s *crew.Seat, change agent.ModelSwitched, refusal string) (configs.Model, error) {
 	own, known := modelNamed(h.o.team(), change.From)
 	if !known {
-		return own, fmt.Errorf("%s, and the spec has the model %s no more; put it back under models, or change the hook",
-			refusal, change.From)
+		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+
+			"put it back under models, or change the hook", refusal, change.From)
 	}
 	h.r.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{
-		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s", change.From, change.To, refusal),
+		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s",
+			change.From, change.To, refusal),
 	}})
 	kept := s.Member.Agent
 	kept.Model = own
@@ -78,7 +79,9 @@ func modelNamed(team *configs.Team, name string) (configs.Model, bool) {
 		}
 	}
 	list := launch.AgentsInUse(team)
-	i := slices.IndexFunc(list, func(a configs.Agent) bool { return a.Kind == configs.Builtin && a.Model.FullName() == name })
+	i := slices.IndexFunc(list, func(a configs.Agent) bool {
+		return a.Kind == configs.Builtin && a.Model.FullName() == name
+	})
 	if i < 0 {
 		return configs.Model{}, false
 	}

@@ -80,7 +80,8 @@ func (n rotation) take(ctx context.Context, work Work) error {
 	}
 	text := briefHead + brief.Text + briefEnd
 	if err != nil {
-		u.at.warn("the new session begins with a brief from the task list, because the agent wrote none: %v", err)
+		u.at.warn("the new session begins with a brief from the task list, because the agent wrote none: %v",
+			err)
 		text = inbox.Facts(ctx)
 	}
 	h := transcript.Handover{Next: uuid.NewString(), Brief: agent.Input{Kind: agent.FromCovey, Text: text}}

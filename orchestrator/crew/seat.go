@@ -35,7 +35,7 @@ type Seat struct {
 	mu         sync.Mutex                   // guards occupant.Permissions
 	closers    []func() error               // in the order of opening
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
-	rotation   rotation                     // used by its goroutine, and by the loop before that starts and after it has ended
+	rotation   rotation                     // its goroutine's; the loop's before and after that
 }
 
 // Occupant is who works at a seat. It is made after the rest of the seat, because a teammate

@@ -122,7 +122,8 @@ func (g *Questions) await(
 // mail tells a member of a question to it.
 func (g *Questions) mail(r requests.Request) actors.Outgoing {
 	return actors.Outgoing{
-		Kind: actors.QuestionAsked, Text: r.Text, Summary: actors.Summary(r.Text), Data: notation.Encode(actors.Question{
+		Kind: actors.QuestionAsked, Text: r.Text, Summary: actors.Summary(r.Text),
+		Data: notation.Encode(actors.Question{
 			Type: actors.QuestionAsked, RequestRef: actors.Ref(r.ID), From: r.Member, Question: r.Text,
 			Timestamp: g.inbox.ports.Clock.Now(),
 		}),

@@ -37,12 +37,13 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	case question == "":
 		return toolError(notation.Errorf(api.ErrEmpty, "the question is empty; write what you need to know"))
 	case len(question) > maxQuestion:
-		return toolError(notation.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; put the rest into "+
-			"a file and name it", len(question), maxQuestion))
+		return toolError(notation.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; "+
+			"put the rest into a file and name it", len(question), maxQuestion))
 	case c.me.Name == lead:
 		return toolError(notation.Errorf(api.ErrNoMember, "you are the lead: there is nobody to ask"))
 	}
-	instead := "Go on without the answer, or send it a message with " + c.names.phrases().send + " and end your turn"
+	instead := "Go on without the answer, or send it a message with " + c.names.phrases().send +
+		" and end your turn"
 	if why := c.board.cannotAnswer(lead); why != "" {
 		return toolError(notation.Errorf(api.ErrNoMember, "%s %s. %s.", lead, why, instead))
 	}
@@ -55,8 +56,8 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	case err != nil:
 		return toolError(err)
 	case r.Open():
-		return agent.ToolResult{Content: lead + " has not answered yet. Call this tool again with the same question to wait " +
-			"on, or end your turn: the answer comes as a message then."}
+		return agent.ToolResult{Content: lead + " has not answered yet. Call this tool again with the same " +
+			"question to wait on, or end your turn: the answer comes as a message then."}
 	}
 	return answerResult(r, lead, instead)
 }
@@ -75,7 +76,9 @@ func answerResult(r requests.Request, lead, instead string) agent.ToolResult {
 	case r.By == actors.Operator:
 		return agent.ToolResult{Content: "The user answers: " + text}
 	}
-	return agent.ToolResult{Content: mailText(actors.Message{From: r.By, Summary: "the answer to your question", Text: text})}
+	return agent.ToolResult{Content: mailText(actors.Message{
+		From: r.By, Summary: "the answer to your question", Text: text,
+	})}
 }
 
 // cannotAnswer returns why a member will not answer soon; empty: it may.
@@ -84,7 +87,8 @@ func (b *Board) cannotAnswer(member string) string {
 	if gone != "" {
 		return "takes no more turns (" + gone + ")"
 	}
-	if slices.Contains([]api.MemberState{api.Held, api.Limited, api.LoggedOut, api.NeedsAttention}, api.MemberState(state)) {
+	busy := []api.MemberState{api.Held, api.Limited, api.LoggedOut, api.NeedsAttention}
+	if slices.Contains(busy, api.MemberState(state)) {
 		return "cannot answer now (" + state + ")"
 	}
 	return ""
@@ -94,7 +98,8 @@ func (b *Board) cannotAnswer(member string) string {
 // an ordinary text. A call that is repeated after a crash is recognized by its receipt.
 func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, replied bool, err error) {
 	to := b.resolve(w.to)
-	if to == "" || b.Known(to) != nil || strings.TrimSpace(w.text) == "" || len(w.waitFor) > 0 || by.operator() {
+	if to == "" || b.Known(to) != nil || strings.TrimSpace(w.text) == "" ||
+		len(w.waitFor) > 0 || by.operator() {
 		return a, false, nil
 	}
 	a = SentAnswer{Success: true, Message: to + " has your answer", Target: to}

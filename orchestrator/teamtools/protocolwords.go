@@ -39,8 +39,8 @@ func (n ToolNames) howToAnswer(m actors.Message) string {
 			" Approving ends you once this call is over; words alone do not. To decline, because you are in the " +
 			`middle of something, say the same with "approve": false and a "reason".`
 	case actors.QuestionAsked:
-		return "\n\n" + m.From + " waits for your answer before it goes on: the next text that you send to it is the answer. " +
-			"Send it with " + n.phrases().send + "."
+		return "\n\n" + m.From + " waits for your answer before it goes on: the next text that you send to it " +
+			"is the answer. Send it with " + n.phrases().send + "."
 	case actors.PlanAsked:
 		return "\n\nThis plan waits for you: its author may only read until you answer. To approve it, " +
 			n.answering(m.From, actors.PlanAnswered, ref) + ` To refuse it, say the same with "approve": false and ` +
