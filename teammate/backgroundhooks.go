@@ -44,19 +44,19 @@ func (at *scope) deliverOutput(p hooks.Progress) {
 			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
 		}
 		if !b.Wakes || t.opts.OnBackgroundHook == nil {
-			t.later.add(agent.Input{Kind: kind, Text: text})
+			t.later.Add(agent.Input{Kind: kind, Text: text})
 		}
 	}
 }
 
-// waitForHooks waits for the member's background hooks, at most backgroundLimit, and kills them
+// waitForHooks waits for the member's background hooks, at most agent.BackgroundLimit, and kills them
 // at once when ctx has ended.
 func (t *Teammate) waitForHooks(ctx context.Context) {
 	s, ok := t.opts.Hooks.(drainer)
 	if !ok {
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, backgroundLimit)
+	limited, cancel := context.WithTimeout(ctx, agent.BackgroundLimit)
 	defer cancel()
 	s.Drain(limited, t.opts.SessionID)
 }
@@ -64,7 +64,7 @@ func (t *Teammate) waitForHooks(ctx context.Context) {
 // keepLater stores hook output for the member's next request, so that it survives the end.
 func (t *Teammate) keepLater() {
 	at := t.scope(t.turns, "")
-	at.keepInputs(t.later.drain())
+	at.keepInputs(t.later.Drain())
 }
 
 // applyHookFeedback applies feedback that hooks gave from the background: the Stop hooks of the

@@ -222,7 +222,7 @@ func TestMemberSettles(t *testing.T) {
 func TestLateContextOutlivesItsMember(t *testing.T) {
 	r := newRig(t, say{text: "done"})
 	m := r.member(t)
-	m.later.add(agent.Input{Kind: agent.FromContext, Text: "late"})
+	m.later.Add(agent.Input{Kind: agent.FromContext, Text: "late"})
 	r.inbox.work = nil
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 	// The call waits for the SubagentStart hooks, but not for the helper.
 	inputs := c.startHelper(ctx)
 	c.at.writeMemberLine(transcript.HelperStarted, agent.Usage{}, 0)
-	u.t.helperRuns.start(ctx, func(ctx context.Context) {
+	u.t.helperRuns.Start(ctx, func(ctx context.Context) {
 		defer closer()
 		c.runInBackground(ctx, inputs)
 	})

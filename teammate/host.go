@@ -14,7 +14,7 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 		return nil, ctx.Err()
 	}
 	// endBatch returns something only if the agent itself answered the last call of a batch.
-	told := append(run.endBatch(ctx), run.u.t.later.drain()...)
+	told := append(run.endBatch(ctx), run.u.t.later.Drain()...)
 	if run.refusal = run.withinLimits(); run.refusal != nil {
 		run.u.at.keepInputs(told)
 		return nil, run.refusal

@@ -766,7 +766,7 @@ func TestAsideIsBounded(t *testing.T) {
 		}
 		began := time.Now()
 		r.mustRun(t)
-		equal(t, "time", time.Since(began), backgroundLimit)
+		equal(t, "time", time.Since(began), agent.BackgroundLimit)
 		equal(t, "warnings", len(all[agent.Warning](r.journal)), 0)
 	})
 }

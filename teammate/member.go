@@ -28,16 +28,16 @@ type Teammate struct {
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
 	rights *permission.Rights // its permissions
-	later  later              // hook output for its next request
+	later  agent.Later        // hook output for its next request
 	// refusals is the number of refused turn ends in a row when the last turn ended.
 	refusals int
 
 	told sync.Map // warnings about the configuration of hooks that were shown already
 
-	helper     *helperRole    // nil for a member; otherwise what makes this a helper
-	helperRuns backgroundRuns // background helpers
-	helpers    helperSet      // all running helpers
-	used       *meter         // tokens of helpers and hooks that no turn has reported yet
+	helper     *helperRole      // nil for a member; otherwise what makes this a helper
+	helperRuns agent.Background // background helpers
+	helpers    helperSet        // all running helpers
+	used       *agent.Meter     // tokens of helpers and hooks that no turn has reported yet
 
 	// The fields below belong to the goroutine of Run.
 	entered bool            // the session has begun
@@ -47,7 +47,7 @@ type Teammate struct {
 	unconfirmed unconfirmed
 	kept        []agent.Input        // the start of the next prompt
 	calls       transcript.OpenCalls // tool calls without a result
-	hookRuns    backgroundRuns       // background hooks
+	hookRuns    agent.Background     // background hooks
 
 	title string // of the session, if a hook has set it
 	first string // the lead's first prompt, if a hook has set one
@@ -55,7 +55,7 @@ type Teammate struct {
 	renewed atomic.Pointer[string] // if set, Equip makes another agent, with this voice
 	voice   string                 // the agent that the transcript names; empty: the member's own
 
-	watching watching // files
+	watching workspace.Watching
 	nested   *workspace.Nested
 }
 
@@ -69,14 +69,15 @@ func New(opts Options) (*Teammate, error) {
 		return nil, fmt.Errorf("member %q: %w", opts.Name, err)
 	}
 	t := &Teammate{
-		opts:   opts,
-		tools:  tools,
-		turns:  max(opts.Turn, opts.History.Turns),
-		used:   &meter{},
-		nested: opts.Instructions.Nested(),
-		rights: permission.NewRights(opts.Permissions, opts.AddedDirs),
-		seen:   maps.Clone(opts.History.Delivered),
-		kept:   opts.History.Kept,
+		opts:     opts,
+		tools:    tools,
+		turns:    max(opts.Turn, opts.History.Turns),
+		used:     &agent.Meter{},
+		nested:   opts.Instructions.Nested(),
+		rights:   permission.NewRights(opts.Permissions, opts.AddedDirs),
+		seen:     maps.Clone(opts.History.Delivered),
+		kept:     opts.History.Kept,
+		watching: workspace.Watching{Files: opts.Files.Watcher, Dir: opts.Workdir, Names: opts.Files.Names},
 	}
 	if opts.History.Cut != nil {
 		t.calls.List = opts.History.Cut.Open
@@ -144,9 +145,9 @@ func (t *Teammate) Run(ctx context.Context) error {
 	case errors.Is(err, errRotated): // what /clear does in recorded hosts
 		why, err = "clear", nil
 	}
-	t.unwatch()
-	t.helperRuns.stop()
-	t.hookRuns.end(ctx)
+	t.watching.End()
+	t.helperRuns.Stop()
+	t.hookRuns.End(ctx)
 	t.waitForHooks(ctx)
 	t.endSession(ctx, why)
 	t.waitForHooks(ctx) // hooks that the end of the session started

@@ -26,7 +26,7 @@ func (t *Teammate) SwitchModel(ctx context.Context, s agent.ModelSwitched) (refu
 		return refusal
 	}
 	for _, in := range at.switched(ctx, s) {
-		t.later.add(in)
+		t.later.Add(in)
 	}
 	return ""
 }

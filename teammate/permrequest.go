@@ -101,11 +101,11 @@ func (p permitter) change(ctx context.Context, updates []hooks.PermissionUpdate)
 // folderAdded fires DirectoryAdded in the background. Its messages go to the model with
 // the next request.
 func (p permitter) folderAdded(ctx context.Context, dir string) {
-	p.at.t.hookRuns.start(ctx, func(ctx context.Context) {
+	p.at.t.hookRuns.Start(ctx, func(ctx context.Context) {
 		in := hooks.DirectoryAddedInput{Directory: dir, Source: "slash_command"}
 		out, _ := p.at.try(ctx, in)
 		for _, text := range out.SystemMessages {
-			p.at.t.later.add(agent.Input{Kind: agent.FromContext, Text: text})
+			p.at.t.later.Add(agent.Input{Kind: agent.FromContext, Text: text})
 		}
 	})
 }

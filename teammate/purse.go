@@ -69,7 +69,7 @@ func (t *Teammate) Spend(used agent.Usage) error {
 // addUsage adds tokens to the member's totals. owed says that no turn has reported them yet.
 func (t *Teammate) addUsage(used agent.Usage, usd float64, owed bool) {
 	if owed {
-		t.used.add(used, usd)
+		t.used.Add(used, usd)
 	}
 	if t.opts.Purse != nil {
 		t.opts.Purse.Spend(used, usd)

@@ -2,6 +2,7 @@ package teammate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -131,7 +132,7 @@ func TestChangesAtRootAfterCd(t *testing.T) {
 }
 
 // TestRestingHearsOfFiles: FileChanged hooks fire for a member that rests, and none after
-// its end. Who has no names watched has no part in the Watcher.
+// its end.
 func TestRestingHearsOfFiles(t *testing.T) {
 	r := newRig(t)
 	r.inbox.rests = true
@@ -145,16 +146,7 @@ func TestRestingHearsOfFiles(t *testing.T) {
 		return hooks.Outcome{}, nil
 	}
 	r.opts.Files.Watcher = files
-	names := []string(nil)
-	r.opts.Files.Names = func() []string { return names }
-	idle := r.member(t)
-	if err := idle.Run(t.Context()); !errors.Is(err, ErrResting) {
-		t.Fatal(err)
-	}
-	if idle.watching.watch != nil {
-		t.Error("a member without names has a Watch")
-	}
-	names, r.inbox.work = []string{".env"}, nil
+	r.opts.Files.Names = func() []string { return []string{".env"} }
 	m := r.member(t)
 	if err := m.Run(t.Context()); !errors.Is(err, ErrResting) {
 		t.Fatal(err)
@@ -171,8 +163,9 @@ func TestRestingHearsOfFiles(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	m.outside().rewatch() // a hook that came back late
-	if m.watching.listen != nil || len(fired) > 0 {
-		t.Errorf("after its end it can listen to changes, and heard of %d", len(fired))
+	late := map[string]json.RawMessage{"watchPaths": json.RawMessage(`[".env"]`)}
+	m.outside().watchPaths(hooks.Outcome{Output: late})
+	if len(fired) > 0 {
+		t.Errorf("after its end it heard of %d", len(fired))
 	}
 }

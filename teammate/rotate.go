@@ -154,7 +154,7 @@ func (b briefing) line(written agent.Brief) transcript.Line {
 // end reports the end of a turn that wrote a brief.
 func (b briefing) end(reason string) {
 	u := b.u
-	owed, usd := u.t.used.drain()
+	owed, usd := u.t.used.Drain()
 	u.at.emit(agent.TurnEnded{Reason: reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
 }
 

@@ -116,7 +116,7 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	if err := u.t.opts.Transcript.Append(started); err != nil {
 		return broken(err)
 	}
-	inputs = slices.Concat(u.t.kept, u.t.later.drain(), inputs)
+	inputs = slices.Concat(u.t.kept, u.t.later.Drain(), inputs)
 	u.t.kept = nil
 	return u.converse(ctx, u.prompt(inputs))
 }
@@ -158,7 +158,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		u.at.fireInBackground(ctx, *end.failure)
 	}
 	u.lastStop(ctx, end)
-	owed, usd := u.t.used.drain()
+	owed, usd := u.t.used.Drain()
 	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
 	notice := end.notice
 	if end.attention != "" {
