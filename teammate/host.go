@@ -83,15 +83,7 @@ func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 // unseen returns inputs without those that the transcript already shows. It confirms
 // these again: a crash came between the transcript and the confirmation.
 func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Input {
-	var fresh []agent.Input
-	var shown []string
-	for _, in := range inputs {
-		if in.MessageID != "" && t.seen[in.MessageID] {
-			shown = append(shown, in.MessageID)
-			continue
-		}
-		fresh = append(fresh, in)
-	}
+	fresh, shown := t.shown.Split(inputs)
 	if err := t.confirm(shown); err != nil && ctx.Err() == nil {
 		t.emit(agent.Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -40,14 +39,12 @@ type Teammate struct {
 	used       *agent.Meter     // tokens of helpers and hooks that no turn has reported yet
 
 	// The fields below belong to the goroutine of Run.
-	entered bool            // the session has begun
-	turns   int             // number of the last turn begun
-	seen    map[string]bool // ids that the transcript shows
-	// unconfirmed are those of them that the inbox could not be told of.
-	unconfirmed unconfirmed
-	kept        []agent.Input        // the start of the next prompt
-	calls       transcript.OpenCalls // tool calls without a result
-	hookRuns    agent.Background     // background hooks
+	entered  bool                 // the session has begun
+	turns    int                  // number of the last turn begun
+	shown    transcript.Shown     // mail
+	kept     []agent.Input        // the start of the next prompt
+	calls    transcript.OpenCalls // tool calls without a result
+	hookRuns agent.Background     // background hooks
 
 	title string // of the session, if a hook has set it
 	first string // the lead's first prompt, if a hook has set one
@@ -75,7 +72,7 @@ func New(opts Options) (*Teammate, error) {
 		used:     &agent.Meter{},
 		nested:   opts.Instructions.Nested(),
 		rights:   permission.NewRights(opts.Permissions, opts.AddedDirs),
-		seen:     maps.Clone(opts.History.Delivered),
+		shown:    opts.History.Shown(),
 		kept:     opts.History.Kept,
 		watching: workspace.Watching{Files: opts.Files.Watcher, Dir: opts.Workdir, Names: opts.Files.Names},
 	}
@@ -89,16 +86,6 @@ func New(opts Options) (*Teammate, error) {
 // Rights returns the member's permissions in this session. They may be read and changed
 // at any time from any goroutine.
 func (t *Teammate) Rights() *permission.Rights { return t.rights }
-
-// markSeen records that the transcript shows these messages.
-func (t *Teammate) markSeen(ids []string) {
-	if t.seen == nil {
-		t.seen = map[string]bool{}
-	}
-	for _, id := range ids {
-		t.seen[id] = true
-	}
-}
 
 // check reports the first missing option.
 func (o Options) check() error {

@@ -37,7 +37,7 @@ func (u *turn) notes() []agent.Input {
 // note returns a note about a limit of this turn, once for each level.
 func (u *turn) note(limit string, level int, used string) []agent.Input {
 	in := agent.LimitNote(u.at.no, limit, level, used)
-	if level == 0 || u.t.seen[in.MessageID] {
+	if level == 0 || u.t.shown.Has(in.MessageID) {
 		return nil
 	}
 	return []agent.Input{in}

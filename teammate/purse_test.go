@@ -141,7 +141,7 @@ func TestNotesOfTurnTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			for _, in := range u.notes() {
 				levels = append(levels, in.MessageID)
-				u.t.markSeen([]string{in.MessageID})
+				u.t.shown.Add([]string{in.MessageID})
 			}
 		}
 		equal(t, "notes", levels, []string{

@@ -110,7 +110,7 @@ func (t *Teammate) confirm(ids []string) error {
 	if err := t.opts.Transcript.Sync(); err != nil {
 		return err
 	}
-	t.markSeen(ids)
+	t.shown.Add(ids)
 	notes, ids := agent.SplitNotes(ids)
 	if len(notes) > 0 && t.opts.Purse != nil {
 		t.opts.Purse.Shown(notes)
@@ -125,25 +125,8 @@ func (t *Teammate) confirm(ids []string) error {
 	if err != nil {
 		t.emit(agent.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
-	t.unconfirmed.mark(ids, err == nil)
+	t.shown.Confirm(ids, err == nil)
 	return nil
-}
-
-// unconfirmed are messages in the transcript that the inbox could not be told of.
-type unconfirmed map[string]bool
-
-// mark records whether the inbox knows that these messages are in the transcript.
-func (c *unconfirmed) mark(ids []string, known bool) {
-	for _, id := range ids {
-		switch {
-		case known:
-			delete(*c, id)
-		case *c == nil:
-			*c = unconfirmed{id: true}
-		default:
-			(*c)[id] = true
-		}
-	}
 }
 
 // confirmLimit is how long a member waits for its inbox to confirm.

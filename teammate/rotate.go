@@ -36,7 +36,7 @@ var errRotated = errors.New("another session takes the place of this one")
 // helpers of the old session work, or mail that the old session shows is not confirmed.
 func rotates(t *Teammate, work Work) (Rotator, bool) {
 	inbox, ok := t.opts.Inbox.(Rotator)
-	if !ok || len(t.unconfirmed) > 0 || t.Helpers() > 0 {
+	if !ok || !t.shown.Confirmed() || t.Helpers() > 0 {
 		return nil, false
 	}
 	return inbox, t.opts.History.Handover != nil || inbox.Rotates(work)
