@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
@@ -24,9 +23,9 @@ type permitter struct{ at *scope }
 
 // permit decides a call. A PermissionRequest hook may change the input of call.
 func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {
-	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: p.hookSays(pre), Inside: p.inside(tl, *call)}
+	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: permission.SaidBy(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
-	if _, ask := p.ownershipRefusal(tl, *call); ask && r.Behavior == permission.Allow {
+	if _, ask := p.unwritable(tl, *call); ask && r.Behavior == permission.Allow {
 		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: "protect"})
 	}
 	who := r.By
@@ -35,7 +34,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	case r.Behavior == permission.Deny && r.By == "mode" && p.at.t.rights.Now().EffectiveMode() == permission.ModePlan:
 		l.denial, who = p.refusedPlanning(ctx, tl, r, call)
 	case r.Behavior == permission.Deny:
-		l.denial = p.refusalText(r, *call, pre)
+		l.denial = p.at.t.rights.Now().Denial(p.at.t.opts.Name, r, *call, pre)
 		if reason, yes := pre.ModelDenial(); yes && r.By == "hook" {
 			l.extra = p.denied(ctx, tl, *call, reason)
 		}
@@ -46,7 +45,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 		}
 	}
 	// Checked last, because a hook may have changed the target of the call.
-	if refusal, ask := p.ownershipRefusal(tl, *call); refusal != "" && !ask && l.denial == "" {
+	if refusal, ask := p.unwritable(tl, *call); refusal != "" && !ask && l.denial == "" {
 		l.denial, who, r.Rule = refusal, "rule", "owns"
 	}
 	decided := agent.PermissionDecided{
@@ -71,6 +70,11 @@ func (p permitter) inside(tl *permission.Tool, call agent.ToolCall) bool {
 	return tl.Inside(p.at.t.opts.Workdir, call.Input, p.at.t.rights.Folders()...)
 }
 
+// unwritable returns what forbids a call to write its files (Options.Writable).
+func (p permitter) unwritable(tl *permission.Tool, call agent.ToolCall) (refusal string, ask bool) {
+	return p.at.t.opts.Writable.Refusal(tl, call, p.at.t.opts.Workdir.Dir())
+}
+
 // refusedPlanning denies a call in plan mode. The PermissionRequest hooks run and may
 // supply the text of the denial, but they cannot end plan mode.
 func (p permitter) refusedPlanning(
@@ -84,20 +88,7 @@ func (p permitter) refusedPlanning(
 	if decided {
 		p.at.warn("a PermissionRequest hook allowed %s, but plan mode runs only tools that change nothing", call.Name)
 	}
-	return p.refusalText(r, *call, hooks.Outcome{}), r.By
-}
-
-// hookSays returns the decision of the PreToolUse hooks. A block is a deny. A defer that
-// applies has already ended the turn (see deferral); any other defer is no decision.
-func (p permitter) hookSays(pre hooks.Outcome) permission.Behavior {
-	if pre.Decision == hooks.Block {
-		return permission.Deny
-	}
-	switch b := permission.Behavior(pre.Permission.Decision); b {
-	case permission.Allow, permission.Deny, permission.Ask:
-		return b
-	}
-	return ""
+	return p.at.t.rights.Now().Denial(p.at.t.opts.Name, r, *call, hooks.Outcome{}), r.By
 }
 
 // asking is a call that Decide left open.
@@ -154,31 +145,5 @@ func (p permitter) notGrantedText(call agent.ToolCall, reason string, answer Ans
 	if answer.Said != "" {
 		return text + "What they said: " + answer.Said
 	}
-	return text + p.adviceText(call)
-}
-
-// refusalText returns the text that tells the model why a call is denied.
-func (p permitter) refusalText(r permission.Ruling, call agent.ToolCall, pre hooks.Outcome) string {
-	switch {
-	case r.By == "hook" && len(pre.Feedback) > 0:
-		return strings.Join(pre.Feedback, "\n")
-	case r.By == "hook" && pre.Permission.Reason != "":
-		return fmt.Sprintf("PreToolUse:%s hook error: %s", call.Name, pre.Permission.Reason)
-	case r.By == "hook":
-		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
-	case r.By == "rule":
-		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, permission.Command(call))
-	case p.at.t.rights.Now().EffectiveMode() == permission.ModePlan:
-		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
-			"Go on planning without it.", call.Name)
-	}
-	return fmt.Sprintf("Permission to use %s was not given, because permission mode dontAsk asks nobody. ", call.Name) +
-		p.adviceText(call)
-}
-
-// adviceText returns what the model can do about a call that nobody could allow.
-func (p permitter) adviceText(call agent.ToolCall) string {
-	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
-		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.",
-		p.at.t.opts.Name, call.Name)
+	return text + permission.Advice(p.at.t.opts.Name, call)
 }

@@ -26,7 +26,8 @@ func (p permitter) request(
 	ctx context.Context, tl *permission.Tool, r permission.Ruling, call *agent.ToolCall,
 ) (denial string, decided bool) {
 	out, ok := p.at.try(ctx, hooks.PermissionRequestInput{
-		ToolName: call.Name, ToolInput: call.Input, MCPServer: tl.Server(), Suggestions: p.suggestions(tl, r, *call),
+		ToolName: call.Name, ToolInput: call.Input, MCPServer: tl.Server(),
+		Suggestions: r.Suggestions(tl, *call, p.inside(tl, *call)),
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -108,20 +109,6 @@ func (p permitter) folderAdded(ctx context.Context, dir string) {
 			p.at.t.later.Add(agent.Input{Kind: agent.FromContext, Text: text})
 		}
 	})
-}
-
-// suggestions returns permission updates that would avoid the question next time. If a
-// rule or a hook asks there are none, as in recorded hosts.
-func (p permitter) suggestions(tl *permission.Tool, r permission.Ruling, call agent.ToolCall) []hooks.PermissionUpdate {
-	if r.By != "mode" {
-		return nil
-	}
-	if tl.Spec.Edits && p.inside(tl, call) {
-		return []hooks.PermissionUpdate{{Type: "setMode", Mode: permission.ModeEdits, Destination: "session"}}
-	}
-	return []hooks.PermissionUpdate{{
-		Type: "addRules", Rules: []hooks.PermissionRule{permission.RuleFor(call)}, Behavior: string(permission.Allow), Destination: "session",
-	}}
 }
 
 // mayRetry is what the model reads when a PermissionDenied hook allows another try, as

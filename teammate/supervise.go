@@ -3,7 +3,6 @@ package teammate
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -78,10 +77,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	}
 	p.Allow = p.Reason == "" && ctx.Err() == nil
 	if p.Allow {
-		if run.u.permitted == nil {
-			run.u.permitted = permitted{}
-		}
-		run.u.permitted[call.ID] = time.Now()
+		run.u.permitted.Add(call.ID)
 	}
 	return p
 }
@@ -92,14 +88,14 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
 		call.Input = agent.ValidInput(nil) // hooks get an object whatever the program sent
 	}
-	if r.Rejected && !run.u.permitted.has(call.ID) {
+	if r.Rejected && !run.u.permitted.Has(call.ID) {
 		return agent.Remarks{Halted: run.u.at.halted} // it did not run
 	}
-	if !run.u.permitted.has(call.ID) {
+	if !run.u.permitted.Has(call.ID) {
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
 	r.Content = notation.Middle(r.Content, maxFailure)
-	after := afterCall(madeCall{call, tl.Server(), run.u.permitted.since(call.ID)}, r, ctx.Err() != nil)
+	after := afterCall(madeCall{call, tl.Server(), run.u.permitted.Since(call.ID)}, r, ctx.Err() != nil)
 	ctx, cancel := lastingContext(ctx)
 	defer cancel()
 	out, ok := run.u.at.try(ctx, after)
@@ -152,19 +148,4 @@ func (p permitter) foreign(call agent.ToolCall) *permission.Tool {
 		return &permission.Tool{Spec: own.Spec}
 	}
 	return permission.ProgramTool(call)
-}
-
-// permitted holds the calls that an agent program may make itself, by id, with the time
-// of permission.
-type permitted map[string]time.Time
-
-// has reports whether a call was permitted.
-func (p permitted) has(id string) bool { return !p[id].IsZero() }
-
-// since returns how many milliseconds ago a call was permitted, or 0 if it was not.
-func (p permitted) since(id string) int64 {
-	if !p.has(id) {
-		return 0
-	}
-	return time.Since(p[id]).Milliseconds()
 }

@@ -111,11 +111,8 @@ type Options struct {
 
 	Permissions permission.Policy
 	AddedDirs   []string // optional; absolute folders that count as inside the workspace
-	// Writable is called for each file that a call would write to, with its absolute path
-	// after links are resolved. It returns why the member may not write there, for the
-	// model, and whether a person can allow it; an empty refusal allows the write.
-	// Optional; nil allows every file.
-	Writable   func(path string) (refusal string, ask bool)
+	// Writable is called for each file that a call would write to; optional.
+	Writable   permission.Writable
 	Limits     Limits
 	Asker      Asker                         // optional; nil denies calls that need an answer
 	Purse      agent.Purse                   // optional; what the member may use in this run

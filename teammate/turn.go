@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -38,7 +39,7 @@ type turn struct {
 	displayID string      // of the turn, for MessageDisplay; empty before the first
 	gated     bool        // the member agreed to leave while its gates ran
 
-	permitted permitted // calls of an agent program; see Supervisor
+	permitted permission.Permitted // calls of an agent program; see Supervisor
 }
 
 // agentRun is one Run of a turn's agent. It implements agent.Host.

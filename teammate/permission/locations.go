@@ -18,19 +18,22 @@ func (t *Tool) Inside(w *workspace.Workdir, input json.RawMessage, folders ...st
 	for _, dir := range folders {
 		roots = append(roots, workspace.Real(dir))
 	}
-	for _, path := range t.Locations(input, w.Dir()) {
-		// For a path that goes up again (link/../x), the kernel and a tool that cleans the
-		// path first may reach different places: both must be inside.
-		for _, place := range []string{workspace.Real(path), workspace.Real(filepath.Clean(path))} {
-			if !slices.ContainsFunc(roots, func(root string) bool {
-				return workspace.Contains(root, place) &&
-					!(t.Spec.Edits && workspace.IsGit(root, place))
-			}) {
-				return false
-			}
-		}
+	return !slices.ContainsFunc(t.places(input, w.Dir()), func(place string) bool {
+		return !slices.ContainsFunc(roots, func(root string) bool {
+			return workspace.Contains(root, place) && !(t.Spec.Edits && workspace.IsGit(root, place))
+		})
+	})
+}
+
+// places returns the locations of a call without links, each as the kernel resolves it, and also as
+// a tool resolves it that cleans the path before links. The two differ for a path that goes up
+// again (link/../x).
+func (t *Tool) places(input json.RawMessage, dir string) []string {
+	var all []string
+	for _, path := range t.Locations(input, dir) {
+		all = append(all, workspace.Real(path), workspace.Real(filepath.Clean(path)))
 	}
-	return true
+	return all
 }
 
 // Locations returns the absolute paths that a call reaches, or the member's directory if the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
@@ -97,4 +98,27 @@ func RuleFor(call agent.ToolCall) hooks.PermissionRule {
 		rule.RuleContent = "domain:" + to.Hostname()
 	}
 	return rule
+}
+
+// Permitted holds the calls that an agent program may make itself, by id, with the time of
+// permission.
+type Permitted map[string]time.Time
+
+// Add records that a call is permitted from now on.
+func (p *Permitted) Add(id string) {
+	if *p == nil {
+		*p = Permitted{}
+	}
+	(*p)[id] = time.Now()
+}
+
+// Has reports whether a call was permitted.
+func (p Permitted) Has(id string) bool { return !p[id].IsZero() }
+
+// Since returns how many milliseconds ago a call was permitted, or 0 if it was not.
+func (p Permitted) Since(id string) int64 {
+	if !p.Has(id) {
+		return 0
+	}
+	return time.Since(p[id]).Milliseconds()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Rights are a member's permissions in this session: its Policy, and folders outside of its
@@ -128,6 +129,21 @@ func (r *Rights) changeFolders(u hooks.PermissionUpdate) (added []string, err er
 	}
 	r.folders = folders
 	return added, nil
+}
+
+// Suggestions returns permission updates that would avoid the question about a call next time.
+// inside says that the call stays in the workspace. If a rule or a hook asks there are none, as in
+// recorded hosts.
+func (r Ruling) Suggestions(t *Tool, call agent.ToolCall, inside bool) []hooks.PermissionUpdate {
+	if r.By != "mode" {
+		return nil
+	}
+	if t.Spec.Edits && inside {
+		return []hooks.PermissionUpdate{{Type: "setMode", Mode: ModeEdits, Destination: "session"}}
+	}
+	return []hooks.PermissionUpdate{{
+		Type: "addRules", Rules: []hooks.PermissionRule{RuleFor(call)}, Behavior: string(Allow), Destination: "session",
+	}}
 }
 
 // Reconfigure replaces the configured rules, was, by now, from the next decision on. Changes made

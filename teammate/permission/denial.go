@@ -1,0 +1,48 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// Denial returns the text that tells a member's model why r denies a call. says is the outcome of
+// the PreToolUse hooks.
+func (p Policy) Denial(member string, r Ruling, call agent.ToolCall, says hooks.Outcome) string {
+	switch {
+	case r.By == "hook" && len(says.Feedback) > 0:
+		return strings.Join(says.Feedback, "\n")
+	case r.By == "hook" && says.Permission.Reason != "":
+		return fmt.Sprintf("PreToolUse:%s hook error: %s", call.Name, says.Permission.Reason)
+	case r.By == "hook":
+		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
+	case r.By == "rule":
+		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, Command(call))
+	case p.EffectiveMode() == ModePlan:
+		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
+			"Go on planning without it.", call.Name)
+	}
+	return fmt.Sprintf("Permission to use %s was not given, because permission mode dontAsk asks nobody. ", call.Name) +
+		Advice(member, call)
+}
+
+// Advice returns what a member's model can do about a call that nobody could allow.
+func Advice(member string, call agent.ToolCall) string {
+	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
+		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.", member, call.Name)
+}
+
+// SaidBy returns the decision of the PreToolUse hooks. A block is a deny. A defer that applies has
+// already ended the turn; any other defer is no decision.
+func SaidBy(hook hooks.Outcome) Behavior {
+	if hook.Decision == hooks.Block {
+		return Deny
+	}
+	switch b := Behavior(hook.Permission.Decision); b {
+	case Allow, Deny, Ask:
+		return b
+	}
+	return ""
+}
