@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func (n rotation) succeed(ctx context.Context, h transcript.Handover, work Work)
 	t.waitForHooks(ctx)
 	t.keepLater() // the next session begins with what the transcript keeps
 	if err := n.inbox.Rotate(ctx, h, work); err != nil {
-		return err
+		return fmt.Errorf("inbox: %w", err)
 	}
 	t.emit(agent.Rotated{Before: t.opts.SessionID, Session: h.Next, Brief: h.Brief.Text})
 	return errRotated

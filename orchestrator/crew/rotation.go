@@ -91,7 +91,7 @@ func (s *Seat) transcript(session string) string {
 func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Work) error {
 	done, err := s.completed(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("begin a new session: %w", err)
 	}
 	if err := transcript.Succeed(s.transcript(h.Next), s.transcript(s.Member.Session.Session), h); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)

@@ -112,7 +112,7 @@ func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, repl
 	text := w.text
 	if len(text) > kv.MaxShort {
 		if text, err = b.ports.Letters.Keep(to, text); err != nil {
-			return a, false, err
+			return a, false, fmt.Errorf("keep a long answer: %w", err)
 		}
 	}
 	replied, err = b.ports.Questions.Reply(ctx, by.Actor, to, text)

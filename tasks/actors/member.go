@@ -86,7 +86,7 @@ func Change(t *kv.Tx, m Member) error {
 func Renew(t *kv.Tx, m Member, session string, done []string) error {
 	now, err := current(t, m)
 	if err != nil {
-		return err
+		return fmt.Errorf("renew a conversation: %w", err)
 	}
 	now.First, now.Session, now.Done = now.Life(), kv.Clean(session), done
 	store(t, now)

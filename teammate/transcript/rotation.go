@@ -29,7 +29,7 @@ func (h Handover) line(ln Line) Line {
 // scope of the line, and what the request for the brief has used.
 func (t *File) HandOver(h Handover, ln Line) error {
 	if err := t.Append(h.line(ln)); err != nil {
-		return err
+		return fmt.Errorf("hand over to the next session: %w", err)
 	}
 	return t.Sync()
 }
@@ -39,12 +39,15 @@ func (t *File) HandOver(h Handover, ln Line) error {
 // transcript is complete on stable storage when Succeed returns, or is not there. One that
 // is there already stays: a crash came after it was written.
 func Succeed(path, before string, h Handover) error {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("transcript: %w", err)
 	}
 	past, err := ReadHistory(before)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the session before: %w", err)
 	}
 	unfinished := path + ".new"
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -52,14 +55,14 @@ func Succeed(path, before string, h Handover) error {
 	}
 	file, _, err := Open(unfinished)
 	if err != nil {
-		return err
+		return fmt.Errorf("write its transcript: %w", err)
 	}
 	err = file.Append(begin(past, h))
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+		return fmt.Errorf("write its transcript: %w", err)
 	}
 	if err := os.Rename(unfinished, path); err != nil {
 		return fmt.Errorf("transcript: %w", err)
