@@ -9,5 +9,8 @@
 //
 // Events report what happens; each becomes one line of the team's journal.
 //
+// What helpers and background hooks leave for a member waits in a Later and in a Meter for its
+// next request, and the end of a member waits for its Background.
+//
 // A program that supplies its own agent, tool or model needs only this package.
 package agent
