@@ -65,7 +65,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	}
 	asks := inboxOf(r, configs.DenyAsk)
 	r.board = teamtools.New(team, teamtools.Ports{
-		Store: r.store, Letters: actors.Folder(t.TempDir()), Members: r, Requests: asks, Plans: asks.Plans,
+		Store: r.store, Letters: actors.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
 		Commands: r, Work: r, News: r,
 	})
 	for i, m := range team.Members() {
