@@ -43,6 +43,7 @@ func documented() map[string][]yaml.Field {
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),
 		"restart": (&restartSpec{}).fields(), "schedule": due.fields(), "scheduled": due.task.fields(),
+		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
 		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(),
 	}
@@ -117,7 +118,7 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	for _, name := range []string{
 		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
 		"prompts/docs.md", ".claude/settings.json", ".codex/hooks.json", ".github/hooks/policy.json",
-		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token", "evidence.sh", "followup.sh",
+		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token", "secrets/webhook", "evidence.sh", "followup.sh",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -17,7 +17,7 @@ const (
 )
 
 // teamworkSpec holds the keys of a spec about how members work together: worktrees, merges,
-// budgets, schedules, questions.
+// budgets, schedules, questions, notices.
 type teamworkSpec struct {
 	worktree       worktreeSpec
 	merge          mergeSpec
@@ -28,6 +28,8 @@ type teamworkSpec struct {
 	onAsk          yaml.Value[string]
 	askLimit       yaml.Value[time.Duration]
 	completeOnPass yaml.Value[bool]
+	notify         yaml.List[notifySpec]
+	web            webSpec
 }
 
 // fields returns these keys, in the order in which docs/spec.md and the schema show them.
@@ -53,6 +55,10 @@ func (s *teamworkSpec) fields() []yaml.Field {
 		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
 				"Default: false, the teammate completes them itself."},
+		{Key: "notify", Part: yaml.ListOf(&s.notify, "a list of rules", notifyPart),
+			Doc: "Who is told what, where, and after how long."},
+		{Key: "web", Part: yaml.Object(nil, s.web.fields()),
+			Doc: "How people reach the web page of the team."},
 	}
 }
 
@@ -88,6 +94,11 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 			"or on_ask: deny")
 	}
 	t.CompleteOnPass = w.completeOnPass.V
+	var names []string
+	for _, m := range t.Members() {
+		names = append(names, m.Name)
+	}
+	t.Notify, t.Web = r.notify(w.notify, names), r.web(&w.web)
 }
 
 // Defaults.

@@ -141,6 +141,8 @@ func teamKeys(was, now *configs.Team) []string {
 		{"on_ask", func(t *configs.Team) any { return t.OnAsk }},
 		{"ask_limit", func(t *configs.Team) any { return t.AskLimit }},
 		{"complete_on_pass", func(t *configs.Team) any { return t.CompleteOnPass }},
+		{"notify", func(t *configs.Team) any { return t.Notify }},
+		{"web", func(t *configs.Team) any { return t.Web }},
 		{"keep", func(t *configs.Team) any { return t.Keep }},
 	}, was, now)
 }
