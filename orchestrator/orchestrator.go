@@ -65,6 +65,9 @@ type Options struct {
 	// ManagedFolders hold an administrator's settings, which bind every team
 	// (settings.ManagedFolders); nil: none.
 	ManagedFolders []string
+	// Terminal shows a notice on the terminal of the program, for rules of the spec that tell
+	// the desktop; nil: it has none. It must not block.
+	Terminal func(title, text string)
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(state.Place)
 }
@@ -255,6 +258,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	line := func(l journal.Line) {
 		o.drafts.Journaled(l)
 		o.opts.OnLine(l)
+		r.notices.Line(l)
 	}
 	views := journal.Views{Line: line, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
@@ -333,7 +337,11 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 			killStrays(ctx, r) // includes processes that git has just left
 		}
 	}
-	return o.ending(ctx, r, rest, before)
+	ending, err := o.ending(ctx, r, rest, before)
+	if err == nil && o.only.Merge == nil && !o.only.Setup {
+		r.notices.End(ctx, ending.Reason)
+	}
+	return ending, err
 }
 
 // runActors runs the run.Group: crew, control server and the caller's context, which
@@ -374,6 +382,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	g.Add(func() error { return reclaim(crewCtx, r.store, r.clock, r.loop.Poke) }, func(error) {})
 	g.Add(func() error { return r.work.Trees.Watch(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchBackups(crewCtx, r.store, r.journal, r.log) }, func(error) {})
+	g.Add(func() error { return r.notices.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, r.store, r.journal) }, func(error) {})
 	if o.opts.OwnProcess {
 		g.Add(func() error {

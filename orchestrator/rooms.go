@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -61,6 +62,8 @@ type rooms struct {
 	goals     *specs.Goals
 	notes     *teamtools.Notes
 	crew      *crew.Crew
+	notices   *notices.Notices
+	page      api.Page
 }
 
 // teamHooks are the hooks of a team and what runs them.
@@ -123,6 +126,7 @@ func newRooms(
 		return nil, err
 	}
 	r.crew = newCrew(o, r)
+	r.notices = newNotices(o, r)
 	return r, nil
 }
 

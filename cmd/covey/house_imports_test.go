@@ -73,6 +73,8 @@ var floors = []arrows{
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
+	{"orchestrator/notices", "configs hooks hooks/web tasks tasks/* teammate/agent orchestrator/routine orchestrator/inbox " +
+		"orchestrator/journal orchestrator/process"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +
@@ -124,6 +126,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/api", "orchestrator/testkit"},
 	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/teamtools", "orchestrator/testkit"},
+	{"orchestrator/notices", "orchestrator/testkit"},
 	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/owned", "hooks/* orchestrator/testkit"},

@@ -7,18 +7,37 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The verbs of the web page.
 var (
 	VerbWeb  = forOperator[WebPage, WebPage]("web")
 	VerbPeer = forOperator[Connection, Peer]("peer")
+	VerbLink = forOperator[Link, LinkReply]("answer-link")
 )
+
+// Link looks at a link that answers a request, or answers with it.
+type Link struct {
+	Token    string `json:"token"`
+	Answer   bool   `json:"answer"` // false: only look
+	Approve  bool   `json:"approve"`
+	Feedback string `json:"feedback,omitempty"`
+}
+
+// LinkReply is what a link leads to.
+type LinkReply struct {
+	Request requests.Request `json:"request"`
+	// Refused says why the link does not answer, for people; empty: it does, or just did.
+	Refused string `json:"refused,omitempty"`
+}
 
 // WebPage is the address of a team's web page, with its token. A request with an empty URL
 // asks for it; another replaces it.
 type WebPage struct {
 	URL string `json:"url"` // empty: there is none
+	// Public is the address that the spec names for it, in a reply; empty: none.
+	Public string `json:"public_url,omitempty"`
 }
 
 // Connection is a TCP connection within this machine, which the caller has accepted.
@@ -35,17 +54,28 @@ type Peer struct {
 	Text     string `json:"text"` // for people
 }
 
-// HandleWeb makes the handler of VerbWeb, which remembers the address while the team runs.
-func HandleWeb() Handler {
-	var mu sync.Mutex
-	var page WebPage
-	return VerbWeb.Handle(func(_ context.Context, p WebPage) (WebPage, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if p.URL != "" {
-			page = p
+// Page remembers the address of a team's web page while the team runs. The zero Page has none.
+type Page struct {
+	mu  sync.Mutex
+	url string
+}
+
+// URL returns the address, with its token; empty: no page is open.
+func (p *Page) URL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.url
+}
+
+// HandleWeb makes the handler of VerbWeb. public returns the address that the spec names.
+func HandleWeb(p *Page, public func() string) Handler {
+	return VerbWeb.Handle(func(_ context.Context, told WebPage) (WebPage, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if told.URL != "" {
+			p.url = told.URL
 		}
-		return page, nil
+		return WebPage{URL: p.url, Public: public()}, nil
 	})
 }
 
@@ -68,4 +98,10 @@ func (c *Client) Web(ctx context.Context, p WebPage) (WebPage, error) {
 // Peer returns who has made a connection.
 func (c *Client) Peer(ctx context.Context, at Connection) (Peer, error) {
 	return ask(ctx, c, VerbPeer, at)
+}
+
+// Link looks at a link that answers a request, or answers with it. It fails with
+// tasks.ErrNotFound for a link that is not known.
+func (c *Client) Link(ctx context.Context, l Link) (LinkReply, error) {
+	return ask(ctx, c, VerbLink, l)
 }

@@ -41,6 +41,27 @@ func (l *lister) teamwork() {
 		l.add(Run{Kind: Setup, Command: command})
 		l.brought(l.team.Place().Line(command, ""))
 	}
+	for _, n := range l.team.Notify {
+		l.notify(n)
+	}
+	if url := l.team.Web.PublicURL; url != "" {
+		l.add(Run{Kind: Notify, Command: "links that answer questions, at " + url})
+	}
+}
+
+// notify lists where the notices of a rule go.
+func (l *lister) notify(n configs.Notify) {
+	switch {
+	case n.Webhook != "":
+		l.add(Run{Kind: Notify, Command: n.Webhook + " with the secret in " + n.SecretFile})
+	case len(n.Command) > 0:
+		words := make([]string, len(n.Command))
+		for i, word := range n.Command {
+			words[i] = quoteArg(word)
+		}
+		l.add(Run{Kind: Notify, Command: strings.Join(words, " ")})
+		l.brought(l.team.Place().Words(n.Command, ""))
+	}
 }
 
 // commandLine returns the spec's command or a preset's name, with all else that decides what runs.

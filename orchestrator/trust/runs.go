@@ -34,7 +34,10 @@ const (
 	Server    Kind = "server" // an MCP server of the spec or of a plugin: its command line or URL
 	Head      Kind = "head"   // an agent's file, or a skill's, with hooks in its front matter
 	Setup     Kind = "setup"  // a command that sets a working copy up
-	Filter    Kind = "filter" // a git filter of the repository's configuration: its command lines
+	// Notify is where notices go: a command, a URL with the file of its secret, or the host to
+	// which the links in them lead.
+	Notify Kind = "notify"
+	Filter Kind = "filter" // a git filter of the repository's configuration: its command lines
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.
