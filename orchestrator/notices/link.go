@@ -57,7 +57,7 @@ func hashOf(token string) string {
 
 // digestOf identifies what a request asks for.
 func digestOf(r requests.Request) string {
-	sum := sha256.Sum256(notation.Encode([]any{r.ID, r.Kind, r.Member, r.To, r.Text, r.Payload, r.Default}))
+	sum := sha256.Sum256(notation.Encode([]any{r.ID, r.Kind, r.Member, r.To, r.Text, string(r.Payload), r.Default}))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -66,9 +66,10 @@ type Journal interface {
 type Notices struct {
 	Links *Links
 
-	ports   Ports
-	wake    chan struct{}
-	sending sync.WaitGroup
+	ports      Ports
+	postWithin time.Duration // only tests change it
+	wake       chan struct{}
+	sending    sync.WaitGroup
 
 	mu    sync.Mutex // guards the next two
 	heard []Notice   // what has happened and is in no record yet
@@ -93,7 +94,7 @@ type outcome struct {
 // New returns the notices of a team. Line may be called at once.
 func New(p Ports) *Notices {
 	return &Notices{
-		ports: p, Links: NewLinks(p.Store, p.Clock), wake: make(chan struct{}, 1),
+		ports: p, postWithin: postWithin, Links: NewLinks(p.Store, p.Clock), wake: make(chan struct{}, 1),
 		busy: map[string]bool{}, links: map[string]string{}, checked: map[string]bool{}, silent: map[string]bool{},
 	}
 }

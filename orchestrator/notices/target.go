@@ -65,7 +65,7 @@ func patience(rule configs.Notify) time.Duration {
 func (n *Notices) deliver(ctx context.Context, rule configs.Notify, notice Notice) error {
 	switch {
 	case rule.Webhook != "":
-		return post(ctx, rule, notice, n.ports.Clock.Now())
+		return n.post(ctx, rule, notice)
 	case len(rule.Command) > 0:
 		return n.command(ctx, rule.Command, commandWithin, notation.Encode(notice))
 	case n.ports.Terminal != nil:

@@ -43,20 +43,20 @@ func (trusted) URL(*web.Target) (why string, listed bool) { return "", true }
 func (trusted) Variable(string) bool { return false }
 
 // post sends a notice to a webhook once.
-func post(ctx context.Context, rule configs.Notify, notice Notice, now time.Time) error {
+func (n *Notices) post(ctx context.Context, rule configs.Notify, notice Notice) error {
 	secret, err := secretOf(rule.SecretFile)
 	if err != nil {
 		return err // people may mend it meanwhile
 	}
 	body := notation.Encode(notice)
 	request := web.Request{URL: rule.Webhook, Headers: map[string]string{
-		"User-Agent": "covey-notices", SignatureHeader: Sign(secret, body, now),
+		"User-Agent": "covey-notices", SignatureHeader: Sign(secret, body, n.ports.Clock.Now()),
 	}}
 	endpoint := request.Prepare(trusted{}, func(string) string { return "" })
 	if endpoint.Fault != "" {
 		return final("%s", endpoint.Fault)
 	}
-	timed, cancel := context.WithTimeout(ctx, postWithin)
+	timed, cancel := context.WithTimeout(ctx, n.postWithin)
 	defer cancel()
 	status, trouble := endpoint.Post(timed, web.World{}, body, io.Discard)
 	switch {
@@ -65,7 +65,7 @@ func post(ctx context.Context, rule configs.Notify, notice Notice, now time.Time
 	case status >= 200 && status <= 299: // whatever became of its body
 		return nil
 	case status == 0 && timed.Err() != nil:
-		return fmt.Errorf("no answer within %v", postWithin)
+		return fmt.Errorf("no answer within %v", n.postWithin)
 	case status == 0:
 		return errors.New(trouble)
 	}
