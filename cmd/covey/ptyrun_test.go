@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // TestTerminalRunAsks: without a test command a person is asked for a gate, and without
@@ -55,5 +57,26 @@ func TestTerminalRunAsks(t *testing.T) {
 	c.ends(cli.ExitFailed)
 	if !started() {
 		t.Error("it was not started after a yes")
+	}
+}
+
+// TestTerminalNotices: a terminal with a live view is told of tasks and of the end of the run.
+func TestTerminalNotices(t *testing.T) {
+	t.Setenv("VTE_VERSION", "")
+	t.Setenv("TMUX", "")
+	folder := testrun.Files(t, map[string]string{
+		"team.yaml": "covey: 1\nname: crew\nlead: {model: {provider: script, script: lead.yaml}, self_claim: true}\ntasks: [{subject: Look}]\n" +
+			"notify: [{to: desktop, about: [done, ended]}]\n",
+		"lead.yaml": "exhausted: stop\nsteps:\n  - {when: 'task', call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n  - {say: done, times: -1}\n",
+	})
+	c := newConsole(t, folder, "up", "--trust")
+	c.ends(cli.ExitDone)
+	for _, want := range []string{
+		"\x1b]9;covey crew: done of lead: lead has completed task 1: Look\x07",
+		"\x1b]9;covey crew: ended: the team ends: all work is done\x07",
+	} {
+		if !strings.Contains(c.raw(), want) {
+			t.Errorf("the terminal got no %q, but %q", want, c.raw())
+		}
 	}
 }

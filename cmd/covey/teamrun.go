@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -208,6 +209,24 @@ func (r *teamRun) warn(text string) {
 		return
 	}
 	r.env.Err.Printf("covey: %s\n", term.PlainLine(text))
+}
+
+// desktop returns the function that shows a notice on the desktop of the terminal that the run
+// is displayed on; nil: it has none.
+func (r *teamRun) desktop() func(title, text string) {
+	switch {
+	case !r.flags.json && r.env.Out.TTY():
+		return func(title, text string) {
+			if r.view != nil { // else the team runs already, and this run ends at once
+				r.view.Send(view.DesktopNotice(os.Getenv, title, text))
+			}
+		}
+	case r.env.Err.TTY():
+		return func(title, text string) {
+			_, _ = r.env.Err.File.WriteString(view.DesktopNotice(os.Getenv, title, text))
+		}
+	}
+	return nil
 }
 
 // finalError returns what stderr says about a run that did not finish. It is nil if

@@ -144,7 +144,7 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 	o, err := orchestrator.New(team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: env.Managed, Setup: f.setup(),
+		ManagedFolders: env.Managed, Setup: f.setup(), Terminal: r.desktop(),
 	})
 	if err != nil {
 		return cli.SpecTrouble(team.File, err)

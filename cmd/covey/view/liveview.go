@@ -33,8 +33,9 @@ type LiveView struct {
 	interrupt func() // called for Ctrl-C
 	now       func() time.Time
 
-	mu    sync.Mutex
-	board *board
+	mu        sync.Mutex // guards the next two
+	board     *board
+	sequences []string // for the terminal, not shown
 
 	program *tea.Program
 	restore func() // restores the state of the terminal
@@ -105,6 +106,7 @@ func (v *LiveView) Stop() {
 	}()
 	select {
 	case <-v.done:
+		_, _ = v.screen.File.WriteString(v.takeSequences()) // those of the end of the run
 	case <-time.After(restoreWithin):
 		v.Force()
 	}
@@ -142,6 +144,9 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tickMsg:
 		m.view.lookAtDrafts()
+		if sequences := m.view.takeSequences(); sequences != "" {
+			return m, tea.Batch(tick(), tea.Raw(sequences))
+		}
 		return m, tick()
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height

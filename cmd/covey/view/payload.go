@@ -35,6 +35,7 @@ type payload struct {
 	Feedback    string          `json:"feedback"`
 	For         string          `json:"for"`
 	From        string          `json:"from"`
+	GivenUp     string          `json:"given_up"`
 	Goal        string          `json:"goal"`
 	Hint        string          `json:"hint"`
 	ID          string          `json:"id"`

@@ -107,6 +107,8 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		return "its program is started again: " + p.Reason, term.Yellow
 	case "schedule":
 		return scheduleText(p), term.Faint
+	case "notified":
+		return notifiedText(p), term.Faint
 	case "budget":
 		return budgetText(l)
 	case "agent_changed":
@@ -334,6 +336,17 @@ func quoted(text string) string {
 		return ""
 	}
 	return term.QuoteBar + strings.ReplaceAll(text, "\n", "\n"+term.QuoteBar)
+}
+
+// notifiedText describes a notice that was sent. A warning reports one that was given up.
+func notifiedText(p payload) string {
+	switch {
+	case p.GivenUp != "":
+		return ""
+	case p.Member != "":
+		return fmt.Sprintf("notice sent (%s): %s of %s", p.To, p.Kind, p.Member)
+	}
+	return fmt.Sprintf("notice sent (%s): %s", p.To, p.Kind)
 }
 
 // scheduleText describes a schedule that was due.
