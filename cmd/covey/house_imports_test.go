@@ -74,7 +74,7 @@ var floors = []arrows{
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
 	{"orchestrator/notices", "configs hooks hooks/web tasks tasks/* teammate/agent orchestrator/routine orchestrator/inbox " +
-		"orchestrator/journal orchestrator/process"},
+		"orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +

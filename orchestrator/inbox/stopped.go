@@ -19,15 +19,21 @@ import (
 // only a running team lets it run out.
 func AnswerStopped(ctx context.Context, p state.Place, id string, ruling requests.Ruling) (r requests.Request, err error) {
 	err = state.UseStopped(p, func(store *tasks.Store) error {
-		if r, err = store.Requests().Find(ctx, id); err != nil {
-			return err
-		}
-		if err := MayAnswer(r, ruling.Mode); err != nil {
-			return err
-		}
-		ruling.Mail = func(r requests.Request) actors.Outgoing { return AnswerMail(r, time.Now()) }
-		r, err = store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, ruling)
+		r, err = AnswerIn(ctx, store, id, ruling)
 		return err
 	})
 	return r, err
+}
+
+// AnswerIn is AnswerStopped with the store of a team that does not run.
+func AnswerIn(ctx context.Context, store *tasks.Store, id string, ruling requests.Ruling) (requests.Request, error) {
+	r, err := store.Requests().Find(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	if err := MayAnswer(r, ruling.Mode); err != nil {
+		return r, err
+	}
+	ruling.Mail = func(r requests.Request) actors.Outgoing { return AnswerMail(r, time.Now()) }
+	return store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, ruling)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -189,4 +190,21 @@ func (l *Links) Use(ctx context.Context, token string,
 	all[hashOf(token)] = used
 	// The request is closed whatever becomes of this, so the link counts no second time.
 	return Standing{Request: r}, l.write(context.WithoutCancel(ctx), all)
+}
+
+// UseStopped is Use for a team that does not run, or Look if ruling is nil. The next run acts on
+// the answer.
+func UseStopped(ctx context.Context, p state.Place, token string, ruling *requests.Ruling) (s Standing, err error) {
+	err = state.UseStopped(p, func(store *tasks.Store) error {
+		links := NewLinks(store, routine.Clock{})
+		if ruling == nil {
+			s, err = links.Look(ctx, token)
+			return err
+		}
+		s, err = links.Use(ctx, token, func(ctx context.Context, id string) (requests.Request, error) {
+			return inbox.AnswerIn(ctx, store, id, *ruling)
+		})
+		return err
+	})
+	return s, err
 }

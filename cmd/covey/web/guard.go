@@ -27,6 +27,7 @@ type guard struct {
 	cookie string   // its name
 	may    bool     // the page may act even if the system does not tell who has connected
 	asks   func(context.Context, api.Connection) (api.Peer, error)
+	public func(context.Context) string // the host by which the spec says that people reach the page; empty: none
 	cross  *http.CrossOriginProtection
 }
 
@@ -36,6 +37,7 @@ func newGuard(at net.Addr, names []string, may bool,
 	_, port, _ := net.SplitHostPort(at.String()) // a listener's address has a port
 	g := &guard{
 		token: secret(), key: []byte(secret()), may: may, asks: asks, cross: http.NewCrossOriginProtection(),
+		public: func(context.Context) string { return "" },
 		// Browsers send the cookies of a host to all of its ports.
 		cookie: "covey_" + port,
 	}
@@ -81,7 +83,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			fail(w, r, err)
 			return
 		}
-		if g.hasCookie(r) {
+		if isOpen(r) || g.hasCookie(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -108,7 +110,7 @@ func (g *guard) hasCookie(r *http.Request) bool {
 
 // check refuses requests by another name, of another origin, and of members.
 func (g *guard) check(r *http.Request) error {
-	if !g.known(r.Host) {
+	if !g.known(r.Host) && !strings.EqualFold(r.Host, g.public(r.Context())) {
 		return refuse(http.StatusMisdirectedRequest, "this page does not answer to the name %q", r.Host)
 	}
 	if err := g.cross.Check(r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -50,6 +51,7 @@ type Page struct {
 	alarms   *alarmBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
+	lastHost atomic.Value // of public: the last answer of a running team, a string
 }
 
 // Listen makes the page of a team. It answers once Serve runs.
@@ -68,6 +70,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
+	p.guard.public = p.public
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	p.alarms = &alarmBook{}
 	p.board.alarms = p.alarms
@@ -168,6 +171,8 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("POST /return", p.act(p.sendBack))
 	mux.HandleFunc("POST /comment", p.act(p.comment))
 	mux.HandleFunc("POST /hold", p.act(p.hold))
+	mux.HandleFunc("GET /a/{token}", p.showLink)
+	mux.HandleFunc("POST /a/{token}", p.useLink)
 	return http.MaxBytesHandler(mux, maxBody)
 }
 

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/notices"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// isOpen reports whether a request needs no cookie: the token of a link that answers a request
+// replaces it, and the files of the page are no secret. Members are refused here too.
+func isOpen(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/a/") || strings.HasPrefix(r.URL.Path, "/static/")
+}
+
+// public returns the host of the address that the spec names for the page; empty: none. It asks
+// the running team; without one, the last answer counts.
+func (p *Page) public(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	page, err := running(ctx, p, func(c *api.Client) (api.WebPage, error) { return c.Web(ctx, api.WebPage{}) })
+	if err != nil {
+		last, _ := p.lastHost.Load().(string)
+		return last
+	}
+	host := ""
+	if u, err := url.Parse(page.Public); err == nil {
+		host = u.Host
+	}
+	p.lastHost.Store(host)
+	return host
+}
+
+// linkPage is the page to which a link leads.
+type linkPage struct {
+	Team    string
+	Request requests.Request
+	More    string // all of what the request is about, if its text is not
+	Say     string // the button that the notice offered: approve or deny
+	Refused string // why the link does not answer
+	Done    bool   // it has just answered
+}
+
+// showLink shows what a link is about. It changes nothing, because programs that look through
+// mail open links too.
+func (p *Page) showLink(w http.ResponseWriter, r *http.Request) {
+	p.link(w, r, api.Link{Token: r.PathValue("token")})
+}
+
+// useLink answers with a link.
+func (p *Page) useLink(w http.ResponseWriter, r *http.Request) {
+	say := r.PostFormValue("say")
+	if say != "approve" && say != "deny" {
+		fail(w, r, refuse(http.StatusBadRequest, "the form has no answer; load the page anew"))
+		return
+	}
+	p.link(w, r, api.Link{
+		Token: r.PathValue("token"), Answer: true, Approve: say == "approve", Feedback: strings.TrimSpace(r.PostFormValue("feedback")),
+	})
+}
+
+// link looks at a link, or answers with it, and shows the result.
+func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
+	ctx, cancel := context.WithTimeout(r.Context(), cli.AnswerWithin)
+	defer cancel()
+	reply, err := cli.Ask(ctx, p.place, func(c *api.Client) (api.LinkReply, error) {
+		return c.Link(ctx, l)
+	}, func() (api.LinkReply, error) {
+		var ruling *requests.Ruling
+		if l.Answer {
+			ruling = &requests.Ruling{Approve: l.Approve, Feedback: l.Feedback}
+		}
+		s, err := notices.UseStopped(ctx, p.place, l.Token, ruling)
+		return api.LinkReply(s), err
+	})
+	switch {
+	case errors.Is(err, tasks.ErrNotFound):
+		fail(w, r, refuse(http.StatusNotFound, "this link is not known, or so old that it was forgotten; nothing was changed"))
+		return
+	case err != nil:
+		fail(w, r, refuse(http.StatusConflict, "%v", err))
+		return
+	}
+	status := http.StatusOK
+	if reply.Refused != "" {
+		status = http.StatusGone
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = p.tmpl.ExecuteTemplate(w, "answerlink", linkPage{ // the connection may be lost
+		Team: p.place.Team, Request: reply.Request, More: inbox.RequestText(reply.Request), Say: r.URL.Query().Get("say"),
+		Refused: reply.Refused, Done: l.Answer && reply.Refused == "",
+	})
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/notices"
+	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// linked is the page of a team that does not run and has asked a question.
+type linked struct {
+	*testing.T
+	page   *Page
+	server *httptest.Server
+	token  string
+}
+
+func newLinked(t *testing.T) *linked {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	l := &linked{T: t}
+	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs(), Backups: state.StoreBackups, Identity: place.Identity()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
+		Kind: requests.AskPlan, Member: "dev", To: actors.Operator, Text: "a plan: <b>do it</b>",
+	})
+	if err == nil {
+		l.token, err = notices.NewLinks(store, routine.Clock{}).Make(t.Context(), r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l.page, err = Listen(&cli.Env{}, place, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	l.server = httptest.NewUnstartedServer(l.page.guard.wrap(l.page.routes()))
+	_ = l.server.Listener.Close()
+	l.server.Listener = l.page.listener
+	l.server.Config.ConnContext = l.page.guard.admit
+	l.server.Start()
+	t.Cleanup(l.server.Close)
+	return l
+}
+
+// ask makes a request without a cookie, and returns the status and the page.
+func (l *linked) ask(method, path string, form url.Values, change func(*http.Request)) (int, string) {
+	l.Helper()
+	r, err := http.NewRequestWithContext(l.Context(), method, l.server.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		l.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if change != nil {
+		change(r)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		l.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// want makes a request and compares its result.
+func (l *linked) want(status int, text, method, path string, form url.Values) {
+	l.Helper()
+	if got, page := l.ask(method, path, form, nil); got != status || !strings.Contains(page, text) {
+		l.Errorf("%s %s: %d, want %d with %q:\n%s", method, path, got, status, text, page)
+	}
+}
+
+// TestLinkAnswersOnce: opening a link changes nothing, however often; its button answers, and
+// the second time says so. Nothing else of the page opens with it.
+func TestLinkAnswersOnce(t *testing.T) {
+	l := newLinked(t)
+	path := "/a/" + l.token
+	for range 2 {
+		l.want(200, `value="approve" class="yes">Approve`, "GET", path, nil)
+		l.want(200, `value="deny" class="yes">Deny`, "GET", path+"?say=deny", nil)
+	}
+	l.want(200, "a plan: &lt;b&gt;do it&lt;/b&gt;", "GET", path, nil)
+	l.want(400, "the form has no answer", "POST", path+"?say=approve", nil)
+	l.want(200, "Answered: denied", "POST", path, url.Values{"say": {"deny"}, "feedback": {"not like this"}})
+	l.want(410, "Request r1 was denied by a person", "POST", path, url.Values{"say": {"approve"}})
+	l.want(410, "not like this", "GET", path, nil)
+	l.want(404, "this link is not known", "POST", "/a/"+strings.ToLower(l.token), url.Values{"say": {"approve"}})
+	l.want(401, "the token that covey has printed", "GET", "/", nil)
+	l.want(401, "the token that covey has printed", "POST", "/answer", url.Values{"id": {"r1"}, "approve": {"yes"}})
+	l.want(200, "--ink", "GET", "/static/style.css", nil)
+}
+
+// TestLinkIsGuarded: neither a member, nor a page of somebody else, nor another name of the page
+// uses a link. The name that the spec has is one of the page's own.
+func TestLinkIsGuarded(t *testing.T) {
+	l := newLinked(t)
+	path, form := "/a/"+l.token, url.Values{"say": {"approve"}}
+	from := func(key, value string) func(*http.Request) {
+		return func(r *http.Request) {
+			if key == "Host" {
+				r.Host = value
+			}
+			r.Header.Set(key, value)
+		}
+	}
+	l.page.lastHost.Store("covey.example.com")
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"another name":    {from("Host", "evil.example.com"), 421},
+		"another page":    {from("Sec-Fetch-Site", "cross-site"), 403},
+		"the public name": {from("Host", "covey.example.com"), 200},
+	} {
+		if got, page := l.ask("POST", path, form, c.change); got != c.want {
+			t.Errorf("%s: %d, want %d:\n%s", name, got, c.want, page)
+		}
+	}
+	l = newLinked(t)
+	l.page.guard.asks = func(context.Context, api.Connection) (api.Peer, error) {
+		return api.Peer{Known: true, Text: "process 7 was started by member ana"}, nil
+	}
+	for _, method := range []string{"GET", "POST"} {
+		if got, _ := l.ask(method, "/a/"+l.token, form, nil); got != 403 {
+			t.Errorf("a member's %s: %d", method, got)
+		}
+	}
+}
