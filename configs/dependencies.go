@@ -58,7 +58,7 @@ func (r *resolver) memberCycles(members []Member, own []*yaml.List[yaml.Value[st
 		}
 		return nil
 	}
-	findCycles(names, dependencies, func(path []string) {
+	yaml.FindCycles(names, dependencies, func(path []string) {
 		i := index[path[0]]
 		if len(path) == 1 || i >= len(own) { // a member that waits for itself has been reported
 			return
@@ -70,35 +70,4 @@ func (r *resolver) memberCycles(members []Member, own []*yaml.List[yaml.Value[st
 		r.Fail(at, "these members wait for each other: %s -> %s; remove one depends_on of them",
 			strings.Join(path, " -> "), path[0])
 	})
-}
-
-// findCycles walks from each of names along next and calls found for each edge that closes
-// a cycle: the last name of path leads to its first. A name that leads to itself is a cycle
-// of one. path is only valid during the call.
-//
-// Each name is visited once, so the time is linear in names and edges.
-func findCycles(names []string, next func(name string) []string, found func(path []string)) {
-	const left = -1
-	place := map[string]int{} // position on path, counted from 1; left if it was removed again
-	var path []string
-	var visit func(name string)
-	visit = func(name string) {
-		path = append(path, name)
-		place[name] = len(path)
-		for _, other := range next(name) {
-			switch at := place[other]; {
-			case at > 0:
-				found(path[at-1:])
-			case at == 0:
-				visit(other)
-			}
-		}
-		path = path[:len(path)-1]
-		place[name] = left
-	}
-	for _, name := range names {
-		if place[name] == 0 {
-			visit(name)
-		}
-	}
 }

@@ -1,10 +1,8 @@
 package configs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
@@ -31,16 +29,6 @@ func (e Errors) Error() string {
 		b.WriteString(p.String())
 	}
 	return b.String()
-}
-
-// sortProblems sorts by position, the spec before its override, and removes duplicates.
-func sortProblems(problems []yaml.Problem) []yaml.Problem {
-	slices.SortStableFunc(problems, func(a, b yaml.Problem) int {
-		return cmp.Or(cmp.Compare(b.File, a.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
-	})
-	return slices.CompactFunc(problems, func(a, b yaml.Problem) bool {
-		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
-	})
 }
 
 // ErrSpec is wrapped by errors for mistakes in a spec, or in the files that it names, that

@@ -1,13 +1,9 @@
 package configs
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/proc"
@@ -27,14 +23,14 @@ type Options struct {
 // exist yields an error that matches fs.ErrNotExist.
 func Load(path string) (*Team, error) { return LoadWith(path, Options{}) }
 
-// LoadWith is Load with options. A local override next to the spec (OverridePath) is merged
+// LoadWith is Load with options. A local override next to the spec (yaml.OverridePath) is merged
 // into it: mappings are merged, all other values replaced.
 func LoadWith(path string, opts Options) (*Team, error) {
-	data, err := readSpec(path)
+	data, err := yaml.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
-	over, err := readOverride(path)
+	over, err := yaml.ReadOverride(path)
 	if err != nil {
 		return nil, fmt.Errorf("configs: the local override: %w", err)
 	}
@@ -66,14 +62,14 @@ func (w specFiles) team(opts Options) (*Team, error) {
 	d := yaml.NewDecoder(w.name, w.spec)
 	r := &resolver{Decoder: d, opts: opts, file: file, writable: proc.Writable}
 	if w.over != nil {
-		d.Override(OverridePath(w.name), w.over)
-		r.over = OverridePath(file)
+		d.Override(yaml.OverridePath(w.name), w.over)
+		r.over = yaml.OverridePath(file)
 	}
 	team := resolve(r)
 	if len(d.Problems) > 0 {
-		return nil, Errors(sortProblems(d.Problems))
+		return nil, Errors(yaml.SortProblems(d.Problems))
 	}
-	team.Warnings = sortProblems(d.Warnings)
+	team.Warnings = yaml.SortProblems(d.Warnings)
 	return team, nil
 }
 
@@ -94,45 +90,6 @@ func resolve(r *resolver) *Team {
 		r.lookup = os.LookupEnv
 	}
 	return r.team(&spec)
-}
-
-// readSpec reads at most one byte more than MaxSize, so that Parse can tell that the file
-// is too large. It only opens regular files: a named pipe would block.
-func readSpec(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w; `covey init` writes a spec that runs", err)
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a folder; name the spec file in it, such as %s",
-			path, filepath.Join(path, "team.yaml"))
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file; write the spec to a file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, yaml.MaxSize+1))
-}
-
-// OverridePath returns the path of a spec's local override: team.override.yaml next to
-// team.yaml. It holds what one person or one machine wants to differ.
-func OverridePath(spec string) string {
-	ext := filepath.Ext(spec)
-	return strings.TrimSuffix(spec, ext) + ".override" + ext
-}
-
-// readOverride reads the local override of a spec, or returns nil if there is none.
-func readOverride(spec string) ([]byte, error) {
-	data, err := readSpec(OverridePath(spec))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
 }
 
 // resolver makes a Team of a decoded spec: it follows references, checks files and fills in

@@ -1,11 +1,7 @@
 package configs
 
 import (
-	"errors"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,34 +23,25 @@ const (
 	NotableBudget    Notable = "budget"     // little is left of a limit
 )
 
-// notables returns all kinds.
-func notables() []string {
-	return []string{
-		string(NotableQuestion), string(NotableApproval), string(NotableAttention), string(NotableMergeHeld),
-		string(NotableRefused), string(NotableDone), string(NotableEnded), string(NotableBudget),
-	}
+// notables are all kinds, open ones first.
+var notables = []string{
+	string(NotableQuestion), string(NotableApproval), string(NotableAttention), string(NotableMergeHeld),
+	string(NotableRefused), string(NotableDone), string(NotableEnded), string(NotableBudget),
 }
 
 // Notify is a rule of the section `notify`: who is told what, and when. It has one of Desktop,
-// Command and Webhook.
+// Command and Webhook. Its JSON identifies it.
 type Notify struct {
 	Desktop    bool     `json:"desktop,omitempty"`
 	Command    []string `json:"command,omitempty"`     // a program with its arguments
 	Webhook    string   `json:"webhook,omitempty"`     // a URL
 	SecretFile string   `json:"secret_file,omitempty"` // absolute path; of a Webhook
 
-	About  []Notable     `json:"about"`        // never empty
-	Of     []string      `json:"of,omitempty"` // members; nil: all
-	After  time.Duration `json:"after,omitempty"`
-	Hours  Hours         `json:"hours,omitzero"`
+	About  []Notable     `json:"about"`           // never empty
+	Of     []string      `json:"of,omitempty"`    // members; nil: all
+	After  time.Duration `json:"after,omitempty"` // how long something must be open
+	Hours  yaml.Hours    `json:"hours,omitzero"`
 	Digest time.Duration `json:"digest,omitempty"` // the least time between two notices
-}
-
-// Hours are the hours of a day. The zero Hours are the whole day.
-type Hours struct {
-	From time.Duration `json:"from"` // since midnight
-	To   time.Duration `json:"to"`   // before From: on the next day
-	Zone string        `json:"zone"` // IANA name; empty: the machine's
 }
 
 // Web is the section `web`.
@@ -62,34 +49,36 @@ type Web struct {
 	PublicURL string // by which people reach the web page; without a slash at its end; empty: none
 }
 
+// noticeRules checks the sections `notify` and `web`.
+type noticeRules struct{ *resolver }
+
 // notify resolves the section `notify`. members are the names of all members.
-func (r *resolver) notify(list yaml.List[notifySpec], members []string) []Notify {
+func (r noticeRules) notify(list yaml.List[notifySpec], members []string) []Notify {
 	var out []Notify
 	for i := range list.Items {
-		out = append(out, r.notifyRule(&list.Items[i], yaml.NewNameSet("member", members)))
+		out = append(out, r.rule(&list.Items[i], yaml.NewNameSet("member", members)))
 	}
 	return out
 }
 
-// notifyRule resolves one rule.
-func (r *resolver) notifyRule(s *notifySpec, members yaml.NameSet) Notify {
+// rule resolves one rule.
+func (r noticeRules) rule(s *notifySpec, members yaml.NameSet) Notify {
 	n := Notify{
 		Desktop: s.to.word.V != "", Of: yaml.Words(s.of), After: s.after.V, Digest: s.digest.V,
-		Hours: r.hours(s.hours, s.zone),
+		Hours: r.Hours(s.hours, s.zone),
 	}
-	r.notifyTarget(&n, &s.to)
+	r.target(&n, &s.to)
 	for _, name := range s.of.Items {
 		members.Check(r.Decoder, name)
 	}
 	for _, kind := range s.about.Items {
-		if kind.V == "" {
-			continue
-		}
-		if slices.Contains(n.About, Notable(kind.V)) {
+		switch {
+		case kind.V == "":
+		case slices.Contains(n.About, Notable(kind.V)):
 			r.Fail(kind.At.At, "about names %s twice; keep one", kind.V)
-			continue
+		default:
+			n.About = append(n.About, Notable(kind.V))
 		}
-		n.About = append(n.About, Notable(kind.V))
 	}
 	switch {
 	case !s.about.Given():
@@ -100,8 +89,8 @@ func (r *resolver) notifyRule(s *notifySpec, members yaml.NameSet) Notify {
 	return n
 }
 
-// notifyTarget resolves where the notices of a rule go.
-func (r *resolver) notifyTarget(n *Notify, to *targetSpec) {
+// target resolves where the notices of a rule go.
+func (r noticeRules) target(n *Notify, to *targetSpec) {
 	if to.at == nil {
 		return
 	}
@@ -111,112 +100,39 @@ func (r *resolver) notifyTarget(n *Notify, to *targetSpec) {
 		r.Fail(to.webhook.At.At, "a rule has one target; make two rules of it")
 	case to.at.Broken:
 	case !command && !hook:
-		r.Fail(to.at.At, "the target is missing; write desktop, {command: [...]} or {webhook: URL, secret_file: FILE}")
+		r.Fail(to.at.At, "the target is missing; write %s", targetForms)
 	case hook && !to.secret.Given():
-		r.Fail(to.webhook.At.At, "a webhook has no secret_file; add one with a secret that its server knows too, "+
-			"such as the output of `openssl rand -hex 32`")
+		r.Fail(to.webhook.At.At, "a webhook has no secret_file; add one with a secret that its server "+
+			"knows too, such as the output of `openssl rand -hex 32`")
 	case command && to.secret.Given():
 		r.Fail(to.secret.At.At, "secret_file belongs to a webhook; remove it")
 	}
 	n.Command = yaml.Arguments(to.command)
 	n.SecretFile = r.path(to.secret, "secret file")
-	if u := r.webURL(to.webhook); u != nil {
+	if u := r.WebURL(to.webhook); u != nil {
 		n.Webhook = u.String()
-		if u.Scheme == "http" && !onThisMachine(u.Hostname()) {
-			r.Warn(to.webhook.At.At, "the notices, with the links that answer questions, go over the network unencrypted; write https")
+		if yaml.GoesOpen(u) {
+			r.Warn(to.webhook.At.At, "the notices, with the links that answer questions, "+
+				"go over the network unencrypted; write https")
 		}
 	}
 }
 
 // web resolves the section `web`.
-func (r *resolver) web(s *webSpec) Web {
-	u := r.webURL(s.publicURL)
+func (r noticeRules) web(s *webSpec) Web {
+	u := r.WebURL(s.publicURL)
 	if u == nil {
 		return Web{}
 	}
 	switch {
-	case u.Scheme == "http" && !onThisMachine(u.Hostname()):
-		r.Fail(s.publicURL.At.At, "public_url must begin with https://, because the links in notices answer questions")
+	case yaml.GoesOpen(u):
+		r.Fail(s.publicURL.At.At, "public_url must begin with https://, "+
+			"because the links in notices answer questions")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
-		r.Fail(s.publicURL.At.At, "public_url has a path; write only the name of the host, such as https://covey.example.com")
+		r.Fail(s.publicURL.At.At, "public_url has a path; write only the name of the host, "+
+			"such as https://covey.example.com")
 	}
 	return Web{PublicURL: u.Scheme + "://" + u.Host}
-}
-
-// webURL parses a URL of the spec; nil: there is none, or it is wrong.
-func (r *resolver) webURL(v yaml.Value[string]) *url.URL {
-	if v.V == "" {
-		return nil
-	}
-	u, err := url.Parse(v.V)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		r.Fail(v.At.At, "%s is not a URL; write one such as https://example.com/covey", yaml.Quote(v.V))
-		return nil
-	case u.User != nil || u.Fragment != "":
-		r.Fail(v.At.At, "the URL must have no user and no fragment; remove them")
-		return nil
-	}
-	return u
-}
-
-// onThisMachine reports whether a host of a URL is this machine.
-func onThisMachine(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// hours resolves hours of the day.
-func (r *resolver) hours(text, zone yaml.Value[string]) Hours {
-	if zone.V == "Local" {
-		r.Fail(zone.At.At, "without zone the machine's zone applies; remove it")
-	} else if _, err := time.LoadLocation(zone.V); err != nil {
-		r.Fail(zone.At.At, "there is no time zone %s; write one such as Europe/Berlin or UTC", yaml.Quote(zone.V))
-	}
-	if text.V == "" {
-		if zone.Given() && !text.Given() {
-			r.Fail(zone.At.At, "zone is that of hours; add hours: \"08:00-20:00\", or remove zone")
-		}
-		return Hours{}
-	}
-	h, err := parseHours(text.V)
-	if err != nil {
-		r.Fail(text.At.At, "%s: %v; write hours such as \"08:00-20:00\"", yaml.Quote(text.V), err)
-		return Hours{}
-	}
-	h.Zone = zone.V
-	return h
-}
-
-// parseHours parses hours such as 08:00-20:00.
-func parseHours(text string) (Hours, error) {
-	from, to, ok := strings.Cut(text, "-")
-	if !ok {
-		return Hours{}, errors.New("these are not two times of the day")
-	}
-	var h Hours
-	var err1, err2 error
-	h.From, err1 = timeOfDay(strings.TrimSpace(from))
-	h.To, err2 = timeOfDay(strings.TrimSpace(to))
-	if err := errors.Join(err1, err2); err != nil {
-		return Hours{}, errors.New("these are not two times of the day")
-	}
-	if h.From == h.To {
-		return Hours{}, errors.New("both times are the same")
-	}
-	return h, nil
-}
-
-// timeOfDay parses a time such as 8:00 or 24:00.
-func timeOfDay(text string) (time.Duration, error) {
-	hour, minute, _ := strings.Cut(text, ":")
-	h, err1 := strconv.ParseUint(hour, 10, 8)
-	m, err2 := strconv.ParseUint(minute, 10, 8)
-	at := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
-	if err := errors.Join(err1, err2); err != nil || len(minute) != 2 || m > 59 || at > 24*time.Hour {
-		return 0, errors.New("it is not a time of the day")
-	}
-	return at, nil
 }
 
 // notifySpec is one rule.
@@ -233,25 +149,32 @@ func notifyPart(s *notifySpec) yaml.Part {
 	return yaml.Shared("notify", yaml.Object(nil, s.fields()))
 }
 
+// targetForms are the forms of a target.
+const targetForms = "desktop, {command: [...]} or {webhook: URL, secret_file: FILE}"
+
 // fields returns the keys of a rule.
 func (s *notifySpec) fields() []yaml.Field {
-	kind := func(v *yaml.Value[string]) yaml.Part { return yaml.OneOf(v, notables()...) }
+	to := yaml.Either(yaml.OneOf(&s.to.word, "desktop"), yaml.Object(&s.to.at, s.to.fields()), targetForms)
+	kind := func(v *yaml.Value[string]) yaml.Part { return yaml.OneOf(v, notables...) }
 	return []yaml.Field{
-		{Key: "to", Need: true, Part: yaml.Either(yaml.OneOf(&s.to.word, "desktop"), yaml.Object(&s.to.at, s.to.fields()),
-			"desktop, {command: [...]} or {webhook: URL, secret_file: FILE}"),
+		{Key: "to", Need: true, Part: to,
 			Doc: "Where notices go: to this machine's desktop, to a command, or to a webhook."},
-		{Key: "about", Part: yaml.ListOf(&s.about, "a list of "+strings.Join(notables(), ", "), kind),
-			Doc: "What they are about. Default: [question, approval, attention, merge_held], which is all that waits for a person."},
+		{Key: "about", Part: yaml.ListOf(&s.about, "a list of "+strings.Join(notables, ", "), kind),
+			Doc: "What they are about. Default: [question, approval, attention, merge_held], " +
+				"which is all that waits for a person."},
 		{Key: "of", Part: yaml.Texts(&s.of),
 			Doc: "Only notices about these members, and about the team as a whole. Default: all."},
 		{Key: "after", Part: yaml.Span(&s.after),
-			Doc: "How long something must wait for a person before a notice is sent. What is answered before causes none. Default: 0."},
+			Doc: "How long something must wait for a person before a notice is sent. " +
+				"What is answered before causes none. Default: 0."},
 		{Key: "hours", Part: yaml.Text(&s.hours),
-			Doc: "When notices are sent, such as \"08:00-20:00\". Others wait for the next such time and come as one. Default: always."},
+			Doc: "When notices are sent, such as \"08:00-20:00\". Others wait for the next such time " +
+				"and come as one. Default: always."},
 		{Key: "zone", Part: yaml.Text(&s.zone),
 			Doc: "The time zone of hours, such as Europe/Berlin. Default: the machine's."},
 		{Key: "digest", Part: yaml.Span(&s.digest),
-			Doc: "The least time between two notices: the next one has all that came since the last. Default: 0."},
+			Doc: "The least time between two notices: the next one has all that came since the last. " +
+				"Default: 0."},
 	}
 }
 
@@ -270,7 +193,7 @@ func (t *targetSpec) fields() []yaml.Field {
 		{Key: "command", Part: yaml.CommandLine(&t.command, "[./notify.sh]"),
 			Doc: "A program with its arguments, run in the workspace with the notice as JSON on stdin."},
 		{Key: "webhook", Part: yaml.Text(&t.webhook),
-			Doc: "A URL that the notice is posted to as JSON, signed and repeated until the server has taken it."},
+			Doc: "A URL that the notice is posted to as JSON, signed, and again until the server has taken it."},
 		{Key: "secret_file", Part: yaml.Text(&t.secret),
 			Doc: "The file with the secret that signs what goes to the webhook, relative to the spec."},
 	}
@@ -283,7 +206,7 @@ type webSpec struct{ publicURL yaml.Value[string] }
 func (w *webSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "public_url", Part: yaml.Text(&w.publicURL),
-			Doc: "The address by which people reach the web page, such as https://covey.example.com. Notices about questions " +
-				"then carry links that answer them."},
+			Doc: "The address by which people reach the web page, such as https://covey.example.com. " +
+				"Notices to webhooks about questions then carry links that answer them."},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/testrun"
 )
 
@@ -27,10 +28,14 @@ web: {public_url: "https://covey.example.com/"}
 	open := []Notable{NotableQuestion, NotableApproval, NotableAttention, NotableMergeHeld}
 	want := []Notify{
 		{Desktop: true, About: open},
-		{Command: []string{"./tell.sh", ""}, About: []Notable{NotableDone, NotableEnded}, Of: []string{"lead"}, Digest: 30 * time.Minute},
 		{
-			Webhook: "http://example.com/a?b=c", SecretFile: filepath.Join(dir, "secret"), About: open, After: 2 * time.Minute,
-			Hours: Hours{From: 22 * time.Hour, To: 6*time.Hour + 30*time.Minute, Zone: "UTC"},
+			Command: []string{"./tell.sh", ""}, About: []Notable{NotableDone, NotableEnded}, Of: []string{"lead"},
+			Digest: 30 * time.Minute,
+		},
+		{
+			Webhook: "http://example.com/a?b=c", SecretFile: filepath.Join(dir, "secret"), About: open,
+			After: 2 * time.Minute,
+			Hours: yaml.Hours{From: 22 * time.Hour, To: 6*time.Hour + 30*time.Minute, Zone: "UTC"},
 		},
 	}
 	if !reflect.DeepEqual(team.Notify, want) {

@@ -112,10 +112,10 @@ func TestOverrideFiles(t *testing.T) {
 		!strings.Contains(err.Error(), "team.override.yaml:1:1: the spec is larger") {
 		t.Errorf("a large override: %v", err)
 	}
-	if got := OverridePath("/x/crew.json"); got != "/x/crew.override.json" {
+	if got := yaml.OverridePath("/x/crew.json"); got != "/x/crew.override.json" {
 		t.Errorf("the override of crew.json is %s", got)
 	}
-	if got := OverridePath("/x.y/team"); got != "/x.y/team.override" {
+	if got := yaml.OverridePath("/x.y/team"); got != "/x.y/team.override" {
 		t.Errorf("the override of a spec without an ending is %s", got)
 	}
 }

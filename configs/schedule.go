@@ -49,18 +49,9 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 
 // checkTime checks cron and zone.
 //
-// It refuses "Local", because a spec is used on several machines, and the word would hide
-// that its times depend on the machine. To find a line that never occurs, such as 31
-// February, it computes the next time.
+// To find a line that never occurs, such as 31 February, it computes the next time.
 func (r *taskRules) checkTime(s *scheduleSpec, schedule Schedule) {
-	if s.zone.V == "Local" {
-		r.Fail(s.zone.At.At, "without zone the machine's zone applies; remove it")
-		return
-	} else if _, err := time.LoadLocation(schedule.Zone); err != nil {
-		r.Fail(s.zone.At.At, "there is no time zone %s; write one such as Europe/Berlin or UTC", yaml.Quote(schedule.Zone))
-		return
-	}
-	if s.cron.V == "" {
+	if !r.CheckZone(s.zone) || s.cron.V == "" {
 		return
 	}
 	next, err := yaml.NextTime(schedule.Cron, schedule.Zone, time.Now())

@@ -150,7 +150,8 @@ func TestSchemaDescribes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
-			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit complete_on_pass notify web",
+			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit " +
+			"complete_on_pass notify web",
 		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
@@ -168,7 +169,8 @@ func TestKeys(t *testing.T) {
 		"tasks.wants":               "tools role labels",
 		"teammates.restart":         "max within", "worktree": "setup include base max_disk", "merge": "into via per",
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
-		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file", "web": "public_url",
+		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
+		"web":        "public_url",
 		"gates":      "task idle stop merge",
 		"gates.task": "run timeout policy may_act approve",
 	}

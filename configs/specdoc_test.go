@@ -118,7 +118,8 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 	for _, name := range []string{
 		"scripts/lead.yaml", "scripts/backend.yaml", "scripts/boss.yaml", "scripts/coder.yaml",
 		"prompts/docs.md", ".claude/settings.json", ".codex/hooks.json", ".github/hooks/policy.json",
-		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token", "secrets/webhook", "evidence.sh", "followup.sh",
+		"plugins/ralph-wiggum/hooks/hooks.json", "secrets/openai", "secrets/key", "lint.sh", "prices.yaml", "secrets/token",
+		"secrets/webhook", "evidence.sh", "followup.sh",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

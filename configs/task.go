@@ -78,24 +78,11 @@ func (r *taskRules) taskIDs(tasks []taskSpec) []string {
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = freeID(yaml.Slug(t.subject.V), line)
+			ids[i] = yaml.FreeName(yaml.Slug(t.subject.V), line)
 			line[ids[i]] = -1
 		}
 	}
 	return ids
-}
-
-// freeID returns base, or base with the first number that makes it unique.
-func freeID(base string, taken map[string]int) string {
-	if base == "" {
-		base = "task"
-	}
-	id := base
-	for n := 2; taken[id] != 0; n++ {
-		suffix := fmt.Sprintf("-%d", n)
-		id = strings.TrimRight(base[:min(len(base), 32-len(suffix))], "-") + suffix
-	}
-	return id
 }
 
 // cycles reports tasks that wait for each other, each cycle once.
@@ -111,7 +98,7 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 		return nil
 	}
 	reported := map[string]bool{}
-	findCycles(ids, blockers, func(path []string) {
+	yaml.FindCycles(ids, blockers, func(path []string) {
 		message := cycleMessage(path)
 		if reported[message] {
 			return

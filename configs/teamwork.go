@@ -98,7 +98,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	for _, m := range t.Members() {
 		names = append(names, m.Name)
 	}
-	t.Notify, t.Web = r.notify(w.notify, names), r.web(&w.web)
+	t.Notify, t.Web = noticeRules{r}.notify(w.notify, names), noticeRules{r}.web(&w.web)
 }
 
 // Defaults.

@@ -73,8 +73,8 @@ var floors = []arrows{
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
-	{"orchestrator/notices", "configs hooks hooks/web tasks tasks/* teammate/agent orchestrator/routine orchestrator/inbox " +
-		"orchestrator/journal orchestrator/process orchestrator/state"},
+	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* teammate/agent " +
+		"orchestrator/routine orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +

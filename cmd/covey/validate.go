@@ -47,7 +47,7 @@ can run and 2 for one that cannot.`,
 			}
 			env.Out.Printf("%s is valid: %s\n", term.PlainLine(path), teamSummary(team))
 			if team.Override != "" {
-				env.Out.Printf("with the local override %s\n", term.PlainLine(configs.OverridePath(path)))
+				env.Out.Printf("with the local override %s\n", term.PlainLine(yaml.OverridePath(path)))
 			}
 			return nil
 		},

@@ -1,7 +1,9 @@
 package yaml
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,4 +28,14 @@ func (p Problem) String() string {
 		return head
 	}
 	return head + "\n    " + p.Source + "\n    " + strings.Repeat(" ", p.mark) + "^"
+}
+
+// SortProblems sorts by position, the spec before its override, and removes duplicates.
+func SortProblems(problems []Problem) []Problem {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(b.File, a.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return slices.CompactFunc(problems, func(a, b Problem) bool {
+		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
+	})
 }

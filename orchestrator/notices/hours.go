@@ -3,12 +3,12 @@ package notices
 import (
 	"time"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // opening returns the next time from now on that lies in the hours; now itself if it does. In
 // a zone that does not exist on this machine, the machine's own applies.
-func opening(h configs.Hours, now time.Time) time.Time {
+func opening(h yaml.Hours, now time.Time) time.Time {
 	if h.From == h.To {
 		return now
 	}
@@ -34,7 +34,7 @@ func opening(h configs.Hours, now time.Time) time.Time {
 }
 
 // inside reports whether a time of the day lies in the hours.
-func inside(h configs.Hours, clock time.Duration) bool {
+func inside(h yaml.Hours, clock time.Duration) bool {
 	if h.From < h.To {
 		return h.From <= clock && clock < h.To
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -58,7 +59,7 @@ func TestAfter(t *testing.T) {
 // TestHours: what comes at night waits, without what is answered in the night, and comes as one
 // notice in the morning.
 func TestHours(t *testing.T) {
-	r := newRig(t, configs.Notify{Desktop: true, About: everything, Hours: configs.Hours{From: 8 * time.Hour, To: 20 * time.Hour, Zone: "UTC"}})
+	r := newRig(t, configs.Notify{Desktop: true, About: everything, Hours: yaml.Hours{From: 8 * time.Hour, To: 20 * time.Hour, Zone: "UTC"}})
 	r.pass(9 * time.Hour)
 	answered := r.ask("dev", "first")
 	if next := r.step(); !next.Equal(noon.Add(20 * time.Hour)) {

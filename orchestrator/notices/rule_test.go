@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestOpening: the next opening lies in the hours and not before now, and no time between now
@@ -17,7 +18,7 @@ func TestOpening(t *testing.T) {
 		minutes := func(what string) time.Duration {
 			return time.Duration(rapid.IntRange(0, 1439).Draw(t, what)) * time.Minute
 		}
-		h := configs.Hours{From: minutes("from"), To: minutes("to"), Zone: rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Asia/Kolkata"}).Draw(t, "zone")}
+		h := yaml.Hours{From: minutes("from"), To: minutes("to"), Zone: rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Asia/Kolkata"}).Draw(t, "zone")}
 		if h.From == h.To {
 			t.Skip("the whole day")
 		}
@@ -58,7 +59,7 @@ func TestDue(t *testing.T) {
 		}
 		rule := configs.Notify{About: []configs.Notable{configs.NotableQuestion}, After: span("after", 30), Digest: span("digest", 60)}
 		if rapid.Bool().Draw(t, "hours") {
-			rule.Hours = configs.Hours{From: 8 * time.Hour, To: 20 * time.Hour, Zone: "UTC"}
+			rule.Hours = yaml.Hours{From: 8 * time.Hour, To: 20 * time.Hour, Zone: "UTC"}
 		}
 		now := noon.Add(span("now", 1440))
 		r := record{Sent: now.Add(-span("sent", 90)), Failures: rapid.IntRange(0, 5).Draw(t, "failures")}
