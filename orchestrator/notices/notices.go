@@ -317,7 +317,7 @@ func (n *Notices) answer(ctx context.Context, rule configs.Notify, what Notice) 
 func (n *Notices) ended(e outcome) {
 	delete(n.busy, keyOf(e.rule))
 	r, now := n.record(e.rule), n.ports.Clock.Now().Round(0)
-	told := Notified{To: targetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
+	told := Notified{To: TargetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
 	one := oneNotice(e.batch, e.dropped)
 	told.Kind, told.Member = string(one.Kind), one.Member
 	for _, what := range e.batch {
@@ -353,7 +353,7 @@ func (n *Notices) warn(rules []configs.Notify) {
 			continue
 		}
 		if err := Check(rule, n.ports.Team().Workspace); err != nil {
-			n.complain(rule, fmt.Sprintf("notices cannot reach you (%s): %v", targetName(rule), err))
+			n.complain(rule, fmt.Sprintf("notices cannot reach you (%s): %v", TargetName(rule), err))
 		}
 	}
 }

@@ -139,8 +139,8 @@ func earlier(a, b time.Time) time.Time {
 // latest returns the latest of some times.
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// targetName names where the notices of a rule go, without what may be a secret in a URL.
-func targetName(rule configs.Notify) string {
+// TargetName names where the notices of a rule go, without what may be a secret in a URL.
+func TargetName(rule configs.Notify) string {
 	switch {
 	case rule.Webhook != "":
 		return "webhook at " + hostOf(rule.Webhook)

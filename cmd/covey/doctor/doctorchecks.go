@@ -220,6 +220,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 		}
 	}
 	findings = append(findings, x.models(ctx, team)...)
+	findings = append(findings, noticeFindings(team)...)
 	findings = append(findings, worktreeFindings(trees.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)
 }
