@@ -13,11 +13,7 @@ import (
 // own has the lead first and then the teammates, as Members has. A teammate may be missing
 // from t if its part of the spec was refused, hence the bounds checks.
 func (r *resolver) dependencies(t *Team, s *teamSpec) {
-	members := t.Members()
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Name
-	}
+	names := t.MemberNames()
 	known := yaml.NewNameSet("member", names)
 	own := []*yaml.List[yaml.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {

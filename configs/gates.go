@@ -106,11 +106,7 @@ const approvePolicy = "approve:"
 //
 // It must run after the members are resolved. Person is always known.
 func (r *gateRules) approvers(t *Team, s *gatesSpec) {
-	names := []string{Person}
-	for _, m := range t.Members() {
-		names = append(names, m.Name)
-	}
-	known := yaml.NewNameSet("member", names)
+	known := yaml.NewNameSet("member", append([]string{Person}, t.MemberNames()...))
 	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
 			known.Check(r.Decoder, g.approve)

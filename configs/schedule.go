@@ -21,11 +21,7 @@ type Schedule struct {
 //
 // Names must be unique, because the store keeps the times of a schedule under its name.
 func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule {
-	names := make([]string, 0, len(t.Teammates)+1)
-	for _, m := range t.Members() {
-		names = append(names, m.Name)
-	}
-	members, first := yaml.NewNameSet("member", names), map[string]yaml.Position{}
+	members, first := yaml.NewNameSet("member", t.MemberNames()), map[string]yaml.Position{}
 	var out []Schedule
 	for i := range specs.Items {
 		s := &specs.Items[i]

@@ -60,6 +60,15 @@ func (t *Team) Members() []Member {
 	return append([]Member{t.Lead}, t.Teammates...)
 }
 
+// MemberNames returns the names of Members.
+func (t *Team) MemberNames() []string {
+	names := make([]string, 0, len(t.Teammates)+1)
+	for _, m := range t.Members() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
 // Place returns where the team's command lines run and which files they may name.
 func (t *Team) Place() shell.Place {
 	return shell.Place{Workspace: t.Workspace, Spec: filepath.Dir(t.File)}

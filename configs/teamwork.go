@@ -94,11 +94,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 			"or on_ask: deny")
 	}
 	t.CompleteOnPass = w.completeOnPass.V
-	var names []string
-	for _, m := range t.Members() {
-		names = append(names, m.Name)
-	}
-	t.Notify, t.Web = noticeRules{r}.notify(w.notify, names), noticeRules{r}.web(&w.web)
+	t.Notify, t.Web = noticeRules{r}.notify(w.notify, t.MemberNames()), noticeRules{r}.web(&w.web)
 }
 
 // Defaults.

@@ -35,8 +35,9 @@ func (q commands) link(ctx context.Context, l api.Link) (api.LinkReply, error) {
 		s, err := q.r.notices.Links.Look(ctx, l.Token)
 		return api.LinkReply(s), err
 	}
-	s, err := q.r.notices.Links.Use(ctx, l.Token, func(ctx context.Context, id string) (requests.Request, error) {
+	answer := func(ctx context.Context, id string) (requests.Request, error) {
 		return q.answer(ctx, api.InboxAnswer{ID: id, Approve: l.Approve, Feedback: l.Feedback})
-	})
+	}
+	s, err := q.r.notices.Links.Use(ctx, l.Token, answer)
 	return api.LinkReply(s), err
 }

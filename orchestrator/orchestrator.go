@@ -405,9 +405,5 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 
 // memberNames returns the members in display order: the lead first, then as in the spec.
 func (o *Orchestrator) memberNames() []string {
-	var names []string
-	for _, m := range o.team().Members() {
-		names = append(names, m.Name)
-	}
-	return names
+	return o.team().MemberNames()
 }

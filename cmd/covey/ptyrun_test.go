@@ -65,9 +65,11 @@ func TestTerminalNotices(t *testing.T) {
 	t.Setenv("VTE_VERSION", "")
 	t.Setenv("TMUX", "")
 	folder := testrun.Files(t, map[string]string{
-		"team.yaml": "covey: 1\nname: crew\nlead: {model: {provider: script, script: lead.yaml}, self_claim: true}\ntasks: [{subject: Look}]\n" +
-			"notify: [{to: desktop, about: [done, ended]}]\n",
-		"lead.yaml": "exhausted: stop\nsteps:\n  - {when: 'task', call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n  - {say: done, times: -1}\n",
+		"team.yaml": "covey: 1\nname: crew\nlead: {model: {provider: script, script: lead.yaml}, self_claim: true}\n" +
+			"tasks: [{subject: Look}]\nnotify: [{to: desktop, about: [done, ended]}]\n",
+		"lead.yaml": "exhausted: stop\nsteps:\n" +
+			"  - {when: 'task', call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" +
+			"  - {say: done, times: -1}\n",
 	})
 	c := newConsole(t, folder, "up", "--trust")
 	c.ends(cli.ExitDone)

@@ -26,7 +26,9 @@ func AnswerStopped(ctx context.Context, p state.Place, id string, ruling request
 }
 
 // AnswerIn is AnswerStopped with the store of a team that does not run.
-func AnswerIn(ctx context.Context, store *tasks.Store, id string, ruling requests.Ruling) (requests.Request, error) {
+func AnswerIn(
+	ctx context.Context, store *tasks.Store, id string, ruling requests.Ruling,
+) (requests.Request, error) {
 	r, err := store.Requests().Find(ctx, id)
 	if err != nil {
 		return r, err

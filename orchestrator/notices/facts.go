@@ -38,7 +38,9 @@ func openIn(ctx context.Context, store *tasks.Store) ([]Notice, error) {
 	}
 	for _, m := range merges {
 		if m.State == tasks.MergeHeld && !ids[m.Asked] {
-			n := Notice{Kind: configs.NotableMergeHeld, Member: m.Member, ID: "merge " + m.ID, Since: m.Updated}
+			n := Notice{
+				Kind: configs.NotableMergeHeld, Member: m.Member, ID: "merge " + m.ID, Since: m.Updated,
+			}
 			n.Text = oneLine(fmt.Sprintf("%s: the merge %s is held: %s", m.Member, m.Name(), m.Reason))
 			if len(m.Tasks) > 0 {
 				n.Task = m.Tasks[0]
@@ -70,7 +72,8 @@ func noticeOf(r requests.Request) Notice {
 // called for each line of a run, so it does not decode the line.
 func isNews(l journal.Line) bool {
 	switch l.Type {
-	case string(tasks.RequestEvent), string(tasks.MergeEvent), string(tasks.TaskEvent), "hook_feedback", "budget", "spec_changed":
+	case string(tasks.RequestEvent), string(tasks.MergeEvent), string(tasks.TaskEvent),
+		"hook_feedback", "budget", "spec_changed":
 		return true
 	}
 	return false

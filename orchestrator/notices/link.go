@@ -1,6 +1,7 @@
 package notices
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -17,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -58,7 +60,8 @@ func hashOf(token string) string {
 
 // digestOf identifies what a request asks for.
 func digestOf(r requests.Request) string {
-	sum := sha256.Sum256(notation.Encode([]any{r.ID, r.Kind, r.Member, r.To, r.Text, string(r.Payload), r.Default}))
+	asked := []any{r.ID, r.Kind, r.Member, r.To, r.Text, string(r.Payload), r.Default}
+	sum := sha256.Sum256(notation.Encode(asked))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -78,7 +81,9 @@ func (l *Links) Make(ctx context.Context, r requests.Request) (token string, err
 	token = rand.Text()
 	all[hashOf(token)] = link{Request: r.ID, Content: digestOf(r), Made: now, Until: until}
 	if len(all) > maxLinks {
-		oldest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[a].Made.Compare(all[b].Made) })
+		oldest := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+			return all[a].Made.Compare(all[b].Made)
+		})
 		for _, hash := range oldest[:len(all)-maxLinks] {
 			delete(all, hash)
 		}
@@ -126,11 +131,13 @@ func (l *Links) look(ctx context.Context, token string) (all map[string]link, s 
 	}
 	of, known := all[hashOf(token)]
 	if !known {
-		return all, s, notation.Errorf(tasks.ErrNotFound, "this link is not known, or so old that it was forgotten")
+		return all, s, notation.Errorf(tasks.ErrNotFound,
+			"this link is not known, or so old that it was forgotten")
 	}
 	r, err := l.store.Requests().Get(ctx, of.Request)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return all, s, notation.Errorf(tasks.ErrNotFound, "what this link is about is so old that it was forgotten")
+		return all, s, notation.Errorf(tasks.ErrNotFound,
+			"what this link is about is so old that it was forgotten")
 	} else if err != nil {
 		return all, s, fmt.Errorf("read request %s: %w", of.Request, err)
 	}
@@ -141,27 +148,27 @@ func (l *Links) look(ctx context.Context, token string) (all map[string]link, s 
 func (l link) refuses(r requests.Request, now time.Time) string {
 	switch {
 	case !l.Used.IsZero():
-		return fmt.Sprintf("This link was used at %s, and counts once. %s", l.Used.UTC().Format(time.RFC1123), closed(r))
+		return fmt.Sprintf("This link was used at %s, and counts once. %s", stamp(l.Used), closed(r))
 	case !r.Open():
 		return "It is too late for an answer. " + closed(r)
 	case digestOf(r) != l.Content:
 		return "The question has changed since this link was sent. Answer it in the inbox."
 	case now.Round(0).After(l.Until):
-		return fmt.Sprintf("This link counted until %s. Answer in the inbox.", l.Until.UTC().Format(time.RFC1123))
+		return fmt.Sprintf("This link counted until %s. Answer in the inbox.", stamp(l.Until))
 	}
 	return ""
 }
+
+// stamp returns a time for people who may be anywhere.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
 // closed says how a request ended.
 func closed(r requests.Request) string {
 	if r.Open() {
 		return "Its request is still open; answer it in the inbox."
 	}
-	by := r.By
-	if by == "" {
-		by = "covey"
-	}
-	text := fmt.Sprintf("Request %s was %s by %s at %s", r.ID, r.State, inbox.AnswererName(by), r.Closed.UTC().Format(time.RFC1123))
+	by := cmp.Or(r.By, actors.Covey)
+	text := fmt.Sprintf("Request %s was %s by %s at %s", r.ID, r.State, inbox.AnswererName(by), stamp(r.Closed))
 	if r.Feedback != "" {
 		text += ": " + r.Feedback
 	}
@@ -194,7 +201,9 @@ func (l *Links) Use(ctx context.Context, token string,
 
 // UseStopped is Use for a team that does not run, or Look if ruling is nil. The next run acts on
 // the answer.
-func UseStopped(ctx context.Context, p state.Place, token string, ruling *requests.Ruling) (s Standing, err error) {
+func UseStopped(
+	ctx context.Context, p state.Place, token string, ruling *requests.Ruling,
+) (s Standing, err error) {
 	err = state.UseStopped(p, func(store *tasks.Store) error {
 		links := NewLinks(store, routine.Clock{})
 		if ruling == nil {

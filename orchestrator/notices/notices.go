@@ -95,7 +95,8 @@ type outcome struct {
 func New(p Ports) *Notices {
 	return &Notices{
 		ports: p, postWithin: postWithin, Links: NewLinks(p.Store, p.Clock), wake: make(chan struct{}, 1),
-		busy: map[string]bool{}, links: map[string]string{}, checked: map[string]bool{}, silent: map[string]bool{},
+		busy: map[string]bool{}, links: map[string]string{},
+		checked: map[string]bool{}, silent: map[string]bool{},
 	}
 }
 
@@ -273,7 +274,9 @@ func (n *Notices) send(ctx context.Context, rule configs.Notify, batch []Notice,
 }
 
 // compose makes the notice for a rule.
-func (n *Notices) compose(ctx context.Context, rule configs.Notify, batch []Notice, dropped int) (Notice, error) {
+func (n *Notices) compose(
+	ctx context.Context, rule configs.Notify, batch []Notice, dropped int,
+) (Notice, error) {
 	team := n.ports.Team()
 	linked := slices.Clone(batch)
 	for i := range linked {
@@ -335,7 +338,8 @@ func (n *Notices) ended(e outcome) {
 			return
 		}
 		told.GivenUp = e.err.Error()
-		n.complain(e.rule, fmt.Sprintf("a notice was given up after %d tries: %s: %v", told.Tries, told.To, e.err))
+		n.complain(e.rule,
+			fmt.Sprintf("a notice was given up after %d tries: %s: %v", told.Tries, told.To, e.err))
 	}
 	r.settle(e.batch, e.dropped, now)
 	n.ports.Journal.Tell(told)

@@ -66,7 +66,9 @@ func (r *record) forget(open []Notice) bool {
 //
 // last says that it is asked for the last time in this run: then neither the pause after a
 // failure nor the digest holds anything back. Only the hours do.
-func (r *record) due(rule configs.Notify, open []Notice, now time.Time, last bool) (batch []Notice, again time.Time) {
+func (r *record) due(
+	rule configs.Notify, open []Notice, now time.Time, last bool,
+) (batch []Notice, again time.Time) {
 	batch = slices.Clone(r.Queue)
 	for _, n := range open {
 		if _, told := r.Told[n.key()]; told || !concerns(rule, n) {

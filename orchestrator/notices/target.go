@@ -73,8 +73,8 @@ func (n *Notices) deliver(ctx context.Context, rule configs.Notify, notice Notic
 		return nil
 	}
 	// Servers of notices read markup, which agents must not be able to write.
-	return n.command(ctx, []string{notifySend, "--app-name=covey", "--", title(notice), html.EscapeString(notice.Text)},
-		desktopWithin, nil)
+	text := html.EscapeString(notice.Text)
+	return n.command(ctx, []string{notifySend, "--app-name=covey", "--", title(notice), text}, desktopWithin, nil)
 }
 
 // title returns the title of a notice on a desktop.
@@ -144,7 +144,8 @@ func Check(rule configs.Notify, workspace string) error {
 		return nil
 	}
 	if _, err := exec.LookPath(notifySend); err != nil {
-		return errors.New("the team has no terminal and this machine no " + notifySend + "; install it, or keep `covey up` in a terminal")
+		return errors.New("the team has no terminal and this machine no " + notifySend +
+			"; install it, or keep `covey up` in a terminal")
 	}
 	return nil
 }
@@ -167,8 +168,8 @@ func secretOf(path string) ([]byte, error) {
 		return nil, fmt.Errorf("the secret file cannot be read: %w", err)
 	}
 	if data = bytes.TrimSpace(data); len(data) < minSecret {
-		return nil, fmt.Errorf("the secret in %s is too short; write at least %d characters, such as the output of `openssl rand -hex 32`",
-			path, minSecret)
+		return nil, fmt.Errorf("the secret in %s is too short; write at least %d characters, "+
+			"such as the output of `openssl rand -hex 32`", path, minSecret)
 	}
 	return data, nil
 }

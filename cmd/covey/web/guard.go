@@ -27,7 +27,7 @@ type guard struct {
 	cookie string   // its name
 	may    bool     // the page may act even if the system does not tell who has connected
 	asks   func(context.Context, api.Connection) (api.Peer, error)
-	public func(context.Context) string // the host by which the spec says that people reach the page; empty: none
+	public func(context.Context) string // the host of the spec's public_url; empty: none
 	cross  *http.CrossOriginProtection
 }
 

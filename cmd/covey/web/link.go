@@ -26,7 +26,9 @@ func isOpen(r *http.Request) bool {
 func (p *Page) public(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	page, err := running(ctx, p, func(c *api.Client) (api.WebPage, error) { return c.Web(ctx, api.WebPage{}) })
+	page, err := running(ctx, p, func(c *api.Client) (api.WebPage, error) {
+		return c.Web(ctx, api.WebPage{})
+	})
 	if err != nil {
 		last, _ := p.lastHost.Load().(string)
 		return last
@@ -63,7 +65,8 @@ func (p *Page) useLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.link(w, r, api.Link{
-		Token: r.PathValue("token"), Answer: true, Approve: say == "approve", Feedback: strings.TrimSpace(r.PostFormValue("feedback")),
+		Token: r.PathValue("token"), Answer: true, Approve: say == "approve",
+		Feedback: strings.TrimSpace(r.PostFormValue("feedback")),
 	})
 }
 
@@ -83,7 +86,8 @@ func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 	})
 	switch {
 	case errors.Is(err, tasks.ErrNotFound):
-		fail(w, r, refuse(http.StatusNotFound, "this link is not known, or so old that it was forgotten; nothing was changed"))
+		fail(w, r, refuse(http.StatusNotFound,
+			"this link is not known, or so old that it was forgotten; nothing was changed"))
 		return
 	case err != nil:
 		fail(w, r, refuse(http.StatusConflict, "%v", err))
@@ -96,7 +100,7 @@ func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = p.tmpl.ExecuteTemplate(w, "answerlink", linkPage{ // the connection may be lost
-		Team: p.place.Team, Request: reply.Request, More: inbox.RequestText(reply.Request), Say: r.URL.Query().Get("say"),
-		Refused: reply.Refused, Done: l.Answer && reply.Refused == "",
+		Team: p.place.Team, Request: reply.Request, More: inbox.RequestText(reply.Request),
+		Say: r.URL.Query().Get("say"), Refused: reply.Refused, Done: l.Answer && reply.Refused == "",
 	})
 }
