@@ -207,7 +207,7 @@ func (n *Notices) read(ctx context.Context) ([]Notice, error) {
 	if n.records == nil {
 		known := map[string]*record{}
 		if err := tasks.ReadValue(ctx, n.ports.Store, storeKey, &known); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read what was sent: %w", err)
 		}
 		n.records = known
 	}
@@ -282,7 +282,7 @@ func (n *Notices) compose(
 	for i := range linked {
 		var err error
 		if linked[i].Answer, err = n.answer(ctx, rule, linked[i]); err != nil {
-			return Notice{}, err
+			return Notice{}, fmt.Errorf("make the links of %s: %w", linked[i].ID, err)
 		}
 	}
 	out := oneNotice(linked, dropped)

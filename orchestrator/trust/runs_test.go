@@ -339,3 +339,27 @@ mcp_servers:
 		t.Errorf("the team runs\n%v\nwant\n%v", have, want)
 	}
 }
+
+// TestNotifyIsTrusted: where notices go, and where the links in them lead, is named.
+func TestNotifyIsTrusted(t *testing.T) {
+	team, dir := load(t, map[string]string{
+		"team.yaml": `covey: 1
+lead: {model: {provider: script, script: s.yaml}}
+notify:
+  - to: desktop
+  - {to: {command: [sh, tell.sh, "a b"]}}
+  - {to: {webhook: "https://example.com/x", secret_file: secret}}
+web: {public_url: "https://covey.example.com"}
+`, "s.yaml": "steps: []", "tell.sh": "cat\n", "secret": "0123456789abcdef",
+	})
+	want := []Run{
+		{Kind: Notify, Command: `sh tell.sh "a b"`},
+		{Kind: RunFile, Path: filepath.Join(dir, "tell.sh")},
+		{Kind: Notify, Command: "https://example.com/x with the secret in " + filepath.Join(dir, "secret")},
+		{Kind: Notify, Command: "links that answer questions, at https://covey.example.com"},
+	}
+	got := slices.DeleteFunc(RunsOf(team), func(r Run) bool { return r.Kind == Spec || r.Kind == Script })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}

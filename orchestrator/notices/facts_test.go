@@ -1,0 +1,83 @@
+package notices
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// TestHappened: which lines of the journal are told, and how; what is not of a known shape is
+// not.
+func TestHappened(t *testing.T) {
+	done := tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: "4", Owner: "dev", Subject: "Do it"}}
+	claimed := done
+	claimed.Op = tasks.Claimed
+	for name, c := range map[string]struct {
+		typ  string
+		data any
+		want Notice // the zero Notice: it is not told
+	}{
+		"completed": {"task", done, Notice{
+			Kind: configs.NotableDone, Member: "dev", Task: "4", Text: "dev has completed task 4: Do it",
+		}},
+		"claimed": {"task", claimed, Notice{}},
+		"a gate": {"hook_feedback", agent.HookFeedback{Event: "Stop", Text: "no\nno"}, Notice{
+			Kind: configs.NotableRefused, Member: "ops", Text: "ops was refused by Stop: no",
+		}},
+		"a hook at a tool": {"hook_feedback", agent.HookFeedback{Event: "PreToolUse", Text: "no"}, Notice{}},
+		"a member's limit": {"budget", journal.BudgetUse{Member: "dev", What: journal.Tokens, Used: 10, Limit: 10, Level: 100}, Notice{
+			Kind: configs.NotableBudget, Member: "dev", Text: "dev has used 10 of 10 tokens (100 %)",
+		}},
+		"half of it":    {"budget", journal.BudgetUse{What: journal.Tokens, Used: 5, Limit: 10, Level: 50}, Notice{}},
+		"no limit":      {"budget", journal.BudgetUse{What: journal.Tokens, Used: 5, Level: 100}, Notice{}},
+		"a broken line": {"budget", json.RawMessage(`[]`), Notice{}},
+		"another line":  {"text", agent.TextSaid{Text: "x"}, Notice{}},
+		"a request":     {"request", requests.Request{ID: "r1"}, Notice{}},
+	} {
+		l := journal.Line{Seq: 9, Time: noon, Member: "ops", Type: c.typ, Data: notation.Encode(c.data)}
+		got, told := happened(l)
+		if c.want.Kind != "" {
+			c.want.Seq, c.want.Since = 9, noon
+		}
+		if told != (c.want.Kind != "") || told && string(notation.Encode(got)) != string(notation.Encode(c.want)) {
+			t.Errorf("%s: %+v, %v", name, got, told)
+		}
+		if told && !isNews(l) {
+			t.Errorf("%s does not wake the notices", name)
+		}
+	}
+}
+
+// TestOpenIn: each kind of request to a person is open, with its task; one to a member is not.
+func TestOpenIn(t *testing.T) {
+	r := newRig(t)
+	for _, q := range []requests.New{
+		{Kind: requests.AskPlan, Member: "dev", To: actors.Operator, Text: "the plan"},
+		{Kind: requests.AskApproval, Member: "dev", To: actors.Operator, Text: "the work", Payload: json.RawMessage(`{"task_id":"7"}`)},
+		{Kind: requests.AskAttention, Member: "ops", To: actors.Operator, Text: "trouble"},
+		{Kind: requests.AskMerge, Member: "ops", To: actors.Operator, Text: "a merge"},
+		{Kind: requests.AskPlan, Member: "ops", To: "lead", Text: "for the lead"},
+	} {
+		if _, err := r.store.Requests().Ask(t.Context(), actors.Actor{Name: q.Member}, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open, err := openIn(t.Context(), r.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, n := range open {
+		got += string(n.Kind) + " " + n.ID + " of " + n.Member + " " + n.Task + "\n"
+	}
+	if want := "approval r1 of dev \napproval r2 of dev 7\nattention r3 of ops \nmerge_held r4 of ops \n"; got != want {
+		t.Errorf("open:\n%swant:\n%s", got, want)
+	}
+}
