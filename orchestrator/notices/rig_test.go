@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(0)
+	testrun.Begin(30)
 	m.Run()
 }
 

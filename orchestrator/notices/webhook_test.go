@@ -46,9 +46,14 @@ func newHook(t *testing.T) *hook {
 
 // answers sets the status of the answers.
 func (h *hook) answers(status int) {
+	h.does(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+}
+
+// does sets how the webhook answers.
+func (h *hook) does(answer http.HandlerFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+	h.answer = answer
 }
 
 // rule is a rule for the webhook, whose URL holds a secret.
@@ -161,7 +166,9 @@ func TestWebhookIsGivenUp(t *testing.T) {
 func TestWebhookRefuses(t *testing.T) {
 	for status, want := range map[int]string{404: "HTTP 404", 307: "HTTP 307: redirects are not followed"} {
 		h, elsewhere := newHook(t), newHook(t)
-		h.answer = func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, elsewhere.URL, status) }
+		h.does(func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, elsewhere.URL, status)
+		})
 		r := newRig(t, h.rule())
 		r.ask("dev", "may I?")
 		r.step()
@@ -177,10 +184,10 @@ func TestWebhookRefuses(t *testing.T) {
 func TestWebhookNeverAnswers(t *testing.T) {
 	h, over, begun := newHook(t), make(chan struct{}), make(chan struct{}, 10)
 	t.Cleanup(func() { close(over) })
-	h.answer = func(http.ResponseWriter, *http.Request) {
+	h.does(func(http.ResponseWriter, *http.Request) {
 		begun <- struct{}{}
 		<-over
-	}
+	})
 	r := newRig(t, h.rule(), configs.Notify{Desktop: true, About: everything})
 	r.ask("dev", "may I?")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,11 +208,11 @@ func TestWebhookNeverAnswers(t *testing.T) {
 	if rec := r.n.record(r.team.Notify[0]); rec.Failures != 2 {
 		t.Errorf("%d failures", rec.Failures)
 	}
-	h.answer = func(w http.ResponseWriter, _ *http.Request) {
+	h.does(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
 		<-over
-	}
+	})
 	r.pass(time.Hour)
 	r.step()
 	if rec := r.n.record(r.team.Notify[0]); rec.Failures != 0 || len(rec.Told) != 1 {
