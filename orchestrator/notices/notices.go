@@ -319,6 +319,9 @@ func (n *Notices) answer(ctx context.Context, rule configs.Notify, what Notice) 
 // ended takes up how a delivery has ended.
 func (n *Notices) ended(e outcome) {
 	delete(n.busy, keyOf(e.rule))
+	if errors.Is(e.err, context.Canceled) {
+		return // the run ends, which says nothing about the target
+	}
 	r, now := n.record(e.rule), n.ports.Clock.Now().Round(0)
 	told := Notified{To: TargetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
 	one := oneNotice(e.batch, e.dropped)
