@@ -2,7 +2,9 @@ package orchestrator
 
 import (
 	"context"
+	"os"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -25,6 +27,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 		SessionOf: r.seats.SessionOf,
 		Landing:   r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
 		Changed: r.loop.Poke,
+		Mask:    func(text string) string { return notation.Mask(text, launch.Secrets(o.team(), os.Environ())) },
 	})
 }
 

@@ -69,7 +69,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
-			web.Command(env),
+			web.Command(env), web.Report(env),
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),

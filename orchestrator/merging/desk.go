@@ -57,6 +57,8 @@ type Options struct {
 	SessionOf func(session string) (*lives.Member, bool)
 	// Landing is Queue.Landing.
 	Landing func() (landed func())
+	// Mask is Queue.Mask.
+	Mask func(text string) string
 	// Notify tells people that a question waits for an answer.
 	Notify func(ctx context.Context, member string, r requests.Request)
 	// Changed is called when merges may have made tasks available.
@@ -107,7 +109,7 @@ func (d *Desk) Open(ctx context.Context) error {
 	}
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
-	d.queue.Ask = approvals{d.opts}.ask
+	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }
 	return d.loadHarvested(ctx)
 }

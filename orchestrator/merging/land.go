@@ -89,12 +89,18 @@ func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	if err != nil {
 		return m, err
 	}
+	var list []tasks.Task
+	for _, id := range m.Tasks {
+		if t, err := q.Store.Task(ctx, id); err == nil { // a deleted task has no evidence
+			list = append(list, t)
+		}
+	}
 	p := PullOf(q.Papers, m)
 	if err := os.MkdirAll(filepath.Dir(p.Title), 0o700); err != nil {
 		return m, fmt.Errorf("write the pull request's files: %w", err)
 	}
-	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: evidence(m, verdicts)} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: PullText(m, list, verdicts)} {
+		if err := os.WriteFile(file, []byte(q.Mask(text)), 0o600); err != nil {
 			return m, fmt.Errorf("write the pull request's files: %w", err)
 		}
 	}

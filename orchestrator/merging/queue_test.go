@@ -47,6 +47,7 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 			return Answer{}, nil
 		},
 		Landing: func() func() { return func() {} },
+		Mask:    func(text string) string { return strings.ReplaceAll(text, "secret", "***") },
 	}
 	for _, m := range members {
 		s.copies[m] = copyOf(t, s.Repo, m)
@@ -364,7 +365,7 @@ func TestPullRequest(t *testing.T) {
 	s.spec.Pull = true
 	s.does("ana", "echo ana >x")
 	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), requests.Verdict{
-		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test | tail", Pass: true,
+		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test secret | tail", Pass: true,
 	}))
 	s.work()
 	s.want("ready")
@@ -376,7 +377,7 @@ func TestPullRequest(t *testing.T) {
 	testkit.Must(t, err)
 	body, err := os.ReadFile(p.Body)
 	testkit.Must(t, err)
-	if string(title) != "task 1: echo ana >x\n" || !strings.Contains(string(body), "| `go test \\| tail` | agrees |") {
+	if string(title) != "task 1: echo ana >x\n" || !strings.Contains(string(body), "| `go test *** \\| tail` | agrees |") {
 		t.Errorf("%s\n%s", title, body)
 	}
 	if got := strings.Join(p.Open, " "); !strings.Contains(got, "--base main --head covey/crew/task_1") {

@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // KeyMerge is the metadata key of a task that repairs work: the id of the merge.
@@ -200,33 +199,4 @@ func message(m tasks.Merge) string {
 		fmt.Fprintf(&b, "Covey-Task: %s\n", id)
 	}
 	return b.String()
-}
-
-// evidence returns the body of a pull request: the verdicts of the gates.
-func evidence(m tasks.Merge, verdicts []requests.Verdict) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nMade by %s in a covey team, branch %s.\n\n", subject(m), m.Member, code(m.Branch))
-	b.WriteString("| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")
-	for _, v := range verdicts {
-		said := "refuses"
-		if v.Pass {
-			said = "agrees"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %.12s | %s | %s |\n",
-			strings.ReplaceAll(code(notation.FirstLine(v.Command)), "|", `\|`), said, v.Tree, v.Moment, v.Duration.Round(1e6))
-	}
-	return b.String()
-}
-
-// code formats text as Markdown code. Its fence is longer than any run of backticks in
-// the text, because shell commands contain some.
-func code(text string) string {
-	sign := "`"
-	for strings.Contains(text, sign) {
-		sign += "`"
-	}
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " " // Markdown strips one space at each end
-	}
-	return sign + text + sign
 }

@@ -93,21 +93,26 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestEvidence: the text of a pull request is a table whose rows a gate's command cannot
-// break, and it says what refuses as well as what agrees.
-func TestEvidence(t *testing.T) {
+// TestPullText: what members, specs and gates say can neither break the text of a pull request
+// nor name people and issues, and it says what refuses as well as what agrees.
+func TestPullText(t *testing.T) {
 	t.Parallel()
-	got := evidence(taskWork, []requests.Verdict{
+	m := taskWork
+	m.Title = "Fixes #12 of @ana | <b>"
+	evidence := tasks.Task{Evidence: []tasks.Evidence{{By: "ana", Text: "go test: *ok*\nsecond"}, {File: "log.txt"}}}
+	got := PullText(m, []tasks.Task{evidence}, []requests.Verdict{
 		{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
 			Pass: true, Duration: 1234567 * time.Nanosecond},
-		{VerdictKey: requests.VerdictKey{Tree: "ff"}, Command: "x=`date`", Moment: "task"},
+		{Command: "x=`date`", Moment: "task"},
 	})
-	_, table, _ := strings.Cut(got, "| took |\n|-|-|-|-|-|\n")
-	want := "| `a \\| b` | agrees | 0123456789ab | merge | 1ms |\n| `` x=`date` `` | refuses | ff | task | 0s |\n"
-	if table != want {
-		t.Errorf("%s\nwant\n%s", table, want)
+	want := "tasks 3 and 4: Fixes \\#&#8203;12 of @&#8203;ana \\| &lt;b&gt;\n\n" +
+		"Made by ana in a covey team, branch `b`.\n\n- evidence: go test: \\*ok\\* (ana)\n- evidence: log.txt (covey)\n\n" +
+		"| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n" +
+		"| `a \\| b` | agrees | `0123456789ab` | merge | 1ms |\n| `` x=`date` `` | refuses |  | task | 0s |\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if !strings.HasPrefix(got, "tasks 3 and 4: Add it\n\nMade by ana in a covey team, branch `b`.\n") {
+	if got := PullText(tasks.Merge{Title: "x"}, nil, nil); got != "x\n\nMade in a covey team.\n" {
 		t.Error(got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, s shell) {
 // sectionsOf makes the sections of the main page, in the order in which a person needs them. All
 // are always there, because only what is in the page can be replaced.
 func (b *board) sectionsOf(s *view.State, now *api.Status, trouble string) ([]*section, error) {
-	d := drawing{board: b, state: s, now: now, trouble: trouble}
+	d := drawing{board: b, state: s, now: now, trouble: trouble, turnsShown: shownTurns}
 	for _, make := range []func(*drawing) (*section, error){
 		(*drawing).needs, (*drawing).header, (*drawing).members, (*drawing).graph, (*drawing).tasks, (*drawing).turns,
 		(*drawing).merges, (*drawing).mail,
@@ -80,6 +79,8 @@ type drawing struct {
 	now     *api.Status
 	trouble string
 	done    []*section
+
+	turnsShown int // turn ends, at most
 }
 
 // row adds a row to a section, made by a template of which ID is the first field.
@@ -147,6 +148,9 @@ type headline struct {
 // header summarizes the team.
 func (d *drawing) header() (*section, error) {
 	run, counts := d.state.Run(), d.state.TaskCounts()
+	if worked := d.state.StaffedRun(); run.Merge != "" && worked.First > 0 {
+		run = worked // covey merge has no goal and no turns
+	}
 	h := headline{
 		Run: run, Runs: d.now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
 		Refused: run.Refusals, Budget: d.state.Budget, Waits: d.state.Waits, Trouble: d.trouble,
@@ -354,7 +358,7 @@ func (d *drawing) turns() (*section, error) {
 	}
 	for _, t := range slices.Backward(d.state.Turns) {
 		gates := ends[key(t.Member, t.Number)]
-		if len(gates) == 0 || len(s.Rows) == shownTurns {
+		if len(gates) == 0 || len(s.Rows) == d.turnsShown {
 			continue
 		}
 		one := turnRow{Turn: t, Bars: bars(gates, d.state.Time)}
@@ -426,63 +430,4 @@ func (d *drawing) mail() (*section, error) {
 		}
 	}
 	return s, nil
-}
-
-// domID makes a name fit for an id and a selector of the page.
-func domID(name string) string {
-	var b strings.Builder
-	for _, r := range name {
-		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "_%x", r)
-		}
-	}
-	return b.String()
-}
-
-// functions are what templates call.
-func functions() template.FuncMap {
-	return template.FuncMap{
-		"plain":   term.Plain,
-		"line":    term.PlainLine,
-		"elapsed": term.Elapsed,
-		"clock":   func(t time.Time) string { return t.Local().Format("15:04:05") },
-		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"thousands": func(n int64) string {
-			switch {
-			case n >= 10_000_000:
-				return fmt.Sprintf("%d M", n/1_000_000)
-			case n >= 10_000:
-				return fmt.Sprintf("%d k", n/1000)
-			}
-			return fmt.Sprint(n)
-		},
-		"mergeclass": func(s tasks.MergeState) string {
-			switch s {
-			case tasks.MergeDone:
-				return "good"
-			case tasks.MergeHeld:
-				return "bad"
-			}
-			return "wait"
-		},
-		"path":     url.PathEscape,
-		"hunkform": func(p *taskPage, f fileView, h hunk) hunkForm { return hunkForm{p, f, h} },
-		"usd":      func(v float64) string { return fmt.Sprintf("$%.2f", v) },
-		"dom":      domID,
-		"plural":   term.Plural,
-		"passes": func(n int) string {
-			if n == 1 {
-				return "1 pass"
-			}
-			return fmt.Sprintf("%d passes", n)
-		},
-		"took": func(d time.Duration) string {
-			if d < time.Second {
-				return fmt.Sprintf("%d ms", d.Milliseconds())
-			}
-			return fmt.Sprintf("%.1f s", d.Seconds())
-		},
-	}
 }

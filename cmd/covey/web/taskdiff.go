@@ -111,29 +111,6 @@ type hunkForm struct {
 	Hunk hunk
 }
 
-// Class returns the class of a line's colour.
-func (l diffLine) Class() string {
-	return map[byte]string{'+': "added", '-': "removed", '\\': "remark"}[l.Kind]
-}
-
-// Sign returns what stands before a line.
-func (l diffLine) Sign() string { return string(rune(l.Kind)) }
-
-// Line returns the number of the first changed line of a hunk: the one to comment on.
-func (h hunk) Line() int {
-	for _, l := range h.Lines {
-		if l.Kind == '+' {
-			return l.New
-		}
-	}
-	for _, l := range h.Lines {
-		if l.Kind == '-' {
-			return l.Old
-		}
-	}
-	return h.New
-}
-
 // showFile answers with one file of the work on a task, in parts.
 func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	one, err := p.taskPage(r.Context(), r.PathValue("id"))

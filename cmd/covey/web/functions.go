@@ -1,0 +1,76 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// domID makes a name fit for an id and a selector of the page.
+func domID(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "_%x", r)
+		}
+	}
+	return b.String()
+}
+
+// functions are what templates call.
+func functions() template.FuncMap {
+	list := template.FuncMap{
+		"plain":   term.Plain,
+		"line":    term.PlainLine,
+		"elapsed": term.Elapsed,
+		"clock":   func(t time.Time) string { return t.Local().Format("15:04:05") },
+		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"thousands": func(n int64) string {
+			switch {
+			case n >= 10_000_000:
+				return fmt.Sprintf("%d M", n/1_000_000)
+			case n >= 10_000:
+				return fmt.Sprintf("%d k", n/1000)
+			}
+			return fmt.Sprint(n)
+		},
+		"mergeclass": func(s tasks.MergeState) string {
+			switch s {
+			case tasks.MergeDone:
+				return "good"
+			case tasks.MergeHeld:
+				return "bad"
+			}
+			return "wait"
+		},
+		"path":     url.PathEscape,
+		"hunkform": func(p *taskPage, f fileView, h hunk) hunkForm { return hunkForm{p, f, h} },
+		"usd":      func(v float64) string { return fmt.Sprintf("$%.2f", v) },
+		"dom":      domID,
+		"plural":   term.Plural,
+		"day":      func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
+		"lasted":   func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
+		"passes": func(n int) string {
+			if n == 1 {
+				return "1 pass"
+			}
+			return fmt.Sprintf("%d passes", n)
+		},
+		"took": func(d time.Duration) string {
+			if d < time.Second {
+				return fmt.Sprintf("%d ms", d.Milliseconds())
+			}
+			return fmt.Sprintf("%.1f s", d.Seconds())
+		},
+	}
+	maps.Copy(list, pageLinks())
+	return list
+}

@@ -1,0 +1,175 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// markdownHead begins a report in Markdown.
+const markdownHead = "<!-- covey report -->"
+
+// Bounds of a report in Markdown. GitHub accepts 65,536 characters in a pull request.
+const (
+	maxMarkdown = 60_000
+	maxListed   = 100 // rows of the table of tasks
+	maxRefusals = 30
+)
+
+// quoted returns a foreign text as one line of Markdown.
+func quoted(text string) string { return notation.MarkdownText(text) }
+
+// Markdown returns the report for a pull request or the summary of a CI job. Foreign texts in it
+// are quoted, see notation.MarkdownText.
+func (r *report) Markdown() string {
+	var b strings.Builder
+	s := r.State
+	words, _ := stateOf(s, r.Now != nil)
+	fmt.Fprintf(&b, "%s\n## covey: team %s\n\n**%s**\n\n", markdownHead, quoted(s.Team), quoted(words))
+	run := s.StaffedRun()
+	if run.Goal != "" {
+		fmt.Fprintf(&b, "%s\n\n", quoted(run.Goal))
+	}
+	r.summary(&b, run)
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "> %s\n\n", quoted(n))
+	}
+	if needs := s.Needs(); len(needs) > 0 {
+		b.WriteString("### Needs you\n\n")
+		for _, n := range needs[:min(len(needs), maxRefusals)] {
+			fmt.Fprintf(&b, "- %s of %s: %s\n", quoted(n.ID), quoted(n.Member), quoted(n.Text))
+		}
+		b.WriteString("\n")
+	}
+	r.taskTable(&b)
+	r.refusals(&b)
+	r.parts(&b)
+	return b.String()
+}
+
+// summary writes the figures of the team.
+func (r *report) summary(b *strings.Builder, run view.Run) {
+	s := r.State
+	counts := s.TaskCounts()
+	var tokens int64
+	var cost float64
+	for _, m := range s.Members {
+		tokens, cost = tokens+m.Spent.Tokens, cost+m.Spent.CostUSD
+	}
+	turns := fmt.Sprintf("%d", run.Turns.Turns)
+	if run.Turns.Completed > 0 {
+		turns += fmt.Sprintf(" (%.1f a task)", run.Turns.PerTask)
+	}
+	b.WriteString("| tasks done | turns | empty | refused | tokens | cost | time |\n|-|-|-|-|-|-|-|\n")
+	fmt.Fprintf(b, "| %d of %d | %s | %d | %d | %d | $%.2f | %s |\n\n", counts.Completed, counts.Total(), turns,
+		run.Turns.Empty, run.Refusals, tokens, cost, term.Elapsed(s.Time.Sub(beginning(s))))
+}
+
+// taskTable writes a row for each task.
+func (r *report) taskTable(b *strings.Builder) {
+	all := shown(r.State)
+	if len(all) == 0 {
+		return
+	}
+	w := newWorks(r.State)
+	b.WriteString("| task | state | owner | turns | empty | refused | cost |\n|-|-|-|-|-|-|-|\n")
+	for _, t := range all[:min(len(all), maxListed)] {
+		row := w.rowOf(r.State, t)
+		fmt.Fprintf(b, "| %s %s | %s | %s | %d | %d | %d | $%.2f |\n",
+			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, w.empty[t.ID], t.Refusals, t.Spent.CostUSD)
+	}
+	if more := len(all) - maxListed; more > 0 {
+		fmt.Fprintf(b, "\n%s: covey tasks\n", term.Plural(more, "more task"))
+	}
+	b.WriteString("\n")
+}
+
+// refuses reports whether a gate let nobody go on as before.
+func refuses(g *view.Gate) bool { return g.Verdict == view.Refused || g.Verdict == view.Halted }
+
+// refusals writes what gates have refused at turn ends and merges, the newest last.
+func (r *report) refusals(b *strings.Builder) {
+	list := r.State.GatesOf(refuses)
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("### What gates refused\n\n")
+	if more := len(list) - maxRefusals; more > 0 {
+		fmt.Fprintf(b, "%s: covey report\n\n", term.Plural(more, "earlier refusal"))
+	}
+	for _, g := range list[max(0, len(list)-maxRefusals):] {
+		fmt.Fprintf(b, "- %s", quoted(g.Event))
+		if g.Task != "" {
+			fmt.Fprintf(b, " of task %s", quoted(g.Task))
+		}
+		if g.Member != "" {
+			fmt.Fprintf(b, ", %s", quoted(g.Member))
+		}
+		fmt.Fprintf(b, ": %s\n", quoted(g.Reason))
+	}
+	b.WriteString("\n")
+}
+
+// parts writes for each finished task the text of its pull request, as far as there is room.
+func (r *report) parts(b *strings.Builder) {
+	w := newWorks(r.State)
+	left := 0
+	done := map[string]bool{}
+	for _, t := range shown(r.State) {
+		m := w.merges[t.ID]
+		if t.Status != tasks.Completed && m == nil || m != nil && done[m.ID] {
+			continue
+		}
+		text := "### " + r.pullText(w, t, m) + "\n"
+		if m != nil {
+			done[m.ID] = true
+		}
+		if b.Len()+len(text) > maxMarkdown {
+			left++
+			continue
+		}
+		b.WriteString(text)
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "%s without room here: covey report\n", term.Plural(left, "finished task"))
+	}
+}
+
+// pullText returns the text of the pull request of a task, which may have none.
+func (r *report) pullText(w works, t *view.Task, m *view.Merge) string {
+	work := tasks.Merge{Tasks: []string{t.ID}, Title: t.Subject, Member: t.Owner}
+	list := []tasks.Task{t.Task}
+	if m != nil {
+		work, list = m.Merge, nil
+		for _, id := range m.Tasks {
+			if t := r.State.Task(id); t != nil {
+				list = append(list, t.Task)
+			}
+		}
+	}
+	var verdicts []requests.Verdict
+	for _, g := range w.gates[t.ID] {
+		moment := "task"
+		if g.At == view.AtMerge {
+			moment = "merge"
+		}
+		for _, h := range g.Hooks {
+			v := verdictOf(h)
+			if h.Reused || v != view.Agreed && v != view.Refused {
+				continue
+			}
+			verdicts = append(verdicts, requests.Verdict{
+				VerdictKey: requests.VerdictKey{Tree: h.Tree}, Command: h.Command, Moment: moment, Pass: v == view.Agreed,
+				Duration: time.Duration(h.DurationMS) * time.Millisecond,
+			})
+		}
+	}
+	return merging.PullText(work, list, verdicts)
+}

@@ -1,0 +1,145 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// reportFlags are the flags of `covey report`.
+type reportFlags struct {
+	out             string
+	md, json, force bool
+}
+
+// Report returns `covey report`.
+func Report(env *cli.Env) *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write what the team has done into one HTML file, or as Markdown",
+		Long: `Write a report of the team, whether it runs or not: a summary, what needs you, the
+task graph, the turn ends, and for each task its evidence, verdicts, changes, turns
+and cost. It is one HTML file of at most 5 MB that loads nothing and runs no script.
+By default, it is covey-report-TEAM.html in the current folder; "--out -" prints it.
+
+--md prints Markdown for a pull request or the summary of a CI job, with the text
+that covey prepares for the pull request of each task. --json prints the state that
+all views of covey show.
+
+Values that look like secrets are masked: tokens of well-known forms, values of
+variables that hold keys by their names, and what the key files of the spec hold.
+Read a report before you publish it, because it quotes the changes and what gates
+print.`,
+		Example: `  covey report
+  covey report --out /tmp/night.html
+  covey report --md >>"$GITHUB_STEP_SUMMARY"
+  covey report --json | jq '.tasks[].refusals'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.md && f.json {
+				return cli.Usagef("--md and --json are different reports; choose one")
+			}
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			r, err := readReport(cmd.Context(), env, place)
+			if err != nil {
+				return err
+			}
+			return f.write(env, r)
+		},
+	}
+	cmd.Flags().StringVar(&f.out, "out", "", "write into `FILE`; - is standard output")
+	cmd.Flags().BoolVar(&f.md, "md", false, "Markdown, by default to standard output")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite a file that is no report of covey")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON: the state of the team")
+	return cmd
+}
+
+// write writes the report in the form that was chosen.
+func (f reportFlags) write(env *cli.Env, r *report) error {
+	var data []byte
+	var err error
+	switch {
+	case f.json:
+		var text bytes.Buffer
+		err = (&term.Screen{Writer: &text}).JSON(r.State)
+		data = text.Bytes()
+	case f.md:
+		data = []byte(r.Markdown())
+	default:
+		data, err = r.HTML()
+		if f.out == "" {
+			f.out = "covey-report-" + r.State.Team + ".html"
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make the report: %w", err)
+	}
+	if f.out == "" || f.out == "-" {
+		if _, err := env.Out.Writer.Write(data); err != nil {
+			return fmt.Errorf("print the report: %w", err)
+		}
+		return nil
+	}
+	path, err := filepath.Abs(env.Path(f.out))
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if err := f.mayReplace(path); err != nil {
+		return err
+	}
+	if err := state.WriteAtomic(path, data); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	env.Err.Printf("the report of team %s: %s\n", term.PlainLine(r.State.Team), term.PlainLine(path))
+	return nil
+}
+
+// isReport reports whether a file with this beginning is a report of covey.
+func isReport(head []byte) bool {
+	return bytes.Contains(head, []byte(`<meta name="generator" content="covey report">`)) ||
+		bytes.HasPrefix(head, []byte(markdownHead))
+}
+
+// mayReplace returns an error if a file would be lost. A link is not followed: a member could
+// have made it.
+func (f reportFlags) mayReplace(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("write the report: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file; name another one with --out", path)
+	case f.force:
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, 1<<10))
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if isReport(head) {
+		return nil
+	}
+	return fmt.Errorf("%s is no report of covey; name another file with --out, or overwrite it with --force",
+		path)
+}

@@ -1,0 +1,284 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// reportOf returns the report of a team that has written these lines.
+func reportOf(lines []journal.Line) *report {
+	s := &view.State{}
+	for _, l := range lines {
+		s.Apply(l)
+	}
+	r := &report{State: s, Made: s.Time, Version: "1", Diffs: map[string]diffText{}, Outputs: map[uint64]string{}}
+	for _, m := range s.Merges {
+		r.Diffs[m.ID] = diffText{Text: "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"}
+	}
+	for _, g := range s.Gates {
+		for _, h := range g.Hooks {
+			r.Outputs[h.Seq] = "--- FAIL: TestX\n"
+		}
+	}
+	return r
+}
+
+// busyDay returns n lines of a team whose members work on tasks, are refused, ask and merge.
+func busyDay(n, members int) []journal.Line {
+	lines := []journal.Line{teamtest.Line(1, "", "team_started", `{"goal":"Ship it","members":["m0","m1"]}`)}
+	for i := 1; len(lines) < n; i++ {
+		name := fmt.Sprintf("m%d", i%members)
+		task := fmt.Sprintf(`"task":{"id":"%d","subject":"Task %d","owner":"%s","blockedBy":["%d"],"evidence":[{"text":"seen","by":"%s"}]`, i, i, name, i-2, name)
+		merge := fmt.Sprintf(`{"id":"%d","member":"%s","branch":"b%d","into":"main","tasks":["%d"],"title":"Task %d","commit":"c"`, i, name, i, i, i)
+		for _, one := range [][2]string{
+			{"member_started", `{"agent":"builtin/script"}`},
+			{"message", fmt.Sprintf(`{"id":"M%d","from":"m0","to":"%s","kind":"text","text":"Do it","summary":"Do it"}`, i, name)},
+			{"turn_started", `{"cause":"task","prompt":"Do it"}`},
+			{"task", `{"op":"claimed","by":"` + name + `",` + task + `,"status":"in_progress","epoch":1}}`},
+			{"pass_started", `{"pass":1}`},
+			{"tool_call", fmt.Sprintf(`{"id":"c%d","name":"Bash","input":{"command":"go test ./..."}}`, i)},
+			{"tool_result", fmt.Sprintf(`{"id":"c%d","name":"Bash","content":"ok"}`, i)},
+			{"gate", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","task_id":"%d"}`, i, i)},
+			{"hook_started", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./..."}`, i)},
+			{"hook_finished", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./...","outcome":"blocking","stderr":"FAIL"}`, i)},
+			{"hook_feedback", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","text":"FAIL","path":"turn_end","task_id":"%d"}`, i, i)},
+			{"request", fmt.Sprintf(`{"id":"r%d","kind":"permission","member":"%s","to":"operator","state":"approved","text":"Bash"}`, i, name)},
+			{"task", `{"op":"completed","by":"` + name + `",` + task + `,"status":"completed","epoch":1}}`},
+			{"merge", merge + `,"state":"merged"}`},
+			{"turn_ended", `{"reason":"completed","usage":{"input_tokens":900},"cost_usd":0.01}`},
+		} {
+			l := teamtest.Line(len(lines)+1, name, one[0], one[1])
+			l.Turn = i/members + 1
+			lines = append(lines, l)
+		}
+	}
+	return lines[:n]
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	text, err := reportOf(busyDay(200, 2)).HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := html.UnescapeString(string(text))
+	_, style, _ := strings.Cut(page, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(page, want) {
+		t.Errorf("the policy does not have %s", want)
+	}
+	for _, want := range []string{
+		"default-src 'none'", "Ship it", `href="#work-1"`, `id="work-1"`, "m1", "seen", "<h3>Changes</h3>", `<span class="del">-old`,
+		"--- FAIL: TestX", "Questions that were answered", `class="edge`, "go test ./...", "1 refused",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report has no %s", want)
+		}
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, `id="`+link[1]+`"`) {
+			t.Errorf("a link leads to #%s, which is not there", link[1])
+		}
+	}
+}
+
+// payloads are texts that would do harm if they got into the page or the Markdown as they are.
+func payloads() []string {
+	list := []string{
+		"`", "```", "~~~", "|", "\\|", "a|b|c\n|-|-|-|", "# x", "- x", "1. x", "> x", "---", "***", "[a](javascript:alert(1))", "![a](//evil)",
+		"[a]: //evil", "<!--", "-->", "<![CDATA[", "]]>", "</style>", "</title>", "</pre>", "</svg>", "</details></article>", "{{.}}", "${x}", "$x$",
+		"@octocat", "@org/team", "#1", "GH-1", "org/repo#1", "fixes #1", "https://evil.example", "www.evil.example", "mailto:a@b.c", "\x00", "\x1b]0;x\x07",
+		"\u202etxt", "\ufeff", "\xff\xfe", "&#60;script&#62;", "&lt;script&gt;", `" onmouseover="alert(1)`, `' onfocus='alert(1)`, "`onload=alert(1)`",
+	}
+	for _, tag := range []string{
+		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>", "<iframe src=//evil>", "<a href=javascript:alert(1)>",
+		"<style>*{}</style>", "<link rel=stylesheet href=//evil>", "<meta http-equiv=refresh content=0>", "<base href=//evil>", "<form action=//evil>",
+		"<body onload=alert(1)>", "<details ontoggle=alert(1) open>", "<math><mi xlink:href=//evil>", "<object data=//evil>", "<video src=//evil>",
+	} {
+		list = append(list, tag, `">`+tag)
+	}
+	return list
+}
+
+// Whatever is in any text of a team, the page has only its own elements, links within itself and
+// no handlers, and the Markdown names nobody.
+func TestHostileReport(t *testing.T) {
+	t.Parallel()
+	if n := len(payloads()); n < 60 {
+		t.Errorf("only %d payloads", n)
+	}
+	lines := busyDay(16, 1)
+	for _, payload := range payloads() {
+		r := reportOf(lines)
+		maskAll(reflect.ValueOf(r), func(old string) string {
+			if old == string(view.Refused) || old == string(view.Agreed) {
+				return old // it comes from covey alone
+			}
+			return old + payload
+		})
+		page, err := r.HTML()
+		if err != nil {
+			t.Fatalf("%q: %v", payload, err)
+		}
+		checkElements(t, payload, page)
+		md := r.Markdown()
+		plain := markdownCode.ReplaceAllString(md, "")
+		for _, bad := range []string{"@octocat", "@org", " #1", "repo#1", "GH-1", "https://", "www.e", "<s", "<i", "<a", "\x1b", "\u202e", " [a]("} {
+			if strings.Contains(plain, bad) {
+				t.Errorf("%q: the Markdown has %q in\n%s", payload, bad, plain)
+			}
+		}
+	}
+}
+
+// markdownCode matches code within a line, with a fence of up to four backticks.
+var markdownCode = regexp.MustCompile("````.*?[^`]````|```[^`].*?[^`]```|``[^`].*?[^`]``|`[^`]+`")
+
+// checkElements fails if a page has an element or attribute that could do something.
+func checkElements(t *testing.T, payload string, page []byte) {
+	t.Helper()
+	elements := strings.Fields("html head meta title style body header nav main section article footer figure figcaption h1 h2 h3 p b a span " +
+		"time dl div dt dd ul ol li code pre details summary svg g rect path text label meter")
+	attributes := strings.Fields("lang class charset http-equiv content name id aria-label aria-labelledby aria-hidden href datetime data-age tabindex role " +
+		"title viewBox width height x y rx d preserveAspectRatio open min max value high for")
+	d := xml.NewDecoder(bytes.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Errorf("%q: %v", payload, err)
+			return
+		}
+		e, ok := token.(xml.StartElement)
+		if ok && !slices.Contains(elements, e.Name.Local) {
+			t.Errorf("%q: an element %s", payload, e.Name.Local)
+		}
+		for _, a := range e.Attr {
+			if !slices.Contains(attributes, a.Name.Local) || a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+				t.Errorf("%q: %s %s=%q", payload, e.Name.Local, a.Name.Local, a.Value)
+			}
+		}
+	}
+}
+
+// A report has a bound even if all that it shows is as large as it can be. It says what is left
+// out.
+func TestLargeReport(t *testing.T) {
+	t.Parallel()
+	r := reportOf(busyDay(5_000, 100))
+	for id := range r.Diffs {
+		r.Diffs[id] = diffText{Text: "diff --git a/x b/x\n@@ -1 +1 @@\n" + strings.Repeat("+\"'<>&\n", maxDiff/8)}
+	}
+	page, err := r.HTML()
+	if err != nil || len(page) > maxReport {
+		t.Fatalf("%d bytes, %v", len(page), err)
+	}
+	for _, want := range []string{"older tasks without room here", "There are more changes than have room here: covey diff"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if md := r.Markdown(); len(md) > maxMarkdown+1000 || !strings.Contains(md, "without room here: covey report") {
+		t.Errorf("%d bytes of Markdown", len(md))
+	}
+	maskAll(reflect.ValueOf(r.State), func(old string) string { return old + strings.Repeat(`"`, 60) })
+	if page, err = r.HTML(); err != nil || len(page) > maxReport {
+		t.Errorf("of hostile texts: %d bytes, %v", len(page), err)
+	}
+}
+
+// BenchmarkReport makes the report of a day: 100,000 lines.
+func BenchmarkReport(b *testing.B) {
+	r := reportOf(busyDay(100_000, 200))
+	for b.Loop() {
+		page, err := r.HTML()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(page)), "bytes")
+	}
+}
+
+func TestMaskAll(t *testing.T) {
+	t.Parallel()
+	r := reportOf(busyDay(100, 2))
+	r.State.Tasks[0].Subject, r.State.Gates[0].Hooks[0].Command = "the-secret is here", "echo the-secret"
+	r.State.Tasks[0].Metadata = map[string]json.RawMessage{"a": json.RawMessage(`"the-secret"`), "b": json.RawMessage(`{"c":["x the-secret"]}`)}
+	r.Diffs["1"], r.Outputs[7] = diffText{Text: "+the-secret"}, "the-secret"
+	r.mask([]string{"the-secret"})
+	text, err := json.Marshal(r)
+	if err != nil || bytes.Contains(text, []byte("the-secret")) || bytes.Count(text, []byte(`***`)) < 6 {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
+func TestDiffFiles(t *testing.T) {
+	t.Parallel()
+	files := diffFiles("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
+		"@@ -1,3 +1,3 @@ func\n same\n--- no header\n-two\n+three\n@@ -9 +9 @@\n+x\ndiff --git a/i.png b/i.png\nBinary files differ\n")
+	var got []string
+	for _, f := range files {
+		got = append(got, fmt.Sprintf("%s +%d -%d %q", f.Name, f.Added, f.Taken, f.Notes))
+		for _, p := range f.Parts {
+			got = append(got, fmt.Sprintf("%s:%q", p.Class, p.Text))
+		}
+	}
+	want := []string{
+		`new name +2 -2 ["from old name" "renamed"]`, `hunk:"@@ -1 +1 @@ func\n"`, `:" same\n"`,
+		`del:"--- no header\n-two\n"`, `add:"+three\n"`, `hunk:"@@ -9 +9 @@\n"`, `add:"+x\n"`, `i.png +0 -0 ["binary"]`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}
+
+// What says nothing is one clear line.
+func TestNothingToReport(t *testing.T) {
+	place := teamtest.Place(t, "crew")
+	r := &report{Made: time.Now()}
+	if _, err := r.fold(place); err == nil || !strings.Contains(err.Error(), "has never run") {
+		t.Errorf("never run: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(place.Journal()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"": "has written nothing yet", "no journal\n": "no line of the journal can be read"} {
+		if err := os.WriteFile(place.Journal(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.fold(place); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	merge := reportOf([]journal.Line{teamtest.Line(1, "", "team_started", `{"merge":"task 1"}`), teamtest.Line(2, "", "team_ended", `{"reason":"merged task 1"}`)})
+	merge.describe()
+	if !slices.Contains(merge.Notes, "No member has run: covey merge has merged task 1.") {
+		t.Errorf("%q", merge.Notes)
+	}
+	if _, err := merge.HTML(); err != nil {
+		t.Error(err)
+	}
+}

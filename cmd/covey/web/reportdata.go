@@ -1,0 +1,312 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Bounds of what is read for a report. How much of it is shown depends on its size; see limits.
+const (
+	maxDiff   = 64 << 10 // bytes of the differences of one task
+	maxDiffs  = 8 << 20  // of all
+	maxOutput = 8 << 10  // bytes of what one gate has printed
+	maxRuns   = 1000     // gates whose output is read
+	keptGates = 12       // of a task, the newest
+)
+
+// report is what a report is made of. Its texts are masked.
+type report struct {
+	State   *view.State
+	Now     *api.Status // of the running team; nil: it does not run
+	Made    time.Time
+	Version string
+	Notes   []string            // what a reader must know before the rest
+	Diffs   map[string]diffText // by the id of the merge
+	Outputs map[uint64]string   // of hooks, by the number of their line
+}
+
+// diffText is what a piece of work has changed.
+type diffText struct {
+	Text  string
+	Left  bool   // Text is cut
+	Fault string // why there is no text
+}
+
+// readReport reads a team, which need not run. It changes nothing.
+func readReport(ctx context.Context, env *cli.Env, place state.Place) (*report, error) {
+	r := &report{
+		Made: time.Now(), Version: env.Version, Diffs: map[string]diffText{}, Outputs: map[uint64]string{},
+	}
+	var err error
+	if r.State, err = r.fold(place); err != nil {
+		return nil, err
+	}
+	r.Now, err = statusOf(ctx, place)
+	if err != nil {
+		r.note("The team runs, but does not answer: %v", err)
+	}
+	team, err := env.TeamOf(place)
+	if err != nil {
+		team = nil
+		r.note("The spec cannot be read, so values of its key files are not masked, and no changes are shown: %v",
+			err)
+	}
+	r.readOutputs(place)
+	if team != nil {
+		r.readDiffs(ctx, place, team)
+	}
+	r.mask(launch.Secrets(team, os.Environ()))
+	r.describe()
+	return r, nil
+}
+
+// statusOf asks the running team; nil if it does not run.
+func statusOf(ctx context.Context, place state.Place) (*api.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	return cli.Ask(ctx, place, func(c *api.Client) (*api.Status, error) {
+		now, err := c.Status(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ask for its status: %w", err)
+		}
+		return &now, nil
+	}, func() (*api.Status, error) { return nil, nil })
+}
+
+// note adds what a reader must know.
+func (r *report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// fold folds the journal. Damaged lines are left out.
+func (r *report) fold(place state.Place) (*view.State, error) {
+	var s view.State
+	damaged, first := 0, error(nil)
+	for l, err := range journal.Read(place.Journal(), 0) {
+		var line *journal.LineError
+		switch {
+		case err == nil:
+			s.Apply(l)
+		case errors.As(err, &line):
+			if damaged++; damaged == 1 {
+				first = err
+			}
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("team %s has never run, so there is nothing to report; covey up starts it",
+				place.Team)
+		default:
+			return nil, fmt.Errorf("fold the journal: %w", err)
+		}
+	}
+	switch {
+	case s.Seq == 0 && damaged > 0:
+		return nil, fmt.Errorf("no line of the journal can be read, so there is nothing to report: %w", first)
+	case s.Seq == 0:
+		return nil, fmt.Errorf("team %s has written nothing yet, so there is nothing to report", place.Team)
+	case damaged > 0:
+		r.note("%d lines of the journal are damaged and missing here; the first: %v", damaged, first)
+	}
+	return &s, nil
+}
+
+// readOutputs reads what gates have printed that did not agree, and for each task the last one.
+func (r *report) readOutputs(place state.Place) {
+	works := newWorks(r.State)
+	for _, t := range r.State.Tasks {
+		gates := works.gates[t.ID]
+		for i, g := range gates {
+			if i < len(gates)-1 && g.Verdict == view.Agreed {
+				continue
+			}
+			for _, h := range g.Hooks {
+				if h.Seq > 0 && h.Output != "" && len(r.Outputs) < maxRuns {
+					r.Outputs[h.Seq] = readOutput(place, h.Seq)
+				}
+			}
+		}
+	}
+}
+
+// readOutput returns what a hook has printed; its end if it is long, because that says what
+// failed.
+func readOutput(place state.Place, seq uint64) string {
+	var e struct{ Stdout, Stderr string }
+	for l, err := range journal.Range(place.Journal(), seq, seq) {
+		if err != nil || json.Unmarshal(l.Data, &e) != nil {
+			return ""
+		}
+	}
+	text := strings.TrimSpace(e.Stdout + "\n" + e.Stderr)
+	if len(text) > maxOutput {
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxOutput:], "")
+	}
+	return text
+}
+
+// readDiffs reads what finished work has changed. A repository that cannot tell is no reason to
+// report nothing.
+func (r *report) readDiffs(ctx context.Context, place state.Place, team *configs.Team) {
+	room := maxDiffs
+	for _, m := range r.State.Merges {
+		if len(m.Tasks) == 0 || m.Commit == "" {
+			continue
+		}
+		if room <= 0 {
+			r.Diffs[m.ID] = diffText{Left: true}
+			continue
+		}
+		reviews := api.ReviewReply{Reviews: []api.Review{{Merge: m.Merge}}}
+		list, err := merging.ReadDiff(ctx, place, team, reviews, merging.DiffRequest{Task: m.Tasks[0]})
+		if err != nil {
+			r.Diffs[m.ID] = diffText{Fault: err.Error()}
+			continue
+		}
+		var one diffText
+		for _, d := range list {
+			one.Text += d.Text
+		}
+		one.Text, one.Left = firstLines(one.Text, maxDiff)
+		room -= len(one.Text)
+		r.Diffs[m.ID] = one
+	}
+}
+
+// firstLines returns the whole lines in the first most bytes of a text, and whether more follow.
+func firstLines(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, false
+	}
+	return text[:strings.LastIndexByte(text[:most+1], '\n')+1], true
+}
+
+// mask replaces secrets in all texts.
+func (r *report) mask(secrets []string) {
+	known := map[string]string{} // names and states occur often
+	maskAll(reflect.ValueOf(r), func(text string) string {
+		if len(text) < notation.MinSecret {
+			return text
+		}
+		masked, ok := known[text]
+		if !ok {
+			masked = notation.Mask(text, secrets)
+			if len(text) < 1<<10 {
+				known[text] = masked
+			}
+		}
+		return masked
+	})
+}
+
+// describe notes what the numbers of the report do not say by themselves.
+func (r *report) describe() {
+	s := r.State
+	staffed := 0
+	for _, run := range s.Runs {
+		if run.Staffed {
+			staffed++
+		}
+	}
+	if r.Now != nil {
+		r.note("The team is running: this is its state at line %d of the journal.", s.Seq)
+	}
+	if run := s.Run(); staffed == 0 && run.Merge != "" {
+		r.note("No member has run: covey merge has merged %s.", run.Merge)
+	}
+	if staffed > 1 {
+		r.note("Turns and refusals are those of the last of %d runs; tasks, tokens and cost those of all.", staffed)
+	}
+	if s.First > 1 {
+		r.note("The journal begins at line %d; what came before is not known.", s.First)
+	}
+	for _, d := range []struct {
+		n    int
+		what string
+	}{
+		{s.Dropped.Turns, "turns"}, {s.Dropped.Gates, "runs of gates"}, {s.Dropped.Mail, "messages"},
+		{s.Dropped.Requests, "answered questions"}, {s.Dropped.Merges, "finished merges"},
+	} {
+		if d.n > 0 {
+			r.note("The oldest %d %s are not shown; covey logs has them.", d.n, d.what)
+		}
+	}
+}
+
+// works finds what belongs to a task.
+type works struct {
+	gates  map[string][]*view.Gate
+	merges map[string]*view.Merge // the last one of each task
+	empty  map[string]int         // turns that did nothing
+}
+
+// newWorks returns the works of a State.
+func newWorks(s *view.State) works {
+	w := works{gates: map[string][]*view.Gate{}, merges: map[string]*view.Merge{}, empty: map[string]int{}}
+	byID := map[string]*view.Merge{}
+	for _, m := range s.Merges {
+		byID[m.ID] = m
+		for _, id := range m.Tasks {
+			w.merges[id] = m
+		}
+	}
+	for _, g := range s.Gates {
+		about := []string{g.Task}
+		if m := byID[g.Merge]; m != nil && g.Task == "" {
+			about = m.Tasks
+		}
+		for _, id := range about {
+			if id != "" {
+				list := append(w.gates[id], g)
+				w.gates[id] = list[max(0, len(list)-keptGates):]
+			}
+		}
+	}
+	for _, t := range s.Turns {
+		if t.Empty {
+			for _, id := range t.Tasks {
+				w.empty[id]++
+			}
+		}
+	}
+	return w
+}
+
+// shown returns the tasks that are not deleted.
+func shown(s *view.State) []*view.Task {
+	var list []*view.Task
+	for _, t := range s.Tasks {
+		if !t.Deleted {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// rowOf returns the row of a task.
+func (w works) rowOf(s *view.State, t *view.Task) taskRow {
+	one := taskRow{Task: t, Merge: w.merges[t.ID], Gates: w.gates[t.ID]}
+	for _, id := range t.BlockedBy {
+		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
+			one.Waits = append(one.Waits, id)
+		}
+	}
+	one.Word, one.Class = taskWord(one)
+	return one
+}

@@ -1,0 +1,57 @@
+package merging
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// PullText returns the text of a pull request in Markdown: the work in its first line, then who
+// made it, the evidence of its tasks, and the verdicts of gates. `covey report --md` has the same
+// text about each task; the work on a task that is not harvested has no branch.
+//
+// Subjects, evidence and commands come from members and specs. They are quoted so that they
+// cannot format the text, name a person or an issue, or close an issue.
+func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", notation.MarkdownText(subject(m)))
+	made := "Made in a covey team"
+	if m.Member != "" {
+		made = "Made by " + notation.MarkdownText(m.Member) + " in a covey team"
+	}
+	if m.Branch != "" {
+		made += ", branch " + notation.MarkdownCode(m.Branch)
+	}
+	b.WriteString(made + ".\n")
+	for i, t := range list {
+		for j, e := range t.Evidence {
+			if i+j == 0 {
+				b.WriteString("\n")
+			}
+			said, by := cmp.Or(notation.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")
+			fmt.Fprintf(&b, "- evidence: %s (%s)\n", notation.MarkdownText(said), notation.MarkdownText(by))
+		}
+	}
+	if len(verdicts) == 0 {
+		return b.String()
+	}
+	b.WriteString("\n| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n")
+	for _, v := range verdicts {
+		said, tree := "refuses", ""
+		if v.Pass {
+			said = "agrees"
+		}
+		if v.Tree != "" {
+			tree = notation.MarkdownCode(fmt.Sprintf("%.12s", v.Tree))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
+			strings.ReplaceAll(notation.MarkdownCode(notation.FirstLine(v.Command)), "|", `\|`), said, tree, v.Moment,
+			v.Duration.Round(time.Millisecond))
+	}
+	return b.String()
+}
