@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -52,7 +53,7 @@ func functions() template.FuncMap {
 			return "wait"
 		},
 		"path":     url.PathEscape,
-		"hunkform": func(p *taskPage, f fileView, h hunk) hunkForm { return hunkForm{p, f, h} },
+		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
 		"usd":      func(v float64) string { return fmt.Sprintf("$%.2f", v) },
 		"dom":      domID,
 		"plural":   term.Plural,

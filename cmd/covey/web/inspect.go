@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -29,11 +30,11 @@ type alarmBook struct {
 // inspection is what was found in one state of a task's work.
 type inspection struct {
 	stamp  string
-	alarms []alarm
+	alarms []review.Alarm
 }
 
 // of returns the alarms of a task's work, as far as they are known.
-func (b *alarmBook) of(id string) []alarm {
+func (b *alarmBook) of(id string) []review.Alarm {
 	if b == nil {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (b *alarmBook) of(id string) []alarm {
 }
 
 // put keeps what was found in a state of work.
-func (b *alarmBook) put(id, stamp string, found []alarm) {
+func (b *alarmBook) put(id, stamp string, found []review.Alarm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known == nil {
@@ -65,7 +66,7 @@ func (b *alarmBook) words(s *view.State, t *view.Task) []string {
 	gated := b.judged
 	b.mu.Unlock()
 	var list []string
-	for _, a := range append(slices.Clone(b.of(t.ID)), stateAlarms(s, t, gated)...) {
+	for _, a := range append(slices.Clone(b.of(t.ID)), review.StateAlarms(s, t, gated)...) {
 		if !a.Weak && !slices.Contains(list, a.Word) {
 			list = append(list, a.Word)
 		}
@@ -151,20 +152,20 @@ func stampOf(m *view.Merge) string {
 
 // inspect reads the changes of a task and looks for alarms in them, which become those of the
 // page.
-func (p *Page) inspect(ctx context.Context, one *taskPage) work {
-	w := work{Task: one.Full, Review: one.Review}
+func (p *Page) inspect(ctx context.Context, one *taskPage) review.Work {
+	w := review.Work{Task: one.Full, Review: one.Review}
 	request, none := one.request()
-	w.none = none
+	w.None = none
 	if none == "" {
 		list, err := p.env.ReadDiff(ctx, p.place, request)
 		switch {
 		case err != nil:
-			w.fault = err.Error()
+			w.Fault = err.Error()
 		case len(list) == 0:
-			w.none = "No file is changed yet."
+			w.None = "No file is changed yet."
 		default:
 			w.Diff = list[0]
-			w.Files = parseDiff(w.Diff.Text)
+			w.Files = review.ParseDiff(w.Diff.Text)
 		}
 	}
 	if team, err := p.env.TeamOf(p.place); err == nil {
@@ -178,7 +179,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) work {
 	} else {
 		one.Faults = append(one.Faults, "the spec: "+err.Error())
 	}
-	one.Alarms = w.alarms()
+	one.Alarms = w.Alarms()
 	stamp := "" // unfinished work is looked at again when it is finished
 	if one.Merge != nil {
 		stamp = stampOf(one.Merge)

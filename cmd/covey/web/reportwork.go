@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -131,10 +132,10 @@ func (r *report) diff(m *view.Merge, task string, room *room, most int) *diffSho
 // diffFiles returns the output of git diff as files with rows of equal lines.
 func diffFiles(text string) []diffFile {
 	var files []diffFile
-	for _, f := range parseDiff(text) {
+	for _, f := range review.ParseDiff(text) {
 		one := diffFile{Name: f.Name, Added: f.Added, Taken: f.Removed}
 		for what, said := range map[string]bool{
-			string(f.What): f.What != changed, "from " + f.Old: f.What == renamed || f.What == copied,
+			string(f.What): f.What != review.Changed, "from " + f.Old: f.What == review.Renamed || f.What == review.Copied,
 			"mode " + f.Modes: f.Modes != "", "binary": f.Binary,
 		} {
 			if said {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -37,7 +38,7 @@ type taskPage struct {
 	Review   api.Review         // of its newest work
 	Rounds   []round            // its gates, the newest first
 	Stored   []requests.Verdict // of gates that the journal's fold has dropped
-	Alarms   []alarm
+	Alarms   []review.Alarm
 	Diff     diffView
 	Talk     log
 	Faults   []string // what could not be read
@@ -53,7 +54,7 @@ type taskState struct {
 	Judged  []view.Gate
 	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
 	Blocks  []*tasks.Outline
-	Facts   []alarm
+	Facts   []review.Alarm
 	Stamp   string // changes with whatever a viewer should see at once
 }
 
@@ -82,7 +83,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
 		one = &taskState{taskRow: taskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
-		one.Facts = stateAlarms(s, t, gated)
+		one.Facts = review.StateAlarms(s, t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
 				c := *m

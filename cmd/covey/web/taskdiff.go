@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/orchestrator/merging"
 )
 
@@ -36,19 +37,19 @@ type diffView struct {
 
 // fileView is one file of it.
 type fileView struct {
-	fileDiff
-	Flags []string // words of the alarms about it
-	Open  bool     // it is not folded
-	Parts []hunk   // what is shown of the hunks
-	Left  int      // lines that are not shown
-	Task  string   // of the link that shows them
-	Shown string   // its path below the workspace
+	review.FileDiff
+	Flags []string      // words of the alarms about it
+	Open  bool          // it is not folded
+	Parts []review.Hunk // what is shown of the hunks
+	Left  int           // lines that are not shown
+	Task  string        // of the link that shows them
+	Shown string        // its path below the workspace
 }
 
 // viewDiff lays out the work that was found. Files with alarms come first and are open.
-func viewDiff(w work, alarms []alarm) diffView {
+func viewDiff(w review.Work, alarms []review.Alarm) diffView {
 	v := diffView{
-		Title: w.Diff.Title, None: w.none, Fault: w.fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
+		Title: w.Diff.Title, None: w.None, Fault: w.Fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
 	}
 	flags := map[string][]string{}
 	for _, a := range alarms {
@@ -61,8 +62,8 @@ func viewDiff(w work, alarms []alarm) diffView {
 	}
 	for _, f := range w.Files {
 		v.Added, v.Removed = v.Added+f.Added, v.Removed+f.Removed
-		name := w.name(f)
-		v.Files = append(v.Files, fileView{fileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name]})
+		name := w.Name(f)
+		v.Files = append(v.Files, fileView{FileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name]})
 	}
 	slices.SortStableFunc(v.Files, func(a, b fileView) int {
 		return min(len(b.Flags), 1) - min(len(a.Flags), 1)
@@ -73,14 +74,14 @@ func viewDiff(w work, alarms []alarm) diffView {
 	for i := range v.Files {
 		f := &v.Files[i]
 		f.Parts, f.Left = cutHunks(f.Hunks, 0, min(fileLines, room))
-		room -= f.lines - f.Left
-		f.Open = f.lines <= openLines && f.Left == 0 || len(f.Flags) > 0
+		room -= f.Total - f.Left
+		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
 	}
 	return v
 }
 
 // cutHunks returns a part of the lines of hunks, and how many lines follow it.
-func cutHunks(all []hunk, skip, room int) (part []hunk, left int) {
+func cutHunks(all []review.Hunk, skip, room int) (part []review.Hunk, left int) {
 	for _, h := range all {
 		if skip >= len(h.Lines) {
 			skip -= len(h.Lines)
@@ -108,7 +109,7 @@ func cutHunks(all []hunk, skip, room int) (part []hunk, left int) {
 type hunkForm struct {
 	Page *taskPage
 	File fileView
-	Hunk hunk
+	Hunk review.Hunk
 }
 
 // showFile answers with one file of the work on a task, in parts.
@@ -120,14 +121,14 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	}
 	found := p.inspect(r.Context(), one)
 	name := r.URL.Query().Get("name")
-	i := slices.IndexFunc(found.Files, func(f fileDiff) bool { return f.Name == name })
+	i := slices.IndexFunc(found.Files, func(f review.FileDiff) bool { return f.Name == name })
 	if i < 0 {
 		fail(w, r, refuse(http.StatusNotFound, "the work on task %s does not change %q", one.ID, name))
 		return
 	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else is the beginning
 	from = max(from, 0)
-	f := fileView{fileDiff: found.Files[i], Task: one.ID, Shown: found.name(found.Files[i]), Open: true}
+	f := fileView{FileDiff: found.Files[i], Task: one.ID, Shown: found.Name(found.Files[i]), Open: true}
 	f.Parts, f.Left = cutHunks(f.Hunks, from, partLines)
 	more := ""
 	if f.Left > 0 {

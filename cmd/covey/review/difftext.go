@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"cmp"
@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// fileDiff is what a unified diff of git says about one file.
-type fileDiff struct {
+// FileDiff is what a unified diff of git says about one file.
+type FileDiff struct {
 	Name           string // its path, relative to the top of the repository; of a deleted file, its last one
 	Old            string // its earlier path, if it was renamed or copied
-	What           fileChange
+	What           FileChange
 	Modes          string // "100644 → 100755" if its mode has changed
 	Binary         bool
 	Added, Removed int
-	Hunks          []hunk
-	lines          int // in all hunks
+	Hunks          []Hunk
+	Total          int // in all hunks
 }
 
-// fileChange says what became of a file.
-type fileChange string
+// FileChange says what became of a file.
+type FileChange string
 
 // The changes of files.
 const (
-	changed fileChange = "changed"
-	created fileChange = "new"
-	deleted fileChange = "deleted"
-	renamed fileChange = "renamed"
-	copied  fileChange = "copied"
+	Changed FileChange = "changed"
+	Created FileChange = "new"
+	Deleted FileChange = "deleted"
+	Renamed FileChange = "renamed"
+	Copied  FileChange = "copied"
 )
 
-// hunk is a piece of a file with changed lines.
-type hunk struct {
+// Hunk is a piece of a file with changed lines.
+type Hunk struct {
 	Old, New int    // numbers of the first lines
 	Section  string // what git prints after the numbers
-	Lines    []diffLine
+	Lines    []DiffLine
 }
 
-// diffLine is a line of a hunk. Kind is ' ', '+', '-', or '\\' for a remark of git about the line
+// DiffLine is a line of a hunk. Kind is ' ', '+', '-', or '\\' for a remark of git about the line
 // before.
-type diffLine struct {
+type DiffLine struct {
 	Kind     byte
 	Old, New int // numbers; 0: it is not in that file
 	Text     string
 }
 
-// parseDiff reads the output of git diff. It takes any text: what it does not know is left out.
+// ParseDiff reads the output of git diff. It takes any text: what it does not know is left out.
 // The texts of the result share the memory of text.
-func parseDiff(text string) []fileDiff {
+func ParseDiff(text string) []FileDiff {
 	p := diffParser{rest: text}
 	for p.next() {
 		p.take()
@@ -58,7 +58,7 @@ func parseDiff(text string) []fileDiff {
 // diffParser reads a diff line by line.
 type diffParser struct {
 	rest, line string
-	files      []fileDiff
+	files      []FileDiff
 	old, new   int // numbers of the next lines of the hunk
 	oldLeft    int // lines that the hunk still has in each file
 	newLeft    int
@@ -84,7 +84,7 @@ func (p *diffParser) take() {
 		p.oldLeft, p.newLeft = 0, 0 // the text is damaged; a header may follow
 	}
 	if names, ok := strings.CutPrefix(p.line, "diff --git "); ok {
-		f := fileDiff{What: changed}
+		f := FileDiff{What: Changed}
 		f.Old, f.Name = bothNames(names)
 		p.files, p.oldMode = append(p.files, f), ""
 		return
@@ -98,47 +98,47 @@ func (p *diffParser) take() {
 		p.takeRange(f)
 	case strings.HasPrefix(p.line, `\`) && len(f.Hunks) > 0:
 		h := &f.Hunks[len(f.Hunks)-1]
-		h.Lines = append(h.Lines, diffLine{Kind: '\\', Text: strings.TrimPrefix(p.line, `\ `)})
+		h.Lines = append(h.Lines, DiffLine{Kind: '\\', Text: strings.TrimPrefix(p.line, `\ `)})
 	default:
 		p.takeHeader(f)
 	}
 }
 
 // takeHeader takes up a line before the hunks of a file.
-func (p *diffParser) takeHeader(f *fileDiff) {
+func (p *diffParser) takeHeader(f *FileDiff) {
 	word := func(prefix string) (string, bool) { return strings.CutPrefix(p.line, prefix) }
 	if mode, ok := word("old mode "); ok {
 		p.oldMode = mode
 	} else if mode, ok := word("new mode "); ok {
 		f.Modes = p.oldMode + " → " + mode
 	} else if _, ok := word("new file mode "); ok {
-		f.What = created
+		f.What = Created
 	} else if _, ok := word("deleted file mode "); ok {
-		f.What = deleted
+		f.What = Deleted
 	} else if name, ok := word("rename from "); ok {
-		f.What, f.Old = renamed, unquoted(name)
+		f.What, f.Old = Renamed, unquoted(name)
 	} else if name, ok := word("rename to "); ok {
 		f.Name = unquoted(name)
 	} else if name, ok := word("copy from "); ok {
-		f.What, f.Old = copied, unquoted(name)
+		f.What, f.Old = Copied, unquoted(name)
 	} else if name, ok := word("copy to "); ok {
 		f.Name = unquoted(name)
-	} else if name, ok := word("--- "); ok && f.What == deleted {
+	} else if name, ok := word("--- "); ok && f.What == Deleted {
 		f.Name = cmp.Or(sided(name), f.Name)
-	} else if name, ok := word("+++ "); ok && f.What != deleted {
+	} else if name, ok := word("+++ "); ok && f.What != Deleted {
 		f.Name = cmp.Or(sided(name), f.Name)
 	} else if _, ok := word("Binary files "); ok {
 		f.Binary = true
 	} else if p.line == "GIT binary patch" {
 		f.Binary = true
 	}
-	if f.What != renamed && f.What != copied {
+	if f.What != Renamed && f.What != Copied {
 		f.Old = ""
 	}
 }
 
 // takeRange begins a hunk: "@@ -1,2 +1,3 @@ section".
-func (p *diffParser) takeRange(f *fileDiff) {
+func (p *diffParser) takeRange(f *FileDiff) {
 	ranges, section, ok := strings.Cut(p.line[len("@@ "):], " @@")
 	before, after, two := strings.Cut(ranges, " ")
 	if !ok || !two {
@@ -151,14 +151,14 @@ func (p *diffParser) takeRange(f *fileDiff) {
 		p.oldLeft, p.newLeft = 0, 0
 		return
 	}
-	f.Hunks = append(f.Hunks, hunk{Old: p.old, New: p.new, Section: strings.TrimPrefix(section, " ")})
+	f.Hunks = append(f.Hunks, Hunk{Old: p.old, New: p.new, Section: strings.TrimPrefix(section, " ")})
 }
 
 // takeLine takes up a line of a hunk; false: it cannot be one.
 func (p *diffParser) takeLine() bool {
 	f := &p.files[len(p.files)-1]
 	h := &f.Hunks[len(f.Hunks)-1]
-	l := diffLine{Kind: ' '}
+	l := DiffLine{Kind: ' '}
 	if p.line != "" { // some programs strip the space of an empty line
 		l.Kind, l.Text = p.line[0], p.line[1:]
 	}
@@ -183,7 +183,7 @@ func (p *diffParser) takeLine() bool {
 		p.new, p.newLeft = p.new+1, p.newLeft-1
 	}
 	h.Lines = append(h.Lines, l)
-	f.lines++
+	f.Total++
 	return true
 }
 
@@ -290,15 +290,15 @@ func unquoted(name string) string {
 }
 
 // Class returns the class of a line's colour.
-func (l diffLine) Class() string {
+func (l DiffLine) Class() string {
 	return map[byte]string{'+': "added", '-': "removed", '\\': "remark"}[l.Kind]
 }
 
 // Sign returns what stands before a line.
-func (l diffLine) Sign() string { return string(rune(l.Kind)) }
+func (l DiffLine) Sign() string { return string(rune(l.Kind)) }
 
 // Line returns the number of the first changed line of a hunk: the one to comment on.
-func (h hunk) Line() int {
+func (h Hunk) Line() int {
 	for _, l := range h.Lines {
 		if l.Kind == '+' {
 			return l.New

@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"slices"
@@ -41,7 +41,7 @@ func TestAlarms(t *testing.T) {
 	for name, tc := range map[string]struct {
 		task   string
 		diff   string
-		change func(*work)
+		change func(*Work)
 		want   string
 	}{
 		"nothing":             {"", "", nil, ""},
@@ -67,31 +67,31 @@ func TestAlarms(t *testing.T) {
 		"pytest":              {"", edit("tests/x.py", "", "+@pytest.mark.skip"), nil, "test skipped tests/x.py: @pytest.mark.skip"},
 		"ignored in Rust":     {"", edit("lib.rs", "", "+#[ignore]"), nil, "test skipped lib.rs: #[ignore]"},
 		"skip is a word":      {"", edit("x.go", "", "+skip(a)"), nil, ""},
-		"not its files":       {"", "", func(w *work) { w.Review.Outside = []string{"b"} }, "not its files b"},
-		"protected":           {"", "", func(w *work) { w.Review.Protected = []string{"c"} }, "protected c"},
+		"not its files":       {"", "", func(w *Work) { w.Review.Outside = []string{"b"} }, "not its files b"},
+		"protected":           {"", "", func(w *Work) { w.Review.Protected = []string{"c"} }, "protected c"},
 		"another file":        {"Fix the sum in calc/sum.go", edit("calc/sum.go", "", "+x") + edit("README.md", "", "+x"), nil, "also changes README.md"},
 		"named by its folder": {"Fix calc", edit("calc/sum.go", "", "+x") + edit("calc/deep/y.go", "", "+x"), nil, ""},
 		"no file is named":    {"Make it faster", edit("calc/sum.go", "", "+x") + edit("x", "", "+x"), nil, ""},
 		"binary":              {"", "diff --git a/p b/p\nBinary files a/p and b/p differ\n", nil, "(binary p)"},
-		"withheld":            {"", "", func(w *work) { w.Diff.Withheld = "big.bin" }, "(not shown)"},
-		"below a folder": {"", edit("sub/team.yaml", "", "+x") + edit("y", "", "+x"), func(w *work) {
+		"withheld":            {"", "", func(w *Work) { w.Diff.Withheld = "big.bin" }, "(not shown)"},
+		"below a folder": {"", edit("sub/team.yaml", "", "+x") + edit("y", "", "+x"), func(w *Work) {
 			w.Diff.Prefix = "sub"
 		}, "gate changed team.yaml"},
-		"these files were judged": {"", "", func(w *work) {
+		"these files were judged": {"", "", func(w *Work) {
 			w.Review.Tree, w.Review.Verdicts = "t1", []requests.Verdict{passed("t0", "task"), passed("t1", "task")}
 		}, ""},
-		"other files were judged": {"", "", func(w *work) {
+		"other files were judged": {"", "", func(w *Work) {
 			w.Review.Tree, w.Review.Verdicts = "t1", []requests.Verdict{passed("t0", "task"), passed("t1", "merge")}
 		}, "other files judged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := work{Task: tasks.Task{Subject: tc.task}, Files: parseDiff(tc.diff), Judges: judges}
+			w := Work{Task: tasks.Task{Subject: tc.task}, Files: ParseDiff(tc.diff), Judges: judges}
 			if tc.change != nil {
 				tc.change(&w)
 			}
 			var got []string
-			for _, a := range w.alarms() {
+			for _, a := range w.Alarms() {
 				text := strings.TrimSpace(a.Word + " " + strings.Join(a.Files, " "))
 				if a.Weak {
 					text = "(" + text + ")"
@@ -145,7 +145,7 @@ func TestStateAlarms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, a := range stateAlarms(&tc.state, tc.task, tc.gated) {
+			for _, a := range StateAlarms(&tc.state, tc.task, tc.gated) {
 				got = append(got, a.Word)
 			}
 			if !slices.Equal(got, tc.want) {

@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"path"
@@ -20,8 +20,8 @@ var testNames = []string{
 // testFolders are names of folders with tests.
 var testFolders = []string{"test", "tests", "__tests__", "spec", "testdata"}
 
-// isTest reports whether a file belongs to tests by its path.
-func isTest(name string) bool {
+// IsTest reports whether a file belongs to tests by its path.
+func IsTest(name string) bool {
 	base := path.Base(name)
 	if slices.ContainsFunc(testNames, func(pattern string) bool {
 		fits, _ := path.Match(pattern, base) // the patterns are ours
@@ -66,47 +66,47 @@ var testSkip = regexp.MustCompile(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)
 	`|#\[ignore|@Disabled\b|@Ignore\b|\[Ignore\b|\bXCTSkip\(|\bmarkTestSkipped\(|^\s*skip\b`) // others
 
 // lostTests lists the tests that are removed from files that stay, and are nowhere added again.
-func (w work) lostTests() []string {
+func (w Work) lostTests() []string {
 	var list []string
 	added := map[string]bool{}
-	w.eachTestLine(func(f fileDiff, l diffLine) {
+	w.eachTestLine(func(f FileDiff, l DiffLine) {
 		if name := testName(l.Text); name != "" && l.Kind == '+' {
 			added[name] = true
 		}
 	})
-	w.eachTestLine(func(f fileDiff, l diffLine) {
-		if name := testName(l.Text); name != "" && l.Kind == '-' && f.What != deleted && !added[name] {
-			list = append(list, w.name(f)+": "+name)
+	w.eachTestLine(func(f FileDiff, l DiffLine) {
+		if name := testName(l.Text); name != "" && l.Kind == '-' && f.What != Deleted && !added[name] {
+			list = append(list, w.Name(f)+": "+name)
 		}
 	})
 	return list
 }
 
 // skippedTests lists the lines that keep tests from running, and were not there before.
-func (w work) skippedTests() []string {
+func (w Work) skippedTests() []string {
 	before := map[string]int{}
-	w.eachTestLine(func(_ fileDiff, l diffLine) {
+	w.eachTestLine(func(_ FileDiff, l DiffLine) {
 		if l.Kind == '-' && testSkip.MatchString(clipped(l.Text)) {
 			before[strings.TrimSpace(l.Text)]++
 		}
 	})
 	var list []string
-	w.eachTestLine(func(f fileDiff, l diffLine) {
+	w.eachTestLine(func(f FileDiff, l DiffLine) {
 		if l.Kind != '+' || !testSkip.MatchString(clipped(l.Text)) {
 			return
 		}
 		text := strings.TrimSpace(l.Text)
 		if before[text]--; before[text] < 0 {
-			list = append(list, w.name(f)+": "+clipped(text))
+			list = append(list, w.Name(f)+": "+clipped(text))
 		}
 	})
 	return list
 }
 
 // eachTestLine calls see with each line of the hunks of test files.
-func (w work) eachTestLine(see func(fileDiff, diffLine)) {
+func (w Work) eachTestLine(see func(FileDiff, DiffLine)) {
 	for _, f := range w.Files {
-		if !isTest(w.name(f)) && !strings.HasSuffix(f.Name, ".rs") { // Rust has its tests beside the code
+		if !IsTest(w.Name(f)) && !strings.HasSuffix(f.Name, ".rs") { // Rust has its tests beside the code
 			continue
 		}
 		for _, h := range f.Hunks {

@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"path"
@@ -12,38 +12,38 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// alarm is a fact about the work on a task that a person should see first. It says what was
+// Alarm is a fact about the work on a task that a person should see first. It says what was
 // found, never what was meant by it.
-type alarm struct {
+type Alarm struct {
 	Word  string   // two or three words, for the main page
 	Text  string   // a sentence
 	Files []string // the files that it is about
 	Weak  bool     // it alone is no reason to look: the main page does not show it
 }
 
-// work is what alarms about a task's changes are found in.
-type work struct {
+// Work is what alarms about a task's changes are found in.
+type Work struct {
 	Task   tasks.Task
 	Diff   merging.Diff
-	Files  []fileDiff
+	Files  []FileDiff
 	Judges merging.Judges
 	Review api.Review
-	none   string // why there are no changes
-	fault  string // why they cannot be read
+	None   string // why there are no changes
+	Fault  string // why they cannot be read
 }
 
-// name returns the path of a file below the workspace.
-func (w work) name(f fileDiff) string { return merging.Below(w.Diff.Prefix, f.Name) }
+// Name returns the path of a file below the workspace.
+func (w Work) Name(f FileDiff) string { return merging.Below(w.Diff.Prefix, f.Name) }
 
-// old is name for the earlier path of a renamed file.
-func (w work) old(f fileDiff) string { return merging.Below(w.Diff.Prefix, f.Old) }
+// Old is Name for the earlier path of a renamed file.
+func (w Work) Old(f FileDiff) string { return merging.Below(w.Diff.Prefix, f.Old) }
 
-// alarms returns the facts about the changes, the gravest first.
-func (w work) alarms() []alarm {
-	var list []alarm
+// Alarms returns the facts about the changes, the gravest first.
+func (w Work) Alarms() []Alarm {
+	var list []Alarm
 	add := func(files []string, word, text string) {
 		if len(files) > 0 {
-			list = append(list, alarm{Word: word, Text: text, Files: files})
+			list = append(list, Alarm{Word: word, Text: text, Files: files})
 		}
 	}
 	add(w.filesThat(w.judges), "gate changed",
@@ -53,25 +53,25 @@ func (w work) alarms() []alarm {
 	add(w.skippedTests(), "test skipped", "Tests are marked to be skipped, or the only ones to run.")
 	add(w.Review.Outside, "not its files", "The author may not write these files (owns).")
 	add(w.Review.Protected, "protected", "These files are protected.")
-	add(w.filesThat(func(f fileDiff) bool { return f.What == deleted && !w.losesTests(f) }),
+	add(w.filesThat(func(f FileDiff) bool { return f.What == Deleted && !w.losesTests(f) }),
 		"file deleted", "Files are deleted.")
 	add(slices.DeleteFunc(w.unnamed(), func(name string) bool { return isAbout(list, name) }),
 		"also changes", "The task names other files of this work, but not these: it also changes them.")
 	if w.judgedOthers() {
-		list = append(list, alarm{Word: "other files judged",
+		list = append(list, Alarm{Word: "other files judged",
 			Text: "The last gates agreed to other files than those that would be merged."})
 	}
-	if w.fault != "" {
-		list = append(list, alarm{Word: "not read", Text: "Its changes cannot be read: " + w.fault})
+	if w.Fault != "" {
+		list = append(list, Alarm{Word: "not read", Text: "Its changes cannot be read: " + w.Fault})
 	}
 	strong := len(list)
-	add(w.filesThat(func(f fileDiff) bool {
-		return isTest(w.name(f)) && f.What != deleted && f.Removed > f.Added
+	add(w.filesThat(func(f FileDiff) bool {
+		return IsTest(w.Name(f)) && f.What != Deleted && f.Removed > f.Added
 	}), "tests shrink", "Test files lose more lines than they get.")
 	if w.Diff.Withheld != "" {
-		list = append(list, alarm{Word: "not shown", Text: "Some changes are not shown below: " + w.Diff.Withheld})
+		list = append(list, Alarm{Word: "not shown", Text: "Some changes are not shown below: " + w.Diff.Withheld})
 	}
-	add(w.filesThat(func(f fileDiff) bool { return f.Binary }), "binary", "Binary files cannot be read here.")
+	add(w.filesThat(func(f FileDiff) bool { return f.Binary }), "binary", "Binary files cannot be read here.")
 	for i := strong; i < len(list); i++ {
 		list[i].Weak = true
 	}
@@ -79,24 +79,24 @@ func (w work) alarms() []alarm {
 }
 
 // isAbout reports whether one of the alarms is about a file.
-func isAbout(list []alarm, name string) bool {
-	return slices.ContainsFunc(list, func(a alarm) bool { return slices.Contains(a.Files, name) })
+func isAbout(list []Alarm, name string) bool {
+	return slices.ContainsFunc(list, func(a Alarm) bool { return slices.Contains(a.Files, name) })
 }
 
 // filesThat lists the files for which a fact holds.
-func (w work) filesThat(holds func(fileDiff) bool) []string {
+func (w Work) filesThat(holds func(FileDiff) bool) []string {
 	var list []string
 	for _, f := range w.Files {
 		if holds(f) {
-			list = append(list, w.name(f))
+			list = append(list, w.Name(f))
 		}
 	}
 	return list
 }
 
 // judges reports whether a file is part of a gate.
-func (w work) judges(f fileDiff) bool {
-	if w.Judges.Include(w.name(f)) || f.What == renamed && w.Judges.Include(w.old(f)) {
+func (w Work) judges(f FileDiff) bool {
+	if w.Judges.Include(w.Name(f)) || f.What == Renamed && w.Judges.Include(w.Old(f)) {
 		return true
 	}
 	return slices.ContainsFunc(w.Judges.Programs, func(program string) bool {
@@ -133,18 +133,18 @@ var configured = func() map[string][]string {
 }()
 
 // losesTests reports whether a file of tests is gone.
-func (w work) losesTests(f fileDiff) bool {
+func (w Work) losesTests(f FileDiff) bool {
 	switch f.What {
-	case deleted:
-		return isTest(w.name(f))
-	case renamed:
-		return isTest(w.old(f)) && !isTest(w.name(f))
+	case Deleted:
+		return IsTest(w.Name(f))
+	case Renamed:
+		return IsTest(w.Old(f)) && !IsTest(w.Name(f))
 	}
 	return false
 }
 
 // judgedOthers reports whether the gates of the task have agreed, but not to its commit's files.
-func (w work) judgedOthers() bool {
+func (w Work) judgedOthers() bool {
 	agreed := false
 	for _, v := range w.Review.Verdicts {
 		if !v.Pass || v.Moment != "task" {
@@ -160,7 +160,7 @@ func (w work) judgedOthers() bool {
 
 // unnamed lists the changed files that the task does not name, if it names others: by a path, a
 // folder, or a name without its ending. The test of a named file is named with it.
-func (w work) unnamed() []string {
+func (w Work) unnamed() []string {
 	words := map[string]bool{}
 	text := strings.ToLower(w.Task.Subject + " " + w.Task.Description)
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
@@ -171,7 +171,7 @@ func (w work) unnamed() []string {
 	}
 	var others []string
 	for _, f := range w.Files {
-		if name := w.name(f); !isNamed(words, strings.ToLower(name)) {
+		if name := w.Name(f); !isNamed(words, strings.ToLower(name)) {
 			others = append(others, name)
 		}
 	}
@@ -195,11 +195,11 @@ func isNamed(words map[string]bool, name string) bool {
 	return false
 }
 
-// stateAlarms are the facts that the journal knows of a task.
-func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
-	var list []alarm
+// StateAlarms are the facts that the journal knows of a task.
+func StateAlarms(s *view.State, t *view.Task, gated bool) []Alarm {
+	var list []Alarm
 	if t.Status == tasks.Completed && t.Unchanged {
-		list = append(list, alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to a file."})
+		list = append(list, Alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to a file."})
 	}
 	agreed, open := false, map[string]bool{}
 	for _, g := range s.Gates {
@@ -212,17 +212,17 @@ func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
 		}
 	}
 	if gated && t.Status == tasks.Completed && !agreed && s.Dropped.Gates == 0 {
-		list = append(list, alarm{Word: "no gate agreed", Text: "No gate has agreed to its completion."})
+		list = append(list, Alarm{Word: "no gate agreed", Text: "No gate has agreed to its completion."})
 	}
 	for command, failed := range open {
 		if failed {
-			list = append(list, alarm{Word: "hook failed",
+			list = append(list, Alarm{Word: "hook failed",
 				Text: "A hook could not judge it and was passed over: " + term.Short(command)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b alarm) int { return strings.Compare(a.Text, b.Text) })
+	slices.SortStableFunc(list, func(a, b Alarm) int { return strings.Compare(a.Text, b.Text) })
 	if upon := uponReturned(s, t.ID); upon != "" {
-		list = append(list, alarm{Word: "builds on returned work",
+		list = append(list, Alarm{Word: "builds on returned work",
 			Text: "It builds on work that is back with its author; merging it merges that, too: " + upon})
 	}
 	return list
@@ -230,7 +230,7 @@ func stateAlarms(s *view.State, t *view.Task, gated bool) []alarm {
 
 // uponReturned names the returned work, if any, that the commits of a task's work contain.
 func uponReturned(s *view.State, id string) string {
-	own := newestMerge(s, id)
+	own := NewestMerge(s, id)
 	if own == nil || own.State.Over() {
 		return ""
 	}
@@ -247,8 +247,8 @@ func uponReturned(s *view.State, id string) string {
 	return ""
 }
 
-// newestMerge returns the newest work on a task; nil if there is none.
-func newestMerge(s *view.State, id string) *view.Merge {
+// NewestMerge returns the newest work on a task; nil if there is none.
+func NewestMerge(s *view.State, id string) *view.Merge {
 	for _, m := range slices.Backward(s.Merges) {
 		if slices.Contains(m.Tasks, id) {
 			return m

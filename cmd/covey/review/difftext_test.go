@@ -1,4 +1,4 @@
-package web
+package review
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // outline says in short what was read of a diff.
-func outline(files []fileDiff) string {
+func outline(files []FileDiff) string {
 	var b strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&b, "%s %q", f.What, f.Name)
@@ -81,7 +81,7 @@ func TestParseDiff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := outline(parseDiff(tc.diff)); got != tc.want {
+			if got := outline(ParseDiff(tc.diff)); got != tc.want {
 				t.Errorf("got  %swant %s", got, tc.want)
 			}
 		})
@@ -94,7 +94,7 @@ func FuzzParseDiff(f *testing.F) {
 	f.Add("diff --git \"a/\\303\" b/x\nrename from \"\\\nrename to x\n@@ -1,0 +0,0 @@ @@\n")
 	f.Add("@@ -0,0 +1 @@\n+x\ndiff --git \nold mode\nnew mode \n@@ -1 +1 @@\nx")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, file := range parseDiff(text) {
+		for _, file := range ParseDiff(text) {
 			added, removed, lines := 0, 0, 0
 			for _, h := range file.Hunks {
 				for _, l := range h.Lines {
@@ -109,7 +109,7 @@ func FuzzParseDiff(f *testing.F) {
 				}
 				lines += len(h.Lines)
 			}
-			if added != file.Added || removed != file.Removed || lines < file.lines {
+			if added != file.Added || removed != file.Removed || lines < file.Total {
 				t.Fatalf("%+v", file)
 			}
 		}
