@@ -2,6 +2,7 @@ package review
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -310,4 +311,32 @@ func (h Hunk) Line() int {
 		}
 	}
 	return h.New
+}
+
+// maxColumn is how many bytes of a line CutHunks leaves.
+const maxColumn = 2_000
+
+// CutHunks returns a part of the lines of hunks, and how many lines follow it.
+func CutHunks(all []Hunk, skip, room int) (part []Hunk, left int) {
+	for _, h := range all {
+		if skip >= len(h.Lines) {
+			skip -= len(h.Lines)
+			continue
+		}
+		h.Lines = h.Lines[skip:]
+		skip = 0
+		n := min(room, len(h.Lines))
+		left += len(h.Lines) - n
+		if room -= n; n == 0 {
+			continue
+		}
+		h.Lines = slices.Clone(h.Lines[:n])
+		for i := range h.Lines {
+			if l := &h.Lines[i]; len(l.Text) > maxColumn {
+				l.Text = strings.ToValidUTF8(l.Text[:maxColumn], "") + " …"
+			}
+		}
+		part = append(part, h)
+	}
+	return part, left
 }

@@ -12,14 +12,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -130,7 +131,7 @@ func TestHostileReport(t *testing.T) {
 	lines := busyDay(16, 1)
 	for _, payload := range payloads() {
 		r := reportOf(lines)
-		maskAll(reflect.ValueOf(r), func(old string) string {
+		notation.MaskAll(r, func(old string) string {
 			if old == string(view.Refused) || old == string(view.Agreed) {
 				return old // it comes from covey alone
 			}
@@ -204,7 +205,7 @@ func TestLargeReport(t *testing.T) {
 	if md := r.Markdown(); len(md) > maxMarkdown+1000 || !strings.Contains(md, "without room here: covey report") {
 		t.Errorf("%d bytes of Markdown", len(md))
 	}
-	maskAll(reflect.ValueOf(r.State), func(old string) string { return old + strings.Repeat(`"`, 60) })
+	notation.MaskAll(r.State, func(old string) string { return old + strings.Repeat(`"`, 60) })
 	if page, err = r.HTML(); err != nil || len(page) > maxReport {
 		t.Errorf("of hostile texts: %d bytes, %v", len(page), err)
 	}
@@ -237,7 +238,7 @@ func TestMaskAll(t *testing.T) {
 
 func TestDiffFiles(t *testing.T) {
 	t.Parallel()
-	files := diffFiles("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
+	files := review.RowsOf("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
 		"@@ -1,3 +1,3 @@ func\n same\n--- no header\n-two\n+three\n@@ -9 +9 @@\n+x\ndiff --git a/i.png b/i.png\nBinary files differ\n")
 	var got []string
 	for _, f := range files {

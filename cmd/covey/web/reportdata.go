@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
 	"strings"
 	"time"
 
@@ -200,7 +199,7 @@ func firstLines(text string, most int) (string, bool) {
 // mask replaces secrets in all texts.
 func (r *report) mask(secrets []string) {
 	known := map[string]string{} // names and states occur often
-	maskAll(reflect.ValueOf(r), func(text string) string {
+	notation.MaskAll(r, func(text string) string {
 		if len(text) < notation.MinSecret {
 			return text
 		}

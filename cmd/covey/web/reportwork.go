@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,22 +29,11 @@ type verdictRow struct {
 
 // diffShown is what a piece of work has changed, file by file.
 type diffShown struct {
-	Files []diffFile
+	Files []review.FileRows
 	With  string // the task at which the same differences are shown
 	Left  bool
 	Fault string
 }
-
-// diffFile is the changes of one file.
-type diffFile struct {
-	Name         string
-	Added, Taken int
-	Notes        []string // what became of it besides changed lines
-	Parts        []diffPart
-}
-
-// diffPart is a row of lines of one kind: add, del, hunk or nothing.
-type diffPart struct{ Class, Text string }
 
 // room counts the bytes that are left for texts, as they become HTML.
 type room struct{ left int }
@@ -88,7 +76,7 @@ func (r *report) works(l limits) (list []taskReport, fewer int) {
 		one := taskReport{taskRow: w.rowOf(r.State, t), Empty: w.empty[t.ID]}
 		for _, g := range one.Gates {
 			for _, h := range g.Hooks {
-				v := verdictRow{HookRun: h, Gate: g, Verdict: verdictOf(h)}
+				v := verdictRow{HookRun: h, Gate: g, Verdict: h.Verdict()}
 				v.Printed, v.Left = outputs.take(term.Plain(r.Outputs[h.Seq]), l.Output)
 				one.Verdicts = append(one.Verdicts, v)
 			}
@@ -101,21 +89,6 @@ func (r *report) works(l limits) (list []taskReport, fewer int) {
 	return list, fewer
 }
 
-// verdictOf returns what one hook has decided.
-func verdictOf(h view.HookRun) view.Verdict {
-	switch {
-	case h.Seq == 0 && !h.Reused:
-		return view.Judging
-	case h.Outcome == "blocking":
-		return view.Refused
-	case h.Outcome == "await":
-		return view.Awaits
-	case h.Outcome == "cancelled":
-		return view.Cut
-	}
-	return view.Agreed
-}
-
 // diff returns the differences of a merge for one of its tasks.
 func (r *report) diff(m *view.Merge, task string, room *room, most int) *diffShown {
 	d, ok := r.Diffs[m.ID]
@@ -126,39 +99,5 @@ func (r *report) diff(m *view.Merge, task string, room *room, most int) *diffSho
 		return &diffShown{With: m.Tasks[0]}
 	}
 	text, left := room.take(term.Plain(d.Text), most)
-	return &diffShown{Files: diffFiles(text), Left: left || d.Left, Fault: d.Fault}
-}
-
-// diffFiles returns the output of git diff as files with rows of equal lines.
-func diffFiles(text string) []diffFile {
-	var files []diffFile
-	for _, f := range review.ParseDiff(text) {
-		one := diffFile{Name: f.Name, Added: f.Added, Taken: f.Removed}
-		for what, said := range map[string]bool{
-			string(f.What): f.What != review.Changed, "from " + f.Old: f.What == review.Renamed || f.What == review.Copied,
-			"mode " + f.Modes: f.Modes != "", "binary": f.Binary,
-		} {
-			if said {
-				one.Notes = append(one.Notes, what)
-			}
-		}
-		slices.Sort(one.Notes)
-		for _, h := range f.Hunks {
-			one.add("hunk", strings.TrimSuffix(fmt.Sprintf("@@ -%d +%d @@ %s", h.Old, h.New, h.Section), " ")+"\n")
-			for _, l := range h.Lines {
-				one.add(map[byte]string{'+': "add", '-': "del"}[l.Kind], string(l.Kind)+l.Text+"\n")
-			}
-		}
-		files = append(files, one)
-	}
-	return files
-}
-
-// add adds a line to the last part if it is of the same kind.
-func (f *diffFile) add(class, line string) {
-	if n := len(f.Parts); n > 0 && f.Parts[n-1].Class == class && class != "hunk" {
-		f.Parts[n-1].Text += line
-		return
-	}
-	f.Parts = append(f.Parts, diffPart{class, line})
+	return &diffShown{Files: review.RowsOf(text), Left: left || d.Left, Fault: d.Fault}
 }

@@ -111,7 +111,7 @@ func TestCutHunks(t *testing.T) {
 		room := rapid.IntRange(1, 12).Draw(t, "room")
 		var got []int
 		for skip := 0; ; skip += room {
-			part, left := cutHunks(all, skip, room)
+			part, left := review.CutHunks(all, skip, room)
 			for _, h := range part {
 				for _, l := range h.Lines {
 					got = append(got, l.New)

@@ -18,7 +18,6 @@ const (
 	pageLines = 2_000 // of all files on it
 	openLines = 120   // a file with more is folded
 	partLines = 2_000 // of one page of a file
-	maxColumn = 2_000 // bytes of one line
 	maxFiles  = 500   // files on the page of a task
 )
 
@@ -73,36 +72,11 @@ func viewDiff(w review.Work, alarms []review.Alarm) diffView {
 	room := pageLines
 	for i := range v.Files {
 		f := &v.Files[i]
-		f.Parts, f.Left = cutHunks(f.Hunks, 0, min(fileLines, room))
+		f.Parts, f.Left = review.CutHunks(f.Hunks, 0, min(fileLines, room))
 		room -= f.Total - f.Left
 		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
 	}
 	return v
-}
-
-// cutHunks returns a part of the lines of hunks, and how many lines follow it.
-func cutHunks(all []review.Hunk, skip, room int) (part []review.Hunk, left int) {
-	for _, h := range all {
-		if skip >= len(h.Lines) {
-			skip -= len(h.Lines)
-			continue
-		}
-		h.Lines = h.Lines[skip:]
-		skip = 0
-		n := min(room, len(h.Lines))
-		left += len(h.Lines) - n
-		if room -= n; n == 0 {
-			continue
-		}
-		h.Lines = slices.Clone(h.Lines[:n])
-		for i := range h.Lines {
-			if l := &h.Lines[i]; len(l.Text) > maxColumn {
-				l.Text = strings.ToValidUTF8(l.Text[:maxColumn], "") + " …"
-			}
-		}
-		part = append(part, h)
-	}
-	return part, left
 }
 
 // hunkForm is a hunk with what the form below it needs.
@@ -129,7 +103,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else is the beginning
 	from = max(from, 0)
 	f := fileView{FileDiff: found.Files[i], Task: one.ID, Shown: found.Name(found.Files[i]), Open: true}
-	f.Parts, f.Left = cutHunks(f.Hunks, from, partLines)
+	f.Parts, f.Left = review.CutHunks(f.Hunks, from, partLines)
 	more := ""
 	if f.Left > 0 {
 		query := url.Values{"name": {name}, "from": {strconv.Itoa(from + partLines)}}

@@ -1,14 +1,17 @@
-package web
+package notation
 
 import (
 	"encoding/json"
 	"reflect"
 )
 
-// maskAll replaces secrets in all texts of a value that can be set: those of its exported fields,
-// and of what these point to. So a field that is added later is masked, too. The value must not
-// point to itself.
-func maskAll(v reflect.Value, mask func(string) string) {
+// MaskAll replaces secrets in all texts of what a pointer points to, by mask. The value must not point
+// to itself.
+func MaskAll(pointer any, mask func(string) string) { maskValue(reflect.ValueOf(pointer), mask) }
+
+// maskValue replaces secrets in all texts of a value that can be set: those of its exported fields,
+// and of what these point to. So a field that is added later is masked, too.
+func maskValue(v reflect.Value, mask func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.CanSet() {
@@ -16,12 +19,12 @@ func maskAll(v reflect.Value, mask func(string) string) {
 		}
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			maskAll(v.Elem(), mask)
+			maskValue(v.Elem(), mask)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				maskAll(v.Field(i), mask)
+				maskValue(v.Field(i), mask)
 			}
 		}
 	case reflect.Slice, reflect.Array:
@@ -30,13 +33,13 @@ func maskAll(v reflect.Value, mask func(string) string) {
 			return
 		}
 		for i := range v.Len() {
-			maskAll(v.Index(i), mask)
+			maskValue(v.Index(i), mask)
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
 			copied := reflect.New(v.Type().Elem()).Elem()
 			copied.Set(v.MapIndex(key))
-			maskAll(copied, mask)
+			maskValue(copied, mask)
 			v.SetMapIndex(key, copied)
 		}
 	}
