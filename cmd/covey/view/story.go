@@ -111,6 +111,20 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		return notifiedText(p), term.Faint
 	case "budget":
 		return budgetText(l)
+	case "agent_changed", "compacted", "session_rotated", "model_switched":
+		return agentText(l, p)
+	case "limited", "team_waits":
+		return limitText(l, p), term.Yellow
+	case "turn_failed":
+		return failureText(l, p), term.Yellow
+	}
+	return problemText(l, p)
+}
+
+// agentText is briefText for changes of what a member works with: its agent, its model, its
+// session.
+func agentText(l journal.Line, p payload) (string, term.Style) {
+	switch l.Type {
 	case "agent_changed":
 		return fallbackText(l), term.Yellow
 	case "compacted":
@@ -123,12 +137,8 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		}
 		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
 			p.From, p.To, p.Why), term.Yellow
-	case "limited", "team_waits":
-		return limitText(l, p), term.Yellow
-	case "turn_failed":
-		return failureText(l, p), term.Yellow
 	}
-	return problemText(l, p)
+	return "", term.Normal
 }
 
 // compactedText says what was left out of a conversation, and what that saved.
