@@ -41,7 +41,7 @@ func (r *resolver) auth(a *Agent, s *agentSpec) {
 	switch {
 	case auth.at != nil:
 		a.Auth, a.KeyVar = Key, auth.key.V
-		a.KeyFile = r.path(auth.file, "key file")
+		a.KeyFile = r.Path(auth.file, "key file")
 		if !auth.key.Given() && !auth.file.Given() && !auth.at.Broken {
 			r.Fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
 			return

@@ -58,7 +58,7 @@ func (b *budgetSpec) fields() []yaml.Field {
 func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 	b := Budget{
 		Tokens: s.tokens.V, USD: s.usd.V, Time: s.time.V,
-		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.path(s.prices, "price file"),
+		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.Path(s.prices, "price file"),
 	}
 	// A fallback that was refused is in t.Agents too, so it causes no second message.
 	hasFallback := slices.ContainsFunc(slices.Collect(maps.Values(t.Agents)),

@@ -1,11 +1,6 @@
 package configs
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -31,7 +26,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(presetNames(), ", "))
 		}
 	}
-	a.Command = r.command(s.command)
+	a.Command = r.Command(s.command)
 	a.Resume = r.resume(&a, s.resume)
 	a.Env = r.env(s.env)
 	r.auth(&a, s)
@@ -58,59 +53,6 @@ func (r *resolver) warnPlaceholder(command yaml.List[yaml.Value[string]]) {
 			r.Warn(word.At.At, "{prompt} has no effect here; only use: command replaces it by the prompt")
 		}
 	}
-}
-
-// command resolves a program and its arguments. A bare name is looked up when the program
-// starts: it need not be installed where a spec is checked.
-func (r *resolver) command(l yaml.List[yaml.Value[string]]) []string {
-	out := yaml.Arguments(l)
-	if len(out) == 0 || l.Items[0].At == nil {
-		return nil
-	}
-	program := l.Items[0]
-	switch {
-	case strings.TrimSpace(program.V) == "":
-		if program.At.Kind == yaml.TextKind { // the decoder has refused the other kinds
-			r.Fail(program.At.At, "the program is empty; write its name or its path")
-		}
-	case strings.Contains(program.V, "{prompt}"):
-		r.Fail(program.At.At, "the prompt cannot be the program; write the program before {prompt}")
-	case strings.ContainsAny(program.V, `/\`):
-		out[0] = r.program(program)
-	case strings.ContainsAny(program.V, " \t\n"):
-		r.Fail(program.At.At, "the program is %s, with blanks in its name; write each argument as an entry of its own: [%s]",
-			yaml.Quote(program.V), strings.Join(strings.Fields(yaml.Clip(program.V)), ", "))
-	}
-	return out
-}
-
-// program resolves a program that is named by its path. Relative paths start at the
-// workspace, because members work there.
-func (r *resolver) program(v yaml.Value[string]) string {
-	path := v.V
-	if !filepath.IsAbs(path) {
-		if r.workspace == "" {
-			return path // the workspace has been reported
-		}
-		path = filepath.Join(r.workspace, path)
-	}
-	path = filepath.Clean(path)
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(v.V) && !strings.HasPrefix(v.V, "~"):
-		r.Fail(v.At.At, "the program %s is not there (looked for %s); create it, or correct the path, "+
-			"which starts at the workspace", yaml.Quote(v.V), path)
-	case err != nil:
-		r.reportMissing(v, "program", path, err)
-	case info.IsDir():
-		r.Fail(v.At.At, "the program %s is a folder; name a file", yaml.Quote(v.V))
-	case !info.Mode().IsRegular():
-		r.Fail(v.At.At, "the program %s is not a regular file; name one that is", yaml.Quote(v.V))
-	case info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
-		r.Fail(v.At.At, "the program %s may not be executed; run chmod +x on it, or put its interpreter before it",
-			yaml.Quote(v.V))
-	}
-	return path
 }
 
 // resume resolves the arguments that resume a session.

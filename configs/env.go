@@ -2,8 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -65,7 +63,9 @@ func (r *resolver) env(entries []yaml.Entry[yaml.VariableValue]) []EnvVar {
 			continue
 		}
 		if e.V.At != nil {
-			v := r.secret(e.Name, e.V.File)
+			// A change of the file takes effect when the team starts again.
+			v := EnvVar{Name: e.Name.Text, Text: "file: " + e.V.File.V}
+			v.File, v.Value = r.Secret(e.V.File)
 			if r.expanded += len(v.Value); r.expanded > maxExpanded {
 				r.Fail(e.Name.At, "%s: %v", yaml.NameOf(e.Name), errLong)
 			}
@@ -94,27 +94,4 @@ func (r *resolver) env(entries []yaml.Entry[yaml.VariableValue]) []EnvVar {
 		out = append(out, v)
 	}
 	return out
-}
-
-// secret reads the value of a variable from its file. A change of the file takes effect when
-// the team starts again. The value is never shown.
-func (r *resolver) secret(name *yaml.Node, file yaml.Value[string]) EnvVar {
-	v := EnvVar{Name: name.Text, Text: "file: " + file.V}
-	if file.V == "" {
-		return v // the decoder has refused it
-	}
-	before := len(r.Problems)
-	v.File = r.path(file, "file")
-	if len(r.Problems) > before {
-		return v
-	}
-	fault := ""
-	v.Value, fault = yaml.ReadSecret(v.File)
-	if fault != "" {
-		r.Fail(file.At.At, "the file %s %s", yaml.Quote(file.V), fault)
-	}
-	if info, err := os.Stat(v.File); err == nil && runtime.GOOS != "windows" && info.Mode()&0o007 != 0 {
-		r.Warn(file.At.At, "everybody on this machine may read or change %s; run chmod o= on it", yaml.Quote(file.V))
-	}
-	return v
 }

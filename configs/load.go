@@ -60,7 +60,7 @@ func (w specFiles) team(opts Options) (*Team, error) {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	d := yaml.NewDecoder(w.name, w.spec)
-	r := &resolver{Decoder: d, opts: opts, file: file, writable: proc.Writable}
+	r := &resolver{Files: yaml.Files{Decoder: d}, opts: opts, file: file, writable: proc.Writable}
 	if w.over != nil {
 		d.Override(yaml.OverridePath(w.name), w.over)
 		r.over = yaml.OverridePath(file)
@@ -84,7 +84,7 @@ func resolve(r *resolver) *Team {
 	if r.Root.Kind != yaml.MappingKind {
 		return nil
 	}
-	r.dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
+	r.Dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
 	r.lookup = r.opts.Lookup
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv
@@ -100,15 +100,13 @@ func resolve(r *resolver) *Team {
 // as given and does not check it further, so that one slip does not cause follow-up
 // messages.
 type resolver struct {
-	*yaml.Decoder
+	yaml.Files
 	opts Options
 	file string // absolute path of the spec
 	over string // absolute path of its local override; empty if there is none
-	dir  string // where relative paths start
 
-	workspace string // absolute path; empty if it cannot be used, which has been reported
-	lookup    func(name string) (string, bool)
-	expanded  int // length of all values of variables so far, in bytes
+	lookup   func(name string) (string, bool)
+	expanded int // length of all values of variables so far, in bytes
 
 	models  map[string]Model
 	prompts map[string]prompt // by path, because many members may inherit one file

@@ -81,9 +81,9 @@ func (r *resolver) mcpServers(specs []yaml.Entry[serverSpec]) []MCPServer {
 					map[bool]string{true: "url", false: "command"}[m.url.Given()])
 			}
 		}
-		s.Command, s.Environ = r.command(m.command), r.env(m.env)
-		s.URL, s.KeyFile = m.url.V, r.path(m.keyFile, "key file")
-		s.Cwd, _ = r.existingFolder(m.cwd, "cwd")
+		s.Command, s.Environ = r.Command(m.command), r.env(m.env)
+		s.URL, s.KeyFile = m.url.V, r.Path(m.keyFile, "key file")
+		s.Cwd, _ = r.Folder(m.cwd, "cwd")
 		s.Headers, s.Env = r.headers(m.headers), map[string]string{}
 		for _, v := range s.Environ {
 			s.Env[v.Name] = v.Value

@@ -149,7 +149,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		if !m.script.Given() {
 			r.Fail(m.at.At, "script is missing; add `script:` with the path of a script")
 		}
-		return Model{Provider: p, Script: r.path(m.script, "script"), Fallback: r.fallback(m)}
+		return Model{Provider: p, Script: r.Path(m.script, "script"), Fallback: r.fallback(m)}
 	}
 	if !m.model.Given() {
 		r.Fail(m.at.At, "model is missing; add `model:` with the provider's name of a model")
@@ -159,7 +159,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		r.Fail(m.baseURL.At.At, "%v", err)
 	}
 	out := Model{
-		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.path(m.keyFile, "key file"),
+		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.Path(m.keyFile, "key file"),
 		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
 	}
 	out.API = m.api.Or(p.API(base))

@@ -15,7 +15,7 @@ type prompt struct{ data, fault string }
 // keeps them in .claude/agents, the body is the instructions; the description and tools of
 // its head apply if the member gives none.
 func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
-	m.PromptFile = r.path(v, "prompt file")
+	m.PromptFile = r.Path(v, "prompt file")
 	p, known := r.prompts[m.PromptFile]
 	if !known {
 		p.data, p.fault = settings.ReadPrompt(m.PromptFile)

@@ -1,11 +1,6 @@
 package configs
 
-import (
-	"time"
-	_ "time/tzdata" // specs name zones, and not every machine has the files
-
-	"github.com/coveyteam/covey/configs/yaml"
-)
+import "github.com/coveyteam/covey/configs/yaml"
 
 // Schedule is a recurring task or message.
 type Schedule struct {
@@ -32,7 +27,7 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 			first[s.name.V] = s.name.At.At
 		}
 		schedule := Schedule{Name: s.name.V, Cron: s.cron.V, Zone: s.zone.V, To: s.to.V, Text: s.text.V}
-		r.checkTime(s, schedule)
+		r.CheckCron(s.cron, s.zone)
 		r.checkPurpose(s)
 		members.Check(r.Decoder, s.to)
 		if s.task.at != nil {
@@ -41,23 +36,6 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 		out = append(out, schedule)
 	}
 	return out
-}
-
-// checkTime checks cron and zone.
-//
-// To find a line that never occurs, such as 31 February, it computes the next time.
-func (r *taskRules) checkTime(s *scheduleSpec, schedule Schedule) {
-	if !r.CheckZone(s.zone) || s.cron.V == "" {
-		return
-	}
-	next, err := yaml.NextTime(schedule.Cron, schedule.Zone, time.Now())
-	switch {
-	case err != nil:
-		r.Fail(s.cron.At.At, "%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+
-			"or @hourly, @daily, @weekly", yaml.Quote(s.cron.V), yaml.Clip(err.Error()))
-	case next.IsZero():
-		r.Fail(s.cron.At.At, "%s never occurs; write a date that exists", yaml.Quote(s.cron.V))
-	}
 }
 
 // checkPurpose checks that a schedule has either a task or a message.

@@ -193,7 +193,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t := &Team{
 		File:       r.file,
 		Override:   r.over,
-		Name:       s.name.Or(DefaultName(r.dir)),
+		Name:       s.name.Or(DefaultName(r.Dir)),
 		Goal:       s.goal.V,
 		Keep:       s.keep.V,
 		FailClosed: s.closed.V,
@@ -206,19 +206,19 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
-	gates := &gateRules{r.Decoder, r.workspace}
+	gates := &gateRules{r.Decoder, r.Workspace}
 	gates.approvers(t, &s.gates)
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.Items {
-		file := r.path(path, "settings file")
+		file := r.Path(path, "settings file")
 		_, warnings := settings.ReadSettings(file, settings.Read)
 		r.reportRefused(path, warnings)
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.Items {
-		dir, _ := r.existingFolder(path, "plugin")
+		dir, _ := r.Folder(path, "plugin")
 		_, warnings := settings.ReadPlugin(dir, settings.Read)
 		r.reportRefused(path, warnings)
 		t.Plugins = append(t.Plugins, dir)

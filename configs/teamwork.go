@@ -82,7 +82,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		Into: w.merge.into.V, Via: MergeVia(w.merge.via.Or(string(ViaBranch))),
 		Per: MergePer(w.merge.per.Or(string(PerTask))), Given: w.merge.at != nil,
 	}
-	t.Merge.Gates = (&gateRules{r.Decoder, r.workspace}).mergeGates(s.gates.merge)
+	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).mergeGates(s.gates.merge)
 	t.Git = Git{Filters: yaml.Words(w.git.filters)}
 	t.Protect = yaml.Words(w.protect)
 	t.Budget = r.budget(t, &w.budget)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"strings"
 	"time"
+	_ "time/tzdata" // specs name zones, and not every machine has the files
 
 	"github.com/netresearch/go-cron"
 )
@@ -13,6 +14,22 @@ import (
 // leastEvery is the shortest @every. Each tick costs a request to a model; shorter periods
 // are work for a member that keeps running.
 const leastEvery = time.Minute
+
+// CheckCron checks a cron line and its zone. To find a line that never occurs, such as 31
+// February, it computes the next time.
+func (d *Decoder) CheckCron(line, zone Value[string]) {
+	if !d.CheckZone(zone) || line.V == "" {
+		return
+	}
+	next, err := NextTime(line.V, zone.V, time.Now())
+	switch {
+	case err != nil:
+		d.Fail(line.At.At, "%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+
+			"or @hourly, @daily, @weekly", Quote(line.V), Clip(err.Error()))
+	case next.IsZero():
+		d.Fail(line.At.At, "%s never occurs; write a date that exists", Quote(line.V))
+	}
+}
 
 // NextTime returns the first time after a moment at which a cron line is due in a zone, or the
 // zero time if there is none, as for 30 February. zone is the name of an IANA time zone;

@@ -8,7 +8,7 @@
 // A [Field] is one key of a mapping. Its [Part] knows where the value goes, what the value
 // must be, and its JSON Schema, so that decoding, messages and schema come from one table.
 // Values that need more than that are read here too: durations, variables, command lines,
-// cron lines ([NextTime]).
+// cron lines ([NextTime]), and paths, which [Files] checks on the disk.
 //
 // A [Decoder] walks the nodes by such tables and collects all mistakes, each with its
 // place and its correction.

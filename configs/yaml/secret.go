@@ -13,9 +13,9 @@ import (
 // and systems refuse long environments.
 const maxSecret = 64 << 10
 
-// ReadSecret reads the value of a variable from the file that the spec names for it. fault says why
+// readSecret reads the value of a variable from the file that the spec names for it. fault says why
 // the file holds none.
-func ReadSecret(path string) (value, fault string) {
+func readSecret(path string) (value, fault string) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", "cannot be read (" + notation.Cause(err) + "); change its permissions"
