@@ -161,7 +161,7 @@ func (r *report) pullText(w works, t *view.Task, m *view.Merge) string {
 			moment = "merge"
 		}
 		for _, h := range g.Hooks {
-			v := verdictOf(h)
+			v := h.Verdict()
 			if h.Reused || v != view.Agreed && v != view.Refused {
 				continue
 			}
