@@ -124,6 +124,9 @@ func (s memberFold) apply(l journal.Line) bool {
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
 		m.enter(m.rest(), l.Time)
+	case "session_rotated":
+		m := s.member(l.Member)
+		m.Session = cmp.Or(decoded[agent.Rotated](l).Session, m.Session)
 	case "member_ended":
 		m := s.member(l.Member)
 		s.cutTurn(m)

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Run returns the present run, or the last one. It is the zero Run before the first.
@@ -72,7 +73,7 @@ func (s *State) Needs() []Need {
 			list = append(list, Need{
 				Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Text: r.Text, Since: r.Created, Deadline: r.Deadline,
 			})
-			asked[r.Member] = true
+			asked[r.Member] = asked[r.Member] || r.Kind == requests.AskAttention
 		}
 	}
 	for _, m := range s.Merges {

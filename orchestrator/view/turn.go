@@ -18,7 +18,7 @@ type Turn struct {
 	Started time.Time   `json:"started"`
 	Ended   time.Time   `json:"ended,omitzero"`
 	// Reason is one of the agent.End constants; "cut" if the run ended or the member started
-	// again within the turn; empty: it goes on.
+	// again within the turn, or if the line of its end was lost; empty: it goes on.
 	Reason string `json:"reason,omitempty"`
 	Passes int    `json:"passes"`
 	// Calls counts tool calls, those of helpers too.

@@ -160,9 +160,13 @@ func (s turnFold) idle(l journal.Line, e agent.Idle) {
 	m.enter(m.rest(), l.Time)
 }
 
-// leaveTurn clears what is true only within a turn.
+// leaveTurn clears what is true only within a turn. A turn that has no end in the journal is cut:
+// its run or its member's life ended before, or the line was lost.
 func (s *State) leaveTurn(m *Member) {
-	delete(s.found().turns, m.Name)
+	if t := s.found().turns[m.Name]; t != nil && t.Reason == "" {
+		t.Reason = "cut"
+	}
+	delete(s.index.turns, m.Name)
 	m.InTurn, m.Pass, m.Calls, m.WaitsFor = false, 0, nil, ""
 	for _, g := range slices.Clone(s.index.judging) {
 		if g.Member == m.Name && g.At != AtMerge {
@@ -171,12 +175,8 @@ func (s *State) leaveTurn(m *Member) {
 	}
 }
 
-// cutTurn ends a turn that has no end in the journal, because its run or its member's life
-// ended before.
+// cutTurn is leaveTurn where the member's helpers end too.
 func (s *State) cutTurn(m *Member) {
-	if t := s.found().turns[m.Name]; t != nil {
-		t.Reason = "cut"
-	}
 	s.leaveTurn(m)
 	m.Helpers = nil
 }

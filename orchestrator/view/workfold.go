@@ -41,9 +41,10 @@ func (s workFold) apply(l journal.Line) bool {
 	return true
 }
 
-// sent adds a message to the mail.
+// sent adds a message to the mail, once.
 func (s workFold) sent(l journal.Line, m actors.Message) {
-	if m.ID == "" {
+	x := s.found()
+	if m.ID == "" || x.unread[m.ID] != nil {
 		return
 	}
 	letter := &Letter{
@@ -53,11 +54,9 @@ func (s workFold) sent(l journal.Line, m actors.Message) {
 	if letter.Sent.IsZero() {
 		letter.Sent = l.Time
 	}
-	if x := s.found(); x.unread[m.ID] == nil {
-		x.unread[m.ID] = letter
-		if to := x.members[m.To]; to != nil {
-			to.Unread++
-		}
+	x.unread[m.ID] = letter
+	if to := x.members[m.To]; to != nil {
+		to.Unread++
 	}
 	var dropped int
 	read := func(m *Letter) bool { return !m.Delivered.IsZero() }
