@@ -30,6 +30,7 @@ var said = []string{
 	`%m.%i turn_ended {"reason":"completed","usage":{"input_tokens":9}}`,
 	`%m.%i idle {"reason":"available","last_text":"Done."}`,
 	`%m.%i limited {"agent":"codex","text":"no more"}`,
+	`%m session_rotated {"before":"s%i","session":"s%i"}`,
 	`%m member_held {"by":"operator"}`,
 	`%m member_resumed {}`,
 	`%m needs_attention {"reason":"stuck"}`,
