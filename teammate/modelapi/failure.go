@@ -97,7 +97,8 @@ func (w wire) failed(status int, words said) *failure {
 	code := strings.ToLower(fmt.Sprint(words.Type, " ", cmp.Or[any](words.Code, "")))
 	text := strings.ToLower(words.Message)
 	f := &failure{}
-	f.Message, f.Details = cmp.Or(words.Message, strings.TrimSpace(code)), strings.TrimSpace(code)
+	f.Details = strings.TrimSpace(code)
+	f.Message = cmp.Or(words.Message, f.Details, w.base+" reports an error and does not say which")
 	is := func(s int, parts ...string) bool {
 		if s != 0 && status == s {
 			return true
