@@ -144,7 +144,7 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
 		term.Column[member]{Head: "TOKENS", Hidden: !has(func(m member) bool { return m.Tokens > 0 }),
 			Cell: func(m member) term.Cell { return term.Cell{Text: count(int(m.Tokens))} }},
-		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return m.CostUSD > 0 }),
+		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return view.Dollars(m.CostUSD) != "" }),
 			Cell: func(m member) term.Cell { return term.Cell{Text: view.Dollars(m.CostUSD)} }},
 		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }),
 			Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
