@@ -2,6 +2,15 @@
 // holds, restarts after failures, what each member does, and which members make no
 // progress.
 //
+// Each concern has a type of its own with its own lock: Life is where a member stands between
+// joining and leaving, Holds who keeps members from beginning turns, Restarts how often a failed
+// member was started again, Watch what each member does now, and Drafts what models write while
+// they answer. None of them acts on a member: the crew asks them and acts.
+//
+// Drafts are not part of any record. A draft is the end of a text that the journal does not have
+// yet; it goes away when its line comes, when the answer fails, or with the turn. Members add to
+// it and wait for nobody, and readers ask for the state when they can take it.
+//
 // The package makes no promise of compatibility to programs outside covey.
 package lives
 

@@ -1,12 +1,3 @@
-// Package web shows a team as a web page and as a report: what waits for a person, what every
-// member does, what gates have refused and why, and whether finished work can be merged. Both
-// show a view.State; the page also asks the running team, and acts on it as the operator.
-//
-// The page is HTML from templates, and can be read without scripts. With them it is live: htmx
-// puts the parts that have changed in place, as they come over server-sent events. htmx and its
-// extension are files of this package, under the licence in static/htmx-LICENSE.
-//
-// It makes no promise of compatibility to programs outside covey.
 package web
 
 import (

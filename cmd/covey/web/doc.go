@@ -1,0 +1,56 @@
+// Package web shows a team as a web page and as a report: what waits for a person, what every
+// member does, what gates have refused and why, and whether finished work can be merged. Both
+// show a view.State; the page also asks the running team, and acts on it as the operator.
+//
+// # Pages
+//
+// All pages are HTML from templates and can be read without scripts:
+//
+//   - / is the board: what needs a person, the team, its members, what waits for what, the
+//     tasks, the ends of turns, merges and mail, in this order.
+//   - /task/ID is for deciding about one task: what to look at first, its evidence, the verdicts
+//     of its gates, its changes hunk by hunk, and its conversation.
+//   - /member/NAME is a member with its log, /request/ID a question in full.
+//   - /a/TOKEN answers one question, for whoever was sent the link; see link.go.
+//
+// Each form is a POST that also works without scripts: the answer is then a redirect to the page
+// that the form was on.
+//
+// # Live
+//
+// With scripts a page is live. It opens a stream of server-sent events, and htmx puts the parts
+// that have changed in place. htmx and its extension are files of this package, under the licence
+// in static/htmx-LICENSE; page.js adds keys, the filter and ages.
+//
+// A feed follows the journal's file and folds it, so the team never waits for a page. All viewers
+// share one board, which is drawn at most once for each change, by whoever asks first, and is cut
+// into parts with ids. Each part knows in which version of the board it changed last. A viewer
+// asks for what has changed since the version that it has, and gets everything if that was a
+// version of another server. So there is no queue for a viewer: a slow one gets fewer and larger
+// changes, one that does not read is given up after writeTime, and its browser comes back with
+// the id of the last event that it has seen. The stream of a log has the numbers of lines as ids:
+// a viewer that comes back misses no line and gets none twice.
+//
+// # Who may
+//
+// Whoever opens a page acts as the operator, so a member must not be able to. The guard checks,
+// in this order: the name by which the page was called (against DNS rebinding), the origin of the
+// request, and who has made the connection, which the running team finds out from the kernel;
+// then the cookie, or the token of the address in its place. An action needs the token of the
+// page's forms as well. Where the kernel does not tell who has connected, the page is for reading
+// only unless the operator allows more. The token is printed, and kept by the running team in
+// memory for `covey web --url`; it is in no file, because members can read the operator's files.
+//
+// What members write reaches a page only through the templates, which escape it, and through
+// term.Plain, which shows control characters and marks of direction instead of obeying them. The
+// Content-Security-Policy forbids scripts, styles and requests of any other origin, and inline
+// ones.
+//
+// # The report
+//
+// `covey report` draws the same facts with the same templates into one file that loads nothing,
+// or as Markdown. Secrets are masked in every text of it (notation.MaskAll), and its parts are made
+// smaller until it fits into its limit; what is left out is said.
+//
+// It makes no promise of compatibility to programs outside covey.
+package web
