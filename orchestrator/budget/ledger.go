@@ -5,6 +5,19 @@
 // What is used counts over all runs: Open takes a member in with what its transcripts say
 // that it has used. A Purse is asked between the passes of a turn, so a limit also ends a
 // turn that has begun. It then grants a few passes more, in which the member hands over.
+//
+// # Tasks
+//
+// Shares divides what the work on tasks has cost. A request counts for the tasks that its member has in
+// progress, in equal parts, and nothing is lost by rounding. What a turn uses before its first task
+// counts for that task, and what it uses after one for the last; a turn without a task counts for none.
+// The store keeps the sums with the tasks, so a restart or a long list needs no look into the journal.
+//
+// # What is not known
+//
+// Agent programs may not report what they used, and hosts may not count. A count with unknown parts says
+// so, and people read "at least". Prices are those of a day; a model without a price costs nothing in
+// the sums, and is named as such.
 package budget
 
 import (

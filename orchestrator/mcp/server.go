@@ -7,6 +7,23 @@
 // from a process of that member; the next program of the member gets another one.
 // A program that gives up waiting and makes the same call again gets the answer
 // of the first call, so no message is sent twice.
+//
+// # Clients
+//
+// Clients are the MCP servers of the spec, whose tools members with the builtin agent have, and those
+// of plugins, which hooks call. All members share a server. It starts when its tools are first needed,
+// and a turn waits for it a few seconds only: its tools come with a later request then. A server that
+// ends is started again, with pauses that grow, and each end and start is a warning in the journal.
+// While it is down, its calls fail with one line.
+//
+// What a server says of itself is foreign text. Its tools get names that covey makes, unique and in
+// the letters that model APIs take; their descriptions and schemas are bounded. Its hint that a tool
+// only reads is not believed where that would run a call without a person's or a rule's consent, and
+// no call is repeated after a crash, because nobody knows what it did.
+//
+// A server's question (elicitation) goes to the hooks of the member whose call is running; without an
+// answer it is cancelled. A server of the spec has the team's environment without the keys that covey
+// holds for models.
 package mcp
 
 import (

@@ -2,6 +2,15 @@
 // that does not run: ps, tasks, send, inbox, review, merge, attach and others. Each
 // command is one function. It makes no promise of compatibility to programs outside
 // covey.
+//
+// A command asks the running team over its control socket. If no team runs it reads the store and the
+// journal instead, so that what a team has done can be seen at any time; what only a running team can do
+// fails with one line that says how to start it. A team that runs but does not answer is an error after
+// ten seconds, and never a reason to read its files, which may be in the middle of a change.
+//
+// Each command prints a table or lines for people, and with --json what the team has answered. Errors
+// name the thing and the way out. A command that changes something acts as the operator; from inside a
+// member's tool it acts as that member, which the team finds out by itself.
 package ask
 
 import (

@@ -2,6 +2,17 @@
 // view, the attach view, and the result of a last run. It takes data and a screen,
 // and knows neither commands nor flags. It makes no promise of compatibility to
 // programs outside covey.
+//
+// The facts come from orchestrator/view, which folds the journal; this package only words and lays them
+// out. A line of the journal becomes an entry, brief or in full. All texts of members, models and
+// programs pass through term.Plain or term.PlainLine here, once, when the entry is made: after that
+// nothing in them can act on a terminal.
+//
+// The live view and attach are models of the terminal library: a key or a line of the journal changes
+// the model, and the library asks it for the screen. They draw what is visible and keep a bounded number
+// of entries; older ones are read again from the journal when somebody scrolls up to them. Text that a
+// model is still writing stands below the entries, fainter, until the line with the whole text takes its
+// place.
 package view
 
 import (
