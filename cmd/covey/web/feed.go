@@ -71,10 +71,10 @@ func (f *feed) follow(ctx context.Context, wake <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var group sync.WaitGroup
 	defer group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before the wait: after an error nothing else ends the relay
 	grown := make(chan struct{}, 1)
 	group.Go(func() { relay(ctx, wake, grown, func() bool { return replaced(path, was) }) })
 	f.update(func() { f.state = view.State{} })

@@ -53,12 +53,14 @@ func drawGraph(s *view.State) graph {
 	linked := map[string]bool{}
 	for _, t := range s.Tasks {
 		for _, id := range t.BlockedBy {
-			linked[t.ID], linked[id] = true, true
+			if other := s.Task(id); !t.Deleted && other != nil && !other.Deleted {
+				linked[t.ID], linked[id] = true, true
+			}
 		}
 	}
 	for _, t := range s.Tasks {
 		switch {
-		case t.Deleted || !linked[t.ID]:
+		case !linked[t.ID]:
 		case len(g.Nodes) == maxNodes:
 			g.Omitted++
 		default:

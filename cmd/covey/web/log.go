@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -143,8 +144,12 @@ func (p *Page) streamMember(w http.ResponseWriter, r *http.Request) {
 		var lines strings.Builder
 		last := after
 		for l, err := range journal.Read(p.place.Journal(), after) {
+			var damaged *journal.LineError
+			if errors.As(err, &damaged) {
+				continue
+			}
 			if err != nil {
-				break // a damaged line, or the file was replaced: the next look reads on
+				break // the file was replaced: the next look reads on
 			}
 			last = l.Seq
 			one, ok := lineOf(l)
@@ -176,7 +181,10 @@ func (p *Page) streamMember(w http.ResponseWriter, r *http.Request) {
 // showRequest answers with one question in full.
 func (p *Page) showRequest(w http.ResponseWriter, r *http.Request) {
 	list, err := cli.ReadInbox(r.Context(), p.place, api.InboxQuery{ID: r.PathValue("id")})
-	if err != nil || len(list) == 0 {
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("team %s has never run", p.place.Team)
+	}
+	if err != nil {
 		fail(w, r, refuse(http.StatusNotFound, "request %s: %v", r.PathValue("id"), err))
 		return
 	}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// textOf returns the text of an answer.
+func textOf(r *http.Response) string {
+	text, _ := io.ReadAll(r.Body) // what is missing fails the test
+	return string(text)
+}
+
+// asks stores questions of ana to the operator, and returns their ids.
+func (f *framed) asks(texts ...string) (ids []string) {
+	f.Helper()
+	store, err := tasks.Open(f.place.Store(), &tasks.Options{
+		BlobDir: f.place.Blobs(), Backups: state.StoreBackups, Identity: f.place.Identity(),
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range texts {
+		r, err := store.Requests().Ask(f.Context(), actors.Actor{Name: "ana"}, requests.New{
+			Kind: requests.AskPlan, Member: "ana", To: actors.Operator, Text: text,
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	if err := store.Close(); err != nil {
+		f.Fatal(err)
+	}
+	return ids
+}
+
+// What only a running team can do says so, to htmx in a header and to others as a page; nothing
+// is redirected as if it were done.
+func TestActOnStoppedTeam(t *testing.T) {
+	f := newFramed(t, "ana")
+	stopped := "not running; `covey up` starts it"
+	for path, want := range map[string]string{
+		"/send": stopped, "/hold": stopped, "/merge": stopped, "/answer": "team crew has never run",
+	} {
+		form := url.Values{
+			"form": {f.page.guard.formToken()}, "to": {"ana"}, "text": {"hi\xff"}, "member": {"ana"}, "task": {"1"}, "id": {"r1"}, "approve": {"yes"},
+		}
+		plain := f.ask("POST", path, form)
+		if text := textOf(plain); plain.StatusCode != http.StatusConflict || !strings.Contains(text, want) || plain.Header.Get("Location") != "" {
+			t.Errorf("%s: %d %s", path, plain.StatusCode, text)
+		}
+		htmx := f.ask("POST", path, form, "HX-Request", "true")
+		said, err := url.PathUnescape(htmx.Header.Get("Covey-Said"))
+		if htmx.StatusCode != http.StatusConflict || err != nil || !strings.Contains(said, want) || textOf(htmx) != "" {
+			t.Errorf("%s with htmx: %d %q %v", path, htmx.StatusCode, said, err)
+		}
+		form.Set("form", "forged")
+		if got := f.ask("POST", path, form, "HX-Request", "true").StatusCode; got != http.StatusForbidden {
+			t.Errorf("%s with a forged form: %d", path, got)
+		}
+		if got := f.ask("GET", path, nil).StatusCode; got != http.StatusMethodNotAllowed {
+			t.Errorf("GET %s: %d", path, got)
+		}
+	}
+}
+
+// A team that does not run takes an answer with its next run: it is stored at once, and a
+// question is answered once.
+func TestAnswerOfStoppedTeam(t *testing.T) {
+	f := newFramed(t, "ana")
+	ids := f.asks("May I?"+hostile[:60], "And this?")
+	if page := f.get("/request/" + ids[0]); !strings.Contains(page, "May I?") || !strings.Contains(page, `name="approve" value="yes"`) ||
+		strings.Contains(page, "<script>alert") {
+		t.Errorf("an open question: %s", page)
+	}
+	form := url.Values{"form": {f.page.guard.formToken()}, "id": {ids[0]}, "approve": {"yes"}, "feedback": {" go on \n"}, "task": {"a/b?c"}}
+	done := f.ask("POST", "/answer", form)
+	to := done.Header.Get("Location")
+	if done.StatusCode != http.StatusSeeOther || to != "/task/a%2Fb%3Fc?said=answered%3A+plan+of+ana+is+approved" {
+		t.Errorf("%d to %q", done.StatusCode, to)
+	}
+	if page := f.get("/request/" + ids[0] + to[strings.Index(to, "?"):]); !strings.Contains(page, ": go on</p>") ||
+		!strings.Contains(page, `role="status">answered: plan of ana is approved<`) || strings.Contains(page, `name="approve"`) {
+		t.Errorf("an answered question: %s", page)
+	}
+	if again := f.ask("POST", "/answer", form); again.StatusCode != http.StatusConflict || !strings.Contains(textOf(again), ids[0]) {
+		t.Errorf("answered twice: %d", again.StatusCode)
+	}
+	form = url.Values{"form": {f.page.guard.formToken()}, "id": {ids[1]}, "approve": {"no"}}
+	htmx := f.ask("POST", "/answer", form, "HX-Request", "true")
+	if said, _ := url.PathUnescape(htmx.Header.Get("Covey-Said")); htmx.StatusCode != http.StatusNoContent || said != "answered: plan of ana is denied" {
+		t.Errorf("%d %q", htmx.StatusCode, said)
+	}
+}

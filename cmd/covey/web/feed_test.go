@@ -1,0 +1,100 @@
+package web
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// A feed takes up lines as they are written, whole ones only, and goes on after a damaged one.
+func TestFeedFollows(t *testing.T) {
+	f := newFramed(t, "ana")
+	f.follow()
+	f.untilLine()
+	half := f.encoded(says("ana", "One."))
+	f.write(half[:30])
+	f.add() // a signal without a line
+	f.write(half[30:])
+	f.untilLine()
+	f.seq++
+	f.write("{\"seq\":" + strings.Repeat("\x00", 70_000) + "\n")
+	f.add(says("ana", "Two."), teamtest.Line(0, "ana", "news_from_the_future", `[1]`), says("ana", "Three."))
+	f.until(func(s *view.State) bool { return s.Seq == 6 })
+	f.page.feed.read(func(s *view.State, now *api.Status, trouble string) {
+		if want := []view.Gap{{After: 2, Before: 4}}; !slices.Equal(s.Gaps, want) || s.Member("ana").Doing != "Three." || now != nil || trouble != "" {
+			t.Errorf("gaps %+v, ana %q, status %v, trouble %q", s.Gaps, s.Member("ana").Doing, now, trouble)
+		}
+	})
+	if page := f.get("/"); !strings.Contains(page, "was cut off; covey up goes on") || !strings.Contains(page, "Three.") {
+		t.Errorf("the page of a team that was killed: %s", page)
+	}
+}
+
+// `covey up --fresh` puts another file in place of the journal: nothing of the old one stays.
+func TestFeedOfFreshTeam(t *testing.T) {
+	f := newFramed(t, "ana", "ben")
+	f.add(says("ana", "Old."), says("ben", "Old."))
+	ended := f.follow()
+	f.untilLine()
+	if err := os.Remove(f.place.Journal()); err != nil {
+		t.Fatal(err)
+	}
+	f.seq = 0
+	f.add(started("cleo")...)
+	if err := <-ended; err != nil {
+		t.Errorf("the file was replaced: %v", err)
+	}
+	f.add(says("cleo", "New."))
+	f.follow()
+	f.untilLine()
+	page := f.get("/")
+	for text, want := range map[string]bool{"Old.": false, "New.": true, "member-ana": false, "member-cleo": true} {
+		if strings.Contains(page, text) != want {
+			t.Errorf("%q is in the page: %v", text, !want)
+		}
+	}
+}
+
+// What cannot be read is said on the page, and a team that has never run is no trouble.
+func TestFeedTrouble(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	feed := newFeed(place)
+	if err := feed.follow(t.Context(), nil); err != nil {
+		t.Errorf("it has never run: %v", err)
+	}
+	teamtest.WriteJournal(t, place, teamtest.Line(0, "", "team_started", `{"members":["lead"],"format":1000}`))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		feed.run(ctx)
+	}()
+	f := &framed{T: t, page: &Page{feed: feed}}
+	trouble := ""
+	f.until(func(*view.State) bool { trouble = feed.trouble; return trouble != "" }) // read holds the lock
+	cancel()
+	<-done
+	if !strings.Contains(trouble, "update covey") {
+		t.Errorf("the trouble is %q", trouble)
+	}
+}
+
+// A run.json that a killed team left behind makes it no running one.
+func TestFeedOfDeadTeam(t *testing.T) {
+	f := newFramed(t, "ana")
+	dead := teamtest.DeadProcess(t)
+	teamtest.WriteRun(t, f.place, func(r *state.RunFile) { r.PID = dead })
+	f.follow()
+	f.untilLine()
+	if page := f.get("/member/ana"); !strings.Contains(page, "The team does not run") || strings.Contains(page, `action="/send"`) {
+		t.Errorf("a form that nobody would answer: %s", page)
+	}
+}
