@@ -71,6 +71,7 @@ type request struct {
 	key    string
 	named  bool // the client has named the request: any repeat means this very call
 	queued bool // calls like it run one after another
+	waits  bool // it has no effect that must go on when nobody waits for its result
 	run    func(context.Context) agent.ToolResult
 	// listens says whether who asked can still be told the answer.
 	listens func() bool
@@ -84,7 +85,7 @@ func newCallBook(within time.Duration) *callBook {
 
 // do returns the result of a call, or of the call that it repeats. Its error is
 // errPending, errTooMany, errEnding, or ctx's. After an error a call that has
-// begun continues, and any other call never runs.
+// begun continues, unless it only waits, and any other call never runs.
 func (b *callBook) do(ctx context.Context, r request) (agent.ToolResult, error) {
 	c, err := b.join(ctx, r)
 	if err != nil {
@@ -139,8 +140,8 @@ func (b *callBook) leave(c *bookedCall, r request, err error) {
 	switch {
 	case err == nil && !r.named && r.listens():
 		b.forget(r.key, c)
-	case err != nil && !errors.Is(err, errPending) && !c.begun && c.waiting == 0:
-		c.cancel(err) // no request waits for it, and it has not begun
+	case err != nil && !errors.Is(err, errPending) && (!c.begun || r.waits) && c.waiting == 0:
+		c.cancel(err) // no request waits for it, and it has not begun or only waits
 		b.forget(r.key, c)
 	}
 }

@@ -88,7 +88,7 @@ func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	}
 	asked := d.moment()
 	return request{
-		key: key, named: c.Request != "", queued: tool.Gated,
+		key: key, named: c.Request != "", queued: tool.Gated, waits: tool.Waits,
 		run: func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, id)
 		},

@@ -33,6 +33,8 @@ type Description struct {
 	// Gated is set if the call may run slow hooks, so that it is queued behind
 	// earlier ones.
 	Gated bool
+	// Waits is set if the call only waits for somebody, so that it ends if nobody waits for it.
+	Waits bool
 	// OneOf lists the values of a field, and Required the mandatory fields, in
 	// the schema for agent programs. The tool itself checks its input and words
 	// the errors; an empty text counts as no value.
@@ -65,6 +67,7 @@ type row struct {
 	twin            string
 	text            string // the description for models
 	readOnly, gated bool
+	waits           bool
 	oneOf           map[string][]any
 	required        []string
 	repair          func(n ToolNames, input json.RawMessage) json.RawMessage
@@ -114,7 +117,7 @@ func makeRows() []*row {
 		{builtin: "SendMessage", mcp: SendTool, required: []string{"to", "message"}, repair: foldFor, work: does(sendMessage),
 			text: `Send a message to a member of the team by name, or to all others with "*". Others see nothing of what you ` +
 				`write otherwise.`},
-		{builtin: "AskLead", mcp: AskTool, required: []string{"question"}, work: does(askLead), has: asks,
+		{builtin: "AskLead", mcp: AskTool, required: []string{"question"}, work: does(askLead), has: asks, waits: true,
 			repair: rename(map[string]string{"message": "question", "text": "question", "content": "question"}),
 			text:   "Ask the lead a question that you cannot go on without, and wait for the answer. For all else, send a message."},
 		{builtin: ReportTool, mcp: ReportTool, twin: "SendMessage", work: does(report), has: reports,
@@ -212,7 +215,7 @@ func (r *row) describe(n ToolNames) (Description, error) {
 	}
 	return Description{
 		spec:     agent.Spec{Name: r.name(n), Description: r.text, Schema: schema, Team: true, ReadOnly: r.readOnly},
-		ReadOnly: r.readOnly, Gated: r.gated, OneOf: r.oneOf, Required: r.required,
+		ReadOnly: r.readOnly, Gated: r.gated, Waits: r.waits, OneOf: r.oneOf, Required: r.required,
 	}, nil
 }
 
