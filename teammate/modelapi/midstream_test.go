@@ -33,7 +33,7 @@ var begun = map[API]string{
 
 // askFor asks a server that answers each request with a stream of these events. It returns how
 // often the server was asked.
-func askFor(t *testing.T, api API, data ...string) (agent.Response, error, int32) {
+func askFor(t *testing.T, api API, data ...string) (agent.Response, int32, error) {
 	t.Helper()
 	var asked atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -47,7 +47,7 @@ func askFor(t *testing.T, api API, data ...string) (agent.Response, error, int32
 	if errors.As(err, &f) {
 		f.Message = strings.ReplaceAll(f.Message, server.URL, "BASE")
 	}
-	return resp, err, asked.Load()
+	return resp, asked.Load(), err
 }
 
 // TestErrorInTheMiddle: an error in a stream whose status is 200 ends the answer, and nothing of
@@ -72,7 +72,7 @@ func TestErrorInTheMiddle(t *testing.T) {
 		for _, api := range apis {
 			t.Run(tc.code+"/"+string(api), func(t *testing.T) {
 				t.Parallel()
-				resp, err, asked := askFor(t, api, begun[api], fmt.Sprintf(errorEvents[api], tc.code, tc.text))
+				resp, asked, err := askFor(t, api, begun[api], fmt.Sprintf(errorEvents[api], tc.code, tc.text))
 				var f *agent.APIError
 				if !errors.As(err, &f) || len(resp.Content) > 0 {
 					t.Fatalf("%+v, %v", resp, err)
@@ -98,7 +98,7 @@ func TestErrorWithoutWords(t *testing.T) {
 		{Chat, `{"error":{}}`},
 		{Chat, `{"error":true}`},
 	} {
-		_, err, asked := askFor(t, tc.api, tc.data)
+		_, asked, err := askFor(t, tc.api, tc.data)
 		var f *agent.APIError
 		if !errors.As(err, &f) || strings.TrimSpace(f.Message) == "" || asked != tries {
 			t.Errorf("%s: asked %d times: %v", tc.data, asked, err)
@@ -119,7 +119,7 @@ func TestMalformedEvents(t *testing.T) {
 		{Responses, `{"type":"response.completed","response":[]}`},
 		{Chat, `{"choices": nonsense`}, {Chat, `7`}, {Chat, `{"choices":[{"delta":"Hi"}]}`},
 	} {
-		resp, err, asked := askFor(t, tc.api, tc.data)
+		resp, asked, err := askFor(t, tc.api, tc.data)
 		var f *agent.APIError
 		if !errors.As(err, &f) || f.Type != "unknown" || asked != tries || len(resp.Content) > 0 {
 			t.Errorf("%s of %s: asked %d times: %+v, %v", tc.data, tc.api, asked, resp, err)
@@ -133,7 +133,7 @@ func TestMalformedEvents(t *testing.T) {
 
 // TestMalformedItem: an item of an answer may be wrong although its event is right.
 func TestMalformedItem(t *testing.T) {
-	resp, err, asked := askFor(t, Responses,
+	resp, asked, err := askFor(t, Responses,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"text":"Half"}]}}`,
 		`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","arguments":{"x":1}}}`,
 		`{"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":2}}}`)
@@ -153,7 +153,7 @@ func TestLimitInTheMiddle(t *testing.T) {
 			"You have reached your limit, resets in 3 hours":      3 * time.Hour,
 		} {
 			from := time.Now()
-			_, err, asked := askFor(t, api, begun[api], fmt.Sprintf(errorEvents[api], "rate_limit_error", text))
+			_, asked, err := askFor(t, api, begun[api], fmt.Sprintf(errorEvents[api], "rate_limit_error", text))
 			var limit *agent.LimitError
 			if !errors.As(err, &limit) || asked != 1 || limit.Text != text {
 				t.Errorf("%s: %q: asked %d times: %v", api, text, asked, err)

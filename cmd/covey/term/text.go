@@ -29,6 +29,14 @@ func Elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// Took formats how long a step has taken: 12 ms, 3.4 s.
+func Took(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
 // Short makes one plain line of text, shortened to maxBrief columns.
 func Short(text string) string {
 	if len(text) > 8*maxBrief {

@@ -65,12 +65,7 @@ func functions() template.FuncMap {
 			}
 			return fmt.Sprintf("%d passes", n)
 		},
-		"took": func(d time.Duration) string {
-			if d < time.Second {
-				return fmt.Sprintf("%d ms", d.Milliseconds())
-			}
-			return fmt.Sprintf("%.1f s", d.Seconds())
-		},
+		"took": term.Took,
 	}
 	maps.Copy(list, pageLinks())
 	return list

@@ -380,7 +380,9 @@ func (d *drawing) turns() (*section, error) {
 func bars(gates []*view.Gate, now time.Time) []bar {
 	first, last := gates[0].Started, gates[0].Started
 	for _, g := range gates {
-		last = latest(last, cmp.Or(g.Ended, now))
+		if end := cmp.Or(g.Ended, now); end.After(last) {
+			last = end
+		}
 	}
 	whole := max(last.Sub(first), time.Millisecond)
 	list := make([]bar, len(gates))
@@ -391,13 +393,6 @@ func bars(gates []*view.Gate, now time.Time) []bar {
 		}
 	}
 	return list
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // merges lists the work that is not merged, and the last that is.
