@@ -162,8 +162,13 @@ func (e example) checkFacts(t *testing.T) {
 	if err := json.Unmarshal([]byte(e.covey(t, e.dir, "ps", "--json")), &shown); err != nil {
 		t.Fatal(err)
 	}
-	home := e.env[slices.IndexFunc(e.env, func(v string) bool { return strings.HasPrefix(v, "COVEY_STATE_HOME=") })]
-	files, err := filepath.Glob(strings.TrimPrefix(home, "COVEY_STATE_HOME=") + "/" + shown.Team + "-*/journal.jsonl")
+	home := "" // of several values, programs get the last one
+	for _, v := range e.env {
+		if value, ok := strings.CutPrefix(v, "COVEY_STATE_HOME="); ok {
+			home = value
+		}
+	}
+	files, err := filepath.Glob(home + "/" + shown.Team + "-*/journal.jsonl")
 	if err != nil || len(files) != 1 {
 		t.Fatalf("journals %v, %v", files, err)
 	}
