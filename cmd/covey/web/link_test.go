@@ -28,7 +28,7 @@ type linked struct {
 	token  string
 }
 
-func newLinked(t *testing.T) *linked {
+func newLinked(t *testing.T, change ...func(*guard)) *linked {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	l := &linked{T: t}
@@ -50,6 +50,9 @@ func newLinked(t *testing.T) *linked {
 	}
 	if l.page, err = Listen(&cli.Env{}, place, Options{}); err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range change { // before the server reads the guard
+		f(l.page.guard)
 	}
 	l.server = httptest.NewUnstartedServer(l.page.guard.wrap(l.page.routes()))
 	_ = l.server.Listener.Close()
@@ -137,10 +140,11 @@ func TestLinkIsGuarded(t *testing.T) {
 			t.Errorf("%s: %d, want %d:\n%s", name, got, c.want, page)
 		}
 	}
-	l = newLinked(t)
-	l.page.guard.asks = func(context.Context, api.Connection) (api.Peer, error) {
-		return api.Peer{Known: true, Text: "process 7 was started by member ana"}, nil
-	}
+	l = newLinked(t, func(g *guard) {
+		g.asks = func(context.Context, api.Connection) (api.Peer, error) {
+			return api.Peer{Known: true, Text: "process 7 was started by member ana"}, nil
+		}
+	})
 	for _, method := range []string{"GET", "POST"} {
 		if got, _ := l.ask(method, "/a/"+l.token, form, nil); got != 403 {
 			t.Errorf("a member's %s: %d", method, got)

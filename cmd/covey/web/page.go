@@ -373,9 +373,6 @@ func (d *drawing) turns() (*section, error) {
 			return nil, err
 		}
 	}
-	if len(s.Rows) == 0 {
-		s.Class = "turns empty"
-	}
 	return s, nil
 }
 

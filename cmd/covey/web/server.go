@@ -62,7 +62,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, cli.Usagef("--web=%s: %v; write an address such as 127.0.0.1:8080", addr, err)
+		return nil, cli.Usagef("the page cannot listen at %q: %v; write an address such as 127.0.0.1:8080", addr, err)
 	}
 	p := &Page{
 		env: env, place: place, listener: l, feed: newFeed(place), streams: make(chan struct{}, maxStreams),
