@@ -109,6 +109,7 @@ func (l *living) members() string {
 // TestLivingMembers: members come, change and go while the team runs, and the others
 // are left in peace.
 func TestLivingMembers(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
 	change, err := l.rewrite(livingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
 		"tasks: [{id: a, subject: Look around, owner: ana}]\n")
@@ -158,6 +159,7 @@ func (l *living) count(typ string) (n int) {
 
 // TestLivingSettings: gates, schedules, goal and keep change, and count from then on.
 func TestLivingSettings(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, nil)
 	dry, err := l.ask(api.ApplySpec{DryRun: true})
 	if err != nil || !dry.Empty() || !dry.Running {
@@ -191,6 +193,7 @@ func TestLivingSettings(t *testing.T) {
 
 // TestLivingBadEdits: an edit that cannot count changes nothing, and says why.
 func TestLivingBadEdits(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, nil)
 	for name, test := range map[string]struct{ spec, want string }{
 		"a slip":     {livingSpec + "gaol: x\n", `unknown key "gaol"; write goal`},
@@ -221,6 +224,7 @@ func TestLivingBadEdits(t *testing.T) {
 // TestLivingTogether: of many who change the spec at once each is served, one after
 // another, while messages come in.
 func TestLivingTogether(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, nil)
 	var all sync.WaitGroup
 	for i := range 6 {
@@ -262,6 +266,7 @@ func (l *living) down() {
 
 // TestLivingApprover: who joins a running team can be asked for approval at once.
 func TestLivingApprover(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, map[string]string{
 		"dev.yaml": `steps:
   - {say: Fine.}

@@ -10,6 +10,7 @@ import (
 // TestTaskIsItsAuthorsWords: a member writes a task for another, whose prompt says whose
 // words those are. What the spec says needs no frame.
 func TestTaskIsItsAuthorsWords(t *testing.T) {
+	t.Parallel()
 	spec := strings.Replace(pairSpec, "  dev: {provider",
 		"  ana: {provider: script, script: ana.yaml}\n  dev: {provider", 1)
 	r := newRig(t, map[string]string{

@@ -76,6 +76,7 @@ func (r *rig) noted(member, prefix string, levels ...int) {
 // A member is told how much of its own limit is used, hands over, and takes no
 // more turns until the limit is raised; then it goes on where it was.
 func TestMemberUsesUpItsLimit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, toilers("", ", limits: {max_tokens: 1000}", "dev"))
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "limits.max_tokens is used up: 1200 of 1000 tokens")
@@ -107,6 +108,7 @@ func TestMemberUsesUpItsLimit(t *testing.T) {
 // under way, and what they get to hand over; then the team ends, and a restart
 // makes no difference.
 func TestTeamUsesUpItsBudget(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, toilers("budget: {tokens: 2000}\nkeep: true\n", "", "ana", "bob"))
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.tokens is used up")
@@ -161,6 +163,7 @@ func TestBudgetSurvivesKills(t *testing.T) {
 
 // What is used costs what the team's own price file says, in this run and after.
 func TestBudgetInDollars(t *testing.T) {
+	t.Parallel()
 	files := toilers("budget: {usd: 1, prices: prices.yaml}\n", "", "dev")
 	files["prices.yaml"] = "covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: script/d*, input: 1000, output: 1000}\n"
 	r := newRig(t, files)

@@ -129,6 +129,7 @@ tasks:
 // yesterday, and back. No question, lease, rest or budget runs out by that, nobody waits
 // for a negative time, and of what the schedules seem to have missed each comes once.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	clock := &setClock{t: t}
 	before := clock.now()
 	clock.put(aYear)

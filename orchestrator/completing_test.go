@@ -44,6 +44,7 @@ func onPass(gates string) map[string]string {
 // TestCompleteOnPass: what passes all gates at a turn end is completed by covey, and
 // what one of them refuses is not.
 func TestCompleteOnPass(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, onPass(`gates:
   task: ["test -f proof || { echo no proof; exit 1; }"]
   idle: [{policy: no-open-tasks}]
@@ -67,6 +68,7 @@ func TestCompleteOnPass(t *testing.T) {
 
 // TestNoCompletionWithoutTheKey: without the key a passing turn end completes nothing.
 func TestNoCompletionWithoutTheKey(t *testing.T) {
+	t.Parallel()
 	files := onPass("")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "complete_on_pass: true\n", "", 1)
 	r := newRig(t, files)

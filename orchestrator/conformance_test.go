@@ -19,7 +19,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
@@ -80,6 +79,7 @@ func recordedTeams(t *testing.T) []recordedTeam {
 // TestConformanceTeam replays them through a whole team: the hooks that fire, their
 // order, the fields that the recording has of each, and the texts that the model reads.
 func TestConformanceTeam(t *testing.T) {
+	t.Parallel()
 	agrees := map[string]bool{}
 	for _, c := range recordedTeams(t) {
 		agrees[c.Name] = t.Run(c.Name, func(t *testing.T) { c.replay(t) })
@@ -113,17 +113,6 @@ func (c recordedTeam) replay(t *testing.T) {
 		put(t, r.dir, "team.yaml", files["team.yaml"])
 		put(t, r.dir, "hooks.json", files["hooks.json"])
 	}
-	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "fired")
-	rec := "#!/bin/sh\nin=$(cat)\nprintf '%s\\t%s\\n' \"$1\" \"$in\" >>" + log +
-		"\ncase $2 in *sleep*5*) sleep 5;; *0.2*) sleep 0.2;; esac\n" +
-		"case $2 in *'\"decision\": {\"behavior\": \"allow\"}'*) printf %s " +
-		`'{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}'` + ";; esac\n"
-	// A helper goes on once its member has stopped, as in the recording.
-	rec += "case $1$in in all.PostToolBatch*agent_id*) until grep -q ^all.Stop " + log + "; do sleep 0.05; done;; esac\n"
-	if err := testkit.WriteProgram(filepath.Join(bin, "REC"), []byte(rec)); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	opts := Options{}
 	switch c.Flag {
 	case "init-only":
@@ -153,7 +142,7 @@ func (c recordedTeam) replay(t *testing.T) {
 		put(t, r.dir, "team.yaml", c.spec(t, c.Then))
 		r.run(opts)
 	}
-	c.compare(t, r, firedIn(t, log))
+	c.compare(t, r, firedIn(t, r.dir+".fired"))
 }
 
 // trustOnce waits for a file, and trusts what a running team has changed by then. The file
@@ -246,7 +235,7 @@ type firing struct {
 	input   map[string]any
 }
 
-// firedIn reads what REC has noted.
+// firedIn reads what testdata/bin/REC, a program in PATH, has noted.
 func firedIn(t *testing.T, log string) []firing {
 	t.Helper()
 	data, err := os.ReadFile(log)

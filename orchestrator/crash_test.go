@@ -57,8 +57,14 @@ func alone(m *testing.M) int {
 	}
 	defer os.RemoveAll(home)
 	testkit.QuietGit()
+	programs, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	for name, value := range map[string]string{
 		"GIT_CEILING_DIRECTORIES": os.TempDir(), "COVEY_STATE_HOME": home,
+		"PATH":   programs + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"GORACE": "atexit_sleep_ms=0", // programs that are built for the race detector sleep at their end
 	} {
 		if err := os.Setenv(name, value); err != nil {

@@ -180,6 +180,7 @@ var deadSpec = map[string]string{
 // mail of two senders, and covey itself is killed. When it comes back, the member does
 // as well, and is shown each text once and in order.
 func TestRecipientAndCoveyAreDead(t *testing.T) {
+	t.Parallel()
 	const letters = 3
 	r := newRig(t, deadSpec)
 	cmd := r.ownProcess()

@@ -38,6 +38,7 @@ func withSpare(t *testing.T, acts ...act) (*rig, string) {
 // same conversation; when the limit is over it goes back, and its own agent is
 // told in words what it is in the middle of.
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	r, dir := withSpare(t,
 		act{When: "You own task #1", Do: []string{claims, inHours}},
 		act{When: "You own task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
@@ -75,6 +76,7 @@ func TestFallback(t *testing.T) {
 
 // A covey that is killed while a member has another agent goes on with that one.
 func TestFallbackSurvivesKills(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"limited", "agent_changed"} {
 		t.Run(typ, func(t *testing.T) {
 			r, dir := withSpare(t, act{When: "You own task #1", Do: []string{claims, inHours}})
@@ -110,6 +112,7 @@ func TestStopAtLimit(t *testing.T) {
 // Members that share a login do not knock at it one after another: while one
 // waits, the others wait with it, and when it tries, they wait for what comes of it.
 func TestLimitIsSharedByLogin(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: api, blocked_by: [c]}, "+
 		"{id: c, subject: Three, owner: lead}]\n",
 		act{When: "You own task #1", Do: []string{claims, inHours}},

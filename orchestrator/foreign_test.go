@@ -85,6 +85,7 @@ const leadLetsWork = `steps:
 `
 
 func TestAgentProgramDoesATask(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
 			`mcp team_task_claim {"taskId":"1"}`,
@@ -147,6 +148,7 @@ func fakeRigOf(t *testing.T, spec string, files map[string]string, acts ...act) 
 
 // Every gate refuses once, and the program mends what it is told to.
 func TestGatesOfAnAgentProgram(t *testing.T) {
+	t.Parallel()
 	once := func(gate string) string {
 		return fmt.Sprintf("[{hooks: [{type: command, command: %q}]}]",
 			"test -f "+gate+" && exit 0; touch "+gate+"; echo "+gate+" wants more >&2; exit 2")
@@ -181,6 +183,7 @@ hooks:
 }
 
 func TestRulesForAnAgentProgram(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
 			"run touch granted", "run rm -f granted", `mcp team_task_update {"taskId":"1","status":"completed"}`,
@@ -205,6 +208,7 @@ func TestRulesForAnAgentProgram(t *testing.T) {
 
 // TestToolsOfAnAgentProgram: the spec's list of tools binds a program, too.
 func TestToolsOfAnAgentProgram(t *testing.T) {
+	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
 			"run echo ran > ran", "edit edited by-the-program", `mcp team_task_update {"taskId":"1","status":"completed"}`,
@@ -426,6 +430,7 @@ teammates:
 
 // An interrupt ends the prompt and leaves the program alive; down ends it.
 func TestAgentProgramIsInterrupted(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{`mcp team_task_claim {"taskId":"1"}`, "hang"}},
 		act{When: "[Request interrupted by user]", Do: []string{"say So I was interrupted."}},
@@ -458,6 +463,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 
 // A member that a hook has stopped loses its program and its token.
 func TestAgentProgramOfAHaltedMember(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, `
 tasks: [{id: a, subject: One, owner: dev}]
 hooks:
@@ -542,6 +548,7 @@ func ignoreExit(err error) error {
 // A program that is run once for each prompt, and reaches the team as far as
 // its environment lets it.
 func TestCommandAgentDoesATask(t *testing.T) {
+	t.Parallel()
 	spec := `covey: 1
 name: crew
 models: {lead: {provider: script, script: lead.yaml}}

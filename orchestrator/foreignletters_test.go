@@ -38,6 +38,7 @@ func (r *rig) reading() (decisions []string) {
 // without being asked about it, though it lies outside of its workspace; the letters
 // of others it may not read, and it may not write there.
 func TestLongMessageIsRead(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a line of it; ", actors.MaxText/10) + "the end"
 	r := newRig(t, map[string]string{
 		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(notation.Encode(long)) +
@@ -80,6 +81,7 @@ func TestLongMessageIsRead(t *testing.T) {
 // TestLongMessageToAProgram: what comes in the middle of a prompt is its head and the
 // place of the rest, which the program may read as the builtin agent may.
 func TestLongMessageToAProgram(t *testing.T) {
+	t.Parallel()
 	long := "say something\n" + strings.Repeat("line by line\n", actors.MaxText/8) + "end"
 	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(notation.Encode(long))+
 		"}}]\n  - {say: well, times: -1}\n", ownedByDev)
@@ -103,6 +105,7 @@ func TestLongMessageToAProgram(t *testing.T) {
 // TestLongPlan: a plan that is too long for a message goes to its approver as a long
 // message does, and a person reads all of it.
 func TestLongPlan(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("step by step; ", actors.MaxText/10)
 	files := planned(`steps:
   - when: "All of it is in the file"

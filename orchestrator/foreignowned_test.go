@@ -106,6 +106,7 @@ func TestProgramLeavesItOutside(t *testing.T) {
 // TestProgramInAWorkspaceWithProtectedFiles: where nobody is there to be asked, what
 // is protected is refused to a program as well.
 func TestProgramInAWorkspaceWithProtectedFiles(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "defaults: {permission_mode: bypassPermissions}\nprotect: [\"*.lock\"]\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{"askedit go.lock x", "askedit go.txt x", finishes}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")

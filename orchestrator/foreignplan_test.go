@@ -113,6 +113,7 @@ func TestProgramsPlanIsEmpty(t *testing.T) {
 
 // TestOnlyWhoMustPlanHasTheTool: to all others there is no such tool.
 func TestOnlyWhoMustPlanHasTheTool(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev, act{When: "You own task #1", Do: []string{plansOne, finishes}})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	resultsLike(t, dir, "team_submit_plan", "Updated task #1")

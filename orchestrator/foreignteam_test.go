@@ -15,6 +15,7 @@ import (
 // Hooks and rules hold for the team tools, whether the program asks before it
 // calls one or not, and hooks run once for each call.
 func TestGuardOfTeamTools(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, `
 tasks: [{id: a, subject: One, owner: dev}]
 hooks:
@@ -60,6 +61,7 @@ hooks:
 
 // Mail reaches a program that can be spoken to in the middle of its turn.
 func TestMailReachesAProgramAtWork(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n")
 	setPlay(t, dir, play{
 		Init: `{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"_meta":{"steering":{"supported":true}}}}`,
@@ -83,6 +85,7 @@ func TestMailReachesAProgramAtWork(t *testing.T) {
 
 // The lead may be an agent program as well.
 func TestLeadIsAnAgentProgram(t *testing.T) {
+	t.Parallel()
 	r, dir := fakeRigOf(t, `covey: 1
 name: crew
 goal: Ship it.
@@ -112,6 +115,7 @@ teammates:
 
 // A member that gets another agent has a past that no session of it holds.
 func TestMemberGetsAnotherAgent(t *testing.T) {
+	t.Parallel()
 	done := func(id string) act {
 		return act{When: "You own task #" + id, Do: []string{
 			`mcp team_task_update {"taskId":"` + id + `","status":"completed"}`, "say I did " + id + ".",

@@ -20,6 +20,7 @@ import (
 )
 
 func TestWayOutOfAFullDisk(t *testing.T) {
+	t.Parallel()
 	p := state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
 	full := fmt.Errorf("run file: %w", &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC})
 	got := state.ExplainFullDisk(p, full)
@@ -89,6 +90,7 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 // TestShortage: the first full disk is remembered, and an error that does not name it
 // is not left to stand alone.
 func TestShortage(t *testing.T) {
+	t.Parallel()
 	p := state.Place{Dir: "/state/crew-0a1b2c3d", Team: "crew"}
 	other := errors.New("nobody knows")
 	var s, none *state.Shortage = &state.Shortage{}, nil

@@ -30,6 +30,7 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]
 `
 
 func TestTurnEndOfATeammate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + twoTasks + `
 defaults: {limits: {max_in_progress: 0}}  # two at once
@@ -75,6 +76,7 @@ hooks:
 }
 
 func TestGateRefusesThenAgrees(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + `
 tasks: [{id: a, subject: One, owner: dev}]
@@ -108,6 +110,7 @@ gates:
 }
 
 func TestTaskCreatedHookRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec + `
 hooks:
@@ -172,6 +175,7 @@ hooks:
 }
 
 func TestGatesThatNeverAgree(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + `
 tasks: [{id: a, subject: One, owner: dev}]

@@ -56,6 +56,7 @@ func (r *rig) up() *api.Client {
 const idlePair = pairSpec + "defaults: {limits: {max_in_progress: 1}}\n"
 
 func TestClientWorksWithARunningTeam(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.ReplaceAll(idlePair, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n"),
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
@@ -105,6 +106,7 @@ func TestClientWorksWithARunningTeam(t *testing.T) {
 }
 
 func TestSendAndInterrupt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps:
@@ -152,6 +154,7 @@ func TestSendAndInterrupt(t *testing.T) {
 }
 
 func TestDownEndsTheTeam(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
 	o := r.orchestrator(Options{})
 	done := make(chan Ending, 1)
@@ -186,6 +189,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 }
 
 func TestAttentionEndsWithItsCause(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,

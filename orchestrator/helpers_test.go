@@ -54,6 +54,7 @@ const noteIt = `{tool: Agent, input: {description: notes, prompt: note it, subag
 // A member's helper plays its own script, under the hooks of the team and of its
 // own file, and the journal tells what is whose.
 func TestHelperInTeam(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, helperTeam(noteIt))
 	r.want(r.run(Options{}), 0, "all work is done")
 	if got := r.read("made"); got != "one\ntwo\n" {

@@ -33,6 +33,7 @@ const settingsOf = "\nsettings: [settings.json]\n"
 // TestPromptHook: a prompt hook asks the member's own script, sees the
 // conversation, refuses, and agrees the second time; its model requests count.
 func TestPromptHook(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec + settingsOf,
 		"settings.json": `{"hooks": {"Stop": [{"hooks": [
@@ -67,6 +68,7 @@ helpers:
 // and leaves no trace in the member's transcript. What the member may not read
 // it may not read either.
 func TestAgentHook(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
 			"lead: {model: lead, permissions: {deny: [\"Read(./secret.txt)\"]}}", 1) + settingsOf,
@@ -144,6 +146,7 @@ func TestHooksWithoutModel(t *testing.T) {
 // TestNamedModel: a hook may name a model of the spec, whose steps answer; a name
 // that the spec does not have means the member's own.
 func TestNamedModel(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(soloSpec, "models: {",
 			"models: {judge: {provider: script, script: judge.yaml}, ", 1) +
@@ -168,6 +171,7 @@ func TestNamedModel(t *testing.T) {
 // TestTeamToolHook: an mcp_tool hook acts on the team as the member that it runs
 // for.
 func TestTeamToolHook(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + settingsOf,
 		"settings.json": `{"hooks": {"TeammateIdle": [{"hooks": [{"type": "mcp_tool", "server": "covey", "once": true,
@@ -206,6 +210,7 @@ exhausted: stop`,
 // TestFunctionHooksOfAgents is about agents of the program's own: what one
 // registers judges its own turns, and is gone when it ends.
 func TestFunctionHooksOfAgents(t *testing.T) {
+	t.Parallel()
 	registry := &hooks.Registry{}
 	id := ""
 	r := newRig(t, map[string]string{

@@ -19,6 +19,7 @@ import (
 
 // What a hook's process asks for is known to come from within that hook, however deep it stands.
 func TestRequestsFromWithinHooks(t *testing.T) {
+	t.Parallel()
 	p := process.New(process.Unmarked)
 	start := func() *exec.Cmd {
 		t.Helper()

@@ -82,6 +82,7 @@ func TestAsyncRewakeOfAnotherEvent(t *testing.T) {
 
 // What such a hook of a tool finds comes between the tool calls of the same turn.
 func TestAsyncRewakeInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": bypassing(behindSpec("PostToolUse",
 			"{type: command, command: ./review.sh, once: true, asyncRewake: true, rewakeMessage: 'Review:', rewakeSummary: a review}")),
@@ -115,6 +116,7 @@ func bypassing(spec string) string {
 // A hook that finds fault with every turn end, late, is overridden as one that is
 // waited for is.
 func TestAsyncRewakeIsCapped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(behindSpec("Stop",
 			"{type: command, command: 'echo again >&2; exit 2', asyncRewake: true}"),
@@ -133,6 +135,7 @@ func TestAsyncRewakeIsCapped(t *testing.T) {
 // What a hook with async says is for whenever the member has its next request; it
 // neither wakes the member nor decides anything.
 func TestAsyncContextWaitsForTheNextRequest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": bypassing(behindSpec("PostToolUse",
 			"{type: command, command: ./late.sh, once: true, async: true}")),
@@ -196,6 +199,7 @@ func TestAsyncHooksGetTheirTimeAtTheEnd(t *testing.T) {
 
 // ps shows what runs behind a member that rests.
 func TestStatusShowsHooksInTheBackground(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(behindSpec("Stop", "{type: command, command: 'sleep 301', async: true}"),
 			"]\n", ", {type: command, command: './watch.sh 1', asyncRewake: true}]\n", 1),

@@ -78,6 +78,7 @@ func (r *rig) made() string {
 // TestPermissionWaitsInTheInbox: a call waits for a person, ps says so, and the
 // answer decides; the second answer hears who was first.
 func TestPermissionWaitsInTheInbox(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		answer api.InboxAnswer
 		made   string
@@ -132,6 +133,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 // TestPermissionWithNobodyThere: without anybody attached a call is denied at
 // once, and nothing is left in the inbox.
 func TestPermissionWithNobodyThere(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, asksFirst(""))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if r.made() != "" || len(of[requests.Request](r, "request")) != 0 {
@@ -144,6 +146,7 @@ func TestPermissionWithNobodyThere(t *testing.T) {
 
 // TestPermissionOfWhoIsAttached: somebody who watches can be asked.
 func TestPermissionOfWhoIsAttached(t *testing.T) {
+	t.Parallel()
 	files := asksFirst("keep: true\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], ", owner: dev", "", 1)
 	files["dev.yaml"] = "steps:\n  - when: look now\n    call: [{tool: Bash, input: {command: \"echo ran >>made\"}}]\n" +
@@ -171,6 +174,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 // TestPermissionTimeLimit: nobody answers in time, which is a no; the clock on
 // the wall may jump before without ending anything.
 func TestPermissionTimeLimit(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{}
 	u := start(newRig(t, asksFirst("on_ask: wait\nask_limit: 1h\n")), clock)
 	r := u.asked(requests.AskPermission)
@@ -194,6 +198,7 @@ func TestPermissionTimeLimit(t *testing.T) {
 // TestPermissionOfAnInterruptedTurn: who breaks off the turn takes the question
 // back.
 func TestPermissionOfAnInterruptedTurn(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, asksFirst("on_ask: wait\nkeep: true\n")), &handClock{}) // else the team may end before the answer
 	r := u.asked(requests.AskPermission)
 	c := u.client()
@@ -215,6 +220,7 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 // TestPermissionOverARestart: a question outlives the run that asked it. The
 // member makes the call again, asks the same question, and the answer holds.
 func TestPermissionOverARestart(t *testing.T) {
+	t.Parallel()
 	files := asksFirst("on_ask: wait\n")
 	// The call that was cut off is told so, and made again.
 	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "echo ran >>made\"}}]\n",
@@ -245,6 +251,7 @@ func TestPermissionOverARestart(t *testing.T) {
 // TestTroubleIsInTheInbox: a member that needs attention is an entry; yes sends it
 // on, and the entry goes when it works again.
 func TestTroubleIsInTheInbox(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, map[string]string{
 		"team.yaml": pairSpec + "keep: true\ntasks: [{id: a, subject: Try, owner: dev}]\n",
 		"lead.yaml": "steps: [{say: well, times: -1}]\n",

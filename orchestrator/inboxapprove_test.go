@@ -58,6 +58,7 @@ const strictReviewer = `steps:
 // TestApprovalByAMember: the gates come first, then the approver is asked, and
 // asked anew after a no; the task is completed once and with approval.
 func TestApprovalByAMember(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, reviewedTeam("rev", strictReviewer))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if r.made() != "ran\nmended\n" {
@@ -109,6 +110,7 @@ func TestApprovalByAMember(t *testing.T) {
 // TestApprovalByAPerson: it waits though nobody is attached, for the spec names a
 // person, and until then nobody is reminded of the task.
 func TestApprovalByAPerson(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(requests.AskApproval)
 	u.lines.wait(t, "dev at rest", func(l journal.Line) bool {
@@ -134,6 +136,7 @@ func TestApprovalByAPerson(t *testing.T) {
 // TestApprovalOfWhatIsDone: once a person has completed the task by force nobody is
 // asked about it any more.
 func TestApprovalOfWhatIsDone(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(requests.AskApproval)
 	done := tasks.Completed
@@ -151,6 +154,7 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 // both, each three times, and then let alone: reminders of the one are no news that
 // would start those of the other again.
 func TestRemindersOfTwoKindsEnd(t *testing.T) {
+	t.Parallel()
 	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
 		"owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
@@ -178,6 +182,7 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 // TestApprovalTimeLimit: an approver that is silent is reminded, and in the end
 // its silence is a no; the team comes to an end.
 func TestApprovalTimeLimit(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{}
 	files := reviewedTeam("rev", "steps: [{say: hm, times: -1}]\n")
 	files["team.yaml"] += "ask_limit: 1h\n"
@@ -213,6 +218,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 
 // TestApprovalOfOnesOwnWork: nobody is asked about what it has done itself.
 func TestApprovalOfOnesOwnWork(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, reviewedTeam("dev", "steps: [{say: hm, times: -1}]\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if n := len(of[requests.Request](r, "request")); n != 0 {

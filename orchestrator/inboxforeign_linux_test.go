@@ -16,6 +16,7 @@ import (
 // TestProgramAsksInTheInbox: what an agent program asks for waits for a person as
 // what the builtin agent asks for does.
 func TestProgramAsksInTheInbox(t *testing.T) {
+	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, "on_ask: wait\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "run echo ran >made", finishes, "say done"}})
 	u := start(r, &handClock{})
@@ -33,6 +34,7 @@ func TestProgramAsksInTheInbox(t *testing.T) {
 // TestProgramLeaves: an agent program that hangs is ended with its member, and the
 // team goes on.
 func TestProgramLeaves(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "hang"}})
 	u := start(r, &handClock{})

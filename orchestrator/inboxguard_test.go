@@ -11,6 +11,7 @@ import (
 // TestPlanNeedsAnAgentThatAsks: where an agent asks nobody, an approval would come
 // after the fact, and the spec is refused.
 func TestPlanNeedsAnAgentThatAsks(t *testing.T) {
+	t.Parallel()
 	must := configs.Member{Name: "dev", PlanRequired: true, Agent: configs.Agent{Kind: configs.Command, Name: "sh"}}
 	free := must
 	free.PlanRequired = false

@@ -15,6 +15,7 @@ import (
 // TestReclaim: what somebody has in progress whom nobody runs goes back to the list after
 // the time of grace, with the reason; who runs keeps what it has.
 func TestReclaim(t *testing.T) {
+	t.Parallel()
 	store := testkit.OpenStore(t, tasks.Open)
 	list := []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}
 	if _, err := store.Add(t.Context(), actors.Actor{}, list); err != nil {

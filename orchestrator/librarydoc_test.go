@@ -10,6 +10,7 @@ import (
 // TestLibraryDoc: the code in docs/library.md is cut from Examples, which are
 // compiled and checked. Only its indentation may differ.
 func TestLibraryDoc(t *testing.T) {
+	t.Parallel()
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
 		if err != nil {

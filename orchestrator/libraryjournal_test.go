@@ -240,6 +240,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 
 // TestJournalFails: a loop over a journal that is not there, or damaged, says so.
 func TestJournalFails(t *testing.T) {
+	t.Parallel()
 	for _, follow := range []bool{false, true} {
 		place := state.Place{Dir: t.TempDir(), Team: "crew"}
 		opts := JournalOptions{Follow: follow, Member: "api"}
@@ -266,6 +267,7 @@ func TestJournalFails(t *testing.T) {
 
 // TestJournalChooses: what a loop sees is what the options say, wherever it is left.
 func TestJournalChooses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder

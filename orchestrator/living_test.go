@@ -129,6 +129,7 @@ func TestLivingKilled(t *testing.T) {
 // TestLivingCancelled: a run that is interrupted while it takes up a spec leaves
 // nothing half done either; whoever asked is told, or was in time.
 func TestLivingCancelled(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"", "task", "spec_changed"} {
 		t.Run("at "+typ, func(t *testing.T) {
 			l := newLiving(t, grownFiles())
@@ -156,6 +157,7 @@ func TestLivingCancelled(t *testing.T) {
 // TestLivingBudget: a budget that is raised or lowered counts at once; one that is
 // lower than what is used ends the team.
 func TestLivingBudget(t *testing.T) {
+	t.Parallel()
 	lead := "usage: {input_tokens: 100}\nsteps: [{say: Fine., times: -1}]"
 	l := newLiving(t, map[string]string{"lead.yaml": lead})
 	limit := func() string {
@@ -189,6 +191,7 @@ func TestLivingBudget(t *testing.T) {
 // TestLivingLimit: a member that has used up its limit goes on once the limit is
 // raised, in the same run.
 func TestLivingLimit(t *testing.T) {
+	t.Parallel()
 	l := &living{underway: start(newRig(t, toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &handClock{})}
 	l.lines.wait(t, "dev's end", func(line journal.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
 	l.client = l.underway.client()
@@ -210,6 +213,7 @@ func TestLivingLimit(t *testing.T) {
 // for each prompt, and then with covey's own agent again, and hears what is written
 // to it each time.
 func TestLivingAgent(t *testing.T) {
+	t.Parallel()
 	base := strings.Replace(livingSpec, "lead: {model: lead}", "agents:\n"+
 		"  fake: {use: acp, command: ['%PROGRAM%'], env: {"+fakeVariable+": '%DIR%'}}\n"+
 		"  tool: {use: command, command: ['%PROGRAM%'], env: {"+commandFakeVariable+": '%DIR%'}}\nlead: {model: lead}", 1)
@@ -248,6 +252,7 @@ func TestLivingAgent(t *testing.T) {
 // TestLivingPluginServer: the server of a plugin that a running team is given serves its
 // hooks at once.
 func TestLivingPluginServer(t *testing.T) {
+	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "rig", Version: "1"}, nil)
 	type in struct {
 		X string `json:"x"`

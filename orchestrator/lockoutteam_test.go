@@ -173,6 +173,7 @@ const (
 // A member that reaches its limit keeps its task, is left alone until the time
 // that its agent named, and then goes on with what it was asked.
 func TestUsageLimitIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, inHours}},
 		act{When: agent.GoOn, Do: []string{finishes, "say One is done."}})
@@ -217,6 +218,7 @@ func toldLead(r *rig, words string) (n int) {
 
 // Where no time is known the waits grow, and the lead hears of it once.
 func TestUnknownLimitIsTriedSeldom(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, noTime}},
 		act{When: agent.GoOn, Do: []string{noTime}},
@@ -270,6 +272,7 @@ func TestUsageLimitOverARestart(t *testing.T) {
 // A person can have a member try at once, by a message or an interrupt; mail of
 // members waits.
 func TestAPersonEndsTheWait(t *testing.T) {
+	t.Parallel()
 	for name, nudge := range map[string]func(*api.Client) error{
 		"send": func(c *api.Client) error {
 			reply, err := c.Send(context.Background(), api.Send{To: "dev", Text: "I paid."})
@@ -341,6 +344,7 @@ func TestLoggedOutMember(t *testing.T) {
 
 // The lead's last report waits for its limit like everything else.
 func TestLimitOnTheLastReport(t *testing.T) {
+	t.Parallel()
 	r, _ := newFakeRig(t, "steps: []", "",
 		act{When: "Ship it", Do: []string{`mcp team_task_create {"subject":"One","description":"Do it."}`,
 			claims, finishes, "say Did it."}},
@@ -361,6 +365,7 @@ func TestLimitOnTheLastReport(t *testing.T) {
 // Of the members that share a login no more are in a turn at once than it
 // bears; the others wait and say so, and all get through.
 func TestParallel(t *testing.T) {
+	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, "  api: {agent: fake}\n  ops: {agent: fake}\n"+
 		"tasks: [{id: a, subject: One}, {id: b, subject: Two, owner: api}, {id: c, subject: Three, owner: ops}, {id: d, subject: Four, owner: dev}]\n",
 		act{When: "task #1", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}},
@@ -394,6 +399,7 @@ func TestParallel(t *testing.T) {
 
 // A stop does not wait for a slot.
 func TestStopWhileWaitingForASlot(t *testing.T) {
+	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, "  api: {agent: fake}\n"+
 		"tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: api}]\n",
 		act{When: "You own task", Do: []string{"hang"}})

@@ -5,6 +5,7 @@ import "testing"
 // TestMailBetweenToolCalls: a member that works sees what others write before
 // its next request, not when its turn is over.
 func TestMailBetweenToolCalls(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps:

@@ -125,6 +125,7 @@ func mcpFiles(more string) map[string]string {
 }
 
 func TestTeamToolsOverHTTP(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, description: the first}]\n"))
 	dev, docs := r.connect("dev"), r.connect("docs")
 	dev.Use(teamtools.ListTool, `{}`).Want(t, false, "1", "pending", "One")
@@ -154,6 +155,7 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 
 // A report is a message to the lead, and what the report-sent policy wants.
 func TestReportIsForTheLead(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One}]\n"))
 	dev := r.connect("dev")
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`)
@@ -185,6 +187,7 @@ func TestReportIsForTheLead(t *testing.T) {
 // Every tool says what it and its arguments are for, and is there from the
 // beginning of a session.
 func TestToolsDescribeThemselves(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	list, err := r.connect("dev").ListTools(t.Context(), nil)
 	if err != nil {
@@ -233,6 +236,7 @@ const touchGates = `hooks:
 `
 
 func TestGatesHoldOverMCP(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}]\n"+touchGates))
 	dev := r.connect("dev")
 	dev.Use(teamtools.CreateTool, `{"subject":"banned","description":"d"}`).Want(t, true, "TaskCreated hook feedback",
@@ -261,6 +265,7 @@ const slowGate = `hooks:
 `
 
 func TestManyMembersClaimOneTask(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One}]\n"))
 	agents := []testkit.MCPAgent{r.connect("lead"), r.connect("dev"), r.connect("docs")}
 	won := make(chan bool)
@@ -331,6 +336,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 
 // A team that is told to end does not wait for gates that agents wait for.
 func TestTeamEndsWhileAgentsWait(t *testing.T) {
+	t.Parallel()
 	// With keep the team does not end before the call, although no member works.
 	r := newCrewRig(t, mcpFiles("keep: true\ntasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
 	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)

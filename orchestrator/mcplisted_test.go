@@ -8,6 +8,7 @@ import (
 // TestProgramWithoutTheTeamTools: a program that has not asked for the team's tools when
 // it first answers is told of, once for each of its lives.
 func TestProgramWithoutTheTeamTools(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		do   []string
 		want int

@@ -180,6 +180,7 @@ func TestStdioToolsEnd(t *testing.T) {
 // A hook that stops the member for good says so in the answer, and the member
 // leaves when its turn is over.
 func TestHaltOverMCP(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles(`tasks: [{id: a, subject: One, owner: dev}]
 hooks:
   TaskCompleted:
@@ -196,6 +197,7 @@ hooks:
 
 // Who has left the team cannot act in it, by no way.
 func TestGoneMemberHasNoTools(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("keep: true\n"))
 	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
@@ -251,6 +253,7 @@ func leaves(v any) []string {
 // form (ACP.md): every fact of the one is in the other. What the caller itself
 // has just said need not be repeated.
 func TestBothFormsHaveTheSameFacts(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, blocked_by: [a]}]\n"+touchGates))
 	dev := r.connect("dev")
 	for _, c := range []struct{ tool, args string }{

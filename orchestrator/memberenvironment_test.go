@@ -44,6 +44,7 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 }
 
 func TestWatchSeesWhatMembersDo(t *testing.T) {
+	t.Parallel()
 	var w lives.Watch
 	steps := []struct {
 		event agent.EventData

@@ -52,6 +52,7 @@ func (l *living) tell(to, text string) error {
 // TestModeIsSet: a person gives a member any permission mode, the lead no more than its spec
 // does; it counts from the next call on, and over a restart.
 func TestModeIsSet(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, modal("default"))
 	if err := l.tell("dev", `{"type":"mode_set_request","mode":"bypassPermissions"}`); err != nil {
 		t.Fatal(err)

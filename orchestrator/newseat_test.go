@@ -30,6 +30,7 @@ func (l *living) warned(words string, times int) {
 // A member that cannot be seated has no seat, so that nothing calls upon it, and gets one by the
 // next covey up after the trouble is over.
 func TestNewMemberCannotBeSeated(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, map[string]string{"ana.yaml": "steps: [{say: Fine., times: -1}]"})
 	blocked := filepath.Join(l.o.Place().Transcripts(), "ana")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -60,6 +61,7 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 
 // A member that cannot begin anew stays in its old seat without turns.
 func TestMemberCannotBeginAnew(t *testing.T) {
+	t.Parallel()
 	l := newLiving(t, nil)
 	found, err := filepath.Glob(filepath.Join(l.o.Place().Transcripts(), "dev", "*.jsonl"))
 	if err != nil || len(found) != 1 {
@@ -120,6 +122,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 
 // A run that ends before its loop begins keeps nobody waiting who wants something done there.
 func TestRunThatNeverBegins(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -134,6 +137,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 
 // A member of the spec that has no seat yet is nobody in whose name something is done.
 func TestNobodyActsWithoutASeat(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	r.rooms.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
 	_, err := commands{r: r.rooms}.send(t.Context(), api.Send{As: "ghost", To: "lead", Text: "hi"})

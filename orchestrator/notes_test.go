@@ -14,6 +14,7 @@ import (
 // TestLastWordReachesTheLead: a member that answers in words alone is heard
 // all the same, once nobody has anything else to do.
 func TestLastWordReachesTheLead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps:
@@ -34,6 +35,7 @@ func TestLastWordReachesTheLead(t *testing.T) {
 // TestNoPingPong: what a member has written needs no second telling, and a lead
 // that thanks for every note is not thanked for ever.
 func TestNoPingPong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps:
@@ -78,6 +80,7 @@ func (r *rig) turnsOf(member string) int {
 // TestNotesGoAlong: what members have completed stands in the next prompt that
 // the lead gets anyway, and makes no turn of its own.
 func TestNotesGoAlong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}, {id: two, subject: Two, owner: dev, blocked_by: [one]}]\n",
 		"lead.yaml": `steps:
@@ -104,6 +107,7 @@ func TestNotesGoAlong(t *testing.T) {
 // TestFailureIsToldAtOnce: a turn that came to nothing does not wait until the
 // lead has something else to read.
 func TestFailureIsToldAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps:
@@ -120,6 +124,7 @@ func TestFailureIsToldAtOnce(t *testing.T) {
 // TestNotesSurvive: a note that waited when covey ended gives the lead its turn
 // in the next run; one that was seen is not seen again.
 func TestNotesSurvive(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps: [{say: Begun.}, {say: Heard., when: "the answer"}]`,
@@ -163,6 +168,7 @@ func TestNotesSurvive(t *testing.T) {
 // TestNotesInOnePrompt: what the lead sees of many members is one line, and of
 // those who answered somebody their words; both once, and mail comes first.
 func TestNotesInOnePrompt(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	lead := r.rooms.seats.Lead()
 	put := func(from string, wakes bool, completed ...string) {

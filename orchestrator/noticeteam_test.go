@@ -19,6 +19,7 @@ import (
 // TestAnsweredByLink: a webhook gets a question with links, one of two uses of them answers it,
 // and the member goes on with that answer.
 func TestAnsweredByLink(t *testing.T) {
+	t.Parallel()
 	posted := make(chan notices.Notice, 10)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -80,6 +80,7 @@ func TestWritesOutsideAreRefused(t *testing.T) {
 
 // In the workspace itself protected files take a person's word, and there is nobody.
 func TestProtectedInTheWorkspace(t *testing.T) {
+	t.Parallel()
 	files := owning(`  - call:
       - {tool: Write, input: {file_path: docs/p/x, content: x}}
       - {tool: Write, input: {file_path: docs/q, content: x}}

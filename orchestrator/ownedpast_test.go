@@ -9,6 +9,7 @@ import (
 // TestSharedHooks: what a gate's command leaves behind is not the doing of the program that
 // it judges, and neither is what covey merges into the workspace.
 func TestSharedHooks(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "defaults: {permission_mode: bypassPermissions, isolation: shared}\n"+
 		"gates: {stop: [\"echo $$ >report.txt\"]}\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "say Let me think."}},

@@ -118,6 +118,7 @@ func TestSharedLeftBehind(t *testing.T) {
 // TestSharedFeedback: at the turn end the feedback names the files, whose they are, and
 // how they are put back without anything else; what was changed before is not its own.
 func TestSharedFeedback(t *testing.T) {
+	t.Parallel()
 	steps := shell(`echo 2 >src/b.go; echo 2 >>go.mod; echo n >"new'.go"`) + "  - {say: I believe that is it.}\n" +
 		"  - when: not yours\n" + strings.Replace(shell(`git restore -- src; sed -i '$d' go.mod; rm new*; git status --porcelain >seen.log`),
 		"  - call", "    call", 1) + completesOne + restOfScript
@@ -142,6 +143,7 @@ func TestSharedFeedback(t *testing.T) {
 // TestSharedWithoutAnEnd: who does not take it back is refused as often as by any other
 // gate, then it needs attention, and a person who lets it go on lets the files stay.
 func TestSharedWithoutAnEnd(t *testing.T) {
+	t.Parallel()
 	steps := shell(`echo 2 >main.go`) + `  - {say: no., times: 3}
   - when: You may go on
     call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
@@ -203,6 +205,7 @@ func TestSharedBeside(t *testing.T) {
 // TestSharedUnclear: where several could have written what none of them may, people are
 // told, and nobody is held up.
 func TestSharedUnclear(t *testing.T) {
+	t.Parallel()
 	meet := "touch %1.log; while ! test -e %2.log; do sleep 0.01; done; "
 	files := sharing(shell(strings.NewReplacer("%1", "one", "%2",
 		"two").Replace(meet)+"echo 2 >main.go; touch done.log")+
@@ -303,6 +306,7 @@ func TestSharedProtected(t *testing.T) {
 // TestSharedProgram: a program that asks nobody and tells nothing is found out as well,
 // and so is one that tells; what it was permitted is its own.
 func TestSharedProgram(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]string{
 		"tells nothing": "sneak echo 2 >main.go", "tells": "edit main.go 2",
 	} {

@@ -55,6 +55,7 @@ const leadDecides = `steps:
 // TestPlanIsAGate: before its plan is approved a member can neither change
 // anything nor complete a task; a no with feedback leads to another plan.
 func TestPlanIsAGate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, planned(leadDecides, ""))
 	r.want(r.run(Options{Hooks: r.hold("lead", "SendMessage", turnEnded("dev"))}), CodeDone, "all work is done")
 	if r.made() != "ran\n" {
@@ -91,6 +92,7 @@ func TestPlanIsAGate(t *testing.T) {
 // the Notification hooks, the members' states and the inbox say so. A person can answer the
 // plan instead, and the lead is out of trouble then.
 func TestPlanThatTheLeadIgnores(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, planned("steps: [{say: well, times: -1}]\n",
 		"ask_limit: 1h\nhooks: {Notification: [{hooks: [{type: command, command: 'cat >>told'}]}]}\n")), &handClock{})
 	plan := u.asked(requests.AskPlan)
@@ -125,6 +127,7 @@ func TestPlanThatTheLeadIgnores(t *testing.T) {
 // inbox has acted on the stored answer may work all the same. A mode that it gets after
 // that stays when the inbox acts.
 func TestApprovalIsReadAsItIsStored(t *testing.T) {
+	t.Parallel()
 	r := newCrewRig(t, planned("steps: []\n", ""))
 	dev, plans := r.seat("dev"), r.rooms.asks.Plans
 	q, err := r.rooms.asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
@@ -155,6 +158,7 @@ func TestApprovalIsReadAsItIsStored(t *testing.T) {
 // TestPlanAnswersLookLikeOtherHosts: the structured answer has the fields that
 // scripts know.
 func TestPlanAnswersLookLikeOtherHosts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, planned(leadDecides, "hooks: {PostToolUse: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"cat >>plans\"}]}]}\n"))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	for _, want := range []string{`"plan":"one, two"`, `"isAgent":true`, `"awaitingLeaderApproval":true`,
@@ -167,6 +171,7 @@ func TestPlanAnswersLookLikeOtherHosts(t *testing.T) {
 
 // TestPlanByAHook: a policy can decide at once, and then nobody is asked.
 func TestPlanByAHook(t *testing.T) {
+	t.Parallel()
 	hook := func(decision string) string {
 		return "hooks: {PermissionRequest: [{matcher: ExitPlanMode, hooks: [{type: command, command: \"./policy.sh\"}]}]}\n" + decision
 	}
@@ -232,6 +237,7 @@ fi
 // TestPlanOverARestart: neither the question nor the approval needs the run in
 // which it was given.
 func TestPlanOverARestart(t *testing.T) {
+	t.Parallel()
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
 	r := u.asked(requests.AskPlan)
@@ -255,6 +261,7 @@ func TestPlanOverARestart(t *testing.T) {
 
 // TestPlanOfTheLead goes to a person.
 func TestPlanOfTheLead(t *testing.T) {
+	t.Parallel()
 	files := planned("steps:\n  - call: [{tool: ExitPlanMode, input: {plan: lead on}}]\n  - {say: well, times: -1}\n", "")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "lead: {model: lead}",
 		"lead: {model: lead, plan: required}", 1)

@@ -10,6 +10,7 @@ import (
 // TestReportIsOwedAfterARestart ends a team between a completion and its
 // report.
 func TestReportIsOwedAfterARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\ngates: {idle: [{policy: report-sent}]}\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,

@@ -53,6 +53,7 @@ func TestGoalsOverSeveralRuns(t *testing.T) {
 }
 
 func TestChangedSpec(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks:\n  - {id: a, subject: One, owner: dev}\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
@@ -92,6 +93,7 @@ func TestChangedSpec(t *testing.T) {
 
 // TestDeletedTaskOfTheSpecStaysDeleted: the spec's tasks are loaded once.
 func TestDeletedTaskOfTheSpecStaysDeleted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
@@ -111,6 +113,7 @@ func TestDeletedTaskOfTheSpecStaysDeleted(t *testing.T) {
 }
 
 func TestFreshForgets(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
@@ -133,6 +136,7 @@ func TestFreshForgets(t *testing.T) {
 }
 
 func TestKeepStaysUntilToldToStop(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec + "keep: true\n", "lead.yaml": `steps:
   - {when: Ship it, say: Shipped.}
   - {when: more, say: More.}
@@ -173,6 +177,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 
 // TestEndingSumsUp looks at all that an ending tells.
 func TestEndingSumsUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n" +
 			"gates: {task: [\"test -f ok || { touch ok; echo not yet; exit 1; }\"]}\n" +
@@ -206,6 +211,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 
 // TestMailInTheMiddleOfATurn is shown between two passes, and once.
 func TestMailInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n",
 			"dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
@@ -244,6 +250,7 @@ func TestMailInTheMiddleOfATurn(t *testing.T) {
 
 // TestTwoTeamsInOneProcess share nothing.
 func TestTwoTeamsInOneProcess(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
@@ -284,6 +291,7 @@ func TestTwoTeamsInOneProcess(t *testing.T) {
 
 // TestNewRefusesSpecsThatCannotRun before anything is written.
 func TestNewRefusesSpecsThatCannotRun(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Yes.}]"})
 	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
 	if err != nil {
@@ -303,6 +311,7 @@ func TestNewRefusesSpecsThatCannotRun(t *testing.T) {
 // TestGoalsAndListsOfAnySize: neither a long goal of many lines nor hundreds of
 // tasks may keep a team from starting, resting or ending.
 func TestGoalsAndListsOfAnySize(t *testing.T) {
+	t.Parallel()
 	var list strings.Builder
 	list.WriteString("tasks:\n")
 	for i := range 300 {
@@ -325,6 +334,7 @@ func TestGoalsAndListsOfAnySize(t *testing.T) {
 // TestTasksThatTheSpecCallsByNumbers: what a spec calls 1 and what the store
 // calls 1 are two things.
 func TestTasksThatTheSpecCallsByNumbers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec + "tasks:\n  - {id: \"2\", subject: stored as 1}\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,

@@ -33,6 +33,7 @@ echo
 // TestClaudeOnceForEachPrompt: `claude -p` gets the team tools and its member's rules as
 // arguments, a token for each of its runs, and each prompt is billed once.
 func TestClaudeOnceForEachPrompt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "claude")
 	if err := testkit.WriteProgram(program, []byte(claudeFake)); err != nil {

@@ -102,6 +102,7 @@ func withoutLog(t *testing.T, place state.Place) {
 // TestDamagedStoreIsMadeWhole: a bit that was flipped while the team was down costs
 // nothing at all while there is a backup and the log of what was committed since.
 func TestDamagedStoreIsMadeWhole(t *testing.T) {
+	t.Parallel()
 	r, place, atStart := worked(t)
 	before := r.list()
 	oldBackup(t, place, atStart)
@@ -175,6 +176,7 @@ func (r *rig) checkStoreNumbers(place state.Place) {
 // TestOlderStoreIsRefilled: a copy of the store that somebody put back is brought up to
 // what the journal knows.
 func TestOlderStoreIsRefilled(t *testing.T) {
+	t.Parallel()
 	r, place, atStart := worked(t)
 	oldBackup(t, place, atStart)
 	old, err := os.ReadFile(atStart)
@@ -200,6 +202,7 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 // TestNothingToRestore: without a backup the run ends at once and says what to do; with
 // --fresh it begins anew, and nothing of the old store is left.
 func TestNothingToRestore(t *testing.T) {
+	t.Parallel()
 	r, place, _ := worked(t)
 	if err := os.RemoveAll(place.Store() + ".backups"); err != nil {
 		t.Fatal(err)
@@ -220,6 +223,7 @@ func TestNothingToRestore(t *testing.T) {
 // TestFailingBackupsAreTold: that the store is not backed up stands in the journal once,
 // and that it is again as well.
 func TestFailingBackupsAreTold(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	store, err := tasks.Open(path, &tasks.Options{Backups: 1, BackupEvery: time.Hour})
 	if err != nil {

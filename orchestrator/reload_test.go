@@ -35,6 +35,7 @@ keep: true
 // next event and its next tool call, and what the workspace brings once it is
 // trusted.
 func TestReloadRunning(t *testing.T) {
+	t.Parallel()
 	away := t.TempDir()
 	put(t, away, "user.json", "{}")
 	user := filepath.Join(away, "user.json")

@@ -149,6 +149,7 @@ func TestSpecNeedNotShowAnything(t *testing.T) {
 
 // An agent program that leads says it with the same tool; nobody else can say it.
 func TestProgramAnswersTheGoal(t *testing.T) {
+	t.Parallel()
 	r, dir := newFakeRig(t, "steps: [{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}]\n", "",
 		act{When: "go", Do: []string{`mcp team_report {"answered":true,"report":"It is 41."}`}},
 		act{When: "Ship it", Do: []string{`mcp team_report {"answered":true,"report":"It is 42."}`}})

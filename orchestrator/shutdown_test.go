@@ -127,6 +127,7 @@ func (u *underway) client2() *api.Client {
 
 // TestShutdownIsRefused: a member that has reasons stays, and who asked is told.
 func TestShutdownIsRefused(t *testing.T) {
+	t.Parallel()
 	u := start(newRig(t, parting(`steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
   - call: [{tool: Bash, input: {command: "echo >made; while [ ! -e asked ]; do sleep 0.01; done"}}]

@@ -361,6 +361,7 @@ func (s *simulation) complaint(err error) string {
 // TestSimulationRepeats: the command that a failure prints draws the same team and the
 // same faults, and names what is there.
 func TestSimulationRepeats(t *testing.T) {
+	t.Parallel()
 	first, again := newSimulation(t, 7), newSimulation(t, 7)
 	first.faults.random, again.faults.random = nil, nil
 	if *first.faults != *again.faults || first.tasks != again.tasks || first.draw(1<<30) != again.draw(1<<30) {
@@ -391,6 +392,7 @@ func TestSimulationOfAFullDisk(t *testing.T) {
 // TestAllWakeUpsLost: when nothing ever wakes the crew, its members get their mail and
 // their tasks by the watchdog's rounds alone.
 func TestAllWakeUpsLost(t *testing.T) {
+	t.Parallel()
 	s := newSimulation(t, 3)
 	*s.faults = simFaults{random: s.faults.random, lost: 100}
 	begun := time.Now()
@@ -403,6 +405,7 @@ func TestAllWakeUpsLost(t *testing.T) {
 // A store that forgets its receipts makes calls happen twice after a crash. The
 // simulation must find that, or it would find nothing.
 func TestSimulationFindsLostReceipts(t *testing.T) {
+	t.Parallel()
 	for seed := uint64(1); seed <= 60; seed++ {
 		s := newSimulation(t, seed)
 		s.faults.crashes, s.faults.refuse, s.faults.full = 4, 0, 0

@@ -21,6 +21,7 @@ import (
 
 // TestSpecsKnowAllToolsAndPolicies: what a spec may name is what members have.
 func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
+	t.Parallel()
 	var have []string
 	workspace := tools.New(tools.Env{
 		Workdir: workspace.NewWorkdir(t.TempDir()), OutputDir: t.TempDir(),

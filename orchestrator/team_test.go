@@ -237,6 +237,7 @@ teammates:
 `
 
 func TestTeamRunsToItsEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + `
 tasks:

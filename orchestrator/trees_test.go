@@ -147,6 +147,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestOptOut(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("pwd >at-ana", "pwd >at-ben", ""))
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
 		"self_claim: false, isolation: shared", 1))

@@ -151,6 +151,7 @@ func TestHooksOfTheWorkspace(t *testing.T) {
 
 // TestMaxDisk: no copy is made beyond the limit.
 func TestMaxDisk(t *testing.T) {
+	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "worktree: {max_disk: 1kB}\n"))
 	_, err := g.orchestrator(Options{}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "exceeds worktree.max_disk, 1.0 kB") {

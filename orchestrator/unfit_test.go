@@ -13,6 +13,7 @@ import (
 // TestDamagedTranscript: a damaged line of one member's transcript keeps that member away
 // and nobody else, and once it is repaired the member goes on.
 func TestDamagedTranscript(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "teammates:\n", "teammates:\n  ops: {model: dev}\n", 1) +
 			"tasks: [{id: a, subject: First thing, owner: dev}]\n",

@@ -23,6 +23,7 @@ lead: {model: lead}
 `
 
 func TestMessagesWakeTheirReceivers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps:
@@ -49,6 +50,7 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
 }
 
 func TestBroadcastReachesAllOthers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev}\n  ops: {model: dev}\n", 1),
@@ -71,6 +73,7 @@ func TestBroadcastReachesAllOthers(t *testing.T) {
 }
 
 func TestMessageToNobody(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec,
 		"lead.yaml": `steps:
@@ -101,6 +104,7 @@ func TestMessageToNobody(t *testing.T) {
 }
 
 func TestNudgesAndThenAttention(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
 		"lead.yaml": `steps:
@@ -139,6 +143,7 @@ func causeIn(t *testing.T, l journal.Line) agent.Cause {
 }
 
 func TestDeadlockIsTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) + `
 tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
@@ -151,6 +156,7 @@ tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
 }
 
 func TestLeadMendsADeadlock(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) +
 			"tasks: [{id: a, subject: Nobody's}]\n",
@@ -171,6 +177,7 @@ func TestLeadMendsADeadlock(t *testing.T) {
 }
 
 func TestApiErrorNeedsAttention(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec,
 		"lead.yaml": `steps: [{error: {type: billing_error}}]`,
@@ -179,6 +186,7 @@ func TestApiErrorNeedsAttention(t *testing.T) {
 }
 
 func TestLimitsEndWithThree(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
 			"lead: {model: lead, limits: {max_turns: 2}}", 1),
@@ -188,6 +196,7 @@ func TestLimitsEndWithThree(t *testing.T) {
 }
 
 func TestInterruptionOfTheRun(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
 	o := r.orchestrator(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -207,6 +216,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 }
 
 func TestNewGoalOnADoneTeam(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec,
 		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: Paint it, say: Painted.}]`,
@@ -225,6 +235,7 @@ func TestNewGoalOnADoneTeam(t *testing.T) {
 
 // The member of a line is a member's name or empty, whoever sent the goal.
 func TestLinesAreMembersOrTheTeams(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Shipped.}]`})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	for _, l := range r.lines.all() {
@@ -236,6 +247,7 @@ func TestLinesAreMembersOrTheTeams(t *testing.T) {
 
 // A goal may be long, and may come again after another one.
 func TestGoalsOfAnyLengthAndAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": soloSpec,
 		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: long, say: Long.}, {when: Ship it, say: Shipped again.}]`,
@@ -251,6 +263,7 @@ func TestGoalsOfAnyLengthAndAgain(t *testing.T) {
 
 // With many tasks the lead still is told, and asked for its report.
 func TestManyTasks(t *testing.T) {
+	t.Parallel()
 	var list strings.Builder
 	for i := range 120 {
 		fmt.Fprintf(&list, "  - {id: task-with-a-long-name-%d, subject: Task %d}\n", i, i)
@@ -285,6 +298,7 @@ func TestSecondUpIsRefused(t *testing.T) {
 }
 
 func TestMemberThatTheSpecNoLongerHas(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev}\n  ops: {model: dev}\n", 1) +

@@ -130,6 +130,7 @@ func (r *rig) awaitFile(name string) {
 // TestWorkCommittedOfPrograms: what an agent program has written in a folder that it shares
 // is found whether it tells of its calls or not.
 func TestWorkCommittedOfPrograms(t *testing.T) {
+	t.Parallel()
 	const gates = "defaults: {permission_mode: bypassPermissions, isolation: shared}\ngates: {stop: [{policy: work-committed}]}\n"
 	t.Run("acp", func(t *testing.T) {
 		r, _ := newFakeRig(t, leadLetsWork, gates+ownedByDev,
@@ -164,6 +165,7 @@ esac
 
 // TestNamesPolicy: a hook or a gate may name one.
 func TestNamesPolicy(t *testing.T) {
+	t.Parallel()
 	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: owned.CommittedPolicy}}}}}
 	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, owned.CommittedPolicy) ||
 		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
