@@ -17,7 +17,7 @@ func resetExample(t *testing.T, dir string) {
 	}
 }
 
-// checkWorktrees: both dishes come in, one of them by way of a conflict that its
+// checkWorktrees: the task gate refuses once, both dishes come in, one of them by way of a conflict that its
 // author has resolved, and nothing is left over.
 func checkWorktrees(t *testing.T, e example) {
 	e.checkAllDone(t, 3)
@@ -45,6 +45,9 @@ func checkWorktrees(t *testing.T, e example) {
 	}
 	if left := gitOutput(t, menu, "status", "--porcelain") + gitOutput(t, menu, "branch", "--list", "covey/*"); left != "" {
 		t.Errorf("the run leaves\n%s", left)
+	}
+	if e.count(func(l journalLine) bool { return l.Type == "task" && l.Data.Op == "refused" && l.Member == "ana" }) != 1 {
+		t.Error("the gate did not refuse the dish without a price, once")
 	}
 	for _, gate := range []string{"prices.sh", "count.sh"} {
 		if e.count(func(l journalLine) bool {
