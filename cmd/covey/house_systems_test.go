@@ -23,7 +23,7 @@ func TestHouseSystems(t *testing.T) {
 			all, err := packages.Load(&packages.Config{
 				Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 					packages.NeedDeps | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedModule,
-				Context: t.Context(), Dir: "../..", Tests: true,
+				Context: t.Context(), Dir: root, Tests: true,
 				Env: append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0"),
 			}, "./...")
 			if err != nil {
