@@ -76,19 +76,29 @@ func TestDocumentedPresets(t *testing.T) {
 	}
 }
 
-// TestDocumentedLinks follows the links between documents, and finds the files
-// that docs/architecture.md names.
+// TestDocumentedLinks follows the links between documents and to their headings, and finds
+// the files that docs/architecture.md names. docs/README.md has a link to each page.
 func TestDocumentedLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]+))?\)`)
 	code := regexp.MustCompile("(?s)\n```.*?\n```") // an index and a call look like a link
 	for _, doc := range trackedFiles(t) {
 		if !strings.HasSuffix(doc, ".md") {
 			continue
 		}
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(readDoc(t, doc), ""), -1) {
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(doc), filepath.FromSlash(m[1]))); err != nil {
-				t.Errorf("%s links to %s, which is not there", doc, m[1])
+			target := doc
+			if m[1] != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(doc), filepath.FromSlash(m[1])))
 			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
+				t.Errorf("%s links to %s, which is not there", doc, m[1])
+			} else if m[2] != "" && !slices.Contains(headings(readDoc(t, target)), m[2]) {
+				t.Errorf("%s links to %s#%s, which has no such heading", doc, m[1], m[2])
+			}
+		}
+		page, isPage := strings.CutPrefix(doc, "docs/")
+		if isPage && page != "README.md" && !strings.Contains(readDoc(t, "docs/README.md"), "("+page+")") {
+			t.Errorf("docs/README.md has no link to %s", page)
 		}
 	}
 	named := regexp.MustCompile("`((?:cmd/covey|orchestrator|teammate|tasks|hooks|bus|configs|examples)/[\\w./-]+\\.(?:go|md|yaml))`")
@@ -101,6 +111,17 @@ func TestDocumentedLinks(t *testing.T) {
 			t.Errorf("docs/architecture.md names %s, which is not there", m[1])
 		}
 	}
+}
+
+// headings returns the names by which links find the headings of a document: lower case,
+// without signs, with hyphens for spaces.
+func headings(text string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
 }
 
 // TestWhereDoesItGo holds the table of CONTRIBUTING.md that says where a change goes against
