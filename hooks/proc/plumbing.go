@@ -184,6 +184,25 @@ func (pl *plumbing) finish() (held bool) {
 	return held
 }
 
+// maxRest is more than a pipe holds, and bounds what is read from a child that keeps
+// writing.
+const maxRest = 1 << 20
+
+// takeRest reads what an output's pipe holds now, without waiting. It reports whether the
+// output has ended, because no process has it open.
+func takeRest(out output) (ended bool) {
+	buf := make([]byte, 32<<10)
+	for left := maxRest; left > 0; {
+		n, err := ReadNow(out.from, buf)
+		if n == 0 {
+			return errors.Is(err, io.EOF)
+		}
+		_, _ = out.to.Write(buf[:n]) // a failing writer must not stop the program
+		left -= n
+	}
+	return false
+}
+
 // abandon closes everything when the program could not be started.
 func (pl *plumbing) abandon() {
 	closeAll(pl.children)

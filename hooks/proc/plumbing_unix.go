@@ -4,41 +4,40 @@ package proc
 
 import (
 	"errors"
+	"io"
+	"os"
 	"syscall"
 	"time"
 )
 
-// maxRest is more than a pipe holds, and bounds what is read from a child that keeps
-// writing.
-const maxRest = 1 << 20
-
-// takeRest reads what an output's pipe holds now, without waiting. It reports whether the
-// output has ended, because no process has it open.
-func takeRest(out output) (ended bool) {
-	conn, err := out.from.SyscallConn()
-	if err != nil || out.from.SetReadDeadline(time.Time{}) != nil {
-		return false
+// ReadNow reads what a pipe holds now, without waiting, even if its read deadline has
+// passed; it clears the deadline. Without an error, 0 bytes mean that the pipe is empty and
+// that a process still has it open. At its end the error is io.EOF.
+func ReadNow(from *os.File, buf []byte) (n int, err error) {
+	if err := from.SetReadDeadline(time.Time{}); err != nil {
+		return 0, err
 	}
-	buf := make([]byte, 32<<10)
-	for left := maxRest; left > 0; {
-		var n int
-		var bad error
-		err := conn.Read(func(fd uintptr) bool {
-			n, bad = syscall.Read(int(fd), buf)
-			return true // even if there is nothing: otherwise Read would wait
-		})
-		switch {
-		case err != nil:
-			return false
-		case errors.Is(bad, syscall.EINTR):
-			continue
-		case bad != nil:
-			return false
-		case n == 0:
-			return true
+	conn, err := from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var bad error
+	err = conn.Read(func(fd uintptr) bool {
+		for {
+			if n, bad = syscall.Read(int(fd), buf); !errors.Is(bad, syscall.EINTR) {
+				return true // even if there is nothing: otherwise Read would wait
+			}
 		}
-		_, _ = out.to.Write(buf[:n]) // a failing writer must not stop the program
-		left -= n
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case errors.Is(bad, syscall.EAGAIN):
+		return 0, nil
+	case bad != nil:
+		return 0, bad
+	case n == 0 && len(buf) > 0:
+		return 0, io.EOF
 	}
-	return false
+	return n, nil
 }

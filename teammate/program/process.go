@@ -24,7 +24,7 @@ const markerName = "COVEY_PROGRAM="
 // Process is a running program that is talked to on its streams.
 type Process struct {
 	Stdin  *os.File
-	Stdout *os.File
+	Stdout *Output
 	Stderr *Tail
 	Ended  chan struct{} // closed when it has been waited for
 
@@ -65,7 +65,7 @@ func Start(o ProcessOptions) (*Process, error) {
 		return nil, err
 	}
 	defer out.Close()
-	p.Stdin, p.Stdout = inWrite, outRead
+	p.Stdin, p.Stdout = inWrite, &Output{from: outRead, rest: maxRest}
 	p.marker = markerName + rand.Text()
 	p.cmd = &exec.Cmd{
 		Path: path, Args: o.Command, Env: append(slices.Clone(o.Env), p.marker), Dir: o.Dir,
@@ -92,7 +92,7 @@ func Start(o ProcessOptions) (*Process, error) {
 func (p *Process) wait() {
 	// WaitDelay limits the wait for stderr, which children may hold open too.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
-	_ = p.Stdout.SetReadDeadline(time.Now().Add(linger))
+	_ = p.Stdout.from.SetReadDeadline(time.Now().Add(linger))
 	p.release()
 	close(p.Ended)
 }
