@@ -87,12 +87,13 @@ func TestFailedTurnIsGivenUp(t *testing.T) {
 	}
 }
 
-// What no time mends is not tried again.
+// What neither time nor another prompt mends is not tried again, and its member is not reminded of
+// its work: a person reads at once what to mend.
 func TestHopelessTurnIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, ownedByDev, act{Do: []string{"error -32603 unknown model: gpt-nope"}})
-	r.run(Options{})
-	if failed := of[agent.TurnFailed](r, "turn_failed"); len(failed) == 0 || failed[0].Passing ||
+	r.want(r.run(Options{}), CodeUnfinished, "dev, who needs attention: its last turn failed: unknown model: gpt-nope")
+	if failed := of[agent.TurnFailed](r, "turn_failed"); len(failed) != 1 || failed[0].Passing ||
 		!failed[0].Until.IsZero() {
 		t.Errorf("the journal has %+v", failed)
 	}

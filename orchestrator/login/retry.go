@@ -36,10 +36,15 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 }
 
 // failedTurn returns the lockout after a failed turn, and the event with the text for
-// people. The lockout is nil if waiting cannot help, and if the spec has a restart policy
-// for the member.
+// people. The lockout is nil if another prompt may help where waiting cannot, and if the spec
+// has a restart policy for the member.
 func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agent.TurnFailed) {
-	if !e.Passing || m.Restart.Given {
+	switch {
+	case m.Restart.Given:
+		return nil, e
+	case !e.Passing && forPeople(e.Error):
+		return &Lockout{Failed: true, Tries: 1, Text: e.Text, Fresh: true, GivenUp: true}, e
+	case !e.Passing:
 		return nil, e
 	}
 	failed := &Lockout{Failed: true, Tries: 1, Text: e.Text, Fresh: true}
@@ -56,8 +61,15 @@ func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agen
 	return failed, e
 }
 
+// forPeople reports whether only a person can mend what a turn failed of, by its StopFailure
+// type: a key, an account or the spec. Reminders of work would only fail in the same way, and
+// hide the reason.
+func forPeople(kind string) bool {
+	return kind == "authentication_failed" || kind == "billing_error" || kind == "model_not_found"
+}
+
 // TriesAgain reports whether the turn that has just failed is tried again. If it has
-// failed too often, why says so.
+// failed too often, or only a person can help, why says so.
 func (l *Logins) TriesAgain(name string) (again bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,6 +82,9 @@ func (l *Logins) TriesAgain(name string) (again bool, why string) {
 		return true, ""
 	}
 	m.state.Lockout = nil
+	if failed.Tries == 1 {
+		return false, "its last turn failed: " + failed.Text
+	}
 	return false, fmt.Sprintf("its turns failed %d times in a row, the last one so: %s", failed.Tries, failed.Text)
 }
 

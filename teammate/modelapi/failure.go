@@ -3,14 +3,16 @@ package modelapi
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net"
 	"net/http"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/notation"
@@ -53,15 +55,20 @@ func parseError(body []byte) (words said) {
 	return words
 }
 
-// refused returns the failure of an answer with an HTTP status that is an error.
+// refused returns the failure of an answer with an HTTP status that is an error. A page is not
+// the API's own word, whatever its status: it comes from something between.
 func (w wire) refused(resp *http.Response, body []byte) *failure {
 	if resp.StatusCode/100 == 3 {
 		return w.redirected(resp)
 	}
 	words := parseError(body)
+	silent := words.Message == ""
+	if silent {
+		words.Message = strings.TrimSuffix(resp.Status+": "+pageText(body), ": ")
+	}
 	f := w.failed(resp.StatusCode, words)
-	if words.Message == "" {
-		f.Message = fmt.Sprintf("%s answered %s: %s", w.base, resp.Status, pageText(body))
+	if kind := contentType(resp); silent && kind == "text/html" {
+		f.Message = w.notTheAPI(resp.Status+" and "+kind, "a stream", body)
 	}
 	f.wait = cmp.Or(waitOf(resp), f.wait)
 	return f
@@ -98,7 +105,7 @@ func (w wire) failed(status int, words said) *failure {
 	text := strings.ToLower(words.Message)
 	f := &failure{}
 	f.Details = strings.TrimSpace(code)
-	f.Message = cmp.Or(words.Message, f.Details, w.base+" reports an error and does not say which")
+	f.Message = cmp.Or(words.Message, f.Details, "it does not say which")
 	is := func(s int, parts ...string) bool {
 		if s != 0 && status == s {
 			return true
@@ -112,32 +119,43 @@ func (w wire) failed(status int, words said) *failure {
 	}
 	switch {
 	case overflows(code, text) || status == http.StatusRequestEntityTooLarge:
-		f.Type, f.Overflow = "invalid_request", true
-		f.Message = "the conversation is longer than the model's context: " + f.Message
+		f.Overflow = true
+		f.tell("invalid_request", "the conversation is longer than the model's context")
 	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
-		f.Type, f.Message = "billing_error", f.Message+" (add credit at the provider, or use another model)"
+		f.tell("billing_error", "the account at %s has no credit for %s; add some, or use another model", w.base, w.name)
 	case is(http.StatusUnauthorized, "authentication", "invalid_api_key"):
-		f.Type, f.Message = "authentication_failed", fmt.Sprintf("%s refuses the key of %s: %s "+
-			"(covey models shows where the key comes from)", w.base, w.name, f.Message)
+		f.tell("authentication_failed", "%s refuses the key of %s (covey models shows where it comes from)", w.base, w.name)
 	case is(http.StatusForbidden, "permission"):
-		f.Type = "authentication_failed"
-		f.Message = fmt.Sprintf("the key may not use %s: %s", w.name, f.Message)
+		f.tell("authentication_failed", "the key may not use %s at %s; use another key or model", w.name, w.base)
 	case is(529, "overloaded") || strings.Contains(code, "unavailable"):
-		f.Type, f.again = "overloaded", true
-		f.Message = fmt.Sprintf("%s is overloaded with requests for %s: %s", w.base, w.name, f.Message)
+		f.again = true
+		f.tell("overloaded", "%s is overloaded with requests for %s; %s", w.base, w.name, waitOrSwitch)
 	case is(http.StatusTooManyRequests, "rate_limit"):
-		f.Type, f.again, f.wait = "rate_limit", true, saidWait(words.Message)
+		f.again, f.wait = true, saidWait(words.Message)
+		f.tell("rate_limit", "%s limits the requests for %s; %s", w.base, w.name, waitOrSwitch)
 	case is(http.StatusNotFound, "model_not_found", "not_found"):
-		f.Type = "model_not_found"
-		f.Message = fmt.Sprintf("%s has no model %s, or base_url is wrong: %s", w.base, w.name, f.Message)
+		f.tell("model_not_found", "%s has no model %s, or base_url is wrong", w.base, w.name)
 	case status >= 500 || status == http.StatusRequestTimeout || is(0, "api_error", "server_error", "internal", "timeout"):
-		f.Type, f.again = "server_error", true
+		f.again = true
+		f.tell("server_error", "%s failed on a request for %s; %s", w.base, w.name, waitOrSwitch)
 	case status >= 400 || is(0, "invalid_request", "invalid_prompt"):
-		f.Type = "invalid_request"
+		f.tell("invalid_request", "%s refuses a request for %s", w.base, w.name)
 	default:
-		f.Type, f.again = "unknown", true
+		f.again = true
+		f.tell("unknown", "%s reports an error for %s", w.base, w.name)
 	}
 	return f
+}
+
+// waitOrSwitch is the way out of what passes without anybody's help: covey makes the request
+// again by itself, and a fallback answers meanwhile.
+const waitOrSwitch = "wait, or name another model under fallback"
+
+// tell sets what hooks and people get. What happened and the way out come before what the server
+// said, because screens cut long lines.
+func (f *failure) tell(kind, format string, args ...any) {
+	f.Type = kind
+	f.Message = fmt.Sprintf(format, args...) + ": " + f.Message
 }
 
 // overflows reports whether an error says that the conversation is too long.
@@ -159,10 +177,20 @@ func (w wire) noAnswer(wanted, kind string, body []byte) error {
 		return w.failed(0, words)
 	}
 	f := &failure{}
-	f.Type = "unknown"
-	f.Message = fmt.Sprintf("%s answered with %s instead of %s; is base_url right, or is a proxy between? It begins: %s",
-		w.base, cmp.Or(kind, "an unknown type"), wanted, pageText(body))
+	f.Type, f.Message = "unknown", w.notTheAPI(cmp.Or(kind, "an unknown type"), wanted, body)
 	return f
+}
+
+// notTheAPI says of an answer that something else has given it.
+func (w wire) notTheAPI(what, wanted string, body []byte) string {
+	return fmt.Sprintf("%s answered with %s instead of %s; is base_url right, or is a proxy between? It begins: %s",
+		w.base, what, wanted, pageText(body))
+}
+
+// contentType returns the media type of an answer, without its parameters.
+func contentType(resp *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // a wrong one is none
+	return kind
 }
 
 // unreachable returns the failure of a request without an answer. A certificate that is not
@@ -170,21 +198,28 @@ func (w wire) noAnswer(wanted, kind string, body []byte) error {
 func (w wire) unreachable(ctx context.Context, err error) error {
 	f := &failure{again: true}
 	f.Type = "server_error"
-	var unknown x509.UnknownAuthorityError
-	var invalid x509.CertificateInvalidError
-	var host x509.HostnameError
+	var untrusted *tls.CertificateVerificationError
 	var dns *net.DNSError
-	switch {
-	case context.Cause(ctx) == errSilent:
+	var op *net.OpError
+	why := innermost(err)
+	switch cause := context.Cause(ctx); {
+	case cause == errSilent:
 		f.Message = fmt.Sprintf("%s did not answer for %s", w.base, w.silence)
-	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &host):
+	case cause == errUnconnected:
+		f.again = false // the member tries again, and people know why it waits
+		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, cause)
+	case errors.As(err, &untrusted):
 		f.again = false
 		f.Message = fmt.Sprintf("the certificate of %s is not trusted; if it is your own, name its authority in SSL_CERT_FILE: %v",
-			w.base, innermost(err)) // the way out first, because screens cut long lines
+			w.base, why)
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		f.Message = fmt.Sprintf("the proxy to %s cannot be reached: %v; does it run, and is HTTPS_PROXY or HTTP_PROXY right?", w.base, why)
 	case errors.As(err, &dns):
 		f.Message = fmt.Sprintf("%s cannot be reached: %s; is the network up, and base_url right?", w.base, dns.Err)
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, why)
 	default:
-		f.Message = fmt.Sprintf("%s cannot be reached: %v; does the server run, and is base_url right?", w.base, innermost(err))
+		f.Message = fmt.Sprintf("%s cannot be reached: %v; does the server run, and is base_url right?", w.base, why)
 	}
 	return f
 }

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +40,15 @@ func anthropic(base string) Config {
 	}
 }
 
+// What lines for people begin with.
+const (
+	noCredit = "the account at BASE has no credit for anthropic/claude-x; add some, or use another model: "
+	busy     = "BASE is overloaded with requests for anthropic/claude-x; wait, or name another model under fallback: "
+	limiting = "BASE limits the requests for anthropic/claude-x; wait, or name another model under fallback: "
+	failing  = "BASE failed on a request for anthropic/claude-x; wait, or name another model under fallback: "
+	refusing = "BASE refuses a request for anthropic/claude-x: "
+)
+
 // TestFailures: what a person reads of each way to fail, the type that StopFailure hooks
 // get, and whether the request is made again.
 func TestFailures(t *testing.T) {
@@ -50,38 +62,47 @@ func TestFailures(t *testing.T) {
 	}{
 		"wrong key": {401, "", "application/json",
 			`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-secret"}}`,
-			"authentication_failed: BASE refuses the key of anthropic/claude-x: invalid x-api-key (key) (covey models shows where the key comes from)", 1},
+			"authentication_failed: BASE refuses the key of anthropic/claude-x (covey models shows where it comes from): invalid x-api-key (key)", 1},
 		"no credit": {400, "", "application/json",
 			`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`,
-			"billing_error: Your credit balance is too low (add credit at the provider, or use another model)", 1},
+			"billing_error: " + noCredit + "Your credit balance is too low", 1},
 		"quota": {429, "", "application/json",
 			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`,
-			"billing_error: You exceeded your current quota (add credit at the provider, or use another model)", 1},
+			"billing_error: " + noCredit + "You exceeded your current quota", 1},
 		"unknown model": {404, "", "application/json",
 			`{"type":"error","error":{"type":"not_found_error","message":"model: claude-x"}}`,
 			"model_not_found: BASE has no model anthropic/claude-x, or base_url is wrong: model: claude-x", 1},
 		"unknown model at Ollama": {404, "", "application/json", `{"error":"model 'x' not found"}`,
 			"model_not_found: BASE has no model anthropic/claude-x, or base_url is wrong: model 'x' not found", 1},
 		"overload": {529, "", "application/json",
-			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "overloaded: BASE is overloaded with requests for anthropic/claude-x: Overloaded", tries},
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "overloaded: " + busy + "Overloaded", tries},
 		"rate limit": {429, "0.001", "application/json",
-			`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "rate_limit: slow down", tries},
-		"server error": {500, "", "text/plain", "oops", "server_error: BASE answered 500 Internal Server Error: oops", tries},
+			`{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "rate_limit: " + limiting + "slow down", tries},
+		"server error": {500, "", "text/plain", "oops", "server_error: " + failing + "500 Internal Server Error: oops", tries},
 		"too long": {400, "", "application/json",
 			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
 			"invalid_request: the conversation is longer than the model's context: prompt is too long: 210000 tokens > 200000 maximum", 1},
 		"vLLM": {400, "", "application/json", `{"object":"error","message":"bad tool","type":"BadRequestError","code":400}`,
-			"invalid_request: bad tool", 1},
+			"invalid_request: " + refusing + "bad tool", 1},
 		"redirect": {302, "", "text/html", "<html><body>Log in</body></html>",
 			"model_not_found: BASE answered 302 Found without a place; is base_url right, or is a proxy between?", 1},
 		"page of a proxy": {200, "", "text/html", "<html><style>a{}</style><body><h1>Access  denied</h1></body></html>",
 			"unknown: BASE answered with text/html instead of a stream; is base_url right, or is a proxy between? " +
 				"It begins: Access denied", 1},
+		"502 of a proxy": {502, "", "text/html; charset=utf-8", "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",
+			"server_error: BASE answered with 502 Bad Gateway and text/html instead of a stream; is base_url right, or is a proxy between? " +
+				"It begins: 502 Bad Gateway nginx", tries},
+		"403 of a proxy": {403, "", "text/html", "<h1>Blocked</h1>", "authentication_failed: BASE answered with 403 Forbidden and text/html " +
+			"instead of a stream; is base_url right, or is a proxy between? It begins: Blocked", 1},
+		"401 without words": {401, "", "", "",
+			"authentication_failed: BASE refuses the key of anthropic/claude-x (covey models shows where it comes from): 401 Unauthorized", 1},
+		"403": {403, "", "application/json", `{"error":{"type":"permission_error","message":"not for you"}}`,
+			"authentication_failed: the key may not use anthropic/claude-x at BASE; use another key or model: not for you", 1},
 		"error with status 200": {200, "", "application/json", `{"error":{"message":"no such route","type":"invalid_request_error"}}`,
-			"invalid_request: no such route", 1},
+			"invalid_request: " + refusing + "no such route", 1},
 		"overloaded within a stream": {200, "", "text/event-stream",
 			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
-			"overloaded: BASE is overloaded with requests for anthropic/claude-x: Overloaded", tries},
+			"overloaded: " + busy + "Overloaded", tries},
 		"malformed": {200, "", "text/event-stream", "data: {\"type\": nonsense\n\n",
 			"unknown: BASE sent an event that is not as its API says (invalid character 'o' in literal null (expecting 'u')): " +
 				"{\"type\": nonsense", tries},
@@ -99,17 +120,25 @@ func TestFailures(t *testing.T) {
 				w.WriteHeader(tc.status)
 				fmt.Fprint(w, tc.body)
 			})
-			_, err := generate(t, anthropic(server.URL), ask())
-			var api *agent.APIError
-			if !errors.As(err, &api) {
-				t.Fatalf("error = %v", err)
-			}
-			have := strings.ReplaceAll(api.Type+": "+api.Message, server.URL, "BASE")
-			if have != tc.want || asked.Load() != tc.asked {
-				t.Errorf("%s\nwant %s\nasked %d times, want %d", have, tc.want, asked.Load(), tc.asked)
-			}
-			if strings.Contains(fmt.Sprint(err, api.Details), "sk-secret") {
-				t.Error("the error shows the key")
+			for _, name := range apis {
+				if name != Messages && tc.kind == "text/event-stream" {
+					continue // those streams are of Messages
+				}
+				asked.Store(0)
+				c := anthropic(server.URL)
+				c.API = name
+				_, err := generate(t, c, ask())
+				var api *agent.APIError
+				if !errors.As(err, &api) {
+					t.Fatalf("%s: error = %v", name, err)
+				}
+				have := strings.ReplaceAll(api.Type+": "+api.Message, server.URL, "BASE")
+				if have != tc.want || asked.Load() != tc.asked || strings.Contains(have, "\n") {
+					t.Errorf("%s: %s\nwant %s\nasked %d times, want %d", name, have, tc.want, asked.Load(), tc.asked)
+				}
+				if strings.Contains(fmt.Sprint(err, api.Details), "sk-secret") {
+					t.Errorf("%s: the error shows the key", name)
+				}
 			}
 		})
 	}
@@ -141,19 +170,69 @@ func TestUnreachable(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	signed := httptest.NewTLSServer(http.NotFoundHandler())
+	signed := httptest.NewUnstartedServer(http.NotFoundHandler())
+	signed.Config.ErrorLog = log.New(io.Discard, "", 0)
+	signed.StartTLS()
 	defer signed.Close()
-	signed.Config.ErrorLog = nil
 	for base, want := range map[string]string{
 		closed:                         "cannot be reached: connection refused",
 		"http://covey-test.invalid":    "is the network up, and base_url right?",
 		signed.URL:                     "is not trusted; if it is your own, name its authority in SSL_CERT_FILE: x509: certificate signed by unknown authority",
 		"http://127.0.0.1:1/\x7f/path": "invalid control character in URL",
 	} {
-		_, err := generate(t, anthropic(base), ask())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", base, err)
+		for _, api := range apis {
+			c := anthropic(base)
+			c.API = api
+			_, err := generate(t, c, ask())
+			var failed *agent.APIError
+			if !errors.As(err, &failed) || failed.Type != "server_error" || !strings.Contains(failed.Message, want) {
+				t.Errorf("%s, %q: %v", api, base, err)
+			}
 		}
+	}
+}
+
+// failingTransport fails each request as a network does.
+type failingTransport struct {
+	err   error // nil: there is no connection, however long one waits
+	asked int
+}
+
+func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.asked++
+	if f.err == nil {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return nil, f.err
+}
+
+// TestNoNetwork: the line says what to look at, and comes within seconds, also where packets are
+// lost without a word.
+func TestNoNetwork(t *testing.T) {
+	proxy := &net.OpError{Op: "proxyconnect", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for _, tc := range []struct {
+		err   error
+		asked int
+		want  string
+	}{
+		{nil, 1, "http://server.test cannot be reached: there is no connection after 10s; is the network up, and base_url right?"},
+		{syscall.ENETUNREACH, tries, "http://server.test cannot be reached: network is unreachable; is the network up, and base_url right?"},
+		{proxy, tries, "the proxy to http://server.test cannot be reached: connection refused; does it run, and is HTTPS_PROXY or HTTP_PROXY right?"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := anthropic("http://server.test")
+			transport := &failingTransport{err: tc.err}
+			c.Times, c.Transport = Times{}, transport
+			begun := time.Now()
+			_, err := generate(t, c, ask())
+			if want := "API error (server_error): " + tc.want; err == nil || err.Error() != want || transport.asked != tc.asked {
+				t.Errorf("asked %d times: %v\nwant %s", transport.asked, err, want)
+			}
+			if took := time.Since(begun); took > connectTime {
+				t.Errorf("it took %s", took)
+			}
+		})
 	}
 }
 
@@ -210,7 +289,7 @@ func TestLongWaitIsALimit(t *testing.T) {
 				}
 				return
 			}
-			if limit.Text != cmp.Or(tc.text, "come back later") {
+			if !strings.HasSuffix(limit.Text, "under fallback: "+cmp.Or(tc.text, "come back later")) {
 				t.Errorf("it says %q", limit.Text)
 			}
 			// The servers' times are in whole seconds, and the test may take some.

@@ -111,9 +111,9 @@ func TestFaults(t *testing.T) {
 			`"output":[{"type":"message","content":[{"text":"Half"}]}],"usage":{"input_tokens":10,"output_tokens":2}}}`),
 			"text Half | 10/2 | cut off"},
 		{Responses, "failed, with usage", events(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"Bad prompt"},` +
-			`"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2 (12 failed) | invalid_request: Bad prompt"},
+			`"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2 (12 failed) | invalid_request: " + refusing + "Bad prompt"},
 		{Responses, "an error within the stream", events(`{"type":"error","code":"invalid_prompt","message":"Bad prompt"}`),
-			"0/0 | invalid_request: Bad prompt"},
+			"0/0 | invalid_request: " + refusing + "Bad prompt"},
 		{Responses, "a call without call_id, and without arguments", events(
 			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_2","name":"B"}}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","name":"A","arguments":"{}"}}`,
@@ -138,14 +138,15 @@ func TestFaults(t *testing.T) {
 		{Chat, "a filter", events(`{"choices":[{"delta":{"content":"Not this."},"finish_reason":"content_filter"}],`+
 			`"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), "10/2 (12 failed) | invalid_request: " + declined},
 		{Chat, "an error after the usage", events(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
-			`{"error":{"message":"bad tool","code":400,"type":"invalid_request_error"}}`), "10/2 (12 failed) | invalid_request: bad tool"},
+			`{"error":{"message":"bad tool","code":400,"type":"invalid_request_error"}}`), "10/2 (12 failed) | invalid_request: " + refusing + "bad tool"},
 	} {
 		t.Run(string(tc.api)+"/"+tc.name, func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, []byte(tc.stream)) })
 			c := anthropic(server.URL)
 			c.API = tc.api
-			if have := shown(generate(t, c, ask())); have != tc.want {
+			have := strings.ReplaceAll(shown(generate(t, c, ask())), server.URL, "BASE")
+			if have != tc.want {
 				t.Errorf("%.1000s\nwant %.1000s", have, tc.want)
 			}
 		})
@@ -225,7 +226,8 @@ func TestReasoningIsDroppedOnce(t *testing.T) {
 	})
 	c := anthropic(server.URL)
 	c.API = Responses
-	if have := shown(generate(t, c, ask())); have != "0/0 | invalid_request: could not be verified" || asked.Load() != 2 {
+	have := strings.ReplaceAll(shown(generate(t, c, ask())), server.URL, "BASE")
+	if have != "0/0 | invalid_request: "+refusing+"could not be verified" || asked.Load() != 2 {
 		t.Errorf("asked %d times: %s", asked.Load(), have)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 )
@@ -62,8 +61,7 @@ func (w wire) list(ctx context.Context, path string) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
-		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		return nil, w.noAnswer("a list of models", kind, body)
+		return nil, w.noAnswer("a list of models", contentType(resp), body)
 	}
 	var names []string
 	for _, m := range list.Data {

@@ -21,7 +21,7 @@ func TestListed(t *testing.T) {
 		{Chat, 200, "application/json", `{"data":null}`, "/models", "Authorization: Bearer sk-secret", "[]"},
 		{Responses, 404, "text/plain", "404 page not found", "/models", "", ErrNoList.Error()},
 		{Chat, 401, "application/json", `{"error":{"message":"bad key sk-secret"}}`, "/models", "",
-			"API error (authentication_failed): BASE refuses the key of anthropic/claude-x: bad key (key) (covey models shows where the key comes from)"},
+			"API error (authentication_failed): BASE refuses the key of anthropic/claude-x (covey models shows where it comes from): bad key (key)"},
 		{Chat, 200, "text/html", "<h1>Log in</h1>", "/models", "",
 			"API error (unknown): BASE answered with text/html instead of a list of models; is base_url right, or is a proxy between? " +
 				"It begins: Log in"},

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/tmaxmax/go-sse"
@@ -32,8 +32,16 @@ type wire struct {
 	client  *http.Client
 }
 
-// errSilent is the cause of the end of a request whose server sends nothing.
-var errSilent = errors.New("the server sent nothing")
+// The causes of the end of a request whose server sends nothing, and of one that has no
+// connection.
+var (
+	errSilent      = errors.New("the server sent nothing")
+	errUnconnected = fmt.Errorf("there is no connection after %s", connectTime)
+)
+
+// connectTime bounds the time to a connection, because a network that swallows packets would
+// keep people waiting for half a minute and more at each try.
+const connectTime = 10 * time.Second
 
 // stream posts a request and passes the data of each event of the answer to see, until it
 // reports that the answer is complete. A stream that ends before is cut off. Its error is
@@ -49,7 +57,11 @@ func (w wire) stream(ctx context.Context, path string, body any, see func(data [
 	defer cancel(nil)
 	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
 	defer alarm.Stop()
+	unconnected := time.AfterFunc(connectTime, func() { cancel(errUnconnected) })
+	defer unconnected.Stop()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { unconnected.Stop() }})
 	resp, err := w.send(ctx, http.MethodPost, path, &text)
+	unconnected.Stop() // not every transport reports connections
 	if err != nil {
 		return err
 	}
@@ -58,7 +70,7 @@ func (w wire) stream(ctx context.Context, path string, body any, see func(data [
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		return w.refused(resp, said)
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+	if kind := contentType(resp); kind != "text/event-stream" {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		return w.noAnswer("a stream", kind, said)
 	}
