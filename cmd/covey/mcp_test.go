@@ -47,7 +47,7 @@ func callOverStdio(ctx context.Context, args []string) error {
 }
 
 // mcpserver is a program for scripts: an MCP server on stdio, with a tool that says a word, one that
-// asks for it, and one that ends the server.
+// asks for it, one that ends the server, and one that kills the covey whose call it is.
 func mcpserver() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "mcpserver", Version: "1"}, &mcp.ServerOptions{
 		SupportedProtocolVersions: []string{"2025-11-25"}, // later ones have no questions of their own
@@ -79,6 +79,14 @@ func mcpserver() {
 	add("die", func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, error) {
 		os.Exit(3)
 		return nil, nil
+	})
+	add("kill", func(ctx context.Context, _ *mcp.CallToolRequest, _ in) (*mcp.CallToolResult, error) {
+		covey, err := os.FindProcess(os.Getppid())
+		if err == nil {
+			err = covey.Kill()
+		}
+		<-ctx.Done() // no answer
+		return nil, err
 	})
 	_ = server.Run(context.Background(), &mcp.StdioTransport{}) // until its input ends
 }
