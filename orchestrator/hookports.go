@@ -59,6 +59,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 			}
 			return s.Teammate().Fire(ctx, p)
 		},
+		Ask: r.asks.FillIn,
 	}, list)
 }
 

@@ -70,7 +70,10 @@ func mcpserver() {
 		return say("%s, %s, key=%s", in.Word, os.Getenv("GREETING"), os.Getenv("ANTHROPIC_API_KEY")), nil
 	})
 	add("ask", func(ctx context.Context, r *mcp.CallToolRequest, _ in) (*mcp.CallToolResult, error) {
-		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which word?"})
+		answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which word?", RequestedSchema: map[string]any{
+			"type": "object", "properties": map[string]any{"word": map[string]any{"type": "string", "description": "any"}},
+			"required": []string{"word"},
+		}})
 		if err != nil {
 			return nil, err
 		}

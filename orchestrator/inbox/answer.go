@@ -44,7 +44,7 @@ func (b *Inbox) Answer(
 	if len(kinds) > 0 && !slices.Contains(kinds, r.Kind) {
 		return r, notation.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, notation.FirstLine(r.Text))
 	}
-	if err := b.mayGrant(by, r, a); err != nil {
+	if err := errors.Join(b.mayGrant(by, r, a), mayFill(r, a)); err != nil {
 		return r, err
 	}
 	if r, err = b.Questions.store(ctx, by, r, a); err != nil {
@@ -157,9 +157,9 @@ func (b *Inbox) concluded(ctx context.Context, r requests.Request) error {
 }
 
 // actsAtOnce reports whether the inbox acts on an answer as soon as it is stored.
-// A permission and the answer to a question are left to the call that waits for them.
+// What a call waits for is left to that call.
 func actsAtOnce(r requests.Request) bool {
-	return r.Kind != requests.AskPermission && r.Kind != requests.AskQuestion
+	return r.Kind != requests.AskPermission && r.Kind != requests.AskQuestion && r.Kind != requests.AskForm
 }
 
 // act acts on an answer, and then marks it as taken. After a crash in between
@@ -238,7 +238,7 @@ func (b *Inbox) tell(r requests.Request) actors.Outgoing {
 // AnswerMail returns the mail on the end of a request for the member that it is
 // about. It has no text if no mail is sent.
 func AnswerMail(r requests.Request, now time.Time) actors.Outgoing {
-	silent := r.Kind == requests.AskPermission || r.Kind == requests.AskQuestion || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
+	silent := !actsAtOnce(r) || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
 		return actors.Outgoing{}
 	}

@@ -143,8 +143,8 @@ func (b *Inbox) recall(ctx context.Context) error {
 	for _, r := range all {
 		switch {
 		// The members start anew, so what an earlier run said about them no
-		// longer holds.
-		case r.Open() && r.Kind == requests.AskAttention:
+		// longer holds, and its calls have ended.
+		case r.Open() && (r.Kind == requests.AskAttention || r.Kind == requests.AskForm):
 			_, err = b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
 		case !r.Open() && !r.Taken && actsAtOnce(r):
 			err = b.act(ctx, r)
@@ -402,7 +402,7 @@ func (b *Inbox) Forget(member string) {
 // answer.
 func holdsUp(r requests.Request) bool {
 	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
-		r.Kind == requests.AskPermission || r.Kind == requests.AskQuestion || asksToKeep(r)
+		!actsAtOnce(r) || asksToKeep(r)
 }
 
 // toAnswer returns the questions that a member has to answer.

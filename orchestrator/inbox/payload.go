@@ -30,6 +30,9 @@ type Payload struct {
 	// AskMerge: the protected files in the shared workspace; empty if the request
 	// is about a merge.
 	Files []string `json:"files,omitempty"`
+	// AskForm: the form, and what to answer in words.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Fields string          `json:"fields,omitempty"`
 }
 
 // PayloadOf decodes the payload of a request. It is empty if the payload is not
@@ -75,6 +78,8 @@ func Awaited(r requests.Request) string {
 		return who + " approval of " + subjectOf(r)
 	case requests.AskQuestion:
 		return who + " answer to its question"
+	case requests.AskForm:
+		return who + " answer to its tool's server"
 	}
 	return who + " answer"
 }
@@ -96,6 +101,8 @@ func RequestText(r requests.Request) string {
 		return indented(p.Input)
 	case requests.AskPlan:
 		return p.Plan
+	case requests.AskForm:
+		return formText(p)
 	}
 	return ""
 }

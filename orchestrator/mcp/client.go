@@ -54,7 +54,13 @@ type life struct {
 	stale   atomic.Bool // its list of tools has changed since it was read
 
 	mu      sync.Mutex
-	callers map[string]int // how many calls run, by member
+	callers map[string]*calling // the calls that run, by member
+}
+
+// calling is what a server does for one member.
+type calling struct {
+	n    int           // calls that run
+	over chan struct{} // closed when the last has ended
 }
 
 // newClient makes the client of a server without starting the server.
@@ -209,28 +215,35 @@ func (c *client) connected(ctx context.Context) (*life, error) {
 
 // begin records a call. The caller must call done at its end.
 func (l *life) begin(member string) (done func()) {
-	add := func(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.callers[member]
+	if c == nil {
+		c = &calling{over: make(chan struct{})}
+		l.callers[member] = c
+	}
+	c.n++
+	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.callers[member] += n; l.callers[member] == 0 {
+		if c.n--; c.n == 0 {
 			delete(l.callers, member)
+			close(c.over)
 		}
 	}
-	add(1)
-	return func() { add(-1) }
 }
 
-// caller returns the member whose calls run; empty if there are none, or calls of several. MCP does not
-// say which call a server's question belongs to.
-func (l *life) caller() string {
+// caller returns the member whose calls run, and when they are over; empty if there are none, or calls
+// of several. MCP does not say which call a server's question belongs to.
+func (l *life) caller() (member string, over <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.callers) == 1 {
-		for member := range l.callers {
-			return member
+		for member, c := range l.callers {
+			return member, c.over
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // close ends the server if it is connected, after its running calls. Later calls fail with

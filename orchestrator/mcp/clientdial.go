@@ -23,7 +23,7 @@ const maxReply = sdk.DefaultMaxLineLength
 func (c *client) dial(ctx context.Context) (*life, error) {
 	limited, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	l := &life{lost: make(chan struct{}), callers: map[string]int{}}
+	l := &life{lost: make(chan struct{}), callers: map[string]*calling{}}
 	l.stale.Store(true)
 	options := &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
@@ -31,7 +31,7 @@ func (c *client) dial(ctx context.Context) (*life, error) {
 		}},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.stale.Store(true) },
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-			return c.elicit(ctx, l.caller(), r.Params), nil
+			return c.elicit(ctx, l, r.Params), nil
 		},
 	}
 	transport, err := c.transport(l)

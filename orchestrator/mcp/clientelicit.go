@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,9 +21,10 @@ const (
 )
 
 // elicit answers what the server asks a person, while it works on a call of a member. Hooks may
-// answer. A form does not fit the inbox, so otherwise the answer is cancel, as in recorded hosts
-// where nobody is present (golden, elicitation), and people are told of the question.
-func (c *client) elicit(ctx context.Context, member string, ask *sdk.ElicitParams) *sdk.ElicitResult {
+// answer, then a person; otherwise the answer is cancel, as in recorded hosts where nobody is
+// present (golden, elicitation), and people are told of the question.
+func (c *client) elicit(ctx context.Context, l *life, ask *sdk.ElicitParams) *sdk.ElicitResult {
+	member, over := l.caller()
 	in := hooks.ElicitationInput{
 		ServerName: c.Name, Message: ask.Message, Mode: cmp.Or(ask.Mode, "form"), URL: ask.URL,
 		ElicitationID: ask.ElicitationID,
@@ -39,12 +42,14 @@ func (c *client) elicit(ctx context.Context, member string, ask *sdk.ElicitParam
 	if answer := answerOf(out); answer.Action != "" {
 		return answer
 	}
-	c.team.Report(fmt.Sprintf("MCP server %s asks: %s; nobody can be asked for a form here and no Elicitation hook "+
-		"has answered, so the answer is cancel", c.Name, notation.Preview(ask.Message, 200)))
-	answer := &sdk.ElicitResult{Action: actionCancel}
-	out, err = c.team.Fire(ctx, member, hooks.ElicitationResultInput{
+	answer := c.askPerson(ctx, member, in, over)
+	result := hooks.ElicitationResultInput{
 		ServerName: c.Name, Mode: in.Mode, ElicitationID: in.ElicitationID, Action: answer.Action,
-	})
+	}
+	if answer.Content != nil {
+		result.Content, _ = notation.Marshal(answer.Content) // it is made of plain values
+	}
+	out, err = c.team.Fire(ctx, member, result)
 	if changed := answerOf(out); err == nil && changed.Action != "" {
 		answer = changed
 	}
@@ -53,6 +58,39 @@ func (c *client) elicit(ctx context.Context, member string, ask *sdk.ElicitParam
 		NotificationType: "elicitation_response",
 	})
 	return answer
+}
+
+// askPerson puts a form into the inbox, for as long as the member's call runs. A page to visit is
+// not put there: what is typed on it would have to come from the person who sees it at once.
+func (c *client) askPerson(ctx context.Context, member string, in hooks.ElicitationInput, over <-chan struct{}) *sdk.ElicitResult {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() {
+		select {
+		case <-over:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	var why error
+	switch {
+	case in.Mode != "form":
+		why = errors.New("it wants a page to be visited, which only a hook can arrange")
+	case c.team.Ask == nil || member == "":
+		why = errors.New("it is not known whose call the question is about")
+	default:
+		text := fmt.Sprintf("MCP server %s asks, for a call of %s: %s", c.Name, member, in.Message)
+		action, values, err := c.team.Ask(ctx, member, text, in.RequestedSchema)
+		if err == nil || ctx.Err() != nil {
+			return &sdk.ElicitResult{Action: cmp.Or(action, actionCancel), Content: values}
+		}
+		why = err
+	}
+	c.team.Report(fmt.Sprintf("MCP server %s asks: %s; no Elicitation hook has answered and no person can be asked (%v), "+
+		"so the answer is cancel", c.Name, notation.Preview(in.Message, 200), why))
+	return &sdk.ElicitResult{Action: actionCancel}
 }
 
 // answerOf returns the answer of hooks; without an action they gave none.

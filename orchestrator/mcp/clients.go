@@ -53,6 +53,10 @@ type ClientOptions struct {
 	Report func(text string)
 	// Fire runs the hooks of an event in a member's name; an empty one means the lead's.
 	Fire func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error)
+	// Ask asks a person for the values of a schema, which a server wants for a call of a member. It
+	// fails if nobody can be asked. nil: nobody ever can.
+	Ask func(ctx context.Context, member, text string, schema json.RawMessage) (
+		action string, values map[string]any, err error)
 	// FirstWait is how long a member waits for a server that is being connected; 0: five seconds.
 	FirstWait time.Duration
 	Clock     routine.Clock

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -460,20 +461,98 @@ func TestServerKey(t *testing.T) {
 	r.awaitReport("the server redirects to " + web.URL)
 }
 
-// TestElicitation: hooks answer what a server asks; otherwise the answer is cancel, and the hooks on the
-// result may change it.
-func TestElicitation(t *testing.T) {
+// yourName is what the server of these tests asks.
+func yourName() *sdk.ElicitParams {
+	return &sdk.ElicitParams{Message: "your name?", RequestedSchema: map[string]any{
+		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
+	}}
+}
+
+// askingServer is a server with a tool that asks a person, and says what was answered.
+func askingServer(ask *sdk.ElicitParams) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
 	anyTool(server, sdk.Tool{Name: "ask"}, func(ctx context.Context, q *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		answer, err := q.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your name?", RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
-		}})
+		answer, err := q.Session.Elicit(ctx, ask)
 		if err != nil {
 			return nil, err
 		}
 		text, err := json.Marshal(map[string]any{"action": answer.Action, "content": answer.Content})
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, err
 	})
+	return server
+}
+
+// TestElicitationOfPeople: what no hook answers goes to a person, with the form, in the name of the member
+// whose call runs; a page to visit does not. The hooks on the result read what was answered.
+func TestElicitationOfPeople(t *testing.T) {
+	page := &sdk.ElicitParams{Mode: "url", Message: "your name?", URL: "https://words.test/form", ElicitationID: "e1"}
+	for name, tc := range map[string]struct {
+		ask       *sdk.ElicitParams
+		action    string
+		values    map[string]any
+		err       error
+		want      string
+		hook, say string // what the hooks on the result read, and people are told
+	}{
+		"filled in": {yourName(), "accept", map[string]any{"name": "Ana"}, nil, `{"action":"accept","content":{"name":"Ana"}}`,
+			`"action":"accept","content":{"name":"Ana"}`, ""},
+		"declined": {yourName(), "decline", nil, nil, `{"action":"decline","content":null}`, `"action":"decline"}`, ""},
+		"late":     {yourName(), "cancel", nil, nil, `{"action":"cancel","content":null}`, `"action":"cancel"}`, ""},
+		"unfit": {yourName(), "", nil, errors.New("it may be a secret"), `{"action":"cancel","content":null}`, `"action":"cancel"}`,
+			"MCP server web asks: your name?; no Elicitation hook has answered and no person can be asked (it may be a secret), " +
+				"so the answer is cancel"},
+		"page": {page, "accept", nil, nil, `{"action":"cancel","content":null}`, `"action":"cancel"}`, "it wants a page to be visited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newClientRig(t, nil, settings.Server{Name: "web", URL: serveWeb(t, askingServer(tc.ask)).URL})
+			r.Ask = func(_ context.Context, member, text string, schema json.RawMessage) (string, map[string]any, error) {
+				if member != "dev" || text != "MCP server web asks, for a call of dev: your name?" || !strings.Contains(string(schema), `"name"`) {
+					t.Errorf("a person is asked %q for %s: %s", text, member, schema)
+				}
+				return tc.action, tc.values, tc.err
+			}
+			if got := r.use("mcp__web__ask", `{}`); got.Content != tc.want {
+				t.Errorf("the server got %q, want %q", got.Content, tc.want)
+			}
+			in, err := json.Marshal(r.fired[1])
+			if err != nil || !strings.Contains(string(in), tc.hook) {
+				t.Errorf("the hooks on the result got %s, want %s", in, tc.hook)
+			}
+			if told := r.reports(); !strings.Contains(told, tc.say) || (told == "") != (tc.say == "") {
+				t.Errorf("people were told %q, want %q", told, tc.say)
+			}
+		})
+	}
+}
+
+// TestElicitationEndsWithItsCall: a person is asked no longer than the call runs.
+func TestElicitationEndsWithItsCall(t *testing.T) {
+	r := newClientRig(t, nil, settings.Server{Name: "web", URL: serveWeb(t, askingServer(yourName())).URL})
+	asked, gone := make(chan struct{}), make(chan error)
+	r.Ask = func(ctx context.Context, _, _ string, _ json.RawMessage) (string, map[string]any, error) {
+		close(asked)
+		<-ctx.Done()
+		gone <- ctx.Err()
+		return "", nil, ctx.Err()
+	}
+	tool := r.tools()["mcp__web__ask"]
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan agent.ToolResult)
+	go func() { done <- tool.Run(ctx, agent.ToolCall{ID: "c", Input: json.RawMessage(`{}`)}) }()
+	<-asked
+	cancel()
+	if got := <-done; !got.IsError {
+		t.Errorf("a call that was cancelled says %+v", got)
+	}
+	if err := <-gone; err == nil {
+		t.Error("the person is still asked")
+	}
+}
+
+// TestElicitation: hooks answer what a server asks; otherwise the answer is cancel, and the hooks on the
+// result may change it.
+func TestElicitation(t *testing.T) {
+	server := askingServer(yourName())
 	says := func(fields map[string]string) hooks.Outcome {
 		out := hooks.Outcome{Decision: hooks.Pass, Output: map[string]json.RawMessage{}}
 		for name, value := range fields {

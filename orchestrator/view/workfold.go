@@ -109,14 +109,15 @@ func (s workFold) request(l journal.Line, r requests.Request) {
 }
 
 // asks notes what a request means for the member that it is about. A member that asks for
-// permission waits in its turn; the question why it needs attention is closed once it does not
-// any more, unless a person leaves it so.
+// permission waits in its turn, and so does one whose call asks for values; the question why it
+// needs attention is closed once it does not any more, unless a person leaves it so.
 func (m *Member) asks(l journal.Line, r requests.Request) {
+	inTurn := m.InTurn && (r.Kind == requests.AskPermission || r.Kind == requests.AskForm)
 	switch {
-	case r.Kind == requests.AskPermission && r.Open() && m.InTurn:
+	case inTurn && r.Open():
 		m.enter(api.Waiting, l.Time)
 		m.WaitsFor = r.Text
-	case r.Kind == requests.AskPermission && m.InTurn && m.State == api.Waiting:
+	case inTurn && m.State == api.Waiting:
 		m.enter(api.Working, l.Time)
 		m.WaitsFor = ""
 	case r.Kind == requests.AskAttention && (r.Approved() || r.State == requests.Withdrawn):

@@ -91,7 +91,7 @@ func (d *Desk) draft(ctx context.Context, c *kv.Job, a actors.Actor, n New) (dra
 // check rejects what cannot be stored, and a member that would answer itself.
 func (n New) check() error {
 	kinds := []Kind{
-		AskPermission, AskPlan, AskMerge, AskShutdown, AskAttention, AskApproval, AskQuestion,
+		AskPermission, AskPlan, AskMerge, AskShutdown, AskAttention, AskApproval, AskQuestion, AskForm,
 	}
 	if !slices.Contains(kinds, n.Kind) {
 		return fmt.Errorf("%w: a request of kind %q", kv.ErrInvalid, kv.Clip(string(n.Kind)))

@@ -23,6 +23,7 @@ const (
 	AskAttention  Kind = "attention"  // what to do about a member in trouble
 	AskApproval   Kind = "approval"   // to complete a task
 	AskQuestion   Kind = "question"   // for a text, which is Feedback
+	AskForm       Kind = "form"       // for values that a tool's server wants, which are Feedback
 )
 
 // State is the state of a request.

@@ -21,7 +21,8 @@ func Inbox(env *cli.Env) *cobra.Command {
 	list := inboxListCommand(env, "inbox")
 	list.Short = "See and answer what waits for a person"
 	list.Long = `List the questions that wait for an answer: calls that need permission, plans, work
-to be approved or merged, members that need attention, and questions to members.
+to be approved or merged, members that need attention, forms of MCP servers, and
+questions to members.
 Each has its time limit and the answer that counts when the time is up. ID is a
 request's id, such as r7; show also takes the name of a member. While the team does
 not run, an answer is kept for its next run.`
@@ -106,8 +107,9 @@ once; a second answer fails and says who answered first.`,
 	if yes {
 		cmd.Use, cmd.Short, cmd.Example = "approve ID", "Say yes to a request", "  covey inbox approve r7"
 		cmd.Long = `Say yes to a request: a call runs, a plan is carried out, a task is completed, a
-member in trouble goes on. A request is answered once; a second answer fails and
-says whose the first was.`
+member in trouble goes on. A form is filled in with the feedback; show ID says how.
+A request is answered once; a second answer fails and says whose the first was.`
+		cmd.Example += "\n  covey inbox approve r8 --feedback main"
 		cmd.Flags().StringVar(&a.Mode, "mode", "", "with a plan: the permission `MODE` that the member works in")
 	}
 	return cmd

@@ -1,0 +1,209 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// A tool's server may ask a person for some values while it works on a member's call: a form. Yes
+// with the values as the text fills it in, and no declines it. Nobody waits for the answer once
+// the call has ended, so such a request does not outlive it.
+
+// FillIn puts a form before a person and waits for the answer: accept with the values, decline, or
+// cancel if nobody answers in time. An empty schema asks for a yes. If ctx ends before, the request
+// is withdrawn. It fails if nobody can be asked: no person is there, or the form has a shape or
+// wants a secret that do not fit the inbox.
+func (b *Inbox) FillIn(
+	ctx context.Context, member, text string, schema json.RawMessage,
+) (action string, values map[string]any, err error) {
+	wanted, err := parseFields(schema)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !b.Present():
+		return "", nil, errors.New("nobody is attached, and on_ask is not wait")
+	}
+	r, err := b.Ask(ctx, actors.Actor{Name: member}, requests.New{
+		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: notation.Preview(text, 2000),
+		Payload: notation.Encode(Payload{Schema: schema, Fields: wanted.describe()}),
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("ask for %s: %w", member, err)
+	}
+	b.ports.Notify(ctx, member, r)
+	end := b.Asker(member).beginWait(Awaited(r))
+	answered, err := b.Wait(ctx, r.ID)
+	if err = errors.Join(err, end(ctx)); err != nil {
+		return "", nil, errors.Join(err, b.withdraw(context.WithoutCancel(ctx), r.ID, "the call that asked has ended"))
+	}
+	action = "cancel"
+	switch answered.State {
+	case requests.Approved:
+		action = "accept"
+		values, err = wanted.fill(answered.Feedback) // mayFill has read it, too
+	case requests.Denied:
+		action = "decline"
+	}
+	return action, values, errors.Join(err, b.ports.Store.Requests().MarkTaken(ctx, r.ID))
+}
+
+// formText says how to answer a form.
+func formText(p Payload) string {
+	if p.Fields == "" {
+		return "Yes accepts, and no declines."
+	}
+	return "Yes, with this as the text, fills it in, and no declines: " + p.Fields
+}
+
+// mayFill returns an error for a yes whose text does not fill the form in. It says how to do so,
+// because the request stays open.
+func mayFill(r requests.Request, a Answer) error {
+	if r.Kind != requests.AskForm || !a.Approve {
+		return nil
+	}
+	p := PayloadOf(r)
+	wanted, err := parseFields(p.Schema)
+	if err == nil {
+		_, err = wanted.fill(a.Text)
+	}
+	if err != nil {
+		return notation.Errorf(tasks.ErrInvalid, "%v; say yes with %s as the text, or no", err, p.Fields)
+	}
+	return nil
+}
+
+// field is a value of a form. MCP allows plain values, and lists of choices.
+type field struct {
+	Type        string   `json:"type"`
+	Format      string   `json:"format"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Choices     []string `json:"enum"`
+	Titled      []struct {
+		Value string `json:"const"`
+	} `json:"oneOf"`
+	required bool
+}
+
+// fields are the values of a form, by name.
+type fields map[string]field
+
+// secret matches names of values that are not asked for: answers are kept in the journal, and MCP
+// forbids servers to ask for secrets in this way.
+var secret = regexp.MustCompile(`(?i)passw|secret|token|api.?key|credential|passphrase|\bpin\b|cvv|card.?number`)
+
+// parseFields reads the schema of a form. It fails if people cannot be asked.
+func parseFields(schema json.RawMessage) (fields, error) {
+	var s struct {
+		Properties fields   `json:"properties"`
+		Required   []string `json:"required"`
+	}
+	if len(schema) > 0 {
+		if err := json.Unmarshal(schema, &s); err != nil {
+			return nil, fmt.Errorf("the form cannot be read: %w", err)
+		}
+	}
+	for name, f := range s.Properties {
+		switch {
+		case f.Format == "password" || secret.MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n")):
+			return nil, fmt.Errorf("%s may be a secret, and answers are kept", notation.Short(name, 60))
+		case !slices.Contains([]string{"string", "number", "integer", "boolean"}, f.Type):
+			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", notation.Short(name, 60), notation.Short(f.Type, 20))
+		}
+		for _, choice := range f.Titled {
+			f.Choices = append(f.Choices, choice.Value)
+		}
+		f.required = slices.Contains(s.Required, name)
+		s.Properties[name] = f
+	}
+	return s.Properties, nil
+}
+
+// describe says what the text of a yes must be.
+func (fs fields) describe() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		f := fs[name]
+		part := map[string]string{"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false"}[f.Type]
+		if len(f.Choices) > 0 {
+			part = "one of " + strings.Join(f.Choices, ", ")
+		}
+		if f.Description != "" {
+			part += " (" + f.Description + ")"
+		}
+		if len(fs) > 1 {
+			part = strings.TrimSpace(name+"="+part) + map[bool]string{false: " or nothing"}[f.required]
+		}
+		parts = append(parts, part)
+	}
+	return notation.Preview(strings.Join(parts, "; "), 2000)
+}
+
+// fill reads the text of a yes: the value itself if there is one, and name=value with ";" between
+// them if there are several, or an object of JSON.
+func (fs fields) fill(text string) (map[string]any, error) {
+	given := map[string]string{}
+	text = strings.TrimSpace(text)
+	content := map[string]any{}
+	switch {
+	case len(fs) == 0 || text == "":
+	case strings.HasPrefix(text, "{"):
+		err := json.Unmarshal([]byte(text), &content)
+		return content, err // the server's SDK compares it with the schema
+	case len(fs) == 1:
+		for name := range fs {
+			given[name] = text
+		}
+	default:
+		for part := range strings.SplitSeq(text, ";") {
+			name, value, ok := strings.Cut(part, "=")
+			name = strings.TrimSpace(name)
+			if _, known := fs[name]; !ok || !known {
+				return nil, fmt.Errorf("%q is not name=value", notation.Short(part, 60))
+			}
+			given[name] = strings.TrimSpace(value)
+		}
+	}
+	for name, f := range fs {
+		value, ok := given[name]
+		if !ok && f.required {
+			return nil, fmt.Errorf("%s is missing", name)
+		}
+		if !ok {
+			continue
+		}
+		v, err := f.value(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		content[name] = v
+	}
+	return content, nil
+}
+
+// value reads one value.
+func (f field) value(text string) (any, error) {
+	switch {
+	case len(f.Choices) > 0 && !slices.Contains(f.Choices, text):
+		return nil, fmt.Errorf("%q is none of %s", notation.Short(text, 60), strings.Join(f.Choices, ", "))
+	case f.Type == "string":
+		return text, nil
+	case f.Type == "boolean":
+		return strconv.ParseBool(text)
+	case f.Type == "integer":
+		return strconv.ParseInt(text, 10, 64)
+	}
+	return strconv.ParseFloat(text, 64)
+}
