@@ -87,15 +87,21 @@ func compacting(t *testing.T, m *smallModel) *Agent {
 
 // A long turn stays below what its model reads: first old results are collapsed, then the
 // conversation is summarized. No request is ever too long, and the model is told what it must
-// know.
+// know. Thinking that is still there stands before its call, byte for byte as it came.
 func TestLongTurn(t *testing.T) {
 	result := strings.Repeat("x", 4000) // 1,000 tokens
 	m := &smallModel{window: 10_000, tells: true}
+	thought := func(call string) string { return `{ "signature":"+/==", "thinking":"<` + call + `>" }` }
 	m.next = func(n int, r agent.Request) []agent.Block {
 		if n > 60 {
 			return []agent.Block{says("done")}
 		}
-		return []agent.Block{says(strings.Repeat("thought ", 60)), {
+		for _, said := range r.Messages {
+			if said.Role == agent.Assistant && len(said.Content) == 3 && string(said.Content[0].Raw) != thought(said.Content[2].ID) {
+				t.Errorf("request %d: the thinking before %s is %s", n, said.Content[2].ID, said.Content[0].Raw)
+			}
+		}
+		return []agent.Block{{Type: agent.ThinkingBlock, Raw: []byte(thought(fmt.Sprint("c", n)))}, says(strings.Repeat("thought ", 60)), {
 			Type: agent.ToolUseBlock, ID: fmt.Sprint("c", n), Name: "Read", Input: []byte(fmt.Sprintf(`{"file_path":"f%d"}`, n)),
 		}}
 	}

@@ -39,6 +39,7 @@ func TestFallback(t *testing.T) {
 		switches int
 	}{
 		"overloaded":     {err: &agent.APIError{Type: "overloaded"}, switches: 1},
+		"declined":       {err: &agent.APIError{Type: "invalid_request"}, switches: 1},
 		"usage limit":    {err: &agent.LimitError{Text: "tomorrow"}, switches: 1},
 		"too long":       {err: &agent.APIError{Type: "invalid_request", Overflow: true}},
 		"refused":        {err: &agent.APIError{Type: "overloaded"}, refusal: "not that one"},

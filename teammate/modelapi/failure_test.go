@@ -390,3 +390,24 @@ func TestFailedTries(t *testing.T) {
 		t.Errorf("all tries fail: %+v, %v; want %+v", r.Usage, err, want)
 	}
 }
+
+// TestPause: pauses grow, up to a ceiling, and differ, so that members that failed at the same time
+// do not come back at the same time.
+func TestPause(t *testing.T) {
+	m, err := New(Config{API: Chat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, longest := range map[int]time.Duration{1: time.Second / 2, 2: time.Second, 3: 2 * time.Second, 20: 30 * time.Second} {
+		seen := map[time.Duration]bool{}
+		for range 50 {
+			pause := m.pause(n)
+			if seen[pause] = true; pause < longest/2 || pause > longest {
+				t.Errorf("the pause after try %d is %s, want up to %s", n, pause, longest)
+			}
+		}
+		if len(seen) < 40 {
+			t.Errorf("of 50 pauses after try %d only %d differ", n, len(seen))
+		}
+	}
+}
