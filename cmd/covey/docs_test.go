@@ -200,6 +200,38 @@ func codeOfFiles(t *testing.T) map[string]string {
 	return code
 }
 
+// TestDocumentedModels finds that docs/models.md shows each kind of provider in a whole spec of five
+// lines, and that all its specs are right.
+func TestDocumentedModels(t *testing.T) {
+	t.Parallel()
+	doc := readDoc(t, "docs/models.md")
+	short, _, _ := strings.Cut(doc, "\n## Keys\n")
+	fences := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+	hosts := map[string]bool{}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "secrets"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secrets", "key"), []byte("sk-x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range fences.FindAllStringSubmatch(doc, -1) {
+		team, err := configs.Parse(filepath.Join(dir, "team.yaml"), []byte(m[1]))
+		if err != nil {
+			t.Errorf("spec %d of docs/models.md: %v", i+1, err)
+			continue
+		}
+		if lines := strings.Count(m[1], "\n"); strings.Contains(short, m[0]) && lines > 5 {
+			t.Errorf("spec %d of docs/models.md has %d lines", i+1, lines)
+		}
+		model := team.Lead.Agent.Model
+		hosts[fmt.Sprint(model.Provider, " ", model.API)] = true
+	}
+	if len(hosts) < 4 {
+		t.Errorf("docs/models.md shows %v", hosts)
+	}
+}
+
 // TestDocumentedCommands finds that the commands which the documents name are
 // there.
 func TestDocumentedCommands(t *testing.T) {
