@@ -36,7 +36,7 @@ func (b *Inbox) FillIn(
 		return "", nil, errors.New("nobody is attached, and on_ask is not wait")
 	}
 	r, err := b.Ask(ctx, actors.Actor{Name: member}, requests.New{
-		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: notation.Preview(text, 2000),
+		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: notation.Short(text, 2000),
 		Payload: notation.Encode(Payload{Schema: schema, Fields: wanted.describe()}),
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func parseFields(schema json.RawMessage) (fields, error) {
 	}
 	for name, f := range s.Properties {
 		switch {
-		case f.Format == "password" || secret.MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n")):
+		case f.Type == "string" && (f.Format == "password" || secret.MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n"))):
 			return nil, fmt.Errorf("%s may be a secret, and answers are kept", notation.Short(name, 60))
 		case !slices.Contains([]string{"string", "number", "integer", "boolean"}, f.Type):
 			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", notation.Short(name, 60), notation.Short(f.Type, 20))
@@ -151,17 +151,32 @@ func (fs fields) describe() string {
 	return notation.Preview(strings.Join(parts, "; "), 2000)
 }
 
-// fill reads the text of a yes: the value itself if there is one, and name=value with ";" between
-// them if there are several, or an object of JSON.
-func (fs fields) fill(text string) (map[string]any, error) {
-	given := map[string]string{}
+// fill reads the text of a yes, and checks that the values which the form needs are there.
+func (fs fields) fill(text string) (content map[string]any, err error) {
 	text = strings.TrimSpace(text)
-	content := map[string]any{}
+	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &content) == nil {
+		for name := range content { // whether the values fit is known to the library that sends them
+			if _, known := fs[name]; !known {
+				return nil, fmt.Errorf("the form has no %s", notation.Short(name, 60))
+			}
+		}
+	} else if content, err = fs.read(text); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		if _, given := content[name]; fs[name].required && !given {
+			return nil, fmt.Errorf("%s is missing", name)
+		}
+	}
+	return content, nil
+}
+
+// read reads the value itself if the form has one, and name=value with ";" between them if it has
+// several.
+func (fs fields) read(text string) (map[string]any, error) {
+	given := map[string]string{}
 	switch {
 	case len(fs) == 0 || text == "":
-	case strings.HasPrefix(text, "{"):
-		err := json.Unmarshal([]byte(text), &content)
-		return content, err // the server's SDK compares it with the schema
 	case len(fs) == 1:
 		for name := range fs {
 			given[name] = text
@@ -176,15 +191,9 @@ func (fs fields) fill(text string) (map[string]any, error) {
 			given[name] = strings.TrimSpace(value)
 		}
 	}
-	for name, f := range fs {
-		value, ok := given[name]
-		if !ok && f.required {
-			return nil, fmt.Errorf("%s is missing", name)
-		}
-		if !ok {
-			continue
-		}
-		v, err := f.value(value)
+	content := map[string]any{}
+	for name, text := range given {
+		v, err := fs[name].value(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -200,10 +209,19 @@ func (f field) value(text string) (any, error) {
 		return nil, fmt.Errorf("%q is none of %s", notation.Short(text, 60), strings.Join(f.Choices, ", "))
 	case f.Type == "string":
 		return text, nil
-	case f.Type == "boolean":
-		return strconv.ParseBool(text)
-	case f.Type == "integer":
-		return strconv.ParseInt(text, 10, 64)
 	}
-	return strconv.ParseFloat(text, 64)
+	var v any
+	var err error
+	switch f.Type {
+	case "boolean":
+		v, err = strconv.ParseBool(text)
+	case "integer":
+		v, err = strconv.ParseInt(text, 10, 64)
+	default:
+		v, err = strconv.ParseFloat(text, 64)
+	}
+	if err != nil { // that of strconv names its function
+		return nil, fmt.Errorf("%q is not of type %s", notation.Short(text, 60), f.Type)
+	}
+	return v, nil
 }

@@ -33,9 +33,12 @@ func TestForms(t *testing.T) {
 		{several, "name=Ana", `{"name":"Ana"}`},
 		{several, "Ana", `"Ana" is not name=value; say yes with age=a whole number or nothing; name=a text; size=a number or nothing; ` +
 			`sure=true or false or nothing as the text, or no`},
-		{several, "name=Ana; age=old", `age: strconv.ParseInt: parsing "old": invalid syntax`},
+		{several, "name=Ana; age=old", `age: "old" is not of type integer; say yes with age=`},
 		{several, "age=7", "name is missing"},
-		{several, "{broken", "invalid character"},
+		{several, "{broken", `"{broken" is not name=value`},
+		{oneWord, "{not JSON", `{"word":"{not JSON"}`},
+		{several, `{"age":7}`, "name is missing"},
+		{several, `{"name":"Ana","town":"X"}`, "the form has no town"},
 	} {
 		wanted, err := parseFields(json.RawMessage(tc.schema))
 		if err != nil {
@@ -60,6 +63,13 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestNumbersAreNoSecrets: a form may ask how many tokens to use.
+func TestNumbersAreNoSecrets(t *testing.T) {
+	if _, err := parseFields(json.RawMessage(`{"properties":{"max_tokens":{"type":"integer"}}}`)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnfitForms: secrets are not asked for, because answers are kept, and neither is what people
 // cannot write in a line.
 func TestUnfitForms(t *testing.T) {
@@ -68,6 +78,7 @@ func TestUnfitForms(t *testing.T) {
 		`{"properties":{"db_password":{"type":"string"}}}`:                  "may be a secret",
 		`{"properties":{"k":{"type":"string","title":"Your API key"}}}`:     "may be a secret",
 		`{"properties":{"k":{"type":"string","description":"your token"}}}`: "may be a secret",
+		`{"properties":{"pins":{"type":"string","title":"PIN"}}}`:           "may be a secret",
 		`{"properties":{"tags":{"type":"array"}}}`:                          `tags is of type "array", which people are not asked for`,
 		`{"properties":{"o":{"type":"object"}}}`:                            `o is of type "object"`,
 		`{"properties":{"o":{}}}`:                                           `o is of type ""`,
