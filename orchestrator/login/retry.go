@@ -43,7 +43,8 @@ func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agen
 	case m.Restart.Given:
 		return nil, e
 	case !e.Passing && forPeople(e.Error):
-		return &Lockout{Failed: true, Tries: 1, Text: e.Text, Fresh: true, GivenUp: true}, e
+		text := (&agent.APIError{Type: e.Error, Message: e.Text}).Error()
+		return &Lockout{Failed: true, Tries: 1, Text: text, Fresh: true, GivenUp: true}, e
 	case !e.Passing:
 		return nil, e
 	}
