@@ -29,6 +29,9 @@ type Member struct {
 	Doing string `json:"doing,omitempty"`
 	// WaitsFor says for people what it waits for, within its turn or before it.
 	WaitsFor string `json:"waits_for,omitempty"`
+	// Asks is what an open request of its turn asks: it waits, whatever else is told of it. The
+	// store tells of the request, and so it may come before the line of the call that asks.
+	Asks string `json:"asks,omitempty"`
 	// Held is set while it begins no turn until it is resumed.
 	Held *Hold `json:"held,omitempty"`
 	// Gone says why it takes no more turns in this run, although its team goes on.

@@ -50,6 +50,8 @@ ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "work
 			ana, "idle||no||"},
 		{"asks for permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}`,
 			ana, "waiting||thinks|Bash rm|"},
+		{"asks before its call is told", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
+ana.1 tool_call {"id":"t1","name":"Bash","input":{"command":"rm a"}}`, ana, "waiting||Bash rm a|Bash rm|"},
 		{"has permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
 - request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinks||"},
 		{"ended", `ana member_ended {"reason":"done"}`, ana, "ended||done||"},

@@ -94,10 +94,20 @@ func (m *Member) busyWith() string {
 	return "thinks"
 }
 
-// works notes that a member does something in its turn.
+// works notes that a member does something in its turn. While a request of it is open it
+// still waits.
 func (m *Member) works(doing string, at time.Time) {
-	m.enter(api.Working, at)
-	m.Doing, m.WaitsFor = doing, ""
+	m.Doing = doing
+	m.workOrWait(at)
+}
+
+// workOrWait sets the state of a member in its turn.
+func (m *Member) workOrWait(at time.Time) {
+	state := api.Working
+	if m.WaitsFor = m.Asks; m.Asks != "" {
+		state = api.Waiting
+	}
+	m.enter(state, at)
 }
 
 // incident keeps what happened to the member's agent.

@@ -85,8 +85,8 @@ func (s turnFold) passStarted(l journal.Line, e agent.PassStarted) {
 	if l.Helper != "" {
 		return
 	}
-	m.Pass, m.WaitsFor = e.Pass, ""
-	m.enter(api.Working, l.Time)
+	m.Pass = e.Pass
+	m.workOrWait(l.Time)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Passes = max(t.Passes, e.Pass)
 	}
@@ -167,7 +167,7 @@ func (s *State) leaveTurn(m *Member) {
 		t.Reason = "cut"
 	}
 	delete(s.index.turns, m.Name)
-	m.InTurn, m.Pass, m.Calls, m.WaitsFor = false, 0, nil, ""
+	m.InTurn, m.Pass, m.Calls, m.WaitsFor, m.Asks = false, 0, nil, "", ""
 	for _, g := range slices.Clone(s.index.judging) {
 		if g.Member == m.Name && g.At != AtMerge {
 			s.judged(g, Cut, s.Time)

@@ -115,11 +115,12 @@ func (m *Member) asks(l journal.Line, r requests.Request) {
 	inTurn := m.InTurn && (r.Kind == requests.AskPermission || r.Kind == requests.AskForm)
 	switch {
 	case inTurn && r.Open():
-		m.enter(api.Waiting, l.Time)
-		m.WaitsFor = r.Text
-	case inTurn && m.State == api.Waiting:
-		m.enter(api.Working, l.Time)
-		m.WaitsFor = ""
+		m.Asks = cmp.Or(r.Text, string(r.Kind))
+		m.workOrWait(l.Time)
+	case inTurn:
+		if m.Asks = ""; m.State == api.Waiting {
+			m.workOrWait(l.Time)
+		}
 	case r.Kind == requests.AskAttention && (r.Approved() || r.State == requests.Withdrawn):
 		m.clearAttention(l.Time)
 	}
