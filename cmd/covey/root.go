@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/ask"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/web"
 )
@@ -69,7 +70,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
-			web.Command(env), web.Report(env),
+			web.Command(env), report.Command(env),
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),

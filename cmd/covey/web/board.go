@@ -1,12 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"html/template"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -22,27 +22,16 @@ type board struct {
 
 	mu       sync.Mutex
 	drawn    <-chan struct{} // closed when the team has changed since it was drawn
-	at       time.Time       // when it was drawn
 	version  uint64          // grows with each change of a part
 	sections []*section
 }
 
-// section is a part of the page with rows that change by themselves.
+// section is a section of the page with the versions in which it changed last.
 type section struct {
-	ID      string
-	Class   string
-	Title   string
-	Head    template.HTML
-	Rows    []row
-	shape   string // all of it but the text of its rows
-	changed uint64 // the version of its shape
-}
-
-// row is a piece of a section with an id of its own in the page.
-type row struct {
-	ID      string
-	HTML    template.HTML
-	changed uint64
+	*report.Section
+	shape   string   // all of it but the text of its rows
+	changed uint64   // the version of its shape
+	rows    []uint64 // the version of each row
 }
 
 // newBoard returns the board of a feed.
@@ -74,8 +63,8 @@ func (b *board) since(seen uint64) (html string, version uint64, next <-chan str
 			}
 			continue
 		}
-		for _, r := range s.Rows {
-			if r.changed > seen {
+		for i, r := range s.Rows {
+			if s.rows[i] > seen {
 				_ = b.partial(&out, r.ID, func() error { out.WriteString(string(r.HTML)); return nil })
 			}
 		}
@@ -100,12 +89,15 @@ func (b *board) draw() error {
 			return nil
 		}
 	}
-	var fresh []*section
+	var fresh []*report.Section
 	var err error
 	b.drawn = b.feed.read(func(s *view.State, now *api.Status, trouble string) {
-		fresh, err = b.sectionsOf(s, now, trouble)
+		d := report.Drawing{
+			State: s, Now: now, Trouble: trouble, Templates: b.tmpl, Form: b.form,
+			Marks: func(t *view.Task) []string { return b.alarms.words(s, t) },
+		}
+		fresh, err = d.Sections()
 	})
-	b.at = time.Now()
 	if err != nil {
 		return err
 	}
@@ -114,34 +106,34 @@ func (b *board) draw() error {
 	for _, s := range b.sections {
 		old[s.ID] = s
 	}
+	b.sections = nil // viewers may still read the old list
 	for _, s := range fresh {
-		s.mark(old[s.ID], b.version)
+		b.sections = append(b.sections, marked(s, old[s.ID], b.version))
 	}
-	b.sections = fresh
 	return nil
 }
 
-// mark sets in which version the parts of a section changed last.
-func (s *section) mark(was *section, version uint64) {
+// marked returns a section with the versions of its parts, after the same section as it was
+// before, which may be nil.
+func marked(now *report.Section, was *section, version uint64) *section {
+	s := &section{Section: now, changed: version, rows: slices.Repeat([]uint64{version}, len(now.Rows))}
 	s.shape = s.Class + "\x00" + s.Title + "\x00" + string(s.Head)
 	for _, r := range s.Rows {
 		s.shape += "\x00" + r.ID
 	}
-	s.changed = version
-	if was != nil && was.shape == s.shape {
-		s.changed = was.changed
+	if was == nil || was.shape != s.shape {
+		return s
 	}
+	s.changed = was.changed
 	for i := range s.Rows {
-		s.Rows[i].changed = version
-		if s.changed < version && was.Rows[i].HTML == s.Rows[i].HTML {
-			s.Rows[i].changed = was.Rows[i].changed
+		if was.Rows[i].HTML == s.Rows[i].HTML {
+			s.rows[i] = was.rows[i]
 		}
 	}
+	return s
 }
 
 // execute returns a template as HTML.
 func (b *board) execute(name string, data any) (template.HTML, error) {
-	var out bytes.Buffer
-	err := b.tmpl.ExecuteTemplate(&out, name, data)
-	return template.HTML(out.String()), err //nolint:gosec // it was escaped by the template
+	return report.Execute(b.tmpl, name, data)
 }

@@ -17,8 +17,7 @@ import (
 // testBoard returns a board whose team a test changes with feed.update.
 func testBoard() (*board, *feed) {
 	f := &feed{changed: make(chan struct{})}
-	t := template.Must(template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html"))
-	return newBoard(f, t, "token"), f
+	return newBoard(f, newTemplates(), "token"), f
 }
 
 var (
@@ -141,14 +140,6 @@ func TestSeenVersion(t *testing.T) {
 	} {
 		if got := seenVersion("abc", id); got != want {
 			t.Errorf("%q is version %d, want %d", id, got, want)
-		}
-	}
-}
-
-func TestDomID(t *testing.T) {
-	for name, want := range map[string]string{"api-1": "api-1", "a b": "a_20b", "a_b": "a_5fb", `"><`: "_22_3e_3c", "": ""} {
-		if got := domID(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
-// Package web shows a team as a web page and as a report: what waits for a person, what every
-// member does, what gates have refused and why, and whether finished work can be merged. Both
-// show a view.State; the page also asks the running team, and acts on it as the operator.
+// Package web shows a team as a live web page: what waits for a person, what every member does,
+// what gates have refused and why, and whether finished work can be merged. It draws a view.State
+// with the sections of package report, asks the running team for the rest, and acts on it as the
+// operator.
 //
 // # Pages
 //
@@ -45,12 +46,6 @@
 // term.Plain, which shows control characters and marks of direction instead of obeying them. The
 // Content-Security-Policy forbids scripts, styles and requests of any other origin, and inline
 // ones.
-//
-// # The report
-//
-// `covey report` draws the same facts with the same templates into one file that loads nothing,
-// or as Markdown. Secrets are masked in every text of it (notation.MaskAll), and its parts are made
-// smaller until it fits into its limit; what is left out is said.
 //
 // It makes no promise of compatibility to programs outside covey.
 package web

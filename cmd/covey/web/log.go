@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -85,7 +86,7 @@ func (p *Page) tail(before uint64, wants func(journal.Line) bool) (log, error) {
 type memberPage struct {
 	Form string
 	Up   bool
-	Data memberRow
+	Data report.MemberRow
 	Log  log
 	Live bool // the newest lines are shown, and more will come
 }
@@ -99,7 +100,7 @@ func (p *Page) showMember(w http.ResponseWriter, r *http.Request) {
 		if m := s.Member(name); m != nil {
 			copied := *m
 			one.Data.Member, one.Up, found = &copied, now != nil, true
-			one.Data.Word, one.Data.Class = memberWord(m)
+			one.Data.Word, one.Data.Class = report.MemberWord(m)
 		}
 	})
 	if !found {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -66,7 +69,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	}
 	p := &Page{
 		env: env, place: place, listener: l, feed: newFeed(place), streams: make(chan struct{}, maxStreams),
-		tmpl: template.Must(template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html")),
+		tmpl: newTemplates(),
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
@@ -75,6 +78,14 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	p.alarms = &alarmBook{}
 	p.board.alarms = p.alarms
 	return p, nil
+}
+
+// newTemplates returns the templates of the page: those that the report has too, and its own.
+func newTemplates() *template.Template {
+	own := template.FuncMap{
+		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
+	}
+	return template.Must(report.Templates().Funcs(own).ParseFS(templates, "templates/*.html"))
 }
 
 // URL returns the address of the page with its token.
@@ -157,6 +168,10 @@ func (p *Page) routes() http.Handler {
 		panic(err)
 	}
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	mux.HandleFunc("GET /static/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = io.WriteString(w, report.Style()) // the connection may be lost
+	})
 	mux.HandleFunc("GET /{$}", p.showBoard)
 	mux.HandleFunc("GET /events", p.streamBoard)
 	mux.HandleFunc("GET /member/{name}", p.showMember)

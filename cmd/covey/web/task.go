@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -46,7 +47,7 @@ type taskPage struct {
 
 // taskState is what the journal says about a task, copied from the State.
 type taskState struct {
-	taskRow
+	report.TaskRow
 	Up      bool // the team runs
 	Author  string
 	Present bool // Author is a member now
@@ -82,7 +83,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 		copied := *t
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{taskRow: taskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
+		one = &taskState{TaskRow: report.TaskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
 		one.Facts = review.StateAlarms(s, t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
@@ -92,7 +93,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 			}
 		}
 		one.collect(s)
-		one.Word, one.Class = taskWord(one.taskRow)
+		one.Word, one.Class = report.TaskWord(one.TaskRow)
 	})
 	return one, next
 }

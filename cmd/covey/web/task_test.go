@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -54,7 +55,7 @@ func TestHostileTask(t *testing.T) {
 			Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: hostile, Outcome: hostile, Observed: hostile, Tree: hostile}, Text: hostile}}}},
 		taskState: taskState{
 			Up: true, Present: true, Author: hostile,
-			taskRow: taskRow{Word: hostile, Merge: merge, Task: &view.Task{
+			TaskRow: report.TaskRow{Word: hostile, Merge: merge, Task: &view.Task{
 				Task: task, Owners: []view.Owned{{Owner: hostile, By: hostile, End: hostile}},
 				Returns: []view.Return{{Kind: hostile, Member: hostile, By: hostile, Reason: hostile}},
 			}},
@@ -89,7 +90,7 @@ func TestBigDiff(t *testing.T) {
 	if v.Added != 280_000 || v.Count != 700 || v.Omitted != 200 || v.Files[0].Name != "f650" || !v.Files[0].Open || v.Files[1].Open {
 		t.Errorf("+%d, %d files, %d omitted", v.Added, v.Count, v.Omitted)
 	}
-	page := drawn(t, &taskPage{Diff: v, taskState: taskState{taskRow: taskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}})
+	page := drawn(t, &taskPage{Diff: v, taskState: taskState{TaskRow: report.TaskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}})
 	if len(page) > 2<<20 || !strings.Contains(page, "100 more lines: show the whole file") || !strings.Contains(page, "200 more files") {
 		t.Errorf("a page of %d bytes", len(page))
 	}
@@ -173,7 +174,7 @@ func TestConversation(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *taskState {
-		return &taskState{taskRow: taskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner}, Unchanged: unchanged}}}
+		return &taskState{TaskRow: report.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner}, Unchanged: unchanged}}}
 	}
 	for want, state := range map[merging.DiffRequest]*taskState{
 		{Task: "1"}:     of(tasks.Completed, "ana", &view.Merge{}, false),

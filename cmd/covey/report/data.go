@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"context"
@@ -299,13 +299,13 @@ func shown(s *view.State) []*view.Task {
 }
 
 // rowOf returns the row of a task.
-func (w works) rowOf(s *view.State, t *view.Task) taskRow {
-	one := taskRow{Task: t, Merge: w.merges[t.ID], Gates: w.gates[t.ID]}
+func (w works) rowOf(s *view.State, t *view.Task) TaskRow {
+	one := TaskRow{Task: t, Merge: w.merges[t.ID], Gates: w.gates[t.ID]}
 	for _, id := range t.BlockedBy {
 		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
 			one.Waits = append(one.Waits, id)
 		}
 	}
-	one.Word, one.Class = taskWord(one)
+	one.Word, one.Class = TaskWord(one)
 	return one
 }

@@ -1,6 +1,7 @@
-package web
+package report
 
 import (
+	"embed"
 	"fmt"
 	"html/template"
 	"maps"
@@ -8,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// domID makes a name fit for an id and a selector of the page.
-func domID(name string) string {
+// DomID makes a name fit for an id and a selector of the page.
+func DomID(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -24,6 +24,24 @@ func domID(name string) string {
 		}
 	}
 	return b.String()
+}
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/style.css
+var style string
+
+//go:embed static/report.css
+var reportStyle string
+
+// Style returns the style sheet of all pages.
+func Style() string { return style }
+
+// Templates returns the templates of sections and of the report. Their links lead to pages of the
+// web page.
+func Templates() *template.Template {
+	return template.Must(template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html"))
 }
 
 // functions are what templates call.
@@ -52,13 +70,12 @@ func functions() template.FuncMap {
 			}
 			return "wait"
 		},
-		"path":     url.PathEscape,
-		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
-		"usd":      func(v float64) string { return fmt.Sprintf("$%.2f", v) },
-		"dom":      domID,
-		"plural":   term.Plural,
-		"day":      func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
-		"lasted":   func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
+		"path":   url.PathEscape,
+		"usd":    func(v float64) string { return fmt.Sprintf("$%.2f", v) },
+		"dom":    DomID,
+		"plural": term.Plural,
+		"day":    func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
+		"lasted": func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
 		"passes": func(n int) string {
 			if n == 1 {
 				return "1 pass"

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 // taskReport is a task with its history.
 type taskReport struct {
-	taskRow
+	TaskRow
 	Empty    int
 	Verdicts []verdictRow
 	Diff     *diffShown // nil: nothing is finished, or there is no repository
@@ -73,7 +73,7 @@ func (r *report) works(l limits) (list []taskReport, fewer int) {
 	}
 	outputs, diffs := &room{l.Outputs}, &room{l.Diffs}
 	for _, t := range all {
-		one := taskReport{taskRow: w.rowOf(r.State, t), Empty: w.empty[t.ID]}
+		one := taskReport{TaskRow: w.rowOf(r.State, t), Empty: w.empty[t.ID]}
 		for _, g := range one.Gates {
 			for _, h := range g.Hooks {
 				v := verdictRow{HookRun: h, Gate: g, Verdict: h.Verdict()}

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ type reportFlags struct {
 	md, json, force bool
 }
 
-// Report returns `covey report`.
-func Report(env *cli.Env) *cobra.Command {
+// Command returns `covey report`.
+func Command(env *cli.Env) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report",

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ type graph struct {
 
 // node is one task.
 type node struct {
-	taskRow
+	TaskRow
 	X, Y  int
 	Label string // id and subject, as far as they fit
 
@@ -64,8 +64,8 @@ func drawGraph(s *view.State) graph {
 		case len(g.Nodes) == maxNodes:
 			g.Omitted++
 		default:
-			n := &node{taskRow: taskRow{Task: t}, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters)}
-			n.Word, n.Class = taskWord(n.taskRow)
+			n := &node{TaskRow: TaskRow{Task: t}, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters)}
+			n.Word, n.Class = TaskWord(n.TaskRow)
 			byID[t.ID] = n
 			g.Nodes = append(g.Nodes, n)
 		}

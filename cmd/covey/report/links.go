@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func pageLinks() template.FuncMap {
 			return fmt.Sprintf("/member/%s#line-%d", url.PathEscape(name), seq)
 		},
 		"gatehref": func(task, gate string) string {
-			return "/task/" + url.PathEscape(task) + "#gate-" + domID(gate)
+			return "/task/" + url.PathEscape(task) + "#gate-" + DomID(gate)
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"bytes"
@@ -44,10 +44,7 @@ func (l limits) halved() limits {
 
 // HTML returns the report as a page that asks no network and runs nothing.
 func (r *report) HTML() ([]byte, error) {
-	tmpl := template.New("").Funcs(functions()).Funcs(reportFunctions(r.State))
-	if _, err := tmpl.ParseFS(templates, "templates/*.html"); err != nil {
-		return nil, fmt.Errorf("parse its templates: %w", err)
-	}
+	tmpl := Templates().Funcs(reportFunctions(r.State))
 	for l := fullLimits(); ; l = l.halved() {
 		html, err := r.render(tmpl, l)
 		if err != nil {
@@ -71,10 +68,10 @@ func reportFunctions(s *view.State) template.FuncMap {
 	}
 	return template.FuncMap{
 		"clock":      func(t time.Time) string { return t.Local().Format(layout) },
-		"taskhref":   func(id string) string { return "#work-" + domID(id) },
-		"memberhref": func(name string) string { return "#member-" + domID(name) },
-		"linehref":   func(name string, _ uint64) string { return "#member-" + domID(name) },
-		"gatehref":   func(id string, _ string) string { return "#work-" + domID(id) },
+		"taskhref":   func(id string) string { return "#work-" + DomID(id) },
+		"memberhref": func(name string) string { return "#member-" + DomID(name) },
+		"linehref":   func(name string, _ uint64) string { return "#member-" + DomID(name) },
+		"gatehref":   func(id string, _ string) string { return "#work-" + DomID(id) },
 	}
 }
 
@@ -94,7 +91,7 @@ type reportPage struct {
 	From     time.Time
 	Zone     string
 	Needs    []view.Need
-	Sections map[string]*section
+	Sections map[string]*Section
 	Graph    graph
 	Lanes    []lane
 	Middle   time.Time
@@ -105,21 +102,19 @@ type reportPage struct {
 
 // render makes the page.
 func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
-	style, err := reportStyle()
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256([]byte(style))
+	all := style + reportStyle
+	sum := sha256.Sum256([]byte(all))
 	zone, _ := r.Made.Local().Zone()
 	p := reportPage{
 		report: r, From: beginning(r.State), Zone: zone,
-		Style: template.CSS(style), //nolint:gosec // it is our own file
+		Style: template.CSS(all), //nolint:gosec // it is our own file
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		Needs: r.State.Needs(), Graph: drawGraph(r.State), Lanes: lanes(r.State, l.Marks),
 		Answers: answered(r.State, l.Answers),
 	}
 	p.Middle = p.From.Add(r.State.Time.Sub(p.From) / 2)
+	var err error
 	if p.Sections, err = r.sections(tmpl, l); err != nil {
 		return nil, err
 	}
@@ -131,33 +126,20 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// reportStyle is the style of the page and what a report has besides.
-func reportStyle() (string, error) {
-	var all []byte
-	for _, name := range []string{"static/style.css", "static/report.css"} {
-		text, err := static.ReadFile(name)
-		if err != nil {
-			return "", fmt.Errorf("the style of reports: %w", err)
-		}
-		all = append(all, text...)
-	}
-	return string(all), nil
-}
-
 // sections makes the sections that a report has in common with the page.
-func (r *report) sections(tmpl *template.Template, l limits) (map[string]*section, error) {
-	d := drawing{board: &board{tmpl: tmpl}, state: r.State, now: r.Now, turnsShown: l.Turns}
-	all := map[string]*section{}
-	for _, make := range []func(*drawing) (*section, error){
-		(*drawing).header, (*drawing).members, (*drawing).tasks, (*drawing).turns, (*drawing).merges,
-		(*drawing).mail,
+func (r *report) sections(tmpl *template.Template, l limits) (map[string]*Section, error) {
+	d := Drawing{State: r.State, Now: r.Now, Templates: tmpl, turnsShown: l.Turns}
+	all := map[string]*Section{}
+	for _, make := range []func(*Drawing) (*Section, error){
+		(*Drawing).header, (*Drawing).members, (*Drawing).tasks, (*Drawing).turns, (*Drawing).merges,
+		(*Drawing).mail,
 	} {
 		one, err := make(&d)
 		if err != nil {
 			return nil, fmt.Errorf("draw its sections: %w", err)
 		}
 		if more := len(one.Rows) - l.Rows; more > 0 {
-			one.Rows = append(one.Rows[:l.Rows:l.Rows], row{HTML: template.HTML(fmt.Sprintf( //nolint:gosec // a number
+			one.Rows = append(one.Rows[:l.Rows:l.Rows], Row{HTML: template.HTML(fmt.Sprintf( //nolint:gosec // a number
 				`<p class="quiet">%d more; covey tasks and covey logs have them</p>`, more))})
 		}
 		all[one.ID] = one

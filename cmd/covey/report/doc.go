@@ -1,0 +1,21 @@
+// Package report draws what a team does and has done as HTML: as the sections of the live web page,
+// and as the report of `covey report`, one file that loads nothing, or as Markdown.
+//
+// # Sections
+//
+// A Drawing makes sections of a view.State, by html/template: what needs a person, the team, its
+// members, what waits for what, the tasks, the ends of turns, merges and mail. The web page and the
+// report show the same sections, so a fact that is added to one of them is in both. They differ in
+// where links lead: in the page to its other pages, in the report to places in it.
+//
+// What members write reaches a section only through the templates, which escape it, and through
+// term.Plain, which shows control characters and marks of direction instead of obeying them.
+//
+// # The report
+//
+// It is made of the journal, of the work that git has, and of what the team says that runs.
+// Secrets are masked in every text of it (notation.MaskAll), and its parts are made smaller until
+// it fits into its limit; what is left out is said.
+//
+// It makes no promise of compatibility to programs outside covey.
+package report

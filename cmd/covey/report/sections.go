@@ -1,0 +1,424 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Bounds of what the main page shows; the rest has pages of its own.
+const (
+	shownTurns = 40 // turn ends
+	shownMail  = 50
+)
+
+// Section is a part of a page: a title and rows.
+type Section struct {
+	ID    string
+	Class string
+	Title string
+	Head  template.HTML
+	Rows  []Row
+}
+
+// Row is a piece of a section with an id of its own in the page.
+type Row struct {
+	ID   string
+	HTML template.HTML
+}
+
+// Drawing draws a team as sections of HTML. Its fields are set before it is used, and it is used
+// once, because the State may change afterwards.
+type Drawing struct {
+	State     *view.State
+	Now       *api.Status        // of the running team; nil: it does not run
+	Trouble   string             // why the journal cannot be read further
+	Templates *template.Template // of Templates
+	Form      string             // the token of the forms; empty: there are no forms
+	// Marks returns words for what a person should look at in a task; nil: there are none.
+	Marks func(*view.Task) []string
+
+	turnsShown int // turn ends, at most
+}
+
+// Sections returns the sections of the main page, in the order in which a person needs them. All
+// are always there, because only what is in the page can be replaced.
+func (d *Drawing) Sections() ([]*Section, error) {
+	d.turnsShown = shownTurns
+	var done []*Section
+	for _, make := range []func(*Drawing) (*Section, error){
+		(*Drawing).needs, (*Drawing).header, (*Drawing).members, (*Drawing).graph, (*Drawing).tasks, (*Drawing).turns,
+		(*Drawing).merges, (*Drawing).mail,
+	} {
+		one, err := make(d)
+		if err != nil {
+			return nil, fmt.Errorf("draw the team: %w", err)
+		}
+		done = append(done, one)
+	}
+	return done, nil
+}
+
+// Execute returns a template, filled in, as HTML.
+func Execute(t *template.Template, name string, data any) (template.HTML, error) {
+	var out bytes.Buffer
+	err := t.ExecuteTemplate(&out, name, data)
+	return template.HTML(out.String()), err //nolint:gosec // it was escaped by the template
+}
+
+// row adds a row to a section, made by a template of which ID is the first field.
+func (d *Drawing) row(s *Section, id, name string, data any) error {
+	html, err := Execute(d.Templates, name, struct {
+		ID   string
+		Form string
+		Up   bool
+		Data any
+	}{id, d.Form, d.Now != nil, data})
+	s.Rows = append(s.Rows, Row{ID: id, HTML: html})
+	return err
+}
+
+// needs lists what waits for a person, the oldest first.
+func (d *Drawing) needs() (*Section, error) {
+	list := d.State.Needs()
+	s := &Section{ID: "needs", Class: "needs", Title: "Needs you"}
+	if len(list) == 0 {
+		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
+		return s, nil
+	}
+	for _, n := range list {
+		one := struct {
+			view.Need
+			Request *view.Request
+			Task    string // the task that it is about
+		}{Need: n}
+		for _, r := range d.State.Requests {
+			if n.Kind == view.NeedsAnswer && r.ID == n.ID {
+				one.Request = r
+			}
+		}
+		for _, m := range d.State.Merges {
+			if len(m.Tasks) > 0 && (n.Kind == view.NeedsMerge && m.ID == n.ID || one.Request != nil && m.Asked == n.ID) {
+				one.Task = m.Tasks[0]
+			}
+		}
+		if err := d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// headline is the state of the whole team.
+type headline struct {
+	Run      view.Run
+	Runs     bool   // a process runs the team
+	Words    string // its state
+	Class    string
+	Done     int
+	All      int
+	Tokens   int64
+	CostUSD  float64
+	Turns    journal.TurnCount
+	Refused  int
+	Budget   []journal.BudgetUse
+	Waits    *view.Wait
+	Trouble  string
+	Gaps     []view.Gap
+	Attached int
+}
+
+// header summarizes the team.
+func (d *Drawing) header() (*Section, error) {
+	run, counts := d.State.Run(), d.State.TaskCounts()
+	if worked := d.State.StaffedRun(); run.Merge != "" && worked.First > 0 {
+		run = worked // covey merge has no goal and no turns
+	}
+	h := headline{
+		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
+		Refused: run.Refusals, Budget: d.State.Budget, Waits: d.State.Waits, Trouble: d.Trouble,
+	}
+	for _, g := range d.State.Gaps {
+		if !g.Restart {
+			h.Gaps = append(h.Gaps, g)
+		}
+	}
+	for _, m := range d.State.Members {
+		h.Tokens, h.CostUSD = h.Tokens+m.Spent.Tokens, h.CostUSD+m.Spent.CostUSD
+	}
+	if d.Now != nil {
+		h.Budget, h.Attached = d.Now.Budget, d.Now.Attached
+	}
+	h.Words, h.Class = stateOf(d.State, d.Now != nil)
+	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
+	return s, d.row(s, "headline", "headline", h)
+}
+
+// stateOf says in words what the team does, and the class of its colour.
+func stateOf(s *view.State, runs bool) (words, class string) {
+	run := s.Run()
+	switch {
+	case !runs && run.ExitCode != nil && *run.ExitCode == 0:
+		return "done: " + run.Reason, "good"
+	case !runs && run.Reason != "":
+		return "ended: " + run.Reason, "bad"
+	case !runs && run.First == 0:
+		return "has never run", "quiet"
+	case !runs:
+		return "does not run: it was cut off; covey up goes on", "bad"
+	case s.Waits != nil:
+		return "waits for the end of a usage limit", "wait"
+	case len(s.Needs()) > 0:
+		return "needs you", "bad"
+	}
+	working := 0
+	for _, m := range s.Members {
+		if m.State == api.Working {
+			working++
+		}
+	}
+	if working == 0 {
+		return "idle", "quiet"
+	}
+	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), "good"
+}
+
+// MemberRow is one member.
+type MemberRow struct {
+	*view.Member
+	Live  *api.MemberStatus // nil if the team does not run
+	Word  string            // its state
+	Class string
+	Task  *view.Task
+}
+
+// members lists the members.
+func (d *Drawing) members() (*Section, error) {
+	live := map[string]*api.MemberStatus{}
+	if d.Now != nil {
+		for i := range d.Now.Members {
+			live[d.Now.Members[i].Name] = &d.Now.Members[i]
+		}
+	}
+	s := &Section{ID: "members", Class: "members", Title: "Members"}
+	for _, m := range d.State.Members {
+		if m.Left {
+			continue
+		}
+		one := MemberRow{Member: m, Live: live[m.Name]}
+		one.Word, one.Class = MemberWord(m)
+		if len(m.InProgress) > 0 {
+			one.Task = d.State.Task(m.InProgress[0])
+		}
+		if err := d.row(s, "member-"+DomID(m.Name), "member", one); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// MemberWord says a member's state in a word or two, and the class of its colour.
+func MemberWord(m *view.Member) (word, class string) {
+	switch {
+	case m.Attention != "":
+		return string(api.NeedsAttention), "bad"
+	case m.State == api.Working && m.Gate != "":
+		return "at the gates", "wait"
+	case m.State == api.Working:
+		return string(m.State), "good"
+	case m.Held != nil:
+		return string(api.Held), "wait"
+	case m.State == api.LoggedOut || m.State == api.NeedsAttention:
+		return string(m.State), "bad"
+	case m.State == api.Limited || m.State == api.Waiting:
+		return string(m.State), "wait"
+	}
+	return string(m.State), "quiet"
+}
+
+// TaskRow is one task.
+type TaskRow struct {
+	*view.Task
+	Word  string
+	Class string
+	Gates []*view.Gate // the last ones
+	Marks []string     // what a person should look at: words of its alarms
+	Waits []string     // ids of open tasks that it waits for
+	Merge *view.Merge
+}
+
+// graph shows what waits for what.
+func (d *Drawing) graph() (*Section, error) {
+	g := drawGraph(d.State)
+	s := &Section{ID: "graph", Class: "graph", Title: "What waits for what"}
+	if len(g.Nodes) == 0 {
+		s.Class = "graph empty"
+	}
+	html, err := Execute(d.Templates, "graph", g)
+	s.Rows = []Row{{ID: "drawing", HTML: html}}
+	return s, err
+}
+
+// tasks lists the tasks.
+func (d *Drawing) tasks() (*Section, error) {
+	counts := d.State.TaskCounts()
+	s := &Section{ID: "tasks", Class: "tasks", Title: fmt.Sprintf("Tasks: %d of %d done", counts.Completed, counts.Total())}
+	gates := map[string][]*view.Gate{}
+	for _, g := range d.State.Gates {
+		if g.Task != "" {
+			gates[g.Task] = append(gates[g.Task], g)
+		}
+	}
+	merges := map[string]*view.Merge{}
+	for _, m := range d.State.Merges {
+		for _, id := range m.Tasks {
+			merges[id] = m
+		}
+	}
+	for _, t := range d.State.Tasks {
+		if t.Deleted {
+			continue
+		}
+		one := TaskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID]}
+		if d.Marks != nil {
+			one.Marks = d.Marks(t)
+		}
+		one.Gates = one.Gates[max(0, len(one.Gates)-6):]
+		for _, id := range t.BlockedBy {
+			if other := d.State.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
+				one.Waits = append(one.Waits, id)
+			}
+		}
+		one.Word, one.Class = TaskWord(one)
+		if err := d.row(s, "task-"+DomID(t.ID), "task", one); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// TaskWord says a task's state in a word or two, and the class of its colour.
+func TaskWord(t TaskRow) (word, class string) {
+	switch {
+	case t.Status == tasks.Completed && t.Merge != nil && t.Merge.State == tasks.MergeDone:
+		return "merged", "good"
+	case t.Status == tasks.Completed && t.Merge != nil:
+		return "done, " + string(t.Merge.State), "wait"
+	case t.Status == tasks.Completed:
+		return "done", "good"
+	case t.Awaits != "":
+		return "awaits " + t.Awaits, "wait"
+	case t.Status == tasks.InProgress:
+		return "in progress", "busy"
+	case len(t.Waits) > 0:
+		return "waits for " + strings.Join(t.Waits, ", "), "quiet"
+	}
+	return "ready", "quiet"
+}
+
+// turnRow is one turn with its ends: after a refusal the member goes on, and the turn ends again.
+type turnRow struct {
+	*view.Turn
+	Bars   []bar
+	Rounds [][]bar // Bars, a list for each end
+}
+
+// bar is one run of the gates of an event, as a bar of the timeline. Left and Width are parts
+// of a thousand of the time that the gates of the turn took.
+type bar struct {
+	*view.Gate
+	Left, Width int
+	Took        time.Duration
+}
+
+// turns is the timeline of turn ends: the newest turns with gates first.
+func (d *Drawing) turns() (*Section, error) {
+	s := &Section{ID: "turns", Class: "turns", Title: "Turn ends"}
+	ends := map[string][]*view.Gate{}
+	key := func(member string, turn int) string { return fmt.Sprintf("%s %d", member, turn) }
+	for _, g := range d.State.Gates {
+		if g.At == view.AtTurnEnd {
+			ends[key(g.Member, g.Turn)] = append(ends[key(g.Member, g.Turn)], g)
+		}
+	}
+	for _, t := range slices.Backward(d.State.Turns) {
+		gates := ends[key(t.Member, t.Number)]
+		if len(gates) == 0 || len(s.Rows) == d.turnsShown {
+			continue
+		}
+		one := turnRow{Turn: t, Bars: bars(gates, d.State.Time)}
+		for _, b := range one.Bars {
+			if b.Event == string(hooks.Stop) || len(one.Rounds) == 0 {
+				one.Rounds = append(one.Rounds, nil)
+			}
+			last := len(one.Rounds) - 1
+			one.Rounds[last] = append(one.Rounds[last], b)
+		}
+		if err := d.row(s, fmt.Sprintf("turn-%s-%d", DomID(t.Member), t.Number), "turn", one); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// bars lays out gates that ran one after another.
+func bars(gates []*view.Gate, now time.Time) []bar {
+	first, last := gates[0].Started, gates[0].Started
+	for _, g := range gates {
+		if end := cmp.Or(g.Ended, now); end.After(last) {
+			last = end
+		}
+	}
+	whole := max(last.Sub(first), time.Millisecond)
+	list := make([]bar, len(gates))
+	for i, g := range gates {
+		took := max(cmp.Or(g.Ended, now).Sub(g.Started), 0)
+		list[i] = bar{
+			Gate: g, Took: took, Left: int(1000 * g.Started.Sub(first) / whole), Width: max(int(1000*took/whole), 8),
+		}
+	}
+	return list
+}
+
+// merges lists the work that is not merged, and the last that is.
+func (d *Drawing) merges() (*Section, error) {
+	s := &Section{ID: "merges", Class: "merges", Title: "Merges"}
+	if len(d.State.Merges) == 0 {
+		s.Class = "merges empty"
+	}
+	for _, m := range slices.Backward(d.State.Merges) {
+		if err := d.row(s, "merge-"+DomID(m.ID), "merge", m); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// mail lists the newest messages.
+func (d *Drawing) mail() (*Section, error) {
+	s := &Section{ID: "mail", Class: "mail", Title: "Mail"}
+	spent := d.State.Coordination
+	head, err := Execute(d.Templates, "mailhead", spent)
+	if err != nil {
+		return nil, err
+	}
+	s.Head = head
+	list := d.State.Mail
+	for _, m := range slices.Backward(list[max(0, len(list)-shownMail):]) {
+		if err := d.row(s, "letter-"+DomID(m.ID), "letter", m); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
