@@ -49,7 +49,7 @@ func (run *agentRun) Record(m agent.Record) error {
 func (run *agentRun) count(m agent.Record, usd float64) {
 	run.recorded = run.recorded.Plus(m.Usage)
 	run.u.usage, run.u.usd = run.u.usage.Plus(m.Usage), run.u.usd+usd
-	run.u.at.spend(agent.TokensUsed{Model: m.Model, Usage: m.Usage, CostUSD: usd})
+	run.u.at.spend(agent.TokensUsed{Model: m.Model, Usage: m.Usage, CostUSD: usd, Context: m.Context})
 	run.u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
 		run.u.uses = append(run.u.uses, c.Name)
@@ -66,7 +66,7 @@ func (run *agentRun) count(m agent.Record, usd float64) {
 // spend counts tokens for the member, and reports them. Those of a helper are also written to
 // the member's transcript, for its next run.
 func (at *scope) spend(used agent.TokensUsed) {
-	if used.Usage == (agent.Usage{}) {
+	if used.Usage == (agent.Usage{}) && used.Context == (agent.ContextUse{}) {
 		return
 	}
 	helper := at.t.helper != nil

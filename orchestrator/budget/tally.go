@@ -38,6 +38,16 @@ func (d *Done) See(e agent.Event) {
 		d.Passes++
 	case agent.ToolCalled:
 		d.Useful = true
+	case agent.TokensUsed:
+		if data.Context.Window > 0 {
+			d.Context = data.Context
+		}
+	case agent.Compacted:
+		if d.Context.Window > 0 {
+			d.Context.Tokens = data.After
+		}
+	case agent.Rotated:
+		d.Context = agent.ContextUse{} // the new session has said nothing yet
 	case agent.TurnEnded:
 		d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
 		d.FailedTokens += data.Usage.FailedTokens
@@ -68,6 +78,8 @@ type Counts struct {
 	// TokensUnknown is set if the agent program did not report all tokens that it
 	// used; Tokens counts the reported ones.
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
+	// Context is how full its conversation is, as last reported; zero: nobody has said so.
+	Context agent.ContextUse `json:"context,omitzero"`
 }
 
 // AddTo returns the team's count with this member's added.

@@ -75,6 +75,15 @@ func TestMemberFacts(t *testing.T) {
 ana hook_model {"usage":{"input_tokens":3}}`, member(func(m *Member) string {
 			return words(m.Done.Tokens, m.Done.CostUSD, m.Done.Empty, m.Spent, m.Pass, m.InTurn)
 		}), "10 0.5 1 {1 10 0.5} 0 false"},
+		{"a context", `ana.1 tokens_used {"usage":{"input_tokens":9},"context":{"tokens":40,"window":200}}
+ana.1/h tokens_used {"context":{"tokens":99,"window":100}}
+ana.1 tokens_used {"usage":{"input_tokens":9}}`, member(func(m *Member) string { return words(m.Done.Context) }), "{40 200}"},
+		{"a compacted context", `ana.1 tokens_used {"context":{"tokens":40,"window":200}}
+ana.1 compacted {"layer":"summary","before_tokens":40,"after_tokens":7}`, member(func(m *Member) string { return words(m.Done.Context) }), "{7 200}"},
+		{"a context that nobody tells", `ana.1 compacted {"layer":"summary","after_tokens":7}`,
+			member(func(m *Member) string { return words(m.Done.Context) }), "{0 0}"},
+		{"the context of a new session", `ana.1 tokens_used {"context":{"tokens":40,"window":200}}
+ana session_rotated {"session":"s9"}`, member(func(m *Member) string { return words(m.Done.Context, m.Session) }), "{0 0} s9"},
 		{"a lockout", `ana.1 limited {"agent":"codex","until":"2026-11-25T15:00:00Z","known":true,"text":"no"}`,
 			member(func(m *Member) string {
 				return words(m.Lockout.Kind, m.Lockout.Known, m.Lockout.Until.Hour(), m.IncidentCounts)

@@ -135,8 +135,9 @@ func (s memberFold) apply(l journal.Line) bool {
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
 		m.enter(m.rest(), l.Time)
 	case "session_rotated":
-		m := s.member(l.Member)
-		m.Session = cmp.Or(decoded[agent.Rotated](l).Session, m.Session)
+		e := decoded[agent.Rotated](l)
+		m := s.see(l, e)
+		m.Session = cmp.Or(e.Session, m.Session)
 	case "member_ended":
 		m := s.member(l.Member)
 		s.cutTurn(m)
@@ -167,6 +168,8 @@ func (s memberFold) apply(l journal.Line) bool {
 		m, u := s.member(l.Member), decoded[modelAsked](l).Usage
 		m.Done.Spend(u)
 		m.Spent.Tokens += u.Total()
+	case "tokens_used":
+		s.see(l, decoded[agent.TokensUsed](l))
 	case "worktree":
 		s.member(l.Member).setWorktree(decoded[Worktree](l))
 	case "subagent_started":
@@ -210,7 +213,7 @@ func (s memberFold) applyIncident(l journal.Line) bool {
 	switch l.Type {
 	case "compacted":
 		e := decoded[agent.Compacted](l)
-		i := s.member(l.Member).incident(l, strings.TrimSpace(e.Layer+" "+e.Trigger))
+		i := s.see(l, e).incident(l, strings.TrimSpace(e.Layer+" "+e.Trigger))
 		i.Before, i.After = e.Before, e.After
 	case "program_restarts", "member_restarts":
 		m := s.member(l.Member)

@@ -115,7 +115,7 @@ func TestUsage(t *testing.T) {
 			if spent.Usage != tt.want[i] || spent.Known != tt.known {
 				t.Errorf("%s: %+v, want %+v", tt.name, spent, tt.want[i])
 			}
-			if tt.source == UsageUnknown && (spent.ContextUsed != 10 || spent.ContextSize != 100) {
+			if tt.source == UsageUnknown && spent.Context != (agent.ContextUse{Tokens: 10, Window: 100}) {
 				t.Errorf("context %+v", spent)
 			}
 		}

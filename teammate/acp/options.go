@@ -131,8 +131,7 @@ type Spent struct {
 	Usage   agent.Usage
 	Known   bool    // Usage is known
 	CostUSD float64 // since the session began; 0: unknown
-	// ContextUsed and ContextSize are tokens of the model's window; 0: unknown.
-	ContextUsed, ContextSize int64
+	Context agent.ContextUse
 }
 
 // process returns how the program is started.

@@ -132,16 +132,16 @@ func (r *recorder) flush() error {
 	if len(r.draft) > 0 || len(r.heard) > 0 {
 		r.speak()
 	}
-	return r.recordDraft(agent.Usage{})
+	return r.recordDraft(Spent{})
 }
 
 // recordDraft records the draft, then results that arrived before it, and then what was
 // heard.
-func (r *recorder) recordDraft(usage agent.Usage) error {
+func (r *recorder) recordDraft(spent Spent) error {
 	if len(r.draft) > 0 {
 		m := agent.Message{Role: agent.Assistant, Content: r.draft}
 		r.draft = nil
-		if err := r.host.Record(agent.Record{Message: m, Usage: usage}); err != nil {
+		if err := r.host.Record(agent.Record{Message: m, Usage: spent.Usage, Context: spent.Context}); err != nil {
 			return err
 		}
 		for _, c := range m.ToolCalls() {
@@ -166,18 +166,18 @@ func (r *recorder) recordDraft(usage agent.Usage) error {
 }
 
 // finish closes the transcript of a prompt: calls without an end get a result, and the
-// program's last text carries usage. There is always such a message: it marks that the turn
-// has reached its gates, and what it cost.
-func (r *recorder) finish(usage agent.Usage) error {
+// program's last text carries what the prompt has used. There is always such a message: it marks
+// that the turn has reached its gates, and what it cost.
+func (r *recorder) finish(spent Spent) error {
 	if err := r.abandon("no result came"); err != nil {
 		return err
 	}
 	r.speak()
 	if len(r.draft) == 0 {
 		silent := agent.Message{Role: agent.Assistant}
-		return r.host.Record(agent.Record{Message: silent, Usage: usage})
+		return r.host.Record(agent.Record{Message: silent, Usage: spent.Usage, Context: spent.Context})
 	}
-	return r.recordDraft(usage)
+	return r.recordDraft(spent)
 }
 
 // dropTrailingText drops the text after the last call.

@@ -34,7 +34,7 @@ func (m *meter) begin() { m.spent = Spent{} }
 // update adds the usage in an update, and reports whether there was any.
 func (m *meter) update(u update) bool {
 	if u.Kind == "usage_update" {
-		m.spent.ContextUsed, m.spent.ContextSize = u.Used, u.Size
+		m.spent.Context = agent.ContextUse{Tokens: u.Used, Window: u.Size}
 		if u.Cost.Amount > 0 {
 			m.cost = u.Cost.Amount
 		}

@@ -26,7 +26,7 @@ func (a *Agent) prompt(
 	}
 	// Usage counts even if the prompt failed, as far as the program reported it.
 	spent := t.live.meter.end(t.request.answer())
-	if recordErr := t.finish(ctx, err, spent.Usage); recordErr != nil && t.err == nil {
+	if recordErr := t.finish(ctx, err, spent); recordErr != nil && t.err == nil {
 		t.err = recordErr
 	}
 	reply.ToolCalls += t.rec.made
@@ -77,14 +77,14 @@ func (c *call) answer() json.RawMessage {
 // finish closes the transcript of the prompt. Open calls get the true reason: a model that
 // reads "interrupted" checks before it repeats a call, and one that reads of a crash knows
 // that nobody interrupted it.
-func (t *talk) finish(ctx context.Context, err error, usage agent.Usage) error {
+func (t *talk) finish(ctx context.Context, err error, spent Spent) error {
 	if t.err != nil && !program.IsAPIError(t.err) {
 		return nil // writing the transcript has failed
 	}
 	// Only a prompt with a regular end gets a final message: a message without calls tells a
 	// later run that only the gates are left.
 	if err == nil && ctx.Err() == nil && !t.stopping {
-		return t.rec.finish(usage)
+		return t.rec.finish(spent)
 	}
 	// All others leave the turn open after the results of their calls.
 	why := "interrupted"
@@ -101,7 +101,7 @@ func (t *talk) finish(ctx context.Context, err error, usage agent.Usage) error {
 		return err
 	}
 	t.rec.speak()
-	return t.rec.recordDraft(usage)
+	return t.rec.recordDraft(spent)
 }
 
 // warn tells people about lines that were too long.

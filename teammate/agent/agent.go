@@ -88,10 +88,11 @@ type Toolbox interface {
 // Record is one message to be written to the transcript.
 type Record struct {
 	Message Message
-	Inputs  []Input // the sources of the message's text blocks; user messages only
-	Step    *int    // which script step served this message; nil without a script
-	Usage   Usage   // of the model request that returned the message; assistant messages only
-	Model   string  // which model answered, if not the agent's own
+	Inputs  []Input    // the sources of the message's text blocks; user messages only
+	Step    *int       // which script step served this message; nil without a script
+	Usage   Usage      // of the model request that returned the message; assistant messages only
+	Model   string     // which model answered, if not the agent's own
+	Context ContextUse // of the conversation with the message; assistant messages only
 }
 
 // ToolCall is a tool call of an agent.

@@ -55,6 +55,23 @@ type TokensUsed struct {
 	Model   string  `json:"model,omitempty"` // empty: the member's own
 	Usage   Usage   `json:"usage"`
 	CostUSD float64 `json:"cost_usd,omitempty"` // by covey's prices; 0: not known
+	// Context is how full the conversation of the member or helper is after the request.
+	Context ContextUse `json:"context,omitzero"`
+}
+
+// ContextUse is how much of what a model can read a conversation takes, in tokens. The zero value
+// means that nobody has said so.
+type ContextUse struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window"`
+}
+
+// Percent returns the part of the window that is used; ok is false if that is unknown.
+func (c ContextUse) Percent() (part int64, ok bool) {
+	if c.Window <= 0 {
+		return 0, false
+	}
+	return 100 * max(c.Tokens, 0) / c.Window, true
 }
 
 // EventType implements EventData.

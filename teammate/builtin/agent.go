@@ -235,6 +235,9 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 		m.Role = agent.Assistant
 	}
 	record := agent.Record{Message: m, Step: response.Step, Usage: response.Usage, Model: t.other()}
+	if err == nil {
+		record.Context = t.contextUse(response.Usage)
+	}
 	if lost := t.record(record); lost != nil {
 		return nil, errors.Join(err, lost)
 	}

@@ -76,6 +76,18 @@ func (r *room) share(percent int64) int64 { return r.limit / 100 * percent }
 // tokens estimates the size of the next request.
 func (a *Agent) tokens() int64 { return int64(float64(a.estimate()) * a.room.ratio) }
 
+// contextUse returns how full the conversation is with the answer to a request. The provider's own
+// count of the request is used if it is one of this request alone.
+func (t *turn) contextUse(used agent.Usage) agent.ContextUse {
+	switch {
+	case t.room.limit == 0:
+		return agent.ContextUse{}
+	case used.InputTokens == 0 || used.Estimated || used.FailedTokens > 0:
+		return agent.ContextUse{Tokens: t.tokens() + used.OutputTokens, Window: t.room.limit}
+	}
+	return agent.ContextUse{Tokens: used.InputTokens + used.OutputTokens, Window: t.room.limit}
+}
+
 // estimate returns the size of the next request in tokens of four bytes.
 func (a *Agent) estimate() int64 {
 	n := agent.Request{System: a.prompt(), Tools: a.tools, Messages: a.conv.messages}.Size() - a.conv.saved

@@ -153,6 +153,8 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
 		term.Column[member]{Head: "TOKENS", Hidden: !has(func(m member) bool { return m.Tokens > 0 }),
 			Cell: func(m member) term.Cell { return term.Cell{Text: count(int(m.Tokens))} }},
+		term.Column[member]{Head: "CONTEXT", Hidden: !has(func(m member) bool { return m.Context.Window > 0 }),
+			Cell: func(m member) term.Cell { return view.ContextCell(m.Context) }},
 		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return view.Dollars(m.CostUSD) != "" }),
 			Cell: func(m member) term.Cell { return term.Cell{Text: view.Dollars(m.CostUSD)} }},
 		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }),

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPsTokensAndCost: the columns of tokens and cost are there if a member has some that can be
@@ -15,6 +16,9 @@ import (
 func TestPsTokensAndCost(t *testing.T) {
 	used := func(tokens int64, usd float64, limits ...journal.BudgetUse) api.MemberStatus {
 		return api.MemberStatus{Name: "m", Counts: budget.Counts{Tokens: tokens}, CostUSD: usd, Limits: limits}
+	}
+	full := func(tokens, window int64) api.MemberStatus {
+		return api.MemberStatus{Counts: budget.Counts{Context: agent.ContextUse{Tokens: tokens, Window: window}}, Name: "m"}
 	}
 	for name, test := range map[string]struct {
 		members []api.MemberStatus
@@ -25,6 +29,8 @@ func TestPsTokensAndCost(t *testing.T) {
 		"tokens without a price":       {[]api.MemberStatus{used(1234567, 0), used(0, 0)}, "TOKENS", "1234567|-"},
 		"a cost of earlier runs":       {[]api.MemberStatus{used(0, 1.005), used(0, 12)}, "COST", "$1.00|$12.00"},
 		"both":                         {[]api.MemberStatus{used(7, 0), used(9, 0.25)}, "TOKENS COST", "7 -|9 $0.25"},
+		"a context":                    {[]api.MemberStatus{full(900, 1000), full(0, 0), full(0, 7)}, "CONTEXT", "90%|?|0%"},
+		"no known context":             {[]api.MemberStatus{full(900, 0)}, "", ""},
 		"less than a cent":             {[]api.MemberStatus{used(7, 0.004), used(0, 0)}, "TOKENS", "7|-"},
 		"less than a cent beside more": {[]api.MemberStatus{used(7, 0.004), used(8, 3)}, "TOKENS COST", "7 -|8 $3.00"},
 	} {

@@ -113,6 +113,9 @@ func (b *board) details(m *view.Member, graph []tasks.Outline) string {
 	if m.Done.Refusals > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", m.Done.Refusals))
 	}
+	if part, ok := m.Done.Context.Percent(); ok && part >= nearlyFull {
+		parts = append(parts, fmt.Sprintf("context %d%% full", part))
+	}
 	if what := b.what(m, graph); what != "" {
 		parts = append(parts, what)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // PrintBudget prints what is used of the team's budget, if it has one.
@@ -87,6 +88,22 @@ func fallbackText(l journal.Line) string {
 	}
 	return fmt.Sprintf("goes on with %s, until the limit of %s ends (%s)", a.To, a.From,
 		notation.ShortTime(a.Until.Local(), l.Time.Local()))
+}
+
+// nearlyFull is the part of a model's window, in percent, above which people are told how full a
+// conversation is. The builtin agent summarizes it then.
+const nearlyFull = 80
+
+// ContextCell says how full a member's conversation is; ? if its agent does not say.
+func ContextCell(c agent.ContextUse) term.Cell {
+	part, ok := c.Percent()
+	switch {
+	case !ok:
+		return term.Cell{Text: "?"}
+	case part >= nearlyFull:
+		return term.Cell{Text: fmt.Sprintf("%d%%", part), Style: term.Yellow}
+	}
+	return term.Cell{Text: fmt.Sprintf("%d%%", part)}
 }
 
 // MemberStyle highlights a state that needs a look.
