@@ -36,6 +36,33 @@ func (s *State) GatesOf(accept func(*Gate) bool) []*Gate {
 	return list
 }
 
+// Works is what belongs to tasks, by their ids.
+type Works struct {
+	Gates  map[string][]*Gate // about the task, and at the merges of its work
+	Merges map[string]*Merge  // the newest of its work
+}
+
+// Works sorts the gates and merges of the State by tasks, in one pass, for whoever shows many
+// tasks.
+func (s *State) Works() Works {
+	w := Works{Gates: map[string][]*Gate{}, Merges: map[string]*Merge{}}
+	for _, m := range s.Merges {
+		for _, id := range m.Tasks {
+			w.Merges[id] = m
+		}
+	}
+	for _, g := range s.Gates {
+		if g.Task != "" {
+			w.Gates[g.Task] = append(w.Gates[g.Task], g)
+		} else if m := s.found().merges[g.Merge]; m != nil {
+			for _, id := range m.Tasks {
+				w.Gates[id] = append(w.Gates[id], g)
+			}
+		}
+	}
+	return w
+}
+
 // Graph returns the tasks that are not deleted, in the order of their ids. An edge of the
 // graph leads from each of a task's BlockedBy to the task.
 func (s *State) Graph() []tasks.Outline {

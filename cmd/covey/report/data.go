@@ -130,7 +130,7 @@ func (r *report) fold(place state.Place) (*view.State, error) {
 func (r *report) readOutputs(place state.Place) {
 	works := newWorks(r.State)
 	for _, t := range r.State.Tasks {
-		gates := works.gates[t.ID]
+		gates := works.Gates[t.ID]
 		for i, g := range gates {
 			if i < len(gates)-1 && g.Verdict == view.Agreed {
 				continue
@@ -250,32 +250,15 @@ func (r *report) describe() {
 
 // works finds what belongs to a task.
 type works struct {
-	gates  map[string][]*view.Gate
-	merges map[string]*view.Merge // the last one of each task
-	empty  map[string]int         // turns that did nothing
+	view.Works
+	empty map[string]int // turns that did nothing
 }
 
 // newWorks returns the works of a State.
 func newWorks(s *view.State) works {
-	w := works{gates: map[string][]*view.Gate{}, merges: map[string]*view.Merge{}, empty: map[string]int{}}
-	byID := map[string]*view.Merge{}
-	for _, m := range s.Merges {
-		byID[m.ID] = m
-		for _, id := range m.Tasks {
-			w.merges[id] = m
-		}
-	}
-	for _, g := range s.Gates {
-		about := []string{g.Task}
-		if m := byID[g.Merge]; m != nil && g.Task == "" {
-			about = m.Tasks
-		}
-		for _, id := range about {
-			if id != "" {
-				list := append(w.gates[id], g)
-				w.gates[id] = list[max(0, len(list)-keptGates):]
-			}
-		}
+	w := works{s.Works(), map[string]int{}}
+	for id, list := range w.Gates {
+		w.Gates[id] = list[max(0, len(list)-keptGates):]
 	}
 	for _, t := range s.Turns {
 		if t.Empty {
@@ -298,9 +281,9 @@ func shown(s *view.State) []*view.Task {
 	return list
 }
 
-// rowOf returns the row of a task.
-func (w works) rowOf(s *view.State, t *view.Task) TaskRow {
-	one := TaskRow{Task: t, Merge: w.merges[t.ID], Gates: w.gates[t.ID]}
+// rowOf returns the row of a task. w is the Works of s.
+func rowOf(s *view.State, w view.Works, t *view.Task) TaskRow {
+	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID]}
 	for _, id := range t.BlockedBy {
 		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
 			one.Waits = append(one.Waits, id)

@@ -31,10 +31,12 @@ type graph struct {
 
 // node is one task.
 type node struct {
-	TaskRow
-	X, Y  int
-	Label string // id and subject, as far as they fit
+	ID, Owner   string
+	Word, Class string
+	X, Y        int
+	Label       string // id and subject, as far as they fit
 
+	task   *view.Task
 	layer  int
 	weight float64 // where its neighbours stand
 }
@@ -64,8 +66,8 @@ func drawGraph(s *view.State) graph {
 		case len(g.Nodes) == maxNodes:
 			g.Omitted++
 		default:
-			n := &node{TaskRow: TaskRow{Task: t}, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters)}
-			n.Word, n.Class = TaskWord(n.TaskRow)
+			n := &node{ID: t.ID, Owner: t.Owner, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters), task: t}
+			n.Word, n.Class = TaskWord(TaskRow{Task: t})
 			byID[t.ID] = n
 			g.Nodes = append(g.Nodes, n)
 		}
@@ -79,11 +81,11 @@ func drawGraph(s *view.State) graph {
 		}
 	}
 	for _, n := range g.Nodes {
-		for _, id := range n.BlockedBy {
+		for _, id := range n.task.BlockedBy {
 			if from := byID[id]; from != nil {
 				e := edge{
 					X1: from.X + nodeWidth, Y1: from.Y + nodeHeight/2, X2: n.X, Y2: n.Y + nodeHeight/2,
-					Open: from.Status != tasks.Completed,
+					Open: from.task.Status != tasks.Completed,
 				}
 				e.Bend = (e.X1 + e.X2) / 2
 				g.Edges = append(g.Edges, e)
@@ -100,7 +102,7 @@ func layersOf(nodes []*node, byID map[string]*node) [][]*node {
 	for range nodes {
 		moved := false
 		for _, n := range nodes {
-			for _, id := range n.BlockedBy {
+			for _, id := range n.task.BlockedBy {
 				if from := byID[id]; from != nil && n.layer <= from.layer && from.layer < len(nodes) {
 					n.layer, moved = from.layer+1, true
 				}
@@ -127,7 +129,7 @@ func order(layers [][]*node, byID map[string]*node) {
 	for _, layer := range layers {
 		for i, n := range layer {
 			sum, count := 0, 0
-			for _, id := range n.BlockedBy {
+			for _, id := range n.task.BlockedBy {
 				if from := byID[id]; from != nil {
 					sum, count = sum+place[from], count+1
 				}

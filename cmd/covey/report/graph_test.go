@@ -73,8 +73,8 @@ func TestGraphProperties(t *testing.T) {
 			ends[[2]int{e.X1 - nodeWidth, e.Y1 - nodeHeight/2}], ends[[2]int{e.X2, e.Y2 - nodeHeight/2}] = true, true
 		}
 		for _, one := range g.Nodes {
-			if one.Deleted || !ends[[2]int{one.X, one.Y}] {
-				t.Fatalf("task %s stands in the graph, deleted %v, without an edge", one.ID, one.Deleted)
+			if one.task.Deleted || !ends[[2]int{one.X, one.Y}] {
+				t.Fatalf("task %s stands in the graph, deleted %v, without an edge", one.ID, one.task.Deleted)
 			}
 		}
 	})

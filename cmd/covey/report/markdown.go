@@ -81,7 +81,7 @@ func (r *report) taskTable(b *strings.Builder) {
 	w := newWorks(r.State)
 	b.WriteString("| task | state | owner | turns | empty | refused | cost |\n|-|-|-|-|-|-|-|\n")
 	for _, t := range all[:min(len(all), maxListed)] {
-		row := w.rowOf(r.State, t)
+		row := rowOf(r.State, w.Works, t)
 		fmt.Fprintf(b, "| %s %s | %s | %s | %d | %d | %d | $%.2f |\n",
 			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, w.empty[t.ID], t.Refusals, t.Spent.CostUSD)
 	}
@@ -123,7 +123,7 @@ func (r *report) parts(b *strings.Builder) {
 	left := 0
 	done := map[string]bool{}
 	for _, t := range shown(r.State) {
-		m := w.merges[t.ID]
+		m := w.Merges[t.ID]
 		if t.Status != tasks.Completed && m == nil || m != nil && done[m.ID] {
 			continue
 		}
@@ -155,7 +155,7 @@ func (r *report) pullText(w works, t *view.Task, m *view.Merge) string {
 		}
 	}
 	var verdicts []requests.Verdict
-	for _, g := range w.gates[t.ID] {
+	for _, g := range w.Gates[t.ID] {
 		moment := "task"
 		if g.At == view.AtMerge {
 			moment = "merge"

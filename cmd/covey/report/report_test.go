@@ -43,41 +43,9 @@ func reportOf(lines []journal.Line) *report {
 	return r
 }
 
-// busyDay returns n lines of a team whose members work on tasks, are refused, ask and merge.
-func busyDay(n, members int) []journal.Line {
-	lines := []journal.Line{teamtest.Line(1, "", "team_started", `{"goal":"Ship it","members":["m0","m1"]}`)}
-	for i := 1; len(lines) < n; i++ {
-		name := fmt.Sprintf("m%d", i%members)
-		task := fmt.Sprintf(`"task":{"id":"%d","subject":"Task %d","owner":"%s","blockedBy":["%d"],"evidence":[{"text":"seen","by":"%s"}]`, i, i, name, i-2, name)
-		merge := fmt.Sprintf(`{"id":"%d","member":"%s","branch":"b%d","into":"main","tasks":["%d"],"title":"Task %d","commit":"c"`, i, name, i, i, i)
-		for _, one := range [][2]string{
-			{"member_started", `{"agent":"builtin/script"}`},
-			{"message", fmt.Sprintf(`{"id":"M%d","from":"m0","to":"%s","kind":"text","text":"Do it","summary":"Do it"}`, i, name)},
-			{"turn_started", `{"cause":"task","prompt":"Do it"}`},
-			{"task", `{"op":"claimed","by":"` + name + `",` + task + `,"status":"in_progress","epoch":1}}`},
-			{"pass_started", `{"pass":1}`},
-			{"tool_call", fmt.Sprintf(`{"id":"c%d","name":"Bash","input":{"command":"go test ./..."}}`, i)},
-			{"tool_result", fmt.Sprintf(`{"id":"c%d","name":"Bash","content":"ok"}`, i)},
-			{"gate", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","task_id":"%d"}`, i, i)},
-			{"hook_started", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./..."}`, i)},
-			{"hook_finished", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./...","outcome":"blocking","stderr":"FAIL"}`, i)},
-			{"hook_feedback", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","text":"FAIL","path":"turn_end","task_id":"%d"}`, i, i)},
-			{"request", fmt.Sprintf(`{"id":"r%d","kind":"permission","member":"%s","to":"operator","state":"approved","text":"Bash"}`, i, name)},
-			{"task", `{"op":"completed","by":"` + name + `",` + task + `,"status":"completed","epoch":1}}`},
-			{"merge", merge + `,"state":"merged"}`},
-			{"turn_ended", `{"reason":"completed","usage":{"input_tokens":900},"cost_usd":0.01}`},
-		} {
-			l := teamtest.Line(len(lines)+1, name, one[0], one[1])
-			l.Turn = i/members + 1
-			lines = append(lines, l)
-		}
-	}
-	return lines[:n]
-}
-
 func TestReport(t *testing.T) {
 	t.Parallel()
-	text, err := reportOf(busyDay(200, 2)).HTML()
+	text, err := reportOf(teamtest.BusyDay(200, 2)).HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +96,7 @@ func TestHostileReport(t *testing.T) {
 	if n := len(payloads()); n < 60 {
 		t.Errorf("only %d payloads", n)
 	}
-	lines := busyDay(16, 1)
+	lines := teamtest.BusyDay(16, 1)
 	for _, payload := range payloads() {
 		r := reportOf(lines)
 		notation.MaskAll(r, func(old string) string {
@@ -189,7 +157,7 @@ func checkElements(t *testing.T, payload string, page []byte) {
 // out.
 func TestLargeReport(t *testing.T) {
 	t.Parallel()
-	r := reportOf(busyDay(5_000, 100))
+	r := reportOf(teamtest.BusyDay(5_000, 100))
 	for id := range r.Diffs {
 		r.Diffs[id] = diffText{Text: "diff --git a/x b/x\n@@ -1 +1 @@\n" + strings.Repeat("+\"'<>&\n", maxDiff/8)}
 	}
@@ -213,7 +181,7 @@ func TestLargeReport(t *testing.T) {
 
 // BenchmarkReport makes the report of a day: 100,000 lines.
 func BenchmarkReport(b *testing.B) {
-	r := reportOf(busyDay(100_000, 200))
+	r := reportOf(teamtest.BusyDay(100_000, 200))
 	for b.Loop() {
 		page, err := r.HTML()
 		if err != nil {
@@ -225,7 +193,7 @@ func BenchmarkReport(b *testing.B) {
 
 func TestMaskAll(t *testing.T) {
 	t.Parallel()
-	r := reportOf(busyDay(100, 2))
+	r := reportOf(teamtest.BusyDay(100, 2))
 	r.State.Tasks[0].Subject, r.State.Gates[0].Hooks[0].Command = "the-secret is here", "echo the-secret"
 	r.State.Tasks[0].Metadata = map[string]json.RawMessage{"a": json.RawMessage(`"the-secret"`), "b": json.RawMessage(`{"c":["x the-secret"]}`)}
 	r.Diffs["1"], r.Outputs[7] = diffText{Text: "+the-secret"}, "the-secret"

@@ -19,8 +19,10 @@ import (
 
 // Bounds of what the main page shows; the rest has pages of its own.
 const (
-	shownTurns = 40 // turn ends
-	shownMail  = 50
+	shownTurns  = 40 // turn ends
+	shownMail   = 50
+	shownMerges = 50 // those that are over; the others are all there
+	shownGates  = 6  // of a task
 )
 
 // Section is a part of a page: a title and rows.
@@ -46,16 +48,22 @@ type Drawing struct {
 	Trouble   string             // why the journal cannot be read further
 	Templates *template.Template // of Templates
 	Form      string             // the token of the forms; empty: there are no forms
-	// Marks returns words for what a person should look at in a task; nil: there are none.
-	Marks func(*view.Task) []string
+	// Marks returns words for what a person should look at in a task; nil: there are none. It gets
+	// the Works of State.
+	Marks func(view.Works, *view.Task) []string
+	// Before are the rows of an earlier Drawing with the same templates. Those whose data are the
+	// same are not drawn again.
+	Before Rows
 
-	turnsShown int // turn ends, at most
+	turnsShown  int // turn ends, at most
+	mergesShown int // merges that are over, at most
+	rows        Rows
 }
 
 // Sections returns the sections of the main page, in the order in which a person needs them. All
 // are always there, because only what is in the page can be replaced.
 func (d *Drawing) Sections() ([]*Section, error) {
-	d.turnsShown = shownTurns
+	d.turnsShown, d.mergesShown = shownTurns, shownMerges
 	var done []*Section
 	for _, make := range []func(*Drawing) (*Section, error){
 		(*Drawing).needs, (*Drawing).header, (*Drawing).members, (*Drawing).graph, (*Drawing).tasks, (*Drawing).turns,
@@ -79,12 +87,13 @@ func Execute(t *template.Template, name string, data any) (template.HTML, error)
 
 // row adds a row to a section, made by a template of which ID is the first field.
 func (d *Drawing) row(s *Section, id, name string, data any) error {
-	html, err := Execute(d.Templates, name, struct {
+	all := struct {
 		ID   string
 		Form string
 		Up   bool
 		Data any
-	}{id, d.Form, d.Now != nil, data})
+	}{id, d.Form, d.Now != nil, data}
+	html, err := d.drawn(id, name, all)
 	s.Rows = append(s.Rows, Row{ID: id, HTML: html})
 	return err
 }
@@ -97,21 +106,30 @@ func (d *Drawing) needs() (*Section, error) {
 		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
 		return s, nil
 	}
+	requests, merges := map[string]*view.Request{}, map[string]*view.Merge{}
+	for _, r := range d.State.Requests {
+		requests[r.ID] = r
+	}
+	for _, m := range d.State.Merges {
+		if len(m.Tasks) > 0 {
+			merges[m.ID], merges["asked "+m.Asked] = m, m
+		}
+	}
 	for _, n := range list {
 		one := struct {
 			view.Need
 			Request *view.Request
 			Task    string // the task that it is about
 		}{Need: n}
-		for _, r := range d.State.Requests {
-			if n.Kind == view.NeedsAnswer && r.ID == n.ID {
-				one.Request = r
-			}
+		about := merges[n.ID]
+		switch n.Kind {
+		case view.NeedsAnswer:
+			one.Request, about = requests[n.ID], merges["asked "+n.ID]
+		case view.NeedsHelp:
+			about = nil
 		}
-		for _, m := range d.State.Merges {
-			if len(m.Tasks) > 0 && (n.Kind == view.NeedsMerge && m.ID == n.ID || one.Request != nil && m.Asked == n.ID) {
-				one.Task = m.Tasks[0]
-			}
+		if about != nil {
+			one.Task = about.Tasks[0]
 		}
 		if err := d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one); err != nil {
 			return nil, err
@@ -197,26 +215,19 @@ func stateOf(s *view.State, runs bool) (words, class string) {
 // MemberRow is one member.
 type MemberRow struct {
 	*view.Member
-	Live  *api.MemberStatus // nil if the team does not run
-	Word  string            // its state
+	Word  string // its state
 	Class string
 	Task  *view.Task
 }
 
 // members lists the members.
 func (d *Drawing) members() (*Section, error) {
-	live := map[string]*api.MemberStatus{}
-	if d.Now != nil {
-		for i := range d.Now.Members {
-			live[d.Now.Members[i].Name] = &d.Now.Members[i]
-		}
-	}
 	s := &Section{ID: "members", Class: "members", Title: "Members"}
 	for _, m := range d.State.Members {
 		if m.Left {
 			continue
 		}
-		one := MemberRow{Member: m, Live: live[m.Name]}
+		one := MemberRow{Member: m}
 		one.Word, one.Class = MemberWord(m)
 		if len(m.InProgress) > 0 {
 			one.Task = d.State.Task(m.InProgress[0])
@@ -252,8 +263,7 @@ type TaskRow struct {
 	*view.Task
 	Word  string
 	Class string
-	Gates []*view.Gate // the last ones
-	Marks []string     // what a person should look at: words of its alarms
+	Gates []*view.Gate // in order
 	Waits []string     // ids of open tasks that it waits for
 	Merge *view.Merge
 }
@@ -265,7 +275,7 @@ func (d *Drawing) graph() (*Section, error) {
 	if len(g.Nodes) == 0 {
 		s.Class = "graph empty"
 	}
-	html, err := Execute(d.Templates, "graph", g)
+	html, err := d.drawn("drawing", "graph", g)
 	s.Rows = []Row{{ID: "drawing", HTML: html}}
 	return s, err
 }
@@ -274,38 +284,43 @@ func (d *Drawing) graph() (*Section, error) {
 func (d *Drawing) tasks() (*Section, error) {
 	counts := d.State.TaskCounts()
 	s := &Section{ID: "tasks", Class: "tasks", Title: fmt.Sprintf("Tasks: %d of %d done", counts.Completed, counts.Total())}
-	gates := map[string][]*view.Gate{}
-	for _, g := range d.State.Gates {
-		if g.Task != "" {
-			gates[g.Task] = append(gates[g.Task], g)
-		}
-	}
-	merges := map[string]*view.Merge{}
-	for _, m := range d.State.Merges {
-		for _, id := range m.Tasks {
-			merges[id] = m
-		}
-	}
+	works := d.State.Works()
 	for _, t := range d.State.Tasks {
 		if t.Deleted {
 			continue
 		}
-		one := TaskRow{Task: t, Merge: merges[t.ID], Gates: gates[t.ID]}
+		one := rowOf(d.State, works, t)
+		line := taskLine{
+			ID: t.ID, Subject: t.Subject, Owner: t.Owner, Word: one.Word, Class: one.Class,
+			Unchanged: t.Unchanged, Refusals: t.Refusals,
+		}
 		if d.Marks != nil {
-			one.Marks = d.Marks(t)
+			line.Marks = d.Marks(works, t)
 		}
-		one.Gates = one.Gates[max(0, len(one.Gates)-6):]
-		for _, id := range t.BlockedBy {
-			if other := d.State.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
-				one.Waits = append(one.Waits, id)
-			}
+		for _, g := range one.Gates[max(0, len(one.Gates)-shownGates):] {
+			line.Gates = append(line.Gates, gateSign{g.ID, g.Event, g.Verdict})
 		}
-		one.Word, one.Class = TaskWord(one)
-		if err := d.row(s, "task-"+DomID(t.ID), "task", one); err != nil {
+		if err := d.row(s, "task-"+DomID(t.ID), "task", line); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// taskLine is what the list of tasks says of one.
+type taskLine struct {
+	ID, Subject, Owner string
+	Word, Class        string
+	Gates              []gateSign // the last ones
+	Marks              []string   // what a person should look at: words of its alarms
+	Unchanged          bool
+	Refusals           int
+}
+
+// gateSign is a gate as one letter.
+type gateSign struct {
+	ID, Event string
+	Verdict   view.Verdict
 }
 
 // TaskWord says a task's state in a word or two, and the class of its colour.
@@ -397,7 +412,13 @@ func (d *Drawing) merges() (*Section, error) {
 	if len(d.State.Merges) == 0 {
 		s.Class = "merges empty"
 	}
+	over := 0
 	for _, m := range slices.Backward(d.State.Merges) {
+		if m.State.Over() {
+			if over++; over > d.mergesShown {
+				continue
+			}
+		}
 		if err := d.row(s, "merge-"+DomID(m.ID), "merge", m); err != nil {
 			return nil, err
 		}

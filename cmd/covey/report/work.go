@@ -73,7 +73,7 @@ func (r *report) works(l limits) (list []taskReport, fewer int) {
 	}
 	outputs, diffs := &room{l.Outputs}, &room{l.Diffs}
 	for _, t := range all {
-		one := taskReport{TaskRow: w.rowOf(r.State, t), Empty: w.empty[t.ID]}
+		one := taskReport{TaskRow: rowOf(r.State, w.Works, t), Empty: w.empty[t.ID]}
 		for _, g := range one.Gates {
 			for _, h := range g.Hooks {
 				v := verdictRow{HookRun: h, Gate: g, Verdict: h.Verdict()}

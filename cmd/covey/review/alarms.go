@@ -195,14 +195,14 @@ func isNamed(words map[string]bool, name string) bool {
 	return false
 }
 
-// StateAlarms are the facts that the journal knows of a task.
-func StateAlarms(s *view.State, t *view.Task, gated bool) []Alarm {
+// StateAlarms are the facts that the journal knows of a task. w is the Works of s.
+func StateAlarms(s *view.State, w view.Works, t *view.Task, gated bool) []Alarm {
 	var list []Alarm
 	if t.Status == tasks.Completed && t.Unchanged {
 		list = append(list, Alarm{Weak: true, Word: "nothing changed", Text: "It was completed without a change to a file."})
 	}
 	agreed, open := false, map[string]bool{}
-	for _, g := range s.Gates {
+	for _, g := range w.Gates[t.ID] {
 		if g.Task != t.ID || g.Event != "TaskCompleted" {
 			continue
 		}
@@ -221,16 +221,15 @@ func StateAlarms(s *view.State, t *view.Task, gated bool) []Alarm {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Alarm) int { return strings.Compare(a.Text, b.Text) })
-	if upon := uponReturned(s, t.ID); upon != "" {
+	if upon := uponReturned(s, w.Merges[t.ID], t.ID); upon != "" {
 		list = append(list, Alarm{Word: "builds on returned work",
 			Text: "It builds on work that is back with its author; merging it merges that, too: " + upon})
 	}
 	return list
 }
 
-// uponReturned names the returned work, if any, that the commits of a task's work contain.
-func uponReturned(s *view.State, id string) string {
-	own := NewestMerge(s, id)
+// uponReturned names the returned work, if any, that the commits of a task's own work contain.
+func uponReturned(s *view.State, own *view.Merge, id string) string {
 	if own == nil || own.State.Over() {
 		return ""
 	}
@@ -245,14 +244,4 @@ func uponReturned(s *view.State, id string) string {
 		from = m.From
 	}
 	return ""
-}
-
-// NewestMerge returns the newest work on a task; nil if there is none.
-func NewestMerge(s *view.State, id string) *view.Merge {
-	for _, m := range slices.Backward(s.Merges) {
-		if slices.Contains(m.Tasks, id) {
-			return m
-		}
-	}
-	return nil
 }

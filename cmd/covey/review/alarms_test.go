@@ -145,7 +145,7 @@ func TestStateAlarms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, a := range StateAlarms(&tc.state, tc.task, tc.gated) {
+			for _, a := range StateAlarms(&tc.state, tc.state.Works(), tc.task, tc.gated) {
 				got = append(got, a.Word)
 			}
 			if !slices.Equal(got, tc.want) {
@@ -159,7 +159,7 @@ func TestStateAlarms(t *testing.T) {
 func TestUponReturnedEnds(t *testing.T) {
 	t.Parallel()
 	s := &view.State{Merges: []*view.Merge{{Merge: tasks.Merge{ID: "1", Tasks: []string{"2"}, State: tasks.MergeDone}}}}
-	if got := uponReturned(s, "2"); got != "" {
+	if got := uponReturned(s, s.Works().Merges["2"], "2"); got != "" {
 		t.Error(got)
 	}
 }

@@ -139,3 +139,35 @@ func TwoRuns() []journal.Line {
 		Line(0, "ana", "needs_attention", `{"reason":"8 refusals"}`),
 	}
 }
+
+// BusyDay returns n lines of a team whose members work on tasks, are refused, ask and merge.
+func BusyDay(n, members int) []journal.Line {
+	lines := []journal.Line{Line(1, "", "team_started", `{"goal":"Ship it","members":["m0","m1"]}`)}
+	for i := 1; len(lines) < n; i++ {
+		name := fmt.Sprintf("m%d", i%members)
+		task := fmt.Sprintf(`"task":{"id":"%d","subject":"Task %d","owner":"%s","blockedBy":["%d"],"evidence":[{"text":"seen","by":"%s"}]`, i, i, name, i-2, name)
+		merge := fmt.Sprintf(`{"id":"%d","member":"%s","branch":"b%d","into":"main","tasks":["%d"],"title":"Task %d","commit":"c"`, i, name, i, i, i)
+		for _, one := range [][2]string{
+			{"member_started", `{"agent":"builtin/script"}`},
+			{"message", fmt.Sprintf(`{"id":"M%d","from":"m0","to":"%s","kind":"text","text":"Do it","summary":"Do it"}`, i, name)},
+			{"turn_started", `{"cause":"task","prompt":"Do it"}`},
+			{"task", `{"op":"claimed","by":"` + name + `",` + task + `,"status":"in_progress","epoch":1}}`},
+			{"pass_started", `{"pass":1}`},
+			{"tool_call", fmt.Sprintf(`{"id":"c%d","name":"Bash","input":{"command":"go test ./..."}}`, i)},
+			{"tool_result", fmt.Sprintf(`{"id":"c%d","name":"Bash","content":"ok"}`, i)},
+			{"gate", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","task_id":"%d"}`, i, i)},
+			{"hook_started", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./..."}`, i)},
+			{"hook_finished", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","command":"go test ./...","outcome":"blocking","stderr":"FAIL"}`, i)},
+			{"hook_feedback", fmt.Sprintf(`{"event":"TaskCompleted","tool_use_id":"t%d","text":"FAIL","path":"turn_end","task_id":"%d"}`, i, i)},
+			{"request", fmt.Sprintf(`{"id":"r%d","kind":"permission","member":"%s","to":"operator","state":"approved","text":"Bash"}`, i, name)},
+			{"task", `{"op":"completed","by":"` + name + `",` + task + `,"status":"completed","epoch":1}}`},
+			{"merge", merge + `,"state":"merged"}`},
+			{"turn_ended", `{"reason":"completed","usage":{"input_tokens":900},"cost_usd":0.01}`},
+		} {
+			l := Line(len(lines)+1, name, one[0], one[1])
+			l.Turn = i/members + 1
+			lines = append(lines, l)
+		}
+	}
+	return lines[:n]
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -22,15 +23,16 @@ type board struct {
 
 	mu       sync.Mutex
 	drawn    <-chan struct{} // closed when the team has changed since it was drawn
+	due      time.Time       // no viewer needs it drawn anew before
 	version  uint64          // grows with each change of a part
 	sections []*section
+	rows     report.Rows // of the last drawing
 }
 
 // section is a section of the page with the versions in which it changed last.
 type section struct {
 	*report.Section
-	shape   string   // all of it but the text of its rows
-	changed uint64   // the version of its shape
+	changed uint64   // the version of all of it but the text of its rows
 	rows    []uint64 // the version of each row
 }
 
@@ -38,6 +40,13 @@ type section struct {
 func newBoard(f *feed, t *template.Template, form string) *board {
 	return &board{feed: f, tmpl: t, form: form}
 }
+
+// share is what part of the time is spent on drawing a board, at most: a fortieth. So a page that
+// is open costs about as much of a large team as of a small one, and less on a busy machine.
+const (
+	share    = 40
+	longWait = 2 * time.Second // a viewer waits no longer than this
+)
 
 // all returns the whole board and its version.
 func (b *board) all() ([]*section, uint64, error) {
@@ -52,7 +61,7 @@ func (b *board) all() ([]*section, uint64, error) {
 func (b *board) since(seen uint64) (html string, version uint64, next <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.draw(); err != nil {
+	if err := b.redraw(); err != nil {
 		return "", seen, b.drawn, err
 	}
 	var out strings.Builder
@@ -80,6 +89,25 @@ func (b *board) partial(out *strings.Builder, id string, piece func() error) err
 	return err
 }
 
+// wait returns how long a viewer waits after a change before it asks what has changed.
+func (b *board) wait() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(gather, time.Until(b.due))
+}
+
+// redraw draws the board for a viewer that has an older one: not so soon after it was drawn for
+// another viewer. b.mu is held.
+func (b *board) redraw() error {
+	if b.drawn != nil && time.Now().Before(b.due) {
+		return nil
+	}
+	began := time.Now()
+	err := b.draw()
+	b.due = time.Now().Add(min(share*time.Since(began), longWait))
+	return err
+}
+
 // draw draws the board if the team has changed. b.mu is held.
 func (b *board) draw() error {
 	if b.drawn != nil {
@@ -94,9 +122,10 @@ func (b *board) draw() error {
 	b.drawn = b.feed.read(func(s *view.State, now *api.Status, trouble string) {
 		d := report.Drawing{
 			State: s, Now: now, Trouble: trouble, Templates: b.tmpl, Form: b.form,
-			Marks: func(t *view.Task) []string { return b.alarms.words(s, t) },
+			Before: b.rows, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
 		}
 		fresh, err = d.Sections()
+		b.rows = d.Rows()
 	})
 	if err != nil {
 		return err
@@ -117,11 +146,9 @@ func (b *board) draw() error {
 // before, which may be nil.
 func marked(now *report.Section, was *section, version uint64) *section {
 	s := &section{Section: now, changed: version, rows: slices.Repeat([]uint64{version}, len(now.Rows))}
-	s.shape = s.Class + "\x00" + s.Title + "\x00" + string(s.Head)
-	for _, r := range s.Rows {
-		s.shape += "\x00" + r.ID
-	}
-	if was == nil || was.shape != s.shape {
+	sameID := func(a, b report.Row) bool { return a.ID == b.ID }
+	if was == nil || was.Class != s.Class || was.Title != s.Title || was.Head != s.Head ||
+		!slices.EqualFunc(was.Rows, s.Rows, sameID) {
 		return s
 	}
 	s.changed = was.changed

@@ -18,7 +18,7 @@ import (
 const (
 	// lookEvery is how often a feed looks whether the team runs and what its status is.
 	lookEvery = 2 * time.Second
-	// gather is how long a feed gathers lines before it tells its viewers, so that a busy team
+	// gather is how long a viewer gathers lines before it asks for what has changed, so that a busy team
 	// does not draw a page for each line.
 	gather = 100 * time.Millisecond
 )

@@ -57,8 +57,9 @@ func (b *alarmBook) put(id, stamp string, found []review.Alarm) {
 // why.
 func (b *alarmBook) looked(id, stamp string) { b.put(id, stamp, b.of(id)) }
 
-// words returns what the main page says of a task: the words of its strong alarms.
-func (b *alarmBook) words(s *view.State, t *view.Task) []string {
+// words returns what the main page says of a task: the words of its strong alarms. w is the Works
+// of s.
+func (b *alarmBook) words(s *view.State, w view.Works, t *view.Task) []string {
 	if b == nil {
 		return nil
 	}
@@ -66,7 +67,7 @@ func (b *alarmBook) words(s *view.State, t *view.Task) []string {
 	gated := b.judged
 	b.mu.Unlock()
 	var list []string
-	for _, a := range append(slices.Clone(b.of(t.ID)), review.StateAlarms(s, t, gated)...) {
+	for _, a := range append(slices.Clone(b.of(t.ID)), review.StateAlarms(s, w, t, gated)...) {
 		if !a.Weak && !slices.Contains(list, a.Word) {
 			list = append(list, a.Word)
 		}

@@ -173,7 +173,7 @@ func (p *Page) streamMember(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		after = last
-		if lines.Len() <= 1<<20 && !s.wait(r.Context(), next) {
+		if lines.Len() <= 1<<20 && !s.wait(r.Context(), next, soon) {
 			return
 		}
 	}

@@ -79,7 +79,7 @@ func (p *Page) streamBoard(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		seen = version
-		if !s.wait(r.Context(), next) {
+		if !s.wait(r.Context(), next, p.board.wait) {
 			return
 		}
 	}
@@ -93,15 +93,16 @@ func (s stream) event(name string, seen, version uint64, html string) error {
 	return s.send(fmt.Sprintf("%s-%d", name, version), html)
 }
 
-// wait waits for a change, and then a little for more. It reports whether the viewer is there.
-func (s stream) wait(ctx context.Context, next <-chan struct{}) bool {
+// wait waits for a change, and then as long as after says for more. It reports whether the viewer
+// is there.
+func (s stream) wait(ctx context.Context, next <-chan struct{}, after func() time.Duration) bool {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
 	for {
 		select {
 		case <-next:
 			select {
-			case <-time.After(gather):
+			case <-time.After(after()):
 				return true
 			case <-ctx.Done():
 				return false
@@ -128,3 +129,6 @@ func seenVersion(name, id string) uint64 {
 	}
 	return n
 }
+
+// soon is how long most pages gather changes.
+func soon() time.Duration { return gather }

@@ -84,7 +84,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
 		one = &taskState{TaskRow: report.TaskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
-		one.Facts = review.StateAlarms(s, t, gated)
+		one.Facts = review.StateAlarms(s, s.Works(), t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
 				c := *m
@@ -312,7 +312,7 @@ func (p *Page) streamTask(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if !s.wait(r.Context(), next) {
+		if !s.wait(r.Context(), next, soon) {
 			return
 		}
 	}

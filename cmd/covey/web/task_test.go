@@ -199,11 +199,11 @@ func TestAlarmBook(t *testing.T) {
 	b, done := &alarmBook{}, &view.Task{Task: tasks.Task{ID: "1", Status: tasks.Completed}}
 	b.put("1", "c1", []review.Alarm{{Word: "gate changed"}, {Word: "binary", Weak: true}, {Word: "gate changed"}})
 	b.looked("1", "c2")
-	if got := b.words(&view.State{}, done); !slices.Equal(got, []string{"gate changed"}) || b.known["1"].stamp != "c2" {
+	if got := b.words(&view.State{}, view.Works{}, done); !slices.Equal(got, []string{"gate changed"}) || b.known["1"].stamp != "c2" {
 		t.Errorf("%q, %+v", got, b.known)
 	}
 	b.looked("2", "c1")
-	if got := (*alarmBook)(nil).words(&view.State{}, done); got != nil || b.of("2") != nil {
+	if got := (*alarmBook)(nil).words(&view.State{}, view.Works{}, done); got != nil || b.of("2") != nil {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// TestRows: a drawing after another one is the same as one that begins anew, whatever has changed
+// in between, and rows whose data are the same are not drawn again.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	lines := teamtest.BusyDay(200, 3)
+	var s view.State
+	templates := Templates()
+	var before Rows
+	text := func(d *Drawing) string {
+		all, err := d.Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, one := range all {
+			fmt.Fprint(&b, *one)
+		}
+		return b.String()
+	}
+	var now *api.Status
+	for i, l := range lines {
+		s.Apply(l)
+		now = nil
+		if i%7 > 2 {
+			now = &api.Status{Attached: i}
+		}
+		after := Drawing{State: &s, Now: now, Templates: templates, Before: before}
+		fresh := Drawing{State: &s, Now: now, Templates: templates}
+		if got, want := text(&after), text(&fresh); got != want {
+			t.Fatalf("after line %d (%s %s) it is\n%s\nand not\n%s", i, l.Type, l.Data, got, want)
+		}
+		before = after.Rows()
+	}
+	for id, one := range before { // a mark shows that a row was kept
+		one.html = "kept"
+		before[id] = one
+	}
+	s.Members[1].Doing = "Bash news"
+	after := Drawing{State: &s, Now: now, Templates: templates, Before: before}
+	if got := text(&after); strings.Count(got, "kept") != len(before)-1 || !strings.Contains(got, "Bash news") {
+		t.Errorf("%d of %d rows were kept", strings.Count(got, "kept"), len(before))
+	}
+}
+
+// TestHash: values that a template shows differently have different numbers.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	type inner struct{ A, B string }
+	type outer struct {
+		inner
+		P *inner
+		M map[string]any
+		L []string
+		T time.Time
+		N int
+		F float64
+		u int
+	}
+	now := time.Now()
+	base := func() outer {
+		return outer{inner{"a", "b"}, &inner{"c", "d"}, map[string]any{"k": 1, "l": "x"}, []string{"e", "f"}, now, 1, 1, 1}
+	}
+	sum := func(v any) uint64 {
+		d := Drawing{Templates: Templates()}
+		if _, err := d.drawn("id", "mailhead", v); err != nil {
+			t.Fatal(err)
+		}
+		return d.Rows()["id"].sum
+	}
+	want := sum(base())
+	for name, change := range map[string]func(*outer){
+		"nothing": func(*outer) {}, "what is not exported": func(o *outer) { o.u = 2 }, "the place of a time": func(o *outer) { o.T = now.UTC() },
+	} {
+		if o := base(); true {
+			if change(&o); sum(o) != want {
+				t.Errorf("%s changes the number", name)
+			}
+		}
+	}
+	for name, change := range map[string]func(*outer){
+		"an embedded field": func(o *outer) { o.A = "x" }, "a border": func(o *outer) { o.A, o.B = "ab", "" },
+		"a pointer": func(o *outer) { o.P = nil }, "behind a pointer": func(o *outer) { o.P.B = "x" },
+		"a map": func(o *outer) { o.M["k"] = 2 }, "a key": func(o *outer) { o.M["m"] = nil }, "a list": func(o *outer) { o.L = o.L[:1] },
+		"an element": func(o *outer) { o.L[0] = "" }, "a time": func(o *outer) { o.T = now.Add(1) }, "a number": func(o *outer) { o.N = 2 },
+		"a fraction": func(o *outer) { o.F = 1.5 },
+	} {
+		if o := base(); true {
+			if change(&o); sum(o) == want {
+				t.Errorf("%s does not change the number", name)
+			}
+		}
+	}
+}

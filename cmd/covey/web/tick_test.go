@@ -1,0 +1,60 @@
+package web
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// largeBoard returns the board of a team of 200 members with 1,000 tasks.
+func largeBoard() (*board, *feed) {
+	b, f := testBoard()
+	b.alarms = &alarmBook{judged: true}
+	for _, l := range teamtest.BusyDay(15_001, 200) {
+		f.state.Apply(l)
+	}
+	return b, f
+}
+
+// works returns the next line of a team, of one of its members.
+func works(f *feed, i int) journal.Line {
+	return teamtest.Line(int(f.state.Seq)+1, fmt.Sprintf("m%d", i%200), "tool_call",
+		fmt.Sprintf(`{"id":"x%d","name":"Bash","input":{"command":"go test -run %d"}}`, i, i))
+}
+
+// BenchmarkTick draws what has changed for a viewer after the lines of a third of a second, at 50
+// lines a second.
+func BenchmarkTick(b *testing.B) {
+	board, f := largeBoard()
+	_, seen, err := board.all()
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := 0
+	for b.Loop() {
+		for range 15 {
+			f.update(func() { f.state.Apply(works(f, n)) })
+			n++
+		}
+		html, now, _, err := board.since(seen)
+		if err != nil || html == "" {
+			b.Fatal(html, err)
+		}
+		seen = now
+		b.ReportMetric(float64(len(html)), "bytes")
+	}
+}
+
+// BenchmarkFirstPaint draws the whole page.
+func BenchmarkFirstPaint(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		board, _ := largeBoard()
+		b.StartTimer()
+		if _, _, err := board.all(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
