@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -212,12 +213,45 @@ func stateOf(s *view.State, runs bool) (words, class string) {
 	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), "good"
 }
 
-// MemberRow is one member.
+// MemberRow is what a page says of a member.
 type MemberRow struct {
-	*view.Member
-	Word  string // its state
-	Class string
-	Task  *view.Task
+	Name, Agent string
+	Lead        bool
+	Word, Class string // its state, and the class of its colour
+	Since       time.Time
+	Task        string   // the first one in progress; empty: none
+	InProgress  []string // all of them
+	Pass, Turn  int
+	Unread      int
+	Attention   string
+	WaitsFor    string
+	Doing       string
+	Lockout     *view.Lockout
+	Held        *view.Hold
+	Done        budget.Counts
+	Spent       view.Spent
+	Full        int64 // percent of its context; -1: nobody says so
+	Branch      string
+}
+
+// RowOf returns the row of a member.
+func RowOf(s *view.State, m *view.Member) MemberRow {
+	one := MemberRow{
+		Name: m.Name, Agent: m.Agent, Lead: m.Lead, Since: m.Since, InProgress: slices.Clone(m.InProgress), Pass: m.Pass,
+		Turn: m.Turn, Unread: m.Unread, Attention: m.Attention, WaitsFor: m.WaitsFor, Doing: m.Doing, Lockout: m.Lockout,
+		Held: m.Held, Done: m.Done.Counts, Spent: m.Spent, Full: -1,
+	}
+	one.Word, one.Class = MemberWord(m)
+	if len(m.InProgress) > 0 && s.Task(m.InProgress[0]) != nil {
+		one.Task = m.InProgress[0]
+	}
+	if part, ok := m.Done.Context.Percent(); ok {
+		one.Full = part
+	}
+	if m.Worktree != nil {
+		one.Branch = m.Worktree.Branch
+	}
+	return one
 }
 
 // members lists the members.
@@ -227,12 +261,7 @@ func (d *Drawing) members() (*Section, error) {
 		if m.Left {
 			continue
 		}
-		one := MemberRow{Member: m}
-		one.Word, one.Class = MemberWord(m)
-		if len(m.InProgress) > 0 {
-			one.Task = d.State.Task(m.InProgress[0])
-		}
-		if err := d.row(s, "member-"+DomID(m.Name), "member", one); err != nil {
+		if err := d.row(s, "member-"+DomID(m.Name), "member", RowOf(d.State, m)); err != nil {
 			return nil, err
 		}
 	}

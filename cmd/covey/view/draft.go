@@ -26,6 +26,13 @@ func draftEntry(d lives.Draft) (e entry, ok bool) {
 	return entry{who: term.PlainLine(d.Member), text: named(journal.Line{Helper: d.Helper}, text), style: term.Faint}, true
 }
 
+// DraftOf describes a draft as the line that its text may become; false: there is nothing to read
+// yet.
+func DraftOf(d lives.Draft) (Entry, bool) {
+	e, ok := draftEntry(d)
+	return Entry{Who: e.who, Text: e.text, Style: e.style}, ok
+}
+
 // setDrafts replaces the drafts below the journal. A draft whose text has come from the journal
 // since the team has sent it is not shown again.
 func (p *pager) setDrafts(now lives.Drafting) {

@@ -67,26 +67,20 @@ func (b *board) since(seen uint64) (html string, version uint64, next <-chan str
 	var out strings.Builder
 	for _, s := range b.sections {
 		if s.changed > seen {
-			if err := b.partial(&out, s.ID, func() error { return b.tmpl.ExecuteTemplate(&out, "section", s) }); err != nil {
+			html, err := b.execute("section", s)
+			if err != nil {
 				return "", seen, b.drawn, err
 			}
+			out.WriteString(partial(s.ID, "outerMorph", string(html)))
 			continue
 		}
 		for i, r := range s.Rows {
 			if s.rows[i] > seen {
-				_ = b.partial(&out, r.ID, func() error { out.WriteString(string(r.HTML)); return nil })
+				out.WriteString(partial(r.ID, "outerMorph", string(r.HTML)))
 			}
 		}
 	}
 	return out.String(), b.version, b.drawn, nil
-}
-
-// partial wraps a piece of the page for htmx, which puts it in place of the one with its id.
-func (b *board) partial(out *strings.Builder, id string, piece func() error) error {
-	out.WriteString(`<hx-partial hx-target="#` + id + `" hx-swap="outerMorph">`)
-	err := piece()
-	out.WriteString("</hx-partial>")
-	return err
 }
 
 // wait returns how long a viewer waits after a change before it asks what has changed.

@@ -32,6 +32,7 @@ type feed struct {
 	state   view.State
 	status  *api.Status // of the running team; nil: it does not run
 	trouble string      // why the journal cannot be read further
+	journal uint64      // counts the journals that it has begun to read
 	changed chan struct{}
 	viewers int
 }
@@ -77,7 +78,7 @@ func (f *feed) follow(ctx context.Context, wake <-chan struct{}) error {
 	defer cancel() // before the wait: after an error nothing else ends the relay
 	grown := make(chan struct{}, 1)
 	group.Go(func() { relay(ctx, wake, grown, func() bool { return replaced(path, was) }) })
-	f.update(func() { f.state = view.State{} })
+	f.update(func() { f.state, f.journal = view.State{}, f.journal+1 })
 	for l, err := range journal.Follow(ctx, path, 0, grown) {
 		var damaged *journal.LineError
 		switch {
@@ -190,6 +191,14 @@ func (f *feed) read(see func(s *view.State, now *api.Status, trouble string)) <-
 	defer f.mu.Unlock()
 	see(&f.state, f.status, f.trouble)
 	return f.changed
+}
+
+// following returns the number of the journal that is read, and a channel that is closed with the
+// next change.
+func (f *feed) following() (journal uint64, next <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.journal, f.changed
 }
 
 // watched reports whether somebody looks at the page.

@@ -163,6 +163,20 @@ func (f *framed) get(path string) string {
 	return string(text)
 }
 
+// has returns the id of an event after which a viewer has the lines of a log up to a number, and no
+// parts of the page.
+func (f *framed) has(line int) string {
+	journal, _ := f.page.journal()
+	return mark{journal: journal, line: uint64(line)}.String()
+}
+
+// lineOfID returns the number of the last line that a viewer has after an event; 0: none.
+func lineOfID(id string) int {
+	r, _ := http.NewRequest(http.MethodGet, "/", nil) // never fails
+	r.Header.Set("Last-Event-ID", id)
+	return int(markOf(r).line)
+}
+
 // events is a stream that a browser reads.
 type events struct {
 	io.Closer

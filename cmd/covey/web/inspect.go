@@ -9,7 +9,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -149,43 +148,4 @@ func stampOf(m *view.Merge) string {
 		return m.Commit + " over"
 	}
 	return m.Commit
-}
-
-// inspect reads the changes of a task and looks for alarms in them, which become those of the
-// page.
-func (p *Page) inspect(ctx context.Context, one *taskPage) review.Work {
-	w := review.Work{Task: one.Full, Review: one.Review}
-	request, none := one.request()
-	w.None = none
-	if none == "" {
-		list, err := p.env.ReadDiff(ctx, p.place, request)
-		switch {
-		case err != nil:
-			w.Fault = err.Error()
-		case len(list) == 0:
-			w.None = "No file is changed yet."
-		default:
-			w.Diff = list[0]
-			w.Files = review.ParseDiff(w.Diff.Text)
-		}
-	}
-	if team, err := p.env.TeamOf(p.place); err == nil {
-		var ran []string
-		for _, g := range one.Judged {
-			for _, h := range g.Hooks {
-				ran = append(ran, h.Command)
-			}
-		}
-		w.Judges = merging.JudgesOf(team, ran)
-	} else {
-		one.Faults = append(one.Faults, "the spec: "+err.Error())
-	}
-	one.Alarms = w.Alarms()
-	stamp := "" // unfinished work is looked at again when it is finished
-	if one.Merge != nil {
-		stamp = stampOf(one.Merge)
-	}
-	p.alarms.put(one.ID, stamp, one.Alarms)
-	one.Alarms = append(slices.Clone(one.Alarms), one.Facts...)
-	return w
 }

@@ -4,26 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Bounds of logs.
 const (
 	shownLines = 200
+	keptLines  = 1_000  // in an open page; page.js takes the oldest out
 	maxText    = 20_000 // bytes of one line of a log; the rest is in `covey logs`
 )
 
@@ -59,6 +56,39 @@ type log struct {
 	Last  uint64 // number of the last line that was read
 }
 
+// maxUpdate bounds the lines of a log that one event adds, in bytes.
+const maxUpdate = 1 << 20
+
+// linesBetween draws the lines after a number that somebody wants to see, up to another number, as
+// HTML. It returns the number of the last line that it has read, and whether there may be more now.
+func (p *Page) linesBetween(after, upTo uint64, wants func(journal.Line) bool) (html string, last uint64, more bool, err error) {
+	var lines strings.Builder
+	last = after
+	for l, err := range journal.Range(p.place.Journal(), after+1, upTo) {
+		var damaged *journal.LineError
+		if errors.As(err, &damaged) {
+			continue
+		}
+		if err != nil {
+			break // the file was replaced: the page is drawn anew
+		}
+		last = l.Seq
+		one, ok := lineOf(l)
+		if !ok || !wants(l) {
+			continue
+		}
+		html, err := p.board.execute("logline", one)
+		if err != nil {
+			return "", after, false, err
+		}
+		lines.WriteString(string(html))
+		if lines.Len() > maxUpdate {
+			return lines.String(), last, true, nil
+		}
+	}
+	return lines.String(), last, false, nil
+}
+
 // tail reads the last lines before a number that somebody wants to see; 0 is the end.
 func (p *Page) tail(before uint64, wants func(journal.Line) bool) (log, error) {
 	var found log
@@ -80,103 +110,6 @@ func (p *Page) tail(before uint64, wants func(journal.Line) bool) (log, error) {
 	}
 	slices.Reverse(found.Lines)
 	return found, nil
-}
-
-// memberPage is a member with its log.
-type memberPage struct {
-	Form string
-	Up   bool
-	Data report.MemberRow
-	Log  log
-	Live bool // the newest lines are shown, and more will come
-}
-
-// showMember answers with the page of a member.
-func (p *Page) showMember(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	one := memberPage{Form: p.guard.formToken()}
-	found := false
-	p.feed.read(func(s *view.State, now *api.Status, _ string) {
-		if m := s.Member(name); m != nil {
-			copied := *m
-			one.Data.Member, one.Up, found = &copied, now != nil, true
-			one.Data.Word, one.Data.Class = report.MemberWord(m)
-		}
-	})
-	if !found {
-		fail(w, r, refuse(http.StatusNotFound, "team %s has no member %q", p.place.Team, name))
-		return
-	}
-	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64) // anything else is the end
-	var err error
-	if one.Log, err = p.tail(before, termview.Concerns(name)); err != nil {
-		fail(w, r, err)
-		return
-	}
-	one.Live = before == 0
-	body, err := p.board.execute("memberpage", one)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	s := shell{Title: name, Body: body}
-	if one.Live {
-		s.Events = fmt.Sprintf("/member/%s/events?after=%d", url.PathEscape(name), one.Log.Last)
-	}
-	p.show(w, r, s)
-}
-
-// streamMember sends the lines of a member as they are written. The id of an event is the number
-// of its line, so that a viewer that comes back misses none and gets none twice.
-func (p *Page) streamMember(w http.ResponseWriter, r *http.Request) {
-	s, closeIt, err := p.openStream(w)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	defer closeIt()
-	after, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
-	if err != nil {
-		after, _ = strconv.ParseUint(r.URL.Query().Get("after"), 10, 64) // without a number: all lines
-	}
-	wants := termview.Concerns(r.PathValue("name"))
-	for r.Context().Err() == nil {
-		next := p.feed.read(func(*view.State, *api.Status, string) {})
-		var lines strings.Builder
-		last := after
-		for l, err := range journal.Read(p.place.Journal(), after) {
-			var damaged *journal.LineError
-			if errors.As(err, &damaged) {
-				continue
-			}
-			if err != nil {
-				break // the file was replaced: the next look reads on
-			}
-			last = l.Seq
-			one, ok := lineOf(l)
-			if !ok || !wants(l) {
-				continue
-			}
-			html, err := p.board.execute("logline", one)
-			if err != nil {
-				return
-			}
-			lines.WriteString(string(html))
-			if lines.Len() > 1<<20 {
-				break
-			}
-		}
-		if lines.Len() > 0 {
-			piece := `<hx-partial hx-target="#log" hx-swap="beforeend">` + lines.String() + "</hx-partial>"
-			if s.send(strconv.FormatUint(last, 10), piece) != nil {
-				return
-			}
-		}
-		after = last
-		if lines.Len() <= 1<<20 && !s.wait(r.Context(), next, soon) {
-			return
-		}
-	}
 }
 
 // showRequest answers with one question in full.

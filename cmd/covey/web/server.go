@@ -52,6 +52,7 @@ type Page struct {
 	feed     *feed
 	board    *board
 	alarms   *alarmBook
+	works    workBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 	lastHost atomic.Value // of public: the last answer of a running team, a string
@@ -83,6 +84,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 // newTemplates returns the templates of the page: those that the report has too, and its own.
 func newTemplates() *template.Template {
 	own := template.FuncMap{
+		"keep":     func() int { return keptLines },
 		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
 	}
 	return template.Must(report.Templates().Funcs(own).ParseFS(templates, "templates/*.html"))

@@ -68,7 +68,7 @@ func (p *Page) streamBoard(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer closeIt()
-	name := p.guard.sign("stream")[:8]
+	name := p.serverName()
 	seen := seenVersion(name, r.Header.Get("Last-Event-ID"))
 	if seen == 0 {
 		seen = seenVersion(name, r.URL.Query().Get("after"))
@@ -79,7 +79,7 @@ func (p *Page) streamBoard(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		seen = version
-		if !s.wait(r.Context(), next, p.board.wait) {
+		if !s.wait(r.Context(), waiting{next: next, gather: p.board.wait}) {
 			return
 		}
 	}
@@ -93,24 +93,38 @@ func (s stream) event(name string, seen, version uint64, html string) error {
 	return s.send(fmt.Sprintf("%s-%d", name, version), html)
 }
 
-// wait waits for a change, and then as long as after says for more. It reports whether the viewer
-// is there.
-func (s stream) wait(ctx context.Context, next <-chan struct{}, after func() time.Duration) bool {
+// waiting is what a stream waits for.
+type waiting struct {
+	next   <-chan struct{}      // a change of the team
+	wake   <-chan struct{}      // another change; may be nil
+	again  time.Duration        // or that this time has passed; 0: never
+	gather func() time.Duration // then it waits so long for more
+}
+
+// wait waits for a change. It reports whether the viewer is still there.
+func (s stream) wait(ctx context.Context, on waiting) bool {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	var over <-chan time.Time
+	if on.again > 0 {
+		over = time.After(on.again)
+	}
 	for {
 		select {
-		case <-next:
-			select {
-			case <-time.After(after()):
-				return true
-			case <-ctx.Done():
-				return false
-			}
+		case <-on.next:
+		case <-on.wake:
+		case <-over:
 		case <-beat.C:
 			if s.send("", "") != nil {
 				return false
 			}
+			continue
+		case <-ctx.Done():
+			return false
+		}
+		select {
+		case <-time.After(on.gather()):
+			return true
 		case <-ctx.Done():
 			return false
 		}

@@ -112,8 +112,8 @@ func TestViewerThatDoesNotRead(t *testing.T) {
 	if _, data := other.next(); !strings.Contains(data, "I go on.") {
 		t.Errorf("the other viewer gets %s", data)
 	}
-	stream := f.events(fmt.Sprintf("/member/ana/events?after=%d", f.seq-1), "")
-	if id, _ := stream.next(); id != fmt.Sprint(f.seq) {
+	stream := f.events("/member/ana/events", f.has(f.seq-1))
+	if id, _ := stream.next(); lineOfID(id) != f.seq {
 		t.Errorf("line %s, want %d", id, f.seq)
 	}
 }
@@ -124,8 +124,8 @@ func TestSendOfLines(t *testing.T) {
 	f.add(says("ana", "a\rid: 7\rb\r\nid: 8\n\nid: 9\n\n"))
 	f.follow()
 	f.untilLine()
-	stream := f.events("/member/ana/events?after=1", "")
-	if id, data := stream.next(); id != "2" || strings.Count(data, "<article") != 1 {
+	stream := f.events("/member/ana/events", f.has(1))
+	if id, data := stream.next(); lineOfID(id) != 2 || strings.Count(data, "<article") != 1 {
 		t.Errorf("event %s: %s", id, data)
 	}
 }

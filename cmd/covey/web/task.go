@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +41,7 @@ type taskPage struct {
 	Diff     diffView
 	Talk     log
 	Faults   []string // what could not be read
+	Unread   []string // likewise, of its work
 }
 
 // taskState is what the journal says about a task, copied from the State.
@@ -56,7 +55,8 @@ type taskState struct {
 	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
 	Blocks  []*tasks.Outline
 	Facts   []review.Alarm
-	Stamp   string // changes with whatever a viewer should see at once
+	Stamp   string // changes with whatever the page shows but its changes and its conversation
+	Seq     uint64 // the line of the journal up to which this is known
 }
 
 // round is one run of all hooks about the task, with what they said.
@@ -74,8 +74,8 @@ type hookRun struct {
 }
 
 // readState copies what the State says about a task; nil: there is no such task.
-func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan struct{}) {
-	next = p.feed.read(func(s *view.State, now *api.Status, _ string) {
+func (p *Page) readState(id string, gated bool) (one *taskState) {
+	p.feed.read(func(s *view.State, now *api.Status, _ string) {
 		t := s.Task(id)
 		if t == nil || t.Deleted {
 			return
@@ -83,7 +83,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 		copied := *t
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{TaskRow: report.TaskRow{Task: &copied}, Up: now != nil, Author: t.Owner}
+		one = &taskState{TaskRow: report.TaskRow{Task: &copied}, Up: now != nil, Author: t.Owner, Seq: s.Seq}
 		one.Facts = review.StateAlarms(s, s.Works(), t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
@@ -95,7 +95,7 @@ func (p *Page) readState(id string, gated bool) (one *taskState, next <-chan str
 		one.collect(s)
 		one.Word, one.Class = report.TaskWord(one.TaskRow)
 	})
-	return one, next
+	return one
 }
 
 // collect copies what concerns the task from the rest of the State.
@@ -120,7 +120,7 @@ func (t *taskState) collect(s *view.State) {
 			t.Blocks = append(t.Blocks, &other)
 		}
 	}
-	stamp := []any{t.Version, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Waits, t.Facts}
+	stamp := []any{t.Version, t.Status, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Present, t.Waits, t.Facts, t.Spent}
 	for _, g := range t.Judged {
 		stamp = append(stamp, g.ID, g.Last, g.Verdict)
 	}
@@ -212,43 +212,9 @@ func (p *Page) outputOf(h view.HookRun) (text string, isCut bool) {
 	return h.Output, false
 }
 
-// showTask answers with the page of a task.
-func (p *Page) showTask(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readTime)
-	defer cancel()
-	one, err := p.taskPage(ctx, r.PathValue("id"))
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	found := p.inspect(ctx, one)
-	one.Diff = viewDiff(found, one.Alarms)
-	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64) // anything else is the end
-	if one.Talk, err = p.conversation(one.Spans, before); err != nil {
-		one.Faults = append(one.Faults, "its conversation: "+err.Error())
-	}
-	body, err := p.board.execute("taskpage", one)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	p.show(w, r, shell{
-		Title: "task " + one.ID + ": " + one.Subject, Body: body,
-		Events: "/task/" + url.PathEscape(one.ID) + "/events?commit=" + url.QueryEscape(one.commit()),
-	})
-}
-
-// commit returns the newest commit of the task's work; empty if there is none.
-func (t *taskState) commit() string {
-	if t.Merge == nil {
-		return ""
-	}
-	return t.Merge.Commit
-}
-
 // taskPage reads the page of a task but for its changes and its conversation.
 func (p *Page) taskPage(ctx context.Context, id string) (*taskPage, error) {
-	state, _ := p.readState(id, p.alarms.gated(p))
+	state := p.readState(id, p.alarms.gated(p))
 	if state == nil {
 		return nil, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, id)
 	}
@@ -287,63 +253,4 @@ func (p *Page) conversation(spans []view.Span, before uint64) (log, error) {
 	}
 	slices.Reverse(found.Lines)
 	return found, nil
-}
-
-// taskParts are the parts of the page that are replaced while it is open. Forms that somebody may
-// be typing in are a part by themselves, which changes only when what can be decided does.
-var taskParts = []string{"task-head", "task-acts", "task-gates"}
-
-// streamTask sends the parts of a task's page as they change.
-func (p *Page) streamTask(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	s, closeIt, err := p.openStream(w)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	defer closeIt()
-	sent, stamp, number := map[string]string{}, "", 0
-	for r.Context().Err() == nil {
-		now, next := p.readState(id, p.alarms.gated(p))
-		if now != nil && now.Stamp != stamp {
-			stamp = now.Stamp
-			html, err := p.changedParts(r, *now, sent)
-			if number++; err != nil || html != "" && s.send(strconv.Itoa(number), html) != nil {
-				return
-			}
-		}
-		if !s.wait(r.Context(), next, soon) {
-			return
-		}
-	}
-}
-
-// changedParts draws the parts that differ from what was sent before. Which of them the page
-// has already is not known at first, so all are sent then.
-func (p *Page) changedParts(r *http.Request, now taskState, sent map[string]string) (string, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), readTime)
-	defer cancel()
-	one := &taskPage{Form: p.guard.formToken(), taskState: now}
-	p.readTask(ctx, one)
-	one.Alarms = append(one.Alarms, p.alarms.of(one.ID)...)
-	one.Alarms = append(one.Alarms, one.Facts...)
-	var out strings.Builder
-	for _, name := range taskParts {
-		html, err := p.board.execute(name, one)
-		if err != nil {
-			return "", err
-		}
-		if sent[name] == string(html) {
-			continue
-		}
-		sent[name] = string(html)
-		// It writes to memory, so it does not fail.
-		_ = p.board.partial(&out, name, func() error { out.WriteString(string(html)); return nil })
-	}
-	if now.commit() != r.URL.Query().Get("commit") && sent["stale"] == "" {
-		sent["stale"] = "yes"
-		out.WriteString(`<hx-partial hx-target="#task-stale" hx-swap="innerHTML">The work has changed since; <a href="/task/` +
-			url.PathEscape(now.ID) + `">show the new one</a>.</hx-partial>`)
-	}
-	return out.String(), nil
 }

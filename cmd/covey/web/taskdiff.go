@@ -93,7 +93,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, err)
 		return
 	}
-	found := p.inspect(r.Context(), one)
+	found, _ := p.workOf(r.Context(), one)
 	name := r.URL.Query().Get("name")
 	i := slices.IndexFunc(found.Files, func(f review.FileDiff) bool { return f.Name == name })
 	if i < 0 {

@@ -6,7 +6,10 @@
   const help = document.getElementById("help");
   const say = (text) => { if (link) link.textContent = text; };
 
-  document.addEventListener("htmx:sse:error", () => say("connection lost; trying again"));
+  document.addEventListener("htmx:sse:error", (e) => {
+    const old = e.detail && e.detail.status === 401;
+    say(old ? "this page was opened by an earlier covey; covey web --url has the new address" : "connection lost; trying again");
+  });
   document.addEventListener("htmx:sse:after:connection", () => say(""));
   document.addEventListener("htmx:after:request", (e) => {
     const answer = e.detail && e.detail.ctx && e.detail.ctx.response;
@@ -30,6 +33,28 @@
   setInterval(ages, 1000);
   ages();
 
+  // A log keeps its newest lines, so that a page may be open for days. The others are older lines.
+  const trim = () => {
+    for (const log of document.querySelectorAll("[data-keep]")) {
+      const over = log.childElementCount - Number(log.dataset.keep);
+      if (over <= 0) continue;
+      for (let i = 0; i < over; i++) log.firstElementChild.remove();
+      const older = log.parentElement.querySelector(".older");
+      const link = older && older.querySelector("a");
+      if (!link) continue;
+      const hash = new URL(link.href, location.href).hash;
+      link.href = "?before=" + log.firstElementChild.id.replace("line-", "") + hash;
+      older.hidden = false;
+    }
+  };
+
+  // What somebody types about a place stays with that place when the changes below are replaced.
+  document.addEventListener("htmx:before:morph:node", (e) => {
+    const form = e.detail && e.detail.oldNode;
+    const text = form && form.matches && form.matches(".comment form") && form.querySelector("textarea");
+    if (text && (text.value !== "" || text === document.activeElement)) e.preventDefault();
+  });
+
   const rows = () => [...document.querySelectorAll(".row:not(.out)")];
   const hide = () => {
     const wanted = filter.value.trim().toLowerCase();
@@ -39,8 +64,8 @@
   };
   if (filter) {
     filter.addEventListener("input", hide);
-    document.addEventListener("htmx:after:swap", () => { hide(); ages(); });
   }
+  document.addEventListener("htmx:after:swap", () => { trim(); ages(); if (filter && filter.value) hide(); });
   const go = (list, step) => {
     if (list.length === 0) return;
     const at = list.indexOf(document.activeElement && document.activeElement.closest(".row"));

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// taskParts are the parts of the page of a task that are replaced while it is open. Forms that
+// somebody may be typing in are a part by themselves, which changes only when what can be decided
+// does; page.js keeps the form of a comment as it is while it has text.
+var taskParts = []string{
+	"task-head", "task-look", "task-acts", "task-faults", "task-evidence", "task-gates", "task-diff",
+}
+
+// showTask answers with the page of a task.
+func (p *Page) showTask(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	before, _ := strconv.ParseUint(r.URL.Query().Get("before"), 10, 64) // anything else is the end
+	t := &taskLive{page: p, id: id}
+	body, has, err := t.draw(r.Context(), before)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	s := shell{Title: "task " + id + ": " + t.one.Subject, Body: body}
+	if before == 0 {
+		s.Events = "/task/" + url.PathEscape(id) + "/events?after=" + url.QueryEscape(has.String())
+	}
+	p.show(w, r, s)
+}
+
+// streamTask sends what changes on the page of a task.
+func (p *Page) streamTask(w http.ResponseWriter, r *http.Request) {
+	p.streamLive(w, r, &taskLive{page: p, id: r.PathValue("id")})
+}
+
+// taskLive is the page of a task for one viewer. It implements live.
+type taskLive struct {
+	page *Page
+	id   string
+
+	one   *taskPage // as it was read last; nil: not yet
+	drawn string    // what the parts that were drawn last depend on
+}
+
+// read reads the task. What has not changed since it was last read is not read again.
+func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	p := t.page
+	state := p.readState(t.id, p.alarms.gated(p))
+	if state == nil {
+		return 0, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, t.id)
+	}
+	if t.one == nil || t.one.Stamp != state.Stamp {
+		t.one = &taskPage{Form: p.guard.formToken(), taskState: *state}
+		p.readTask(ctx, t.one)
+	}
+	t.one.taskState = *state
+	w, again := p.workOf(ctx, t.one)
+	if now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano()); now != t.drawn {
+		t.one.show(w)
+		t.drawn = now
+	}
+	return again, nil
+}
+
+// draw draws the page, with the lines of its conversation before a number; 0 is the end.
+func (t *taskLive) draw(ctx context.Context, before uint64) (template.HTML, mark, error) {
+	has := mark{}
+	has.journal, _ = t.page.journal()
+	t.one, t.drawn = nil, ""
+	if _, err := t.read(ctx); err != nil {
+		return "", has, err
+	}
+	var err error
+	if t.one.Talk, err = t.page.conversation(t.one.Spans, before); err != nil {
+		t.one.Faults = append(t.one.Faults, "its conversation: "+err.Error())
+	}
+	has.line = t.one.Seq
+	if _, has.sums, err = t.page.parts(taskParts, t.one, nil); err != nil {
+		return "", has, err
+	}
+	body, err := t.page.board.execute("taskpage", t.one)
+	return body, has, err
+}
+
+// whole implements live.
+func (t *taskLive) whole(ctx context.Context) (template.HTML, mark, error) { return t.draw(ctx, 0) }
+
+// since implements live.
+func (t *taskLive) since(ctx context.Context, has mark) (html string, now mark, again time.Duration, err error) {
+	was := t.drawn
+	again, err = t.read(ctx)
+	if err != nil {
+		return "", has, 0, err
+	}
+	now = has
+	if t.drawn != was {
+		if html, now.sums, err = t.page.parts(taskParts, t.one, has.sums); err != nil {
+			return "", has, 0, err
+		}
+	}
+	lines, last, more, err := t.page.linesBetween(has.line, t.one.Seq, t.one.isAbout)
+	if err != nil {
+		return "", has, 0, err
+	}
+	if now.line = last; lines != "" {
+		html += partial("task-log", "beforeend", lines)
+	}
+	if more {
+		again = gather
+	}
+	return html, now, again, nil
+}
+
+// isAbout reports whether a line is one of a member while it worked on the task.
+func (t *taskState) isAbout(l journal.Line) bool {
+	return slices.ContainsFunc(t.Spans, func(s view.Span) bool {
+		return l.Member == s.Member && l.Seq >= s.First && l.Seq <= s.Last
+	})
+}
+
+// wake implements live.
+func (t *taskLive) wake() <-chan struct{} { return nil }

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/orchestrator/merging"
+)
+
+const (
+	// lookAtWorkEvery is how often unfinished work is read at most while somebody looks at it:
+	// git has to compare all files of a working copy.
+	lookAtWorkEvery = 2 * time.Second
+	// keptWorks is how many works are kept: those of the pages that are open.
+	keptWorks = 16
+)
+
+// knownWork is the work on a task as it was read.
+type knownWork struct {
+	review.Work
+	alarms []review.Alarm
+	faults []string      // what could not be read
+	of     string        // which state of the task it is of
+	read   time.Time     // when
+	took   time.Duration // how long that took
+}
+
+// workBook keeps the works that pages have shown last. The zero value is ready to use.
+type workBook struct {
+	mu    sync.Mutex
+	known map[string]knownWork // by task
+}
+
+// get returns the work on a task, if it is kept.
+func (b *workBook) get(id string) (knownWork, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, ok := b.known[id]
+	return w, ok
+}
+
+// put keeps the work on a task, in place of the one that was read first if there are too many.
+func (b *workBook) put(id string, w knownWork) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[string]knownWork{}
+	}
+	b.known[id] = w
+	if len(b.known) > keptWorks {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(b.known)), func(x, y string) int {
+			return cmp.Or(b.known[x].read.Compare(b.known[y].read), cmp.Compare(x, y))
+		})
+		delete(b.known, oldest)
+	}
+}
+
+// workOf returns the work on a task. Git is asked only if it can have changed since it was last
+// read: finished work with its commit, unfinished work with what its member does, but then not too
+// often. If the work may have changed since, again says when to ask for it again.
+func (p *Page) workOf(ctx context.Context, one *taskPage) (w knownWork, again time.Duration) {
+	of := one.workState()
+	w, ok := p.works.get(one.ID)
+	if ok && w.of == of {
+		return w, 0
+	}
+	if rest := time.Until(w.read.Add(max(lookAtWorkEvery, share*w.took))); ok && one.Merge == nil && rest > 0 {
+		return w, rest
+	}
+	began := time.Now()
+	w = p.inspect(ctx, one)
+	w.of, w.read, w.took = of, time.Now(), time.Since(began)
+	p.works.put(one.ID, w)
+	return w, 0
+}
+
+// workState says on which state of a task its work and the alarms about it depend.
+func (t *taskPage) workState() string {
+	hooks := 0
+	for _, g := range t.Judged {
+		hooks += len(g.Hooks)
+	}
+	if t.Merge != nil {
+		return fmt.Sprint(stampOf(t.Merge), " ", t.Version, " ", hooks)
+	}
+	return fmt.Sprint(t.Last, " ", t.Version, " ", hooks)
+}
+
+// inspect reads the changes of a task and looks for alarms in them.
+func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
+	w := knownWork{Work: review.Work{Task: one.Full, Review: one.Review}}
+	request, none := one.request()
+	w.None = none
+	if none == "" {
+		list, err := p.env.ReadDiff(ctx, p.place, request)
+		switch {
+		case err != nil:
+			w.Fault = err.Error()
+		case len(list) == 0:
+			w.None = "No file is changed yet."
+		default:
+			w.Diff = list[0]
+			w.Files = review.ParseDiff(w.Diff.Text)
+		}
+	}
+	if team, err := p.env.TeamOf(p.place); err == nil {
+		var ran []string
+		for _, g := range one.Judged {
+			for _, h := range g.Hooks {
+				ran = append(ran, h.Command)
+			}
+		}
+		w.Judges = merging.JudgesOf(team, ran)
+	} else {
+		w.faults = append(w.faults, "the spec: "+err.Error())
+	}
+	w.alarms = w.Alarms()
+	stamp := "" // unfinished work is looked at again when it is finished
+	if one.Merge != nil {
+		stamp = stampOf(one.Merge)
+	}
+	p.alarms.put(one.ID, stamp, w.alarms)
+	return w
+}
+
+// show puts work into the page, with what the journal says besides.
+func (t *taskPage) show(w knownWork) {
+	t.Alarms = append(slices.Clone(w.alarms), t.Facts...)
+	t.Unread = w.faults
+	t.Diff = viewDiff(w.Work, t.Alarms)
+}
