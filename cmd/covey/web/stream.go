@@ -30,6 +30,12 @@ func (p *Page) openStream(w http.ResponseWriter) (s stream, closeIt func(), err 
 	w.Header().Set("Content-Type", "text/event-stream")
 	s = stream{w: w, ctrl: http.NewResponseController(w)}
 	done := p.feed.watch()
+	// A browser counts as connected once it has an answer, which may not change for hours.
+	if err := s.send("", ""); err != nil {
+		done()
+		<-p.streams
+		return s, nil, fmt.Errorf("begin a stream: %w", err)
+	}
 	return s, func() {
 		done()
 		<-p.streams
