@@ -1,5 +1,7 @@
 package yaml
 
+import "slices"
+
 // objectPart takes a mapping with known keys.
 type objectPart struct {
 	at     **Node // optional: remembers where the mapping is
@@ -39,6 +41,11 @@ func (p eitherPart) Want() string { return p.says }
 func (p eitherPart) Decode(d *Decoder, key, n *Node) {
 	switch n.Kind {
 	case TextKind:
+		// A word that is none of the short form's may be meant for the long one: both are named.
+		if word, ok := p.short.(textPart); ok && word.enum != nil && !slices.Contains(word.enum, n.Text) {
+			d.Fail(n.At, "%s cannot be %s; write %s", NameOf(key), Quote(n.Text), p.says)
+			return
+		}
 		p.short.Decode(d, key, n)
 	case MappingKind:
 		p.long.Decode(d, key, n)
