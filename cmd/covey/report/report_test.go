@@ -127,7 +127,7 @@ var markdownCode = regexp.MustCompile("````.*?[^`]````|```[^`].*?[^`]```|``[^`].
 func checkElements(t *testing.T, payload string, page []byte) {
 	t.Helper()
 	elements := strings.Fields("html head meta title style body header nav main section article footer figure figcaption h1 h2 h3 p b a span " +
-		"time dl div dt dd ul ol li code pre details summary svg g rect path text label meter")
+		"time dl div dt dd ul ol li code pre details summary svg g rect path text label meter progress")
 	attributes := strings.Fields("lang class charset http-equiv content name id aria-label aria-labelledby aria-hidden href datetime data-age tabindex role " +
 		"title viewBox width height x y rx d preserveAspectRatio open min max value high for")
 	d := xml.NewDecoder(bytes.NewReader(page))
