@@ -5,11 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"html"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,45 +68,21 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// payloads are texts that would do harm if they got into the page or the Markdown as they are.
-func payloads() []string {
-	list := []string{
-		"`", "```", "~~~", "|", "\\|", "a|b|c\n|-|-|-|", "# x", "- x", "1. x", "> x", "---", "***", "[a](javascript:alert(1))", "![a](//evil)",
-		"[a]: //evil", "<!--", "-->", "<![CDATA[", "]]>", "</style>", "</title>", "</pre>", "</svg>", "</details></article>", "{{.}}", "${x}", "$x$",
-		"@octocat", "@org/team", "#1", "GH-1", "org/repo#1", "fixes #1", "https://evil.example", "www.evil.example", "mailto:a@b.c", "\x00", "\x1b]0;x\x07",
-		"\u202etxt", "\ufeff", "\xff\xfe", "&#60;script&#62;", "&lt;script&gt;", `" onmouseover="alert(1)`, `' onfocus='alert(1)`, "`onload=alert(1)`",
-	}
-	for _, tag := range []string{
-		"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>", "<iframe src=//evil>", "<a href=javascript:alert(1)>",
-		"<style>*{}</style>", "<link rel=stylesheet href=//evil>", "<meta http-equiv=refresh content=0>", "<base href=//evil>", "<form action=//evil>",
-		"<body onload=alert(1)>", "<details ontoggle=alert(1) open>", "<math><mi xlink:href=//evil>", "<object data=//evil>", "<video src=//evil>",
-	} {
-		list = append(list, tag, `">`+tag)
-	}
-	return list
-}
-
 // Whatever is in any text of a team, the page has only its own elements, links within itself and
 // no handlers, and the Markdown names nobody.
 func TestHostileReport(t *testing.T) {
 	t.Parallel()
-	if n := len(payloads()); n < 60 {
-		t.Errorf("only %d payloads", n)
-	}
 	lines := teamtest.BusyDay(16, 1)
-	for _, payload := range payloads() {
+	for _, payload := range teamtest.Payloads() {
 		r := reportOf(lines)
 		notation.MaskAll(r, func(old string) string {
-			if old == string(view.Refused) || old == string(view.Agreed) {
-				return old // it comes from covey alone
-			}
-			return old + payload
+			return teamtest.Hostile(old, payload)
 		})
 		page, err := r.HTML()
 		if err != nil {
 			t.Fatalf("%q: %v", payload, err)
 		}
-		checkElements(t, payload, page)
+		teamtest.CheckHTML(t, payload, string(page))
 		md := r.Markdown()
 		plain := markdownCode.ReplaceAllString(md, "")
 		for _, bad := range []string{"@octocat", "@org", " #1", "repo#1", "GH-1", "https://", "www.e", "<s", "<i", "<a", "\x1b", "\u202e", " [a]("} {
@@ -122,36 +95,6 @@ func TestHostileReport(t *testing.T) {
 
 // markdownCode matches code within a line, with a fence of up to four backticks.
 var markdownCode = regexp.MustCompile("````.*?[^`]````|```[^`].*?[^`]```|``[^`].*?[^`]``|`[^`]+`")
-
-// checkElements fails if a page has an element or attribute that could do something.
-func checkElements(t *testing.T, payload string, page []byte) {
-	t.Helper()
-	elements := strings.Fields("html head meta title style body header nav main section article footer figure figcaption h1 h2 h3 p b a span " +
-		"time dl div dt dd ul ol li code pre details summary svg g rect path text label meter progress")
-	attributes := strings.Fields("lang class charset http-equiv content name id aria-label aria-labelledby aria-hidden href datetime data-age tabindex role " +
-		"title viewBox width height x y rx d preserveAspectRatio open min max value high for")
-	d := xml.NewDecoder(bytes.NewReader(page))
-	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Errorf("%q: %v", payload, err)
-			return
-		}
-		e, ok := token.(xml.StartElement)
-		if ok && !slices.Contains(elements, e.Name.Local) {
-			t.Errorf("%q: an element %s", payload, e.Name.Local)
-		}
-		for _, a := range e.Attr {
-			if !slices.Contains(attributes, a.Name.Local) || a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
-				t.Errorf("%q: %s %s=%q", payload, e.Name.Local, a.Name.Local, a.Value)
-			}
-		}
-	}
-}
 
 // A report has a bound even if all that it shows is as large as it can be. It says what is left
 // out.

@@ -147,22 +147,27 @@ func (m *memberLive) since(_ context.Context, has mark) (html string, now mark, 
 	return html + changed + draft, mark{has.journal, last, sums}, again, nil
 }
 
-// drafts draws what the member and its helpers are writing, if it has changed. A text that the
-// journal has is shown as its line alone.
+// drafts draws what the member and its helpers are writing, if it has changed.
 func (m *memberLive) drafts() (string, error) {
-	one := memberPage{}
-	now := m.pen.drafting()
-	for _, d := range now.Drafts {
-		if e, ok := termview.DraftOf(d); ok && m.said[d.Helper] <= now.Seq {
-			one.Drafts = append(one.Drafts, logLine{Who: e.Who, Text: e.Text})
-		}
-	}
+	one := memberPage{Drafts: m.lines()}
 	html, err := m.page.board.execute("draft", one)
 	if err != nil || string(html) == m.sent || m.sent == "" && len(one.Drafts) == 0 {
 		return "", err
 	}
 	m.sent = string(html)
 	return partial("draft", "outerMorph", m.sent), nil
+}
+
+// lines returns what the member and its helpers are writing. A text that the journal has is shown
+// as its line alone.
+func (m *memberLive) lines() (list []logLine) {
+	now := m.pen.drafting()
+	for _, d := range now.Drafts {
+		if e, ok := termview.DraftOf(d); ok && m.said[d.Helper] <= now.Seq {
+			list = append(list, logLine{Who: e.Who, Text: e.Text})
+		}
+	}
+	return list
 }
 
 // wake implements live.

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// hostileBoard draws the main page of a team whose texts all have a payload.
+func hostileBoard(templates *template.Template, payload string) (string, error) {
+	var s view.State
+	for _, l := range teamtest.BusyDay(16, 1) {
+		s.Apply(l)
+	}
+	s.Apply(teamtest.Line(17, "m0", "needs_attention", `{"reason":"x"}`))
+	s.Apply(teamtest.Line(18, "m0", "limited", `{"agent":"x","text":"x","until":"2026-11-25T15:00:00Z","known":true}`))
+	s.Apply(teamtest.Line(19, "", "request", `{"id":"r9","kind":"plan","member":"m0","to":"operator","state":"open","text":"Bash"}`))
+	notation.MaskAll(&s, func(old string) string {
+		if old == "operator" || old == string(requests.Open) {
+			return old
+		}
+		return teamtest.Hostile(old, payload)
+	})
+	d := report.Drawing{State: &s, Trouble: payload, Templates: templates, Marks: func(view.Works, *view.Task) []string { return []string{payload} }}
+	sections, err := d.Sections()
+	if err != nil {
+		return "", err
+	}
+	page, err := report.Execute(d.Templates, "page", shell{Title: payload, Said: payload, Sections: marked0(sections)})
+	return string(page), err
+}
+
+// marked0 returns sections in their first version.
+func marked0(list []*report.Section) (all []*section) {
+	for _, s := range list {
+		all = append(all, marked(s, nil, 1))
+	}
+	return all
+}
+
+// hostilePages are the other pages, by their templates, with data whose texts all get a payload.
+func hostilePages(payload string) map[string]any {
+	task := tasks.Task{ID: "1", Subject: "s", Description: "d", Owner: "o", Author: "a", Status: tasks.Completed, Evidence: []tasks.Evidence{{By: "b", Text: "t", File: "f"}}}
+	merge := view.Merge{Merge: tasks.Merge{ID: "1", Member: "o", Into: "main", Reason: "r", State: tasks.MergeHeld, Tasks: []string{"1"}, Commit: "c"}}
+	work := review.Work{Task: task, Files: review.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
+	one := &taskPage{
+		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Alarms: []review.Alarm{{Word: "w", Text: "t", Files: []string{"x"}}},
+		Stored: []requests.Verdict{{Command: "c", Log: "l", Moment: "m"}}, Question: &requests.Request{ID: "r1", Kind: "plan", Member: "o", Text: "t"},
+		Rounds: []round{{Gate: view.Gate{ID: "g", Event: "Stop", Verdict: view.Refused, Reason: "r"}, Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: "c", Outcome: "o", Observed: "b"}, Text: "t"}}}},
+		taskState: taskState{
+			Up: true, Present: true, Author: "o", Merges: []view.Merge{merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: "s"}},
+			TaskRow: report.TaskRow{Word: "w", Class: "good", Merge: &merge, Task: &view.Task{Task: task, Owners: []view.Owned{{Owner: "o", By: "b", End: "e"}},
+				Returns: []view.Return{{Kind: "k", Member: "m", By: "b", Reason: "r"}}}},
+		},
+	}
+	one.Diff = viewDiff(work, one.Alarms)
+	one.Alarms[0].Weak = false
+	who := &memberPage{Form: "token", Up: true, Live: true, Data: report.MemberRow{
+		Name: "ana", Agent: "acp", Word: "idle", Class: "quiet", Task: "1", InProgress: []string{"1"}, Attention: "a", WaitsFor: "w", Doing: "d", Branch: "b",
+		Held: &view.Hold{By: "o"}, Lockout: &view.Lockout{Text: "t", Fix: "f", Until: time.Now()},
+	}}
+	asked := requests.Request{ID: "r1", Kind: "plan", Member: "ana", State: requests.Open, Text: "t", By: "b", Feedback: "f"}
+	question := &struct {
+		Form string
+		Data requests.Request
+		More string
+	}{"token", asked, "m"}
+	link := &linkPage{Team: "crew", Request: asked, More: "m", Refused: "r"}
+	for _, data := range []any{one, &one.taskState, who, question, link} {
+		notation.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
+	}
+	for _, l := range []journal.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {
+		if l.Type == "tool_call" {
+			l.Data, _ = json.Marshal(map[string]any{"id": "c1", "name": payload, "input": map[string]string{"command": payload}}) // strings can be encoded
+		}
+		if line, ok := lineOf(l); ok {
+			who.Log.Lines, one.Talk.Lines = append(who.Log.Lines, line), append(one.Talk.Lines, line)
+		}
+	}
+	who.Log.Older, one.Talk.Older = "?before=7", "" // covey makes them
+	m := memberLive{pen: newReader()}
+	m.pen.set(lives.Drafting{Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
+	who.Drafts = m.lines()
+	return map[string]any{"taskpage": one, "memberpage": who, "requestpage": question, "answerlink": link}
+}
+
+// Whatever is in any text of a team, no page has more than its own elements, attributes and links, and
+// everything in it is as plain as it looks.
+func TestHostilePages(t *testing.T) {
+	t.Parallel()
+	templates := newTemplates()
+	ours := strings.NewReplacer( // what the pages themselves load
+		`<script src="/static/htmx.min.js" defer></script>`, "", `<script src="/static/hx-sse.min.js" defer></script>`, "", `<script src="/static/page.js" defer></script>`, "",
+		`<link rel="icon" href="/static/icon.svg" type="image/svg+xml">`, "", `<link rel="stylesheet" href="/static/style.css">`, "",
+		"<dialog", "<div", "</dialog>", "</div>", "<kbd>", "<b>", "</kbd>", "</b>",
+	)
+	for _, payload := range teamtest.Payloads() {
+		page, err := hostileBoard(templates, payload)
+		if err != nil {
+			t.Fatalf("%q: %v", payload, err)
+		}
+		teamtest.CheckHTML(t, "board: "+payload, ours.Replace(page))
+		for name, data := range hostilePages(payload) {
+			page, err := report.Execute(templates, name, data)
+			if err != nil {
+				t.Fatalf("%s, %q: %v", name, payload, err)
+			}
+			teamtest.CheckHTML(t, name+": "+payload, ours.Replace(string(page)))
+		}
+	}
+}
+
+// A line of ten megabytes leaves the pages small.
+func TestLongPayload(t *testing.T) {
+	t.Parallel()
+	var s view.State
+	long := teamtest.LongPayload()
+	data, _ := json.Marshal(map[string]string{"text": long}) // strings can be encoded
+	for i, kind := range []string{"turn_started", "text"} {
+		s.Apply(teamtest.Line(i+1, "ana", kind, string(data)))
+	}
+	d := report.Drawing{State: &s, Templates: newTemplates()}
+	sections, err := d.Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := fmt.Sprint(sections[2].Rows)
+	line, _ := lineOf(teamtest.Line(9, "ana", "text", string(data)))
+	html, err := report.Execute(d.Templates, "logline", line)
+	for name, text := range map[string]template.HTML{"board": template.HTML(page), "log": html} {
+		if teamtest.CheckPlain(t, name, string(text)); err != nil || len(text) > 4*maxText || len(text) < 100 {
+			t.Errorf("the %s has %d bytes, %v", name, len(text), err)
+		}
+	}
+}
