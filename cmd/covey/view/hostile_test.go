@@ -48,8 +48,7 @@ func withPayload(v any, payload string) any {
 // TestHostileViews: whatever is in any text of a team, logs, the live view and attach show it as plain
 // as it looks, and within the width of the screen.
 func TestHostileViews(t *testing.T) {
-	payloads := teamtest.Payloads()
-	for _, payload := range payloads {
+	for _, payload := range teamtest.Payloads() {
 		b := newBoard("crew", []string{payload}, teamtest.Line(0, "", "", "").Time)
 		s, out := teamtest.Screen()
 		print, p := LinePrinter(s, false), &pager{screen: s, title: "m0 of crew", width: 60, height: 24, line: newInputLine()}

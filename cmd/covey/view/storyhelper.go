@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -12,7 +13,7 @@ import (
 func helperName(id string) string {
 	const enough = 7
 	id = term.PlainLine(id)
-	return "[" + id[:min(len(id), enough)] + "] "
+	return "[" + strings.ToValidUTF8(id[:min(len(id), enough)], "") + "] "
 }
 
 // named adds a helper's name to the text of its line. A member's own lines are
