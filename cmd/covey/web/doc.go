@@ -27,10 +27,18 @@
 // share one board, which is drawn at most once for each change, by whoever asks first, and is cut
 // into parts with ids. Each part knows in which version of the board it changed last. A viewer
 // asks for what has changed since the version that it has, and gets everything if that was a
-// version of another server. So there is no queue for a viewer: a slow one gets fewer and larger
-// changes, one that does not read is given up after writeTime, and its browser comes back with
-// the id of the last event that it has seen. The stream of a log has the numbers of lines as ids:
-// a viewer that comes back misses no line and gets none twice.
+// version of another server. Rows whose data are the same are not drawn again (report.Rows), and
+// the time between two drawings grows with what one costs.
+//
+// The pages of members and tasks are drawn for each viewer (see live): parts with sums, and a log
+// with numbers of lines. The id of an event names the journal, the last line and the sums of all
+// parts, so a viewer that comes back gets the parts that differ, misses no line and gets none twice.
+// One of another server, or of the journal before `covey up --fresh`, gets the whole page. What a
+// model is writing comes from the running team (draftReader) and is a state, not a stream.
+//
+// So there is no queue for a viewer: a slow one gets fewer and larger changes, one that does not
+// read is given up after writeTime, and its browser comes back with the id of the last event that
+// it has seen. A log in an open page keeps its newest lines; page.js takes the others out.
 //
 // # Who may
 //
