@@ -119,7 +119,7 @@ var leaves = []string{
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
-	{"cmd/covey/*", "configs orchestrator/journal tasks tasks/* cmd/covey/teamtest"},
+	{"cmd/covey/*", "configs orchestrator/journal tasks tasks/* teammate/agent cmd/covey/teamtest"},
 	{"configs", "hooks/*"},
 	{"configs/*", "hooks hooks/*"},
 	{"hooks/settings", "hooks/runner"},

@@ -30,8 +30,9 @@ type memberPage struct {
 // themselves, because somebody may be typing.
 var memberParts = []string{"member-who", "member-acts"}
 
-// readMember reads what the State says about a member.
-func (p *Page) readMember(name string) (*memberPage, error) {
+// read reads what the State says about the member.
+func (m *memberLive) read() (*memberPage, error) {
+	p, name := m.page, m.name
 	one := &memberPage{Form: p.guard.formToken()}
 	found := false
 	p.feed.read(func(s *view.State, now *api.Status, _ string) {
@@ -91,7 +92,7 @@ type memberLive struct {
 func (m *memberLive) draw(before uint64) (template.HTML, mark, error) {
 	has := mark{}
 	has.journal, _ = m.page.journal()
-	one, err := m.page.readMember(m.name)
+	one, err := m.read()
 	if err != nil {
 		return "", has, err
 	}
@@ -116,7 +117,7 @@ func (m *memberLive) whole(context.Context) (template.HTML, mark, error) {
 
 // since implements live.
 func (m *memberLive) since(_ context.Context, has mark) (html string, now mark, again time.Duration, err error) {
-	one, err := m.page.readMember(m.name)
+	one, err := m.read()
 	if err != nil {
 		return "", has, 0, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -73,9 +74,10 @@ type hookRun struct {
 	Cut  bool   // Text is not all
 }
 
-// readState copies what the State says about a task; nil: there is no such task.
-func (p *Page) readState(id string, gated bool) (one *taskState) {
-	p.feed.read(func(s *view.State, now *api.Status, _ string) {
+// task copies what the State says about a task; nil: there is no such task. gated says that the
+// team has gates for tasks.
+func (f *feed) task(id string, gated bool) (one *taskState) {
+	f.read(func(s *view.State, now *api.Status, _ string) {
 		t := s.Task(id)
 		if t == nil || t.Deleted {
 			return
@@ -162,7 +164,7 @@ func (p *Page) readTask(ctx context.Context, one *taskPage) {
 	if n := len(reply.Reviews); n > 0 {
 		one.Review = reply.Reviews[n-1]
 	}
-	one.Rounds = p.rounds(one.Judged)
+	one.Rounds = rounds(p.place, one.Judged)
 	if len(one.Rounds) == 0 {
 		one.Stored = one.Review.Verdicts
 		slices.Reverse(one.Stored)
@@ -170,7 +172,7 @@ func (p *Page) readTask(ctx context.Context, one *taskPage) {
 }
 
 // rounds returns gates with their outputs, the newest first.
-func (p *Page) rounds(gates []view.Gate) []round {
+func rounds(place state.Place, gates []view.Gate) []round {
 	var list []round
 	read := 0
 	for _, g := range slices.Backward(gates) {
@@ -181,7 +183,7 @@ func (p *Page) rounds(gates []view.Gate) []round {
 		for _, h := range g.Hooks {
 			run := hookRun{HookRun: h, Text: h.Output}
 			if read++; h.Seq > 0 && read <= shownOutputs {
-				run.Text, run.Cut = p.outputOf(h)
+				run.Text, run.Cut = outputOf(place, h)
 			}
 			r.Runs = append(r.Runs, run)
 		}
@@ -191,8 +193,8 @@ func (p *Page) rounds(gates []view.Gate) []round {
 }
 
 // outputOf reads the output of a hook from the journal; its first line if that is not possible.
-func (p *Page) outputOf(h view.HookRun) (text string, isCut bool) {
-	for l, err := range journal.Range(p.place.Journal(), h.Seq, h.Seq) {
+func outputOf(place state.Place, h view.HookRun) (text string, isCut bool) {
+	for l, err := range journal.Range(place.Journal(), h.Seq, h.Seq) {
 		var said struct {
 			Stdout string `json:"stdout"`
 			Stderr string `json:"stderr"`
@@ -214,25 +216,25 @@ func (p *Page) outputOf(h view.HookRun) (text string, isCut bool) {
 
 // taskPage reads the page of a task but for its changes and its conversation.
 func (p *Page) taskPage(ctx context.Context, id string) (*taskPage, error) {
-	state := p.readState(id, p.alarms.gated(p))
-	if state == nil {
+	known := p.feed.task(id, p.alarms.gated(p))
+	if known == nil {
 		return nil, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, id)
 	}
-	one := &taskPage{Form: p.guard.formToken(), taskState: *state}
+	one := &taskPage{Form: p.guard.formToken(), taskState: *known}
 	p.readTask(ctx, one)
 	return one, nil
 }
 
 // conversation reads the newest lines of the members that worked on a task, while they did,
 // before a number; 0 is the end.
-func (p *Page) conversation(spans []view.Span, before uint64) (log, error) {
+func conversation(place state.Place, spans []view.Span, before uint64) (log, error) {
 	var found log
 	before = cmp.Or(before, ^uint64(0))
 	for _, s := range slices.Backward(spans) {
 		if s.First >= before {
 			continue
 		}
-		for l, err := range journal.Backwards(p.place.Journal(), min(s.Last+1, before)) {
+		for l, err := range journal.Backwards(place.Journal(), min(s.Last+1, before)) {
 			if err != nil {
 				return found, fmt.Errorf("read what %s said: %w", s.Member, err)
 			}

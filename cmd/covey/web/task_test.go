@@ -147,7 +147,7 @@ func TestConversation(t *testing.T) {
 	seen := map[uint64]bool{}
 	var before uint64
 	for pages := 0; ; pages++ {
-		found, err := p.conversation(spans, before)
+		found, err := conversation(p.place, spans, before)
 		if err != nil || len(found.Lines) > shownLines || pages > 3 {
 			t.Fatalf("page %d has %d lines, %v", pages, len(found.Lines), err)
 		}

@@ -57,7 +57,7 @@ func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	p := t.page
-	state := p.readState(t.id, p.alarms.gated(p))
+	state := p.feed.task(t.id, p.alarms.gated(p))
 	if state == nil {
 		return 0, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, t.id)
 	}
@@ -83,7 +83,7 @@ func (t *taskLive) draw(ctx context.Context, before uint64) (template.HTML, mark
 		return "", has, err
 	}
 	var err error
-	if t.one.Talk, err = t.page.conversation(t.one.Spans, before); err != nil {
+	if t.one.Talk, err = conversation(t.page.place, t.one.Spans, before); err != nil {
 		t.one.Faults = append(t.one.Faults, "its conversation: "+err.Error())
 	}
 	has.line = t.one.Seq
