@@ -41,10 +41,12 @@ func (p *Page) act(do action) http.HandlerFunc {
 	}
 }
 
-// answer answers a request. A team that does not run takes the answer up with its next run.
+// answer answers a request. A team that does not run takes the answer up with its next run. The field
+// of the request is not named "id": a form with such a field has no id of its own in scripts, so htmx
+// would put a new form in place of the one that somebody types in.
 func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, err error) {
 	r, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{
-		ID: form.Get("id"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),
+		ID: form.Get("request"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),
 	})
 	next = "/"
 	if task := form.Get("task"); task != "" {

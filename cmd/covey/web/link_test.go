@@ -110,7 +110,7 @@ func TestLinkAnswersOnce(t *testing.T) {
 	l.want(410, "not like this", "GET", path, nil)
 	l.want(404, "this link is not known", "POST", "/a/"+strings.ToLower(l.token), url.Values{"say": {"approve"}})
 	l.want(401, "the token that covey has printed", "GET", "/", nil)
-	l.want(401, "the token that covey has printed", "POST", "/answer", url.Values{"id": {"r1"}, "approve": {"yes"}})
+	l.want(401, "the token that covey has printed", "POST", "/answer", url.Values{"request": {"r1"}, "approve": {"yes"}})
 	l.want(200, "--ink", "GET", "/static/style.css", nil)
 }
 
