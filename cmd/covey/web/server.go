@@ -28,7 +28,7 @@ const (
 	writeTime  = 30 * time.Second // for one answer, or for one event of a stream
 	endTime    = 2 * time.Second  // for running requests when the server ends
 	maxBody    = 256 << 10        // bytes of a form
-	maxStreams = 64               // open streams; a browser has a few
+	maxStreams = 200              // open streams; a browser has a few
 )
 
 //go:embed static

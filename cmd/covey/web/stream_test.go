@@ -70,7 +70,7 @@ func TestTooManyStreams(t *testing.T) {
 	for _, path := range []string{"/events", "/member/ana/events"} {
 		resp := f.ask("GET", path, nil)
 		text, _ := io.ReadAll(resp.Body)
-		if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "64 pages of this team are open") {
+		if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), fmt.Sprintf("%d pages of this team are open", maxStreams)) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, text)
 		}
 	}

@@ -14,7 +14,11 @@
   document.addEventListener("htmx:after:request", (e) => {
     const answer = e.detail && e.detail.ctx && e.detail.ctx.response;
     const source = e.detail && e.detail.ctx && e.detail.ctx.sourceElement;
-    if (!answer || !source || source.id === "feed") return;
+    if (!answer || !source) return;
+    if (source.id === "feed") { // an answer, and no stream: the page does not change by itself
+      if (answer.status >= 400) say(e.detail.ctx.text.replace(/^covey: /, ""));
+      return;
+    }
     const said = answer.headers && answer.headers.get("Covey-Said");
     say(said ? decodeURIComponent(said) : answer.status >= 400 ? "that did not work: " + answer.status : "");
     if (answer.status < 400 && source.reset) source.reset();
