@@ -51,11 +51,11 @@ func review(t *testing.T) *reviewer {
 		t.Fatal(err)
 	}
 	r.http, r.base = &http.Client{Jar: jar, Timeout: time.Minute}, "http://"+address.Host
-	r.form = formToken.FindStringSubmatch(r.load("/?"+address.RawQuery+"#") + `name="form" value=""`)[1]
+	r.form = formToken.FindStringSubmatch(r.load("/?"+address.RawQuery+"#") + `name="token" value=""`)[1]
 	return r
 }
 
-var formToken = regexp.MustCompile(`name="form" value="([^"]*)"`)
+var formToken = regexp.MustCompile(`name="token" value="([^"]*)"`)
 
 // covey runs a command that has to succeed, and returns its output.
 func (r *reviewer) covey(args ...string) string {
@@ -77,7 +77,7 @@ func (r *reviewer) load(path string) string {
 // post sends a form, and returns the page that it leads to.
 func (r *reviewer) post(path string, form url.Values) string {
 	r.Helper()
-	form.Set("form", r.form)
+	form.Set("token", r.form)
 	answer, err := r.http.PostForm(r.base+path, form)
 	return r.body(answer, err)
 }

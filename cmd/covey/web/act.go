@@ -10,7 +10,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// action carries out a form. It returns what it did, for people, and the page to go to.
+// action carries out a form. It returns what it did, for people, and the page to go to. No field of
+// a form has the name of a property that forms have in scripts, such as "id" or "form": it would hide
+// the property from htmx, which could then neither send the form nor keep it while somebody types.
 type action func(ctx context.Context, form url.Values) (said, next string, err error)
 
 // act makes a handler of forms. With htmx the answer is a text that the page shows; without, it
@@ -41,9 +43,7 @@ func (p *Page) act(do action) http.HandlerFunc {
 	}
 }
 
-// answer answers a request. A team that does not run takes the answer up with its next run. The field
-// of the request is not named "id": a form with such a field has no id of its own in scripts, so htmx
-// would put a new form in place of the one that somebody types in.
+// answer answers a request. A team that does not run takes the answer up with its next run.
 func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, err error) {
 	r, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{
 		ID: form.Get("request"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),

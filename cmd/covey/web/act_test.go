@@ -52,7 +52,7 @@ func TestActOnStoppedTeam(t *testing.T) {
 		"/send": stopped, "/hold": stopped, "/merge": stopped, "/answer": "team crew has never run",
 	} {
 		form := url.Values{
-			"form": {f.page.guard.formToken()}, "to": {"ana"}, "text": {"hi\xff"}, "member": {"ana"}, "task": {"1"}, "request": {"r1"}, "approve": {"yes"},
+			"token": {f.page.guard.formToken()}, "to": {"ana"}, "text": {"hi\xff"}, "member": {"ana"}, "task": {"1"}, "request": {"r1"}, "approve": {"yes"},
 		}
 		plain := f.ask("POST", path, form)
 		if text := textOf(plain); plain.StatusCode != http.StatusConflict || !strings.Contains(text, want) || plain.Header.Get("Location") != "" {
@@ -63,7 +63,7 @@ func TestActOnStoppedTeam(t *testing.T) {
 		if htmx.StatusCode != http.StatusConflict || err != nil || !strings.Contains(said, want) || textOf(htmx) != "" {
 			t.Errorf("%s with htmx: %d %q %v", path, htmx.StatusCode, said, err)
 		}
-		form.Set("form", "forged")
+		form.Set("token", "forged")
 		if got := f.ask("POST", path, form, "HX-Request", "true").StatusCode; got != http.StatusForbidden {
 			t.Errorf("%s with a forged form: %d", path, got)
 		}
@@ -82,7 +82,7 @@ func TestAnswerOfStoppedTeam(t *testing.T) {
 		strings.Contains(page, "<script>alert") {
 		t.Errorf("an open question: %s", page)
 	}
-	form := url.Values{"form": {f.page.guard.formToken()}, "request": {ids[0]}, "approve": {"yes"}, "feedback": {" go on \n"}, "task": {"a/b?c"}}
+	form := url.Values{"token": {f.page.guard.formToken()}, "request": {ids[0]}, "approve": {"yes"}, "feedback": {" go on \n"}, "task": {"a/b?c"}}
 	done := f.ask("POST", "/answer", form)
 	to := done.Header.Get("Location")
 	if done.StatusCode != http.StatusSeeOther || to != "/task/a%2Fb%3Fc?said=answered%3A+plan+of+ana+is+approved" {
@@ -95,7 +95,7 @@ func TestAnswerOfStoppedTeam(t *testing.T) {
 	if again := f.ask("POST", "/answer", form); again.StatusCode != http.StatusConflict || !strings.Contains(textOf(again), ids[0]) {
 		t.Errorf("answered twice: %d", again.StatusCode)
 	}
-	form = url.Values{"form": {f.page.guard.formToken()}, "request": {ids[1]}, "approve": {"no"}}
+	form = url.Values{"token": {f.page.guard.formToken()}, "request": {ids[1]}, "approve": {"no"}}
 	htmx := f.ask("POST", "/answer", form, "HX-Request", "true")
 	if said, _ := url.PathUnescape(htmx.Header.Get("Covey-Said")); htmx.StatusCode != http.StatusNoContent || said != "answered: plan of ana is denied" {
 		t.Errorf("%d %q", htmx.StatusCode, said)

@@ -139,7 +139,7 @@ func (g *guard) known(host string) bool {
 
 // mayAct returns an error if a request must not change anything.
 func (g *guard) mayAct(r *http.Request) error {
-	if !same(r.PostFormValue("form"), g.formToken()) {
+	if !same(r.PostFormValue("token"), g.formToken()) {
 		return refuse(http.StatusForbidden, "the form is not from this page; load the page anew")
 	}
 	peer, err := peerOf(r)

@@ -106,7 +106,7 @@ func TestGuardLetsIn(t *testing.T) {
 
 func TestGuardOfForms(t *testing.T) {
 	g := newGuarded(t, false)
-	right := url.Values{"form": {g.guard.formToken()}}
+	right := url.Values{"token": {g.guard.formToken()}}
 	from := func(origin string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Origin", origin) }
 	}
@@ -117,7 +117,7 @@ func TestGuardOfForms(t *testing.T) {
 	}{
 		"from the page":     {from(g.server.URL), right, 200},
 		"without a token":   {from(g.server.URL), nil, 403},
-		"with a wrong one":  {from(g.server.URL), url.Values{"form": {"x"}}, 403},
+		"with a wrong one":  {from(g.server.URL), url.Values{"token": {"x"}}, 403},
 		"from another page": {from("http://evil.example"), right, 403},
 		"marked cross-site": {func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, right, 403},
 		"without a cookie":  {func(r *http.Request) { r.Header.Del("Cookie") }, right, 401},
@@ -128,7 +128,7 @@ func TestGuardOfForms(t *testing.T) {
 			}
 		})
 	}
-	long := url.Values{"form": {strings.Repeat("x", maxBody+1)}}
+	long := url.Values{"token": {strings.Repeat("x", maxBody+1)}}
 	if got := g.ask("POST", "/", nil, long).StatusCode; got != 403 {
 		t.Errorf("a form of %d bytes: %d", maxBody+1, got)
 	}
@@ -138,7 +138,7 @@ func TestGuardOfForms(t *testing.T) {
 // refused; elsewhere the page is for reading.
 func TestGuardOfMembers(t *testing.T) {
 	g := newGuarded(t, false)
-	form := url.Values{"form": {g.guard.formToken()}}
+	form := url.Values{"token": {g.guard.formToken()}}
 	g.peer = api.Peer{Known: true, Text: "process 7 was started by member ana"}
 	for _, method := range []string{"GET", "POST"} {
 		if got := g.ask(method, "/?token="+g.guard.token, nil, form).StatusCode; got != 403 {
@@ -158,7 +158,7 @@ func TestGuardOfMembers(t *testing.T) {
 	}
 	allowed := newGuarded(t, true)
 	allowed.peer = api.Peer{}
-	if got := allowed.ask("POST", "/", nil, url.Values{"form": {allowed.guard.formToken()}}).StatusCode; got != 200 {
+	if got := allowed.ask("POST", "/", nil, url.Values{"token": {allowed.guard.formToken()}}).StatusCode; got != 200 {
 		t.Errorf("with --web-act: %d", got)
 	}
 }
