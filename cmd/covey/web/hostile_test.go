@@ -103,7 +103,7 @@ func TestHostilePages(t *testing.T) {
 	t.Parallel()
 	templates := newTemplates()
 	ours := strings.NewReplacer( // what the pages themselves load
-		`<script src="/static/htmx.min.js" defer></script>`, "", `<script src="/static/hx-sse.min.js" defer></script>`, "", `<script src="/static/page.js" defer></script>`, "",
+		`<script src="/static/htmx.min.js"></script>`, "", `<script src="/static/hx-sse.min.js"></script>`, "", `<script src="/static/page.js"></script>`, "",
 		`<link rel="icon" href="/static/icon.svg" type="image/svg+xml">`, "", `<link rel="stylesheet" href="/static/style.css">`, "",
 		"<dialog", "<div", "</dialog>", "</div>", "<kbd>", "<b>", "</kbd>", "</b>",
 	)
