@@ -29,6 +29,7 @@ type guard struct {
 	asks   func(context.Context, api.Connection) (api.Peer, error)
 	public func(context.Context) string // the host of the spec's public_url; empty: none
 	cross  *http.CrossOriginProtection
+	before []string // hashes of the cookies of earlier servers of this team, see knownBrowsers
 }
 
 // newGuard makes the guard of a page that listens at an address.
@@ -87,18 +88,28 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if g.knowsBrowser(r) {
+			g.setCookie(w)
+			next.ServeHTTP(w, r)
+			return
+		}
 		if r.Method != http.MethodGet || !same(r.URL.Query().Get("token"), g.token) {
 			fail(w, r, refuse(http.StatusUnauthorized, "open the address with the token that covey has printed; `covey web --url` prints it again"))
 			return
 		}
-		http.SetCookie(w, &http.Cookie{
-			Name: g.cookie, Value: g.sign("cookie"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		})
+		g.setCookie(w)
 		clean := *r.URL
 		q := clean.Query()
 		q.Del("token")
 		clean.RawQuery = q.Encode()
 		http.Redirect(w, r, clean.RequestURI(), http.StatusSeeOther)
+	})
+}
+
+// setCookie gives a browser the cookie of this page.
+func (g *guard) setCookie(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie, Value: g.sign("cookie"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 }
 
