@@ -15,11 +15,15 @@ import (
 // the property from htmx, which could then neither send the form nor keep it while somebody types.
 type action func(ctx context.Context, form url.Values) (said, next string, err error)
 
+// saidHeader is the header with the text that page.js shows after an action.
+const saidHeader = "Covey-Said"
+
 // act makes a handler of forms. With htmx the answer is a text that the page shows; without, it
 // is a redirect to the page that the form was on.
 func (p *Page) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := p.guard.mayAct(r); err != nil {
+			w.Header().Set(saidHeader, url.PathEscape(err.Error()))
 			fail(w, r, err)
 			return
 		}
@@ -31,7 +35,7 @@ func (p *Page) act(do action) http.HandlerFunc {
 			if err != nil {
 				said, status = err.Error(), http.StatusConflict
 			}
-			w.Header().Set("Covey-Said", url.PathEscape(said))
+			w.Header().Set(saidHeader, url.PathEscape(said))
 			w.WriteHeader(status)
 			return
 		}

@@ -59,13 +59,14 @@ func TestActOnStoppedTeam(t *testing.T) {
 			t.Errorf("%s: %d %s", path, plain.StatusCode, text)
 		}
 		htmx := f.ask("POST", path, form, "HX-Request", "true")
-		said, err := url.PathUnescape(htmx.Header.Get("Covey-Said"))
+		said, err := url.PathUnescape(htmx.Header.Get(saidHeader))
 		if htmx.StatusCode != http.StatusConflict || err != nil || !strings.Contains(said, want) || textOf(htmx) != "" {
 			t.Errorf("%s with htmx: %d %q %v", path, htmx.StatusCode, said, err)
 		}
 		form.Set("token", "forged")
-		if got := f.ask("POST", path, form, "HX-Request", "true").StatusCode; got != http.StatusForbidden {
-			t.Errorf("%s with a forged form: %d", path, got)
+		forged := f.ask("POST", path, form, "HX-Request", "true")
+		if said, _ := url.PathUnescape(forged.Header.Get(saidHeader)); forged.StatusCode != http.StatusForbidden || !strings.HasSuffix(said, "load the page anew") {
+			t.Errorf("%s with a forged form: %d %q", path, forged.StatusCode, said)
 		}
 		if got := f.ask("GET", path, nil).StatusCode; got != http.StatusMethodNotAllowed {
 			t.Errorf("GET %s: %d", path, got)
@@ -97,7 +98,7 @@ func TestAnswerOfStoppedTeam(t *testing.T) {
 	}
 	form = url.Values{"token": {f.page.guard.formToken()}, "request": {ids[1]}, "approve": {"no"}}
 	htmx := f.ask("POST", "/answer", form, "HX-Request", "true")
-	if said, _ := url.PathUnescape(htmx.Header.Get("Covey-Said")); htmx.StatusCode != http.StatusNoContent || said != "answered: plan of ana is denied" {
+	if said, _ := url.PathUnescape(htmx.Header.Get(saidHeader)); htmx.StatusCode != http.StatusNoContent || said != "answered: plan of ana is denied" {
 		t.Errorf("%d %q", htmx.StatusCode, said)
 	}
 }
