@@ -48,7 +48,8 @@
 // then the cookie, or the token of the address in its place. An action needs the token of the
 // page's forms as well. Where the kernel does not tell who has connected, the page is for reading
 // only unless the operator allows more. The token is printed, and kept by the running team in
-// memory for `covey web --url`; it is in no file, because members can read the operator's files.
+// memory for `covey web --url`; it is in no file, because members can read the operator's files. Of
+// cookies a file has the hashes, so that a browser is let in after a restart; see browsers.go.
 //
 // What members write reaches a page only through the templates, which escape it, and through
 // term.Plain, which shows control characters and marks of direction instead of obeying them. The
