@@ -389,16 +389,22 @@ type bar struct {
 // turns is the timeline of turn ends: the newest turns with gates first.
 func (d *Drawing) turns() (*Section, error) {
 	s := &Section{ID: "turns", Class: "turns", Title: "Turn ends"}
-	ends := map[string][]*view.Gate{}
-	key := func(member string, turn int) string { return fmt.Sprintf("%s %d", member, turn) }
+	type turnKey struct { // a text in its place took most of the time of this list
+		member string
+		number int
+	}
+	ends := map[turnKey][]*view.Gate{}
 	for _, g := range d.State.Gates {
-		if g.At == view.AtTurnEnd {
-			ends[key(g.Member, g.Turn)] = append(ends[key(g.Member, g.Turn)], g)
+		if key := (turnKey{g.Member, g.Turn}); g.At == view.AtTurnEnd {
+			ends[key] = append(ends[key], g)
 		}
 	}
 	for _, t := range slices.Backward(d.State.Turns) {
-		gates := ends[key(t.Member, t.Number)]
-		if len(gates) == 0 || len(s.Rows) == d.turnsShown {
+		if len(s.Rows) == d.turnsShown {
+			break
+		}
+		gates := ends[turnKey{t.Member, t.Number}]
+		if len(gates) == 0 {
 			continue
 		}
 		one := turnRow{Turn: t, Bars: bars(gates, d.State.Time)}
