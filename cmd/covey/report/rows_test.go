@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // TestRows: a drawing after another one is the same as one that begins anew, whatever has changed
@@ -101,6 +102,33 @@ func TestHash(t *testing.T) {
 			if change(&o); sum(o) == want {
 				t.Errorf("%s does not change the number", name)
 			}
+		}
+	}
+}
+
+// TestTasksThatAreOver: of many tasks that are done the newest are shown, and every other task; the
+// rest is counted.
+func TestTasksThatAreOver(t *testing.T) {
+	t.Parallel()
+	var s view.State
+	for _, l := range teamtest.BusyDay(15*(shownTasks+7)+1, 5) {
+		s.Apply(l)
+	}
+	open := s.Tasks[2]
+	open.Status = tasks.InProgress
+	d := Drawing{State: &s, Templates: Templates()}
+	all, err := d.Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all {
+		if one.ID != "tasks" {
+			continue
+		}
+		first, last := one.Rows[0].ID, one.Rows[len(one.Rows)-1].ID
+		if len(one.Rows) != shownTasks+1 || first != "task-"+open.ID || last != "task-"+s.Tasks[len(s.Tasks)-1].ID ||
+			!strings.Contains(string(one.Head), ">6 that are done") {
+			t.Errorf("%d rows from %s to %s, %s", len(one.Rows), first, last, one.Head)
 		}
 	}
 }

@@ -22,8 +22,9 @@ import (
 const (
 	shownTurns  = 40 // turn ends
 	shownMail   = 50
-	shownMerges = 50 // those that are over; the others are all there
-	shownGates  = 6  // of a task
+	shownMerges = 50  // those that are over; the others are all there
+	shownTasks  = 100 // likewise
+	shownGates  = 6   // of a task
 )
 
 // Section is a part of a page: a title and rows.
@@ -58,13 +59,14 @@ type Drawing struct {
 
 	turnsShown  int // turn ends, at most
 	mergesShown int // merges that are over, at most
+	tasksShown  int // tasks that are over, at most
 	rows        Rows
 }
 
 // Sections returns the sections of the main page, in the order in which a person needs them. All
 // are always there, because only what is in the page can be replaced.
 func (d *Drawing) Sections() ([]*Section, error) {
-	d.turnsShown, d.mergesShown = shownTurns, shownMerges
+	d.turnsShown, d.mergesShown, d.tasksShown = shownTurns, shownMerges, shownTasks
 	var done []*Section
 	for _, make := range []func(*Drawing) (*Section, error){
 		(*Drawing).needs, (*Drawing).header, (*Drawing).members, (*Drawing).graph, (*Drawing).tasks, (*Drawing).turns,
@@ -309,12 +311,30 @@ func (d *Drawing) graph() (*Section, error) {
 	return s, err
 }
 
-// tasks lists the tasks.
+// tasks lists the tasks. Of those that are over it has the newest: after a day there are a thousand,
+// which a browser takes half a second to show.
 func (d *Drawing) tasks() (*Section, error) {
 	counts := d.State.TaskCounts()
 	s := &Section{ID: "tasks", Class: "tasks", Title: fmt.Sprintf("Tasks: %d of %d done", counts.Completed, counts.Total())}
 	works := d.State.Works()
+	over := func(t *view.Task) bool {
+		m := works.Merges[t.ID]
+		return !t.Deleted && t.Status == tasks.Completed && (m == nil || m.State.Over())
+	}
+	older := -d.tasksShown // how many are left out
 	for _, t := range d.State.Tasks {
+		if over(t) {
+			older++
+		}
+	}
+	if older > 0 {
+		s.Head = template.HTML(fmt.Sprintf(`<p class="quiet">%d that are done are not shown; covey tasks lists them</p>`, older)) //nolint:gosec // a number
+	}
+	for _, t := range d.State.Tasks {
+		if older > 0 && over(t) {
+			older--
+			continue
+		}
 		if t.Deleted {
 			continue
 		}
