@@ -38,6 +38,8 @@ const (
 	// which the links in them lead.
 	Notify Kind = "notify"
 	Filter Kind = "filter" // a git filter of the repository's configuration: its command lines
+	// Prices is a file of prices. It runs nothing, so only CheckAt lists it.
+	Prices Kind = "prices"
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.

@@ -178,8 +178,7 @@ func itemsOf(team *configs.Team) ([]Item, error) {
 	for _, run := range append(RunsOf(team), filterRuns(team)...) {
 		item := Item{Run: run}
 		if run.Path == "" {
-			sum := sha256.Sum256([]byte(run.Command))
-			item.Hash = hex.EncodeToString(sum[:])
+			item.Hash = hashOf(run.Command)
 		} else if err := item.read(); err != nil {
 			return nil, fmt.Errorf("cannot read what would run: %w", err)
 		}
