@@ -15,14 +15,11 @@ var keyName = notation.Pattern(`(?i)((^|[_-]|api|auth|access)(keys?|tokens?|pat|
 
 // Secrets returns the values that must not leave the machine in a text (notation.Mask): those of
 // variables of an environment that hold keys by their names or for a preset, and those that a
-// team's agents and models get, from files as well. A file that cannot be read gives none. team
+// team's programs, models and webhooks get, from files as well. A file that cannot be read gives none. team
 // may be nil.
 func Secrets(team *configs.Team, environ []string) []string {
-	var names, list []string
-	for _, p := range presets() {
-		names = append(names, p.keyVars...)
-	}
-	isKey := func(name string) bool { return keyName().MatchString(name) || slices.Contains(names, name) }
+	var list []string
+	isKey := keyNames()
 	for _, kv := range environ {
 		if name, value, _ := strings.Cut(kv, "="); isKey(name) {
 			list = append(list, value)
@@ -35,25 +32,88 @@ func Secrets(team *configs.Team, environ []string) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return len(s) < notation.MinSecret })
 }
 
-// teamSecrets returns the values that the agents and models of a team get.
+// keyNames returns what tells variables that hold keys, by their names or for a preset.
+func keyNames() (isKey func(name string) bool) {
+	var names []string
+	for _, p := range presets() {
+		names = append(names, p.keyVars...)
+	}
+	return func(name string) bool { return keyName().MatchString(name) || slices.Contains(names, name) }
+}
+
+// SecretsAtHand names the secrets that a process of a team could reach: variables of an
+// environment that hold keys, the key files of a team, and the logins of agent programs on this
+// machine, of all that covey knows, because a member's shell reads files. It names no values, and
+// knows no other secrets, such as those of git.
+func SecretsAtHand(team *configs.Team, environ []string) []string {
+	var found []string
+	isKey := keyNames()
+	for _, kv := range environ {
+		if name, value, _ := strings.Cut(kv, "="); isKey(name) && len(value) >= notation.MinSecret {
+			found = append(found, "the variable "+name)
+		}
+	}
+	for _, path := range keyFiles(team) {
+		if secretFile(path) != "" {
+			found = append(found, "the key file "+path)
+		}
+	}
+	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	for _, p := range presets() {
+		if state, by := p.loginState(os.Getenv, there); state == LoginYes {
+			found = append(found, "the login of "+string(p.name)+" ("+by+")")
+		}
+	}
+	return found
+}
+
+// teamSecrets returns the values that the programs and models of a team get.
 func teamSecrets(team *configs.Team, isKey func(string) bool) []string {
 	var list []string
-	for _, a := range AgentsInUse(team) {
-		for _, v := range a.Env {
-			if v.File != "" || isKey(v.Name) || slices.ContainsFunc(v.Refers(), isKey) {
-				list = append(list, v.Value)
-			}
-		}
-		if a.KeyFile != "" {
-			list = append(list, secretFile(a.KeyFile))
+	for _, v := range variablesOf(team) {
+		if v.File != "" || isKey(v.Name) || slices.ContainsFunc(v.Refers(), isKey) {
+			list = append(list, v.Value)
 		}
 	}
-	for _, m := range RealModels(team) {
-		if m.KeyFile != "" {
-			list = append(list, secretFile(m.KeyFile))
-		}
+	for _, path := range keyFiles(team) {
+		list = append(list, secretFile(path))
 	}
 	return list
+}
+
+// variablesOf returns the variables that a spec sets for agent programs and MCP servers.
+func variablesOf(team *configs.Team) []configs.EnvVar {
+	var list []configs.EnvVar
+	for _, a := range AgentsInUse(team) {
+		list = append(list, a.Env...)
+	}
+	for _, s := range team.MCPServers {
+		list = append(list, s.Environ...)
+	}
+	return list
+}
+
+// keyFiles returns the files of a team that hold keys, sorted, each once: those of agent programs,
+// models, MCP servers, webhooks and variables.
+func keyFiles(team *configs.Team) []string {
+	var files []string
+	for _, a := range AgentsInUse(team) {
+		files = append(files, a.KeyFile)
+	}
+	for _, m := range RealModels(team) {
+		files = append(files, m.KeyFile)
+	}
+	for _, s := range team.MCPServers {
+		files = append(files, s.KeyFile)
+	}
+	for _, n := range team.Notify {
+		files = append(files, n.SecretFile)
+	}
+	for _, v := range variablesOf(team) {
+		files = append(files, v.File)
+	}
+	slices.Sort(files)
+	return slices.DeleteFunc(slices.Compact(files), func(path string) bool { return path == "" })
 }
 
 // secretFile returns what a key file holds, also if it is no key; empty if it cannot be read.

@@ -24,6 +24,16 @@ func TestSecrets(t *testing.T) {
 	team := &configs.Team{Agents: map[string]configs.Agent{"codex": agent}, Lead: configs.Member{Name: "lead", Agent: agent}}
 	want := []string{"from-a-file", "from-the-environment", "named-so", "of-a-file"}
 	if got := Secrets(team, nil); !slices.Equal(got, want) {
+		t.Errorf("of an agent: %q, want %q", got, want)
+	}
+	server := configs.MCPServer{Environ: []configs.EnvVar{{Name: "API_KEY", Value: "of-a-server", Text: "of-a-server"}}}
+	hook := filepath.Join(t.TempDir(), "hook")
+	if err := os.WriteFile(hook, []byte("of-a-webhook"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	team.MCPServers, team.Notify = []configs.MCPServer{server}, []configs.Notify{{SecretFile: hook}}
+	want = []string{"from-a-file", "from-the-environment", "named-so", "of-a-file", "of-a-server", "of-a-webhook"}
+	if got := Secrets(team, nil); !slices.Equal(got, want) {
 		t.Errorf("of a team: %q, want %q", got, want)
 	}
 	hidden := []string{
@@ -42,5 +52,36 @@ func TestSecrets(t *testing.T) {
 	}
 	if len(got) != len(hidden) {
 		t.Errorf("too many: %q", got)
+	}
+}
+
+// What a member's shell could read is named, without its value: variables, files of keys, and the
+// logins of all agent programs, also of those that the team does not use.
+func TestSecretsAtHand(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("CODEX_HOME", "")
+	file, none := filepath.Join(home, "key"), filepath.Join(home, "none")
+	for name, text := range map[string]string{"key": "from-a-file\n", ".codex/auth.json": "{}"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agents := map[string]configs.Agent{
+		"a": {Name: "a", Kind: configs.ACP, KeyFile: file}, "b": {Name: "b", Kind: configs.ACP, KeyFile: none},
+	}
+	team := &configs.Team{Agents: agents, Lead: configs.Member{Name: "lead", Agent: agents["a"]},
+		Teammates: []configs.Member{{Name: "b", Agent: agents["b"]}, {Name: "c", Agent: agents["a"]}}}
+	got := SecretsAtHand(team, []string{"PATH=/usr/bin", "GITHUB_TOKEN=ghs_value", "OPENAI_API_KEY=", "X_KEY=short"})
+	want := []string{"the variable GITHUB_TOKEN", "the key file " + file, "the login of codex (~/.codex/auth.json is there)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := SecretsAtHand(&configs.Team{}, nil); len(got) != 1 {
+		t.Errorf("of an empty team: %q", got)
 	}
 }
