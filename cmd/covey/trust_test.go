@@ -31,8 +31,8 @@ func TestMayRun(t *testing.T) {
 	if err := c.MayRun(t.Context(), team, spec, false); cli.ExitCode(err) != cli.ExitNotTrusted {
 		t.Errorf("--trust was remembered: %v", err)
 	}
-	if err := applyTrust(t.Context(), c.Out, team, trustFlags{}); err != nil {
-		t.Fatal(err)
+	if got := covey(t, "trust", spec); got.code != 0 {
+		t.Fatal(got.errOut)
 	}
 	if err := c.MayRun(t.Context(), team, spec, false); err != nil {
 		t.Errorf("trusted: %v", err)

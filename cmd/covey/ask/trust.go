@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type trustFlags struct {
 	show, forget, json bool
 }
 
-// trustCommand returns `covey trust`.
-func trustCommand(env *cli.Env) *cobra.Command {
+// Trust returns `covey trust`.
+func Trust(env *cli.Env) *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust [SPEC]",

@@ -1,4 +1,4 @@
-package main
+package ask
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 // five seconds that a team needs at most, for machines under load.
 const downWithin = 15 * time.Second
 
-// downCommand returns `covey down`.
-func downCommand(env *cli.Env) *cobra.Command {
+// Down returns `covey down`.
+func Down(env *cli.Env) *cobra.Command {
 	var end api.EndMember
 	var asJSON bool
 	cmd := &cobra.Command{
