@@ -66,7 +66,7 @@ A spec, team.yaml, describes the team.`,
 // before they work.
 func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
-		groupRun: {upCommand(env), runCommand(env), ask.Down(env), ask.Trust(env), initCommand(env)},
+		groupRun: {upCommand(env), runCommand(env), ciCommand(env), ask.Down(env), ask.Trust(env), initCommand(env)},
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),

@@ -55,6 +55,43 @@ func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 	return r
 }
 
+// run runs the team until it ends, and displays it meanwhile.
+func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, error) {
+	f := r.flags
+	o, err := orchestrator.New(r.team, orchestrator.Options{
+		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: r.env.Version,
+		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
+		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(),
+	})
+	if err != nil {
+		return orchestrator.Ending{}, cli.SpecTrouble(r.team.File, err)
+	}
+	if f.web != "" {
+		if r.page, err = web.Listen(r.env, o.Place(), web.Options{Addr: f.web, Act: f.webAct}); err != nil {
+			return orchestrator.Ending{}, err
+		}
+	}
+	r.show(o)
+	r.showPage(ctx)
+	defer r.hide()
+	if f.initOnly {
+		return o.Setup(ctx)
+	}
+	return o.Run(ctx)
+}
+
+// report prints how the run ended. It comes after hide, which restores the terminal, so that it
+// stays visible. The error carries the exit code of a run that is not done.
+func (r *teamRun) report(e orchestrator.Ending) error {
+	if !r.flags.json {
+		printReport(r.env.Out, r.team.Name, e, r.facts())
+	}
+	if e.Code != orchestrator.CodeDone {
+		return &cli.EndError{Code: e.Code, Err: r.finalError(e)}
+	}
+	return nil
+}
+
 // onLine is called for every line of this run by the goroutine that writes the
 // journal. It must not block, so it only leaves a token; one token is enough.
 func (r *teamRun) onLine(l journal.Line) {

@@ -134,42 +134,15 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	return runTeam(ctx, env, team, f, goal)
 }
 
-// runTeam runs a team in this process and displays it. The report is printed after
-// the terminal was restored, so that it stays visible. The watch for signals ends
-// after the report, so that a late Ctrl-C does not cut it off.
+// runTeam runs a team in this process and displays it. The watch for signals ends after the
+// report, so that a late Ctrl-C does not cut it off.
 func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	r := newTeamRun(env, team, f)
 	ctx, stop := r.stopper.watch(ctx)
 	defer stop()
-	o, err := orchestrator.New(team, orchestrator.Options{
-		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: env.Version,
-		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: env.Managed, Setup: f.setup(), Terminal: r.desktop(),
-	})
-	if err != nil {
-		return cli.SpecTrouble(team.File, err)
-	}
-	if f.web != "" {
-		if r.page, err = web.Listen(env, o.Place(), web.Options{Addr: f.web, Act: f.webAct}); err != nil {
-			return err
-		}
-	}
-	r.show(o)
-	r.showPage(ctx)
-	run := o.Run
-	if f.initOnly {
-		run = o.Setup
-	}
-	ending, err := run(ctx)
-	r.hide()
+	ending, err := r.run(ctx, goal)
 	if err != nil {
 		return err
 	}
-	if !f.json {
-		printReport(env.Out, team.Name, ending, r.facts())
-	}
-	if ending.Code != orchestrator.CodeDone {
-		return &cli.EndError{Code: ending.Code, Err: r.finalError(ending)}
-	}
-	return nil
+	return r.report(ending)
 }

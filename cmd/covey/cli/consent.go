@@ -74,13 +74,7 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 	var b strings.Builder
 	if r.Known {
 		fmt.Fprintf(&b, "What %s would run has changed since it was trusted:\n", term.PlainLine(team.File))
-		for _, change := range r.Changes {
-			fmt.Fprintf(&b, "  %s %s\n", term.Padded(string(change.Kind), 8), runText(team, change.Run))
-			for _, line := range headOf(term.Plain(change.Diff), maxDiff) {
-				fmt.Fprintf(&b, "    %s\n", s.Paint(diffStyle(line), line))
-			}
-		}
-		return b.String()
+		return b.String() + changesText(s, team, r.Changes)
 	}
 	fmt.Fprintf(&b, "%s would run what this workspace brings:\n", term.PlainLine(team.File))
 	for _, item := range r.Items {
@@ -89,6 +83,18 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 			text += " (is not there)"
 		}
 		fmt.Fprintf(&b, "  %s\n", text)
+	}
+	return b.String()
+}
+
+// changesText describes how what would run differs from what is trusted.
+func changesText(s *term.Screen, team *configs.Team, changes []trust.Change) string {
+	var b strings.Builder
+	for _, change := range changes {
+		fmt.Fprintf(&b, "  %s %s\n", term.Padded(string(change.Kind), 8), runText(team, change.Run))
+		for _, line := range headOf(term.Plain(change.Diff), maxDiff) {
+			fmt.Fprintf(&b, "    %s\n", s.Paint(diffStyle(line), line))
+		}
 	}
 	return b.String()
 }

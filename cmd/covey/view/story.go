@@ -1,6 +1,6 @@
 // Package view draws a team for people: the journal as text, the board of the live
-// view, the attach view, and the result of a last run. It takes data and a screen,
-// and knows neither commands nor flags. It makes no promise of compatibility to
+// view, the attach view, the result of a last run, and the results of a CI job. It takes
+// data and a screen, and knows neither commands nor flags. It makes no promise of compatibility to
 // programs outside covey.
 //
 // The facts come from orchestrator/view, which folds the journal; this package only words and lays them
