@@ -32,6 +32,7 @@ func exampleChecks() map[string]func(*testing.T, example) {
 		"mixed-team":  checkMixedTeam,
 		"plugins":     checkPlugins,
 		"worktrees":   checkWorktrees,
+		"ci":          checkCI,
 
 		"models-anthropic": checkModels(1, "writer", "TaskCompleted", "NOTES.md does not name #17"),
 		"models-local":     checkModels(1, "translator", "TaskCompleted", "de.txt has 2 lines, and en.txt 3"),
