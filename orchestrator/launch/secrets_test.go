@@ -60,7 +60,9 @@ func TestSecrets(t *testing.T) {
 func TestSecretsAtHand(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	t.Setenv("CODEX_HOME", "")
+	for _, name := range []string{"CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, "")
+	}
 	file, none := filepath.Join(home, "key"), filepath.Join(home, "none")
 	for name, text := range map[string]string{"key": "from-a-file\n", ".codex/auth.json": "{}"} {
 		path := filepath.Join(home, name)
