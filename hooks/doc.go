@@ -13,8 +13,8 @@
 //
 // This package holds what programs use: events and their inputs, configured handlers,
 // outcomes, and the Registry of hooks that are Go functions. The packages below it do the
-// work: rules (permission rules and matchers), settings (also of other programs' hook files) and web, judging, and
-// runner, which runs the hooks of an event. They make no promise of compatibility to
+// work: rules (permission rules and matchers), settings (also of other programs' hook files)
+// and web, judging, and runner, which runs the hooks of an event. They make no promise of compatibility to
 // programs outside covey.
 //
 // # Functions

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -185,7 +185,7 @@ func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
 	path := filepath.Join(c.out, "summary.md")
-	report := web.Report(&env)
+	report := report.Command(&env)
 	report.SetArgs([]string{"--md", "--force", "--out", path})
 	report.SilenceErrors, report.SilenceUsage = true, true
 	err := report.ExecuteContext(ctx)

@@ -28,8 +28,8 @@ func (r Rule) askDomain(c Call, q question) bool {
 }
 
 // askParameter answers a question about any other tool. The specifier is parameter:value,
-// where * in the value matches anything, or for Agent the kind of helper and for Skill the name. One that cannot
-// be understood permits nothing.
+// where * in the value matches anything, or for Agent the kind of helper and for Skill the
+// name. One that cannot be understood permits nothing.
 func (r Rule) askParameter(c Call, q question) bool {
 	name, value, found := strings.Cut(r.Spec, ":")
 	if !found && (c.Tool == "Agent" || c.Tool == "Task") {

@@ -140,7 +140,8 @@ func (a *Agent) turn(h agent.Host) *turn {
 	return t
 }
 
-// maxCut bounds what a model costs that never comes to an end: it is how many answers in a row may be cut off before the turn fails.
+// maxCut bounds what a model costs that never comes to an end: it is how many answers in a
+// row may be cut off before the turn fails.
 const maxCut = 3
 
 // run asks the model until an answer has no calls, a hook halts, or an error

@@ -15,8 +15,8 @@ import (
 )
 
 // shownTask is a task as `tasks show --json` prints it: with the verdicts of its
-// gates, the state of its work, and why hooks have refused its completion. The task's own fields stay where scripts look for
-// them.
+// gates, the state of its work, and why hooks have refused its completion. The task's own
+// fields stay where scripts look for them.
 type shownTask struct {
 	tasks.Task
 	api.Standing

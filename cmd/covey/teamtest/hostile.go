@@ -31,7 +31,8 @@ func Payloads() []string {
 		"*{background:url(//evil)}", "expression(alert(1))", `\3c script\3e `, "@import '//evil';",
 		// events of a stream
 		"\n\ndata: <script>alert(1)</script>\n\n", "\rid: 9\revent: hx:release\r", "x\r\n\r\nretry: 1\r\n",
-		// characters: controls, of terminals too, wrong UTF-8, marks of direction, invisible and combining ones
+		// characters: controls, of terminals too, wrong UTF-8, marks of direction, invisible and
+		// combining ones
 		"\x00", "\x1b]0;x\x07", "\x1b[2J\x1b[31m", "\x1b]8;;http://evil\x1b\\x\x1b]8;;\x1b\\", "\u009b31m", "\x7f\b\b\b", "\xff\xfe", "\xc3", "\xed\xa0\x80", "\u202etxt.exe",
 		"\u2067x\u2069", "\u200e\u200f", "\u061c", "\ufeff", "a\u200bb\u200cc\u2060d", "\u00ad", "\U000e0041\U000e0042", "\u2028x\u2029", "Z" + strings.Repeat("\u0335\u0489", 500),
 	}
@@ -59,11 +60,11 @@ func Hostile(old, payload string) string {
 
 // What a page may have: elements, attributes, and what leads somewhere or is sent somewhere.
 const (
-	elements = "html head meta title style body header nav main section article footer figure figcaption h1 h2 h3 p b a br span div " +
-		"time dl dt dd ul ol li code pre details summary svg g rect path text label meter progress table caption tbody tr td " +
+	elements = "html head meta title style body header nav main section article footer figure " +
+		"figcaption h1 h2 h3 p b a br span div time dl dt dd ul ol li code pre details summary svg g rect path text label meter progress table caption tbody tr td " +
 		"form input textarea button hx-partial"
-	attributes = "lang class charset http-equiv content name id aria-label aria-labelledby aria-hidden href datetime data-age data-keep tabindex role " +
-		"title viewBox width height x y rx d preserveAspectRatio open hidden min max value high for " +
+	attributes = "lang class charset http-equiv content name id aria-label aria-labelledby aria-hidden " +
+		"href datetime data-age data-keep tabindex role title viewBox width height x y rx d preserveAspectRatio open hidden min max value high for " +
 		"method action hx-post hx-swap hx-target type placeholder autocomplete required rows inputmode pattern"
 	posts = "/answer /merge /send /return /comment /hold"
 )

@@ -75,7 +75,8 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
 	p.guard.public = p.public
-	// Without the file, pages that are open have to be opened anew after a restart; nothing else depends on it.
+	// Without the file, pages that are open have to be opened anew after a restart; nothing
+	// else depends on it.
 	p.guard.before, _ = knownBrowsers(place.Browsers(), p.guard.sign("cookie"))
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	p.alarms = &alarmBook{}
