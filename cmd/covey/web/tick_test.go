@@ -2,7 +2,9 @@ package web
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -38,12 +40,43 @@ func BenchmarkTick(b *testing.B) {
 			f.update(func() { f.state.Apply(works(f, n)) })
 			n++
 		}
+		board.due = time.Time{} // a viewer has waited
 		html, now, _, err := board.since(seen)
 		if err != nil || html == "" {
 			b.Fatal(html, err)
 		}
 		seen = now
 		b.ReportMetric(float64(len(html)), "bytes")
+	}
+}
+
+// TestTick: a viewer of a large team gets the rows that have changed and no others, and the time until
+// the next drawing is a multiple of what the last one took.
+func TestTick(t *testing.T) {
+	board, f := largeBoard()
+	_, seen, err := board.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		f.update(func() { f.state.Apply(works(f, i)) })
+	}
+	began := time.Now()
+	html, now, _, err := board.since(seen)
+	took := time.Since(began)
+	if n := strings.Count(html, "<hx-partial"); err != nil || n > 6 || !strings.Contains(html, `hx-target="#member-m0"`) {
+		t.Errorf("%d parts, %v: %s", n, err, html)
+	}
+	if wait := board.wait(); wait < gather || wait > max(gather, min(share*took, longWait)) {
+		t.Errorf("a viewer waits %v after a drawing of %v", wait, took)
+	}
+	f.update(func() { f.state.Apply(works(f, 3)) })
+	board.due = time.Now().Add(time.Hour)
+	if again, version, _, err := board.since(now); again != "" || version != now || err != nil {
+		t.Errorf("it is drawn before its time: %s, %v", again, err)
+	}
+	if _, version, err := board.all(); version == now || err != nil {
+		t.Errorf("who loads the page gets an old one: %v", err)
 	}
 }
 
