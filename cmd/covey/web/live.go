@@ -107,8 +107,12 @@ func (p *Page) streamLive(w http.ResponseWriter, r *http.Request, page live) {
 		if update != "" && update != trouble && s.send(now.String(), update) != nil {
 			return
 		}
-		if has = now; err != nil {
-			trouble = update
+		has = now
+		switch {
+		case err != nil:
+			trouble = update // it is told once
+		case update != "":
+			trouble = ""
 		}
 		if !s.wait(r.Context(), waiting{next: next, wake: page.wake(), again: again, gather: soon}) {
 			return
