@@ -16,7 +16,7 @@ import (
 // in between, and rows whose data are the same are not drawn again.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	lines := teamtest.BusyDay(200, 3)
+	lines := teamtest.BusyDay(80, 3)
 	var s view.State
 	templates := Templates()
 	var before Rows
