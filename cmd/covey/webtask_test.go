@@ -177,7 +177,7 @@ func (r *reviewer) looksAt(id, fault string) {
 	r.form = formToken.FindStringSubmatch(page)[1]
 	look := part(page, "task-look")
 	if fault == "" {
-		if look != "" {
+		if look != " hidden>" {
 			r.Errorf("task %s: %s", id, look)
 		}
 		return
@@ -186,7 +186,7 @@ func (r *reviewer) looksAt(id, fault string) {
 		r.Errorf("task %s: %s", id, look)
 	}
 	// The diff shows the file first, and the form has the reason already.
-	if _, diff, _ := strings.Cut(part(page, "task-diff"), `id="file-0"`); !strings.Contains(diff[:200], fault) {
+	if _, diff, _ := strings.Cut(part(page, "task-diff"), ` class="file"`); !strings.Contains(diff[:min(len(diff), 200)], fault) {
 		r.Errorf("task %s: %s", id, diff)
 	}
 	if acts := part(page, "task-acts"); !strings.Contains(acts, "- "+fault+"\n</textarea>") {
