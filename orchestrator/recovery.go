@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -60,6 +61,7 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
 		BlobDir: o.place.Blobs(), Backups: state.StoreBackups, Refused: o.short.Note,
 		Identity: o.place.Identity(), LockTimeout: readersWait,
+		Migrated: func(m *kv.Migration) { o.repairs = append(o.repairs, m.String()) },
 	})
 	if errors.Is(err, tasks.ErrForeign) {
 		return nil, fmt.Errorf("%w, or run covey up --fresh, which starts over", err)
@@ -90,9 +92,11 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if err != nil {
 		return nil, err
 	}
-	if o.repairs, err = lost.Refill(ctx, store); err != nil {
+	refilled, err := lost.Refill(ctx, store)
+	if err != nil {
 		return nil, errors.Join(err, j.Abandon())
 	}
+	o.repairs = append(o.repairs, refilled...)
 	if said := j.Mended; said != "" {
 		o.repairs = append(o.repairs, said)
 	}

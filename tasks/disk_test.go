@@ -17,8 +17,12 @@ import (
 )
 
 // TestFullDisk fills a small file system of its own, in a private namespace.
-func TestFullDisk(t *testing.T) {
-	cmd := child(t.Context(), "full disk", t.TempDir())
+func TestFullDisk(t *testing.T) { withDisk(t, "full disk", t.TempDir()) }
+
+// withDisk runs this binary in another role that mounts a file system of its own.
+func withDisk(t *testing.T, role, path string) {
+	t.Helper()
+	cmd := child(t.Context(), role, path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
@@ -49,12 +53,95 @@ func TestFileLimit(t *testing.T) {
 
 const noMount = "cannot mount"
 
-func fullDiskChild(dir string) error {
+// mountSmall puts a small file system of this process alone at dir.
+func mountSmall(dir string) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("%s: %w", noMount, err)
 	}
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=4m"); err != nil {
 		return fmt.Errorf("%s: %w", noMount, err)
+	}
+	return nil
+}
+
+// TestFullDiskWhileMigrating migrates with ever more room, from none.
+func TestFullDiskWhileMigrating(t *testing.T) {
+	t.Parallel()
+	withDisk(t, "migrate on a full disk", format1(t))
+}
+
+// fullMigrationChild migrates a store on a disk that has room for some pages only, from
+// none until it succeeds. Each failure is clear, and leaves the store as it was.
+func fullMigrationChild(path string) error {
+	dir, pristine := filepath.Dir(path), path
+	packed, err := os.ReadFile(pristine)
+	if err != nil {
+		return err
+	}
+	if err := mountSmall(dir); err != nil {
+		return err
+	}
+	ballast := filepath.Join(dir, "ballast")
+	for room := int64(0); ; room += 4 << 10 {
+		if err := os.WriteFile(path, packed, 0o600); err != nil {
+			return err
+		}
+		if err := fillUp(ballast, room); err != nil {
+			return err
+		}
+		s, failed := Open(path, nil)
+		if failed == nil {
+			if room == 0 {
+				return errors.New("it migrated without room for a backup")
+			}
+			return errors.Join(hasFormat1(s), s.Close())
+		}
+		if !errors.Is(failed, syscall.ENOSPC) || strings.Contains(failed.Error(), "\n") {
+			return fmt.Errorf("with %d bytes of room: %w", room, failed)
+		}
+		if s, err = Open(path, &Options{ReadOnly: true}); err != nil {
+			return fmt.Errorf("with %d bytes of room, after %w: %w", room, failed, err)
+		}
+		if err := errors.Join(hasFormat1(s), s.Close(), os.Remove(ballast)); err != nil {
+			return fmt.Errorf("with %d bytes of room, after %w: %w", room, failed, err)
+		}
+		if s, err = Open(path, nil); err != nil {
+			return fmt.Errorf("with room again: %w", err)
+		}
+		if err := errors.Join(hasFormat1(s), s.Close(), os.Remove(path+".v1.bak")); err != nil {
+			return fmt.Errorf("with room again: %w", err)
+		}
+	}
+}
+
+// fillUp fills the disk of path, but for so many bytes.
+func fillUp(path string, room int64) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	for block := make([]byte, 4<<10); err == nil; size += int64(len(block)) {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		return errors.Join(err, f.Close())
+	}
+	return errors.Join(f.Truncate(max(0, size-int64(4<<10)-room)), f.Close())
+}
+
+// hasFormat1 compares a store's tasks with those of format1.
+func hasFormat1(s *Store) error {
+	got, err := listed(context.Background(), s)
+	if err == nil && !strings.HasPrefix(got, "1 completed ann 2 done before []\n2 in_progress ann 1 half done []\n3 ") {
+		err = fmt.Errorf("tasks\n%s", got)
+	}
+	return errors.Join(err, s.Check(context.Background()))
+}
+
+func fullDiskChild(dir string) error {
+	if err := mountSmall(dir); err != nil {
+		return err
 	}
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {

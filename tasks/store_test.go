@@ -319,18 +319,6 @@ func TestMigrationFromFormat1(t *testing.T) {
 	}
 }
 
-// TestReadOnlyNeverMigrates: an older file is refused rather than changed.
-func TestReadOnlyNeverMigrates(t *testing.T) {
-	path := format1(t)
-	before, err := os.ReadFile(path)
-	ok(t, before, err)
-	_, err = Open(path, &Options{ReadOnly: true})
-	wantError(t, err, ErrFormat, "open it for writing")
-	if after, err := os.ReadFile(path); string(after) != string(before) {
-		t.Errorf("the file was changed, %v", err)
-	}
-}
-
 func TestWake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)

@@ -195,7 +195,7 @@ func (b *Backups) copy(read reading, n int, part string) (id int, err error) {
 		if err := b.opts.Blobs.linkTo(b.links(n), blobNames(tx)); err != nil {
 			return err
 		}
-		return tx.CopyFile(part, 0o600)
+		return copyStore(tx, part)
 	})
 	return id, err
 }

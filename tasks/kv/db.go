@@ -37,6 +37,8 @@ type Options struct {
 	Blobs *Blobs
 	// Log stores the commits.
 	Log Log
+	// Migrated is called when Open has migrated the file; nil: nobody is told.
+	Migrated func(*Migration)
 	// Commit commits a transaction; tests replace it. Default: the transaction's own
 	// Commit.
 	Commit func(*bolt.Tx) error
@@ -69,7 +71,7 @@ type DB struct {
 // the file is not a store of this version or an older one, with ErrForeign if it
 // belongs to another team, with ErrCorrupt if it is damaged, and with the system's
 // error if it cannot be opened. A file in an older format is copied to path.vN.bak
-// before it is migrated.
+// before it is migrated; with ReadOnly, it stays as it is, and a migrated copy is read.
 func Open(path string, o Options) (*DB, error) {
 	if o.Commit == nil {
 		o.Commit = (*bolt.Tx).Commit
@@ -110,8 +112,21 @@ func (db *DB) prepare() (err error) {
 			err = db.recovered("reading it", r)
 		}
 	}()
-	if err := establish(db.bolt, db.layout(formatNow), migrations()); err != nil {
+	older, err := isOlder(db.bolt)
+	if err != nil {
 		return err
+	}
+	if older && db.opts.ReadOnly {
+		if err := db.readOlder(); err != nil {
+			return err
+		}
+	}
+	done, err := establish(db.bolt, db.opts.Blobs, db.layout(formatNow), migrations())
+	if err != nil {
+		return err
+	}
+	if done != nil && db.opts.Migrated != nil {
+		db.opts.Migrated(done)
 	}
 	if !db.opts.ReadOnly {
 		if err := ensureDigest(db.bolt); err != nil {

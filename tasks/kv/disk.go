@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // writeSynced creates a new file. It fails if the file exists: names of payloads are
@@ -39,6 +41,34 @@ func copyFile(from, to string) (err error) {
 		err = out.Sync()
 	}
 	return errors.Join(err, out.Close())
+}
+
+// copyStore writes the transaction's state of the store to a file. bbolt's own CopyFile
+// hides the system's error, which tells a full disk from damage.
+func copyStore(tx *bolt.Tx, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	out := &failing{file: f}
+	if _, err = tx.WriteTo(out); out.err != nil {
+		err = out.err
+	}
+	return errors.Join(err, f.Close())
+}
+
+// failing remembers why a write failed.
+type failing struct {
+	file *os.File
+	err  error
+}
+
+// Write writes to the file.
+func (f *failing) Write(p []byte) (n int, err error) {
+	if n, err = f.file.Write(p); err != nil {
+		f.err = err
+	}
+	return n, err
 }
 
 // SyncDir makes the names in a folder durable. Systems that cannot sync a folder do

@@ -93,24 +93,37 @@ func lockedError(path string) error {
 }
 
 // establish makes sure that db is a store of the wanted format: an empty file becomes
-// one, an older one is backed up and migrated step by step.
-func establish(db *bolt.DB, want layout, steps map[int]migration) error {
+// one, an older one is backed up and migrated step by step, in one transaction. The
+// Migration is nil if there was nothing to migrate.
+func establish(db *bolt.DB, blobs *Blobs, want layout, steps map[int]migration) (*Migration, error) {
 	have, err := storedFormat(db)
 	now := want.format
 	switch {
 	case err != nil || have == now:
-		return err
+		return nil, err
 	case have > now:
-		return fmt.Errorf("%w: the file has format %d, this covey knows up to %d; use a newer covey", ErrFormat, have, now)
-	case db.IsReadOnly():
-		return fmt.Errorf("%w: the file has format %d, not %d; open it for writing once to migrate it", ErrFormat, have, now)
+		return nil, newerFormat(db.Path(), have, now)
 	case have == 0:
-		return db.Update(func(tx *bolt.Tx) error { return want.create(tx) })
+		return nil, db.Update(func(tx *bolt.Tx) error { return want.create(tx) })
 	}
-	if err := backup(db, have); err != nil {
-		return fmt.Errorf("back up before migrating from format %d: %w", have, err)
+	m := &Migration{From: have, To: now, store: db.Path(), blobs: blobs.dir}
+	if err := m.backUp(db, blobs); err != nil {
+		return nil, fmt.Errorf("back up before migrating from format %d: %w", have, err)
 	}
-	return db.Update(func(tx *bolt.Tx) error { return migrate(tx, have, want, steps) })
+	if err := db.Update(func(tx *bolt.Tx) error { return migrate(tx, have, want, steps) }); err != nil {
+		return nil, fmt.Errorf("migrate from format %d to %d; the file is as it was: %w", have, now, err)
+	}
+	return m, nil
+}
+
+// newerFormat returns the error for a file that a newer covey has migrated.
+func newerFormat(path string, have, now int) error {
+	back := ""
+	if copied := backupName(path, now); exists(copied) {
+		back = "; its copy in the older format is " + copied
+	}
+	return fmt.Errorf("%w: the file has format %d, this covey knows up to %d; use a newer covey%s",
+		ErrFormat, have, now, back)
 }
 
 // migrate runs the steps from one format to another in one transaction.
@@ -162,21 +175,4 @@ func (l layout) create(tx *bolt.Tx) error {
 		return fmt.Errorf("store the format: %w", err)
 	}
 	return storeDigest(tx)
-}
-
-// backup copies the file to path.vN.bak and syncs the copy. An earlier backup of that
-// format is replaced only by a complete new one.
-func backup(db *bolt.DB, format int) error {
-	target := fmt.Sprintf("%s.v%d.bak", db.Path(), format)
-	part := target + ".part"
-	if err := db.View(func(tx *bolt.Tx) error { return tx.CopyFile(part, 0o600) }); err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	if err := SyncFile(part); err != nil {
-		return fmt.Errorf("sync the copy: %w", err)
-	}
-	if err := os.Rename(part, target); err != nil {
-		return fmt.Errorf("rename the copy: %w", err)
-	}
-	return SyncDir(filepath.Dir(target))
 }

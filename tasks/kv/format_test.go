@@ -32,14 +32,16 @@ func TestMigration(t *testing.T) {
 	goal := db.layout(formatNow + 2)
 	steps := later(formatNow)
 	failing := map[int]migration{formatNow: steps[formatNow], formatNow + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
-	if err := establish(file, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", formatNow+1)) {
+	if _, err := establish(file, db.opts.Blobs, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", formatNow+1)) {
 		t.Errorf("failing step: %v", err)
 	}
-	wantError(t, establish(file, goal, map[int]migration{formatNow + 1: steps[formatNow+1]}), ErrFormat, "too old")
+	_, err = establish(file, db.opts.Blobs, goal, map[int]migration{formatNow + 1: steps[formatNow+1]})
+	wantError(t, err, ErrFormat, "too old")
 	if v, err := storedFormat(file); v != formatNow || err != nil {
 		t.Fatalf("after failures: format %d, %v", v, err)
 	}
-	must(t, establish(file, goal, steps))
+	done, err := establish(file, db.opts.Blobs, goal, steps)
+	must(t, err)
 	if v, err := storedFormat(file); v != goal.format || err != nil {
 		t.Errorf("format %d, %v", v, err)
 	}
@@ -51,6 +53,6 @@ func TestMigration(t *testing.T) {
 	}))
 	must(t, file.Close())
 	_, err = Open(path, db.opts)
-	wantError(t, err, ErrFormat, fmt.Sprintf("format %d", goal.format))
-	wantValues(t, openAt(t, fmt.Sprintf("%s.v%d.bak", path, formatNow), nil), "a")
+	wantError(t, err, ErrFormat, fmt.Sprintf("format %d", goal.format), "older format is "+done.Backup)
+	wantValues(t, openAt(t, done.Backup, nil), "a")
 }

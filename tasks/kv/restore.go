@@ -253,17 +253,20 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// RemoveFiles deletes the store at path with its payloads, backups and damaged files.
+// RemoveFiles deletes the store at path with its payloads, backups, damaged files, and
+// copies in older formats.
 // No process may have it open.
 func RemoveFiles(path, blobDir string) error {
 	if blobDir == "" {
 		blobDir = path + ".blobs"
 	}
 	errs := []error{Remove(path), os.RemoveAll(blobDir), os.RemoveAll(path + dirSuffix)}
-	list, err := filepath.Glob(globEscape(path) + ".damaged-*")
-	errs = append(errs, err)
-	for _, old := range list {
-		errs = append(errs, Remove(old))
+	for _, pattern := range []string{".damaged-*", ".v*.bak*"} {
+		list, err := filepath.Glob(globEscape(path) + pattern)
+		errs = append(errs, err)
+		for _, old := range list {
+			errs = append(errs, os.RemoveAll(old))
+		}
 	}
 	return errors.Join(errs...)
 }
