@@ -69,21 +69,23 @@ func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 	return n
 }
 
-// Format is the version of the journal's line format. A run's first line holds
-// it. New types and fields do not change it.
+// Format is the version of the journal's line format. Each line holds it. New types and
+// fields do not change it.
 const Format = 1
 
-// newerJournal returns an error for a line that begins a run of a newer format.
+// newerJournal returns an error for a line of a newer format. Its data may mean anything.
 func newerJournal(l Line) error {
-	if l.Type != (TeamStarted{}).EventType() {
+	format := l.Format
+	if l.Type == (TeamStarted{}).EventType() { // older lines have it only here
+		var begun TeamStarted
+		if json.Unmarshal(l.Data, &begun) == nil {
+			format = max(format, begun.Format)
+		}
+	}
+	if format <= Format {
 		return nil
 	}
-	var begun TeamStarted
-	if json.Unmarshal(l.Data, &begun) != nil || begun.Format <= Format {
-		return nil
-	}
-	return fmt.Errorf("the run that begins with line %d was %w (format %d, this one reads up to %d)",
-		l.Seq, ErrNewer, begun.Format, Format)
+	return fmt.Errorf("line %d was %w (format %d, this one reads up to %d)", l.Seq, ErrNewer, format, Format)
 }
 
 // The values of BudgetUse.What.

@@ -336,7 +336,7 @@ func (j *Journal) line(l Line) Line {
 		l.Time = j.latest
 	}
 	j.latest = l.Time
-	l.Seq, l.Team = j.seq.Add(1), j.team
+	l.Seq, l.Team, l.Format = j.seq.Add(1), j.team, Format
 	return l
 }
 

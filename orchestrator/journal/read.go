@@ -25,6 +25,9 @@ type Line struct {
 	Helper string `json:"helper,omitempty"`
 	// Store is the id of the store's event; 0 for other lines.
 	Store uint64 `json:"store,omitempty"`
+	// Format is the Format of the covey that wrote the line; 0: of one that only wrote it
+	// into TeamStarted.
+	Format int `json:"format,omitempty"`
 }
 
 // maxLine limits the length of a line in bytes, so that a file that is not a

@@ -353,3 +353,22 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// A line of a newer format is refused, wherever it stands: its data may mean anything.
+func TestNewerLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	text := `{"seq":1,"type":"text","data":{},"format":1}` + "\n" + `{"seq":2,"type":"text","data":[1],"format":2}` + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var seen []uint64
+	var failed error
+	for l, err := range Read(path, 0) {
+		if failed = err; err == nil {
+			seen = append(seen, l.Seq)
+		}
+	}
+	if len(seen) != 1 || !errors.Is(failed, ErrNewer) || !strings.Contains(failed.Error(), "line 2 was written by a newer covey") {
+		t.Errorf("lines %v, %v", seen, failed)
+	}
+}

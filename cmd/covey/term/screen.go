@@ -98,19 +98,56 @@ func (s *Screen) Show(asJSON bool, v any, text func()) error {
 	return nil
 }
 
+// JSONFormat is the version of the JSON that commands print. New fields do not change it.
+const JSONFormat = 1
+
 // JSON prints v as one JSON document. It is indented even on a pipe, because people
 // read it while they write the program that will. Streams of JSON have one object a
-// line instead; see CompactJSON. The error is that of the stream.
+// line instead; see CompactJSON. Each document, or each object of a list, says its
+// JSONFormat. The error is that of the stream.
 func (s *Screen) JSON(v any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	text, err := CompactJSON(v)
+	if err == nil {
+		text, err = withFormat(text)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := s.Writer.Write(plainJSON(buf.Bytes()))
+	var buf bytes.Buffer
+	if err := json.Indent(&buf, text, "", "  "); err != nil {
+		return err
+	}
+	_, err = s.Writer.Write(buf.Bytes())
 	return err
+}
+
+// withFormat adds the format to a JSON object or to the objects of a list. Other values
+// stay as they are: they have no place for it.
+func withFormat(text []byte) ([]byte, error) {
+	if bytes.HasPrefix(text, []byte("[")) {
+		var list []json.RawMessage
+		if err := json.Unmarshal(text, &list); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i] = formatted(list[i])
+		}
+		return CompactJSON(list)
+	}
+	return formatted(text), nil
+}
+
+// formatted adds the format to a JSON object, as its first field.
+func formatted(text []byte) []byte {
+	rest, object := bytes.CutPrefix(text, []byte("{"))
+	if !object {
+		return text
+	}
+	comma := ","
+	if bytes.HasPrefix(rest, []byte("}")) {
+		comma = ""
+	}
+	return append(fmt.Appendf(nil, `{"format":%d%s`, JSONFormat, comma), rest...)
 }
 
 // CompactJSON returns v on one line without HTML escapes, as in journals. Characters
