@@ -15,6 +15,9 @@ type Options struct {
 	// one gets an Agent of kind Given. An entry under `agents` takes precedence over a
 	// given agent of its name, and that over a preset.
 	Given []string
+	// Version is that of the running covey, for `requires`. A version that is not the
+	// number of a release, such as that of a development build, meets all of them.
+	Version string
 	// Lookup returns the variables that values of `env` name; nil means os.LookupEnv.
 	Lookup func(name string) (string, bool)
 }
@@ -81,7 +84,7 @@ func resolve(r *resolver) *Team {
 	}
 	var spec teamSpec
 	r.Object(nil, r.Root, spec.fields())
-	if r.Root.Kind != yaml.MappingKind {
+	if r.Root.Kind != yaml.MappingKind || !r.required(spec.requires) {
 		return nil
 	}
 	r.Dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}

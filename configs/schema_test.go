@@ -149,7 +149,7 @@ func TestSchemaDescribes(t *testing.T) {
 // TestKeys holds the keys of the format, so that none goes or comes unnoticed.
 func TestKeys(t *testing.T) {
 	want := map[string]string{
-		"": "covey name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
+		"": "covey requires name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit " +
 			"complete_on_pass notify web",
 		"mcp_servers": "command env cwd url headers key_file",

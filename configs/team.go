@@ -87,6 +87,7 @@ func (t *Team) Located(h hooks.Handler) (command string, args []string) {
 // teamSpec is a whole spec.
 type teamSpec struct {
 	covey     yaml.Value[int64]
+	requires  yaml.Value[string]
 	name      yaml.Value[string]
 	goal      yaml.Value[string]
 	workspace yaml.Value[string]
@@ -112,6 +113,9 @@ func (s *teamSpec) fields() []yaml.Field {
 	fields := []yaml.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},
 			Doc: "Version of this format."},
+		{Key: "requires", Part: yaml.Text(&s.requires),
+			Doc: "Which versions of covey can run this spec, such as `>=0.1` or `>=0.1 <2`. Builds that are no release " +
+				"can run all."},
 		{Key: "name", Part: yaml.Ident(&s.name),
 			Doc: "The team's name. Default: the name of the spec's folder, as a slug."},
 		{Key: "goal", Part: yaml.Text(&s.goal),

@@ -76,7 +76,7 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 // configs.ErrSpec, which determines the CLI's exit code.
 func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
-	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given})
+	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given, Version: o.opts.Version})
 	if err != nil {
 		return design{}, notation.Errorf(configs.ErrSpec, "%v", err)
 	}

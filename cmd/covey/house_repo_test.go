@@ -45,6 +45,7 @@ var dependencies = map[string]string{
 	"github.com/creack/pty":                           "a pseudo terminal for tests of what needs one",
 	"go.etcd.io/bbolt":                                "the store",
 	"go.uber.org/goleak":                              "tests that nothing runs on",
+	"golang.org/x/mod":                                "versions compared as semver says: the spec's requires",
 	"golang.org/x/sys":                                "peer credentials, sub-reaper, process groups",
 	"golang.org/x/term":                               "is it a terminal, and how wide",
 	"golang.org/x/tools":                              "txtar archives in tests",

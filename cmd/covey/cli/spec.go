@@ -37,7 +37,7 @@ func (e *Env) SpecPath(args []string) string {
 // them early. A missing program is only a warning: the spec may be for another
 // machine.
 func (e *Env) LoadSpec(path string) (*configs.Team, error) {
-	team, missing, err := readSpec(path, e.Managed)
+	team, missing, err := e.readSpec(path)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 // RunnableSpec is LoadSpec for a team that will run here: a missing program is a
 // mistake.
 func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
-	if _, missing, err := readSpec(path, e.Managed); err == nil && len(missing) > 0 {
+	if _, missing, err := e.readSpec(path); err == nil && len(missing) > 0 {
 		var mistakes configs.Errors
 		for _, gone := range missing {
 			mistakes = append(mistakes, yaml.Problem{File: path, Message: gone.Error()})
@@ -64,11 +64,11 @@ func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 }
 
 // readSpec reads and checks a spec; missing are programs that are not installed.
-func readSpec(path string, managed []string) (team *configs.Team, missing []error, err error) {
-	if team, err = configs.Load(path); err != nil {
+func (e *Env) readSpec(path string) (team *configs.Team, missing []error, err error) {
+	if team, err = configs.LoadWith(path, configs.Options{Version: e.Version}); err != nil {
 		return nil, nil, SpecTrouble(path, err)
 	}
-	if missing, err = orchestrator.Check(team, managed); err != nil {
+	if missing, err = orchestrator.Check(team, e.Managed); err != nil {
 		return nil, nil, SpecTrouble(path, err)
 	}
 	return team, missing, nil

@@ -39,3 +39,20 @@ func TestSpecArg(t *testing.T) {
 		}
 	}
 }
+
+// TestSpecRequires: a spec for another covey is wrong usage, in every command that reads one.
+func TestSpecRequires(t *testing.T) {
+	c, _, _ := program()
+	c.Version = "0.1.0"
+	path := filepath.Join(teamtest.ScriptTeam(t), "team.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, "requires: '>=0.2'\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.LoadSpec(path); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "requires covey >=0.2, and this is covey 0.1.0") {
+		t.Errorf("an older covey: %v", err)
+	}
+}

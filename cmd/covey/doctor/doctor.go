@@ -70,7 +70,7 @@ gate that cannot run is a failure.`,
 			if err != nil {
 				return err
 			}
-			d := &examination{dir: dir, spec: env.SpecPath(args), managed: env.Managed}
+			d := &examination{dir: dir, spec: env.SpecPath(args), managed: env.Managed, version: env.Version}
 			findings := d.all(cmd.Context())
 			if gates {
 				tried, err := tryGates(cmd.Context(), env, d.spec)

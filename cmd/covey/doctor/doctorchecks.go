@@ -37,6 +37,7 @@ type examination struct {
 	spec string // path of the spec
 	// managed are the folders of an administrator's settings, which bind every team.
 	managed []string
+	version string // of this covey
 }
 
 // all runs all checks, in the order in which they are shown. It does not stop at a
@@ -191,7 +192,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 
 // specAndHooks checks the spec and, if it has no mistakes, its programs, models, hooks and trust.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
-	team, err := configs.Load(x.spec)
+	team, err := configs.LoadWith(x.spec, configs.Options{Version: x.version})
 	if errors.Is(err, fs.ErrNotExist) {
 		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
 	}
