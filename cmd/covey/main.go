@@ -13,20 +13,31 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 )
 
-// main calls run with the streams of the process. Tests call run.
+// main runs the program with the streams of the process, and keeps its stack if it
+// crashes. Tests call run.
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	c := cli.New(os.Stdin, os.Stdout, os.Stderr, thisBuild().Version)
+	c.Crash = &cli.CrashWatch{What: thisBuild().String()}
+	c.TellCrashes(os.Args[1:])
+	c.Crash.Begin(false)
+	defer c.Crash.Tell()
+	code := execute(context.Background(), c, os.Args[1:])
+	c.Crash.End()
+	os.Exit(code)
 }
 
-// run is the program without the process: it parses args, executes the command and
-// returns the exit code. It may be called more than once.
+// run is the program without the process. It may be called more than once.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := cli.New(stdin, stdout, stderr, thisBuild().Version)
+	return execute(ctx, cli.New(stdin, stdout, stderr, thisBuild().Version), args)
+}
+
+// execute parses args, executes the command and returns the exit code.
+func execute(ctx context.Context, c *cli.Env, args []string) int {
 	root := rootCommand(c)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if !cli.WasSaid(err) {
-		fmt.Fprintln(stderr, cli.ErrorText(err))
+		fmt.Fprintln(c.Err.Writer, cli.ErrorText(err))
 	}
 	return cli.ExitCode(err)
 }

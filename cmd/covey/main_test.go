@@ -16,7 +16,7 @@ import (
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
-		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent,
+		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent, "crasher": crasher,
 	})
 }
 

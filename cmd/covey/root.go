@@ -74,7 +74,8 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),
-			schemaCommand(env), doctor.Command(env), versionCommand(env), completionCommand(env),
+			schemaCommand(env), doctor.Command(env),
+			doctor.BugReport(env, thisBuild().String()), versionCommand(env), completionCommand(env),
 		},
 		groupAgent: {modelCommand(env), ask.MCP(env), ask.Plan(env)},
 	} {

@@ -30,6 +30,8 @@ type Env struct {
 
 	Version string   // of this program
 	Managed []string // folders of managed settings; no flag or variable changes them
+
+	Crash *CrashWatch // of this process; nil in tests
 }
 
 // New returns the program on three streams. It checks once which of them are
