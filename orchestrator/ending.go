@@ -49,6 +49,8 @@ type Ending struct {
 	// Full says that the run met a full disk, and what to do; Reason may only be a
 	// consequence. nil: it did not, or all work is done.
 	Full error
+
+	fault Fault // of an ending with CodeUnfinished
 }
 
 // MemberEnding is what one member did in a run.
@@ -111,7 +113,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	switch {
 	case end.Kind == plan.Finish:
-		e.Reason, e.Code = end.Reason, CodeDone
+		e.Reason, e.Code, e.fault = end.Reason, CodeDone, FaultStuck
 		// A team is not done if a member could not continue, because mail may have asked
 		// it for more than its tasks.
 		if !end.Done || len(e.Problems) > 0 {
@@ -121,13 +123,13 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 			e.Code = CodeLimit
 		}
 		if end.Done && len(e.Problems) > 0 {
-			e.Reason = strings.Join(e.Problems, "; ")
+			e.Reason, e.fault = strings.Join(e.Problems, "; "), FaultAttention
 		}
 		if e.Code == CodeDone && rest.noResult {
-			e.Reason, e.Code = noResult, CodeUnfinished
+			e.Reason, e.Code, e.fault = noResult, CodeUnfinished, FaultNoResult
 		}
 	case errors.Is(err, errToldToStop):
-		e.Reason, e.Code = err.Error(), CodeUnfinished
+		e.Reason, e.Code, e.fault = err.Error(), CodeUnfinished, FaultStopped
 	case ctx.Err() != nil:
 		e.Reason, e.Code = "interrupted", CodeInterrupted
 	default:

@@ -280,15 +280,15 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		ending, err = o.withCrew(ctx, r, before)
 		awaitCallbacks(ctx, r.hooks.functions, r.journal)
 	}
-	if err == nil {
-		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Tasks: ending.counts(),
-			Turns: ending.Turns, Merge: o.only.Merges()})
-	}
-	err = errors.Join(err, j.Close())
-	o.drafts.Close()
 	if ending.Code != CodeDone {
 		ending.Full = state.ExplainFullDisk(o.place, o.short.Cause())
 	}
+	if err == nil {
+		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Fault: string(ending.Fault()),
+			Tasks: ending.counts(), Turns: ending.Turns, Merge: o.only.Merges()})
+	}
+	err = errors.Join(err, j.Close())
+	o.drafts.Close()
 	err = errors.Join(err, o.markEnded(ending, err), b.Close())
 	r.control.Wait()
 	return ending, err

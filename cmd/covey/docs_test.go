@@ -236,7 +236,7 @@ func TestDocumentedModels(t *testing.T) {
 // there.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	command := regexp.MustCompile("(?:`|\\$ |    )covey ([a-z]+)")
+	command := regexp.MustCompile("(?:`|\\$ |    )covey ([a-z-]+)")
 	known := map[string]bool{}
 	for _, doc := range []string{
 		"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/hooks.md", "docs/operating.md", "docs/spec.md",

@@ -108,7 +108,7 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if f.detach {
 		return startDetached(ctx, env, team, f.upFlags, "")
 	}
-	return runTeam(ctx, env, team, f.upFlags, "")
+	return withFault(runTeam(ctx, env, team, f.upFlags, ""))
 }
 
 // runMembers are the agents of a team without a spec.

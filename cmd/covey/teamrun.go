@@ -274,7 +274,7 @@ func (r *teamRun) finalError(e orchestrator.Ending) error {
 	case !r.flags.json:
 		return e.Full
 	case e.Full != nil:
-		return fmt.Errorf("team %s: %s; %w", r.team.Name, e.Reason, e.Full)
+		return fmt.Errorf("team %s: %s; %w%s", r.team.Name, e.Reason, e.Full, faultMark(e.Fault()))
 	}
-	return fmt.Errorf("team %s: %s", r.team.Name, e.Reason)
+	return fmt.Errorf("team %s: %s%s", r.team.Name, e.Reason, faultMark(e.Fault()))
 }

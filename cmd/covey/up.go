@@ -39,7 +39,8 @@ schedules apply from then on. A spec with mistakes changes nothing.
 Ctrl-C stops the team in order; a second Ctrl-C ends the process at once.
 
 Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit
-ended it; 4 not trusted; 130 interrupted.`,
+ended it; 4 not trusted; 130 interrupted. A team that ends without its work done says
+why with a code, such as [stuck]; docs/errors.md explains each.`,
 		Example: `  covey up
   covey up team.yaml "ship the changelog endpoint"
   covey up --dry-run
@@ -49,7 +50,7 @@ ended it; 4 not trusted; 130 interrupted.`,
   covey up --trust examples/quickstart/team.yaml`,
 		Args: cli.ArgCount(0, 2, "a spec and a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return bringUp(cmd.Context(), env, f, args)
+			return withFault(bringUp(cmd.Context(), env, f, args))
 		},
 	}
 	flags := cmd.Flags()

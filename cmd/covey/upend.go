@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/ask"
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator"
@@ -84,7 +86,24 @@ func endLine(team string, e orchestrator.Ending) string {
 	if all > 0 {
 		line += fmt.Sprintf(" · %d of %d tasks completed", e.Tasks[tasks.Completed], all)
 	}
-	return line + " · " + term.Elapsed(e.Elapsed)
+	line += " · " + term.Elapsed(e.Elapsed)
+	if f := e.Fault(); f != "" {
+		line += faultMark(f)
+	}
+	return line
+}
+
+// faultMark returns the code of a fault as the end of a line shows it.
+func faultMark(f orchestrator.Fault) string { return " [" + string(f) + "]" }
+
+// withFault adds its code to an error that ends a team. Other errors have said what they say:
+// wrong usage, a spec with mistakes, a team that is not trusted, and the end of a run.
+func withFault(err error) error {
+	var end *cli.EndError
+	if err == nil || errors.As(err, &end) || errors.Is(err, cli.ErrUsage) || errors.Is(err, cli.ErrNotTrusted) {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, faultMark(orchestrator.FaultOf(err)))
 }
 
 // endTable lists what each member did, including those that did nothing.

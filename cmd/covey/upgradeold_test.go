@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -142,6 +143,7 @@ func upgradeInOrder(t *testing.T, f former, old string) {
 	u.upAndKill()
 	u.finishes("covey")
 	u.refuses(old)
+	u.goesBack(old)
 }
 
 // upgradeKilled kills the team of a former version.
@@ -191,6 +193,19 @@ func (u *upgradeTeam) refuses(old string) {
 	}
 }
 
+// goesBack puts the store from before the migration back, as the docs say: the former version
+// takes from the journal what has happened since.
+func (u *upgradeTeam) goesBack(old string) {
+	u.t.Helper()
+	if err := os.Rename(u.place.Store()+".v2.bak", u.place.Store()); errors.Is(err, fs.ErrNotExist) {
+		return // it has the same format
+	}
+	if err := os.RemoveAll(u.place.Store() + ".backups"); err != nil {
+		u.t.Fatal(err)
+	}
+	u.finishes(old)
+}
+
 // answersInTime runs every command against the running team of another version: each answers
 // at once, and one that cannot says so in one line.
 func (u *upgradeTeam) answersInTime() {
@@ -230,7 +245,7 @@ func commandLines(root *cobra.Command) (lines [][]string) {
 		"covey tasks claim": "2 --as dev", "covey inbox approve": "r1", "covey inbox deny": "r1", "covey merge": "--all",
 		"covey model serve": "", "covey hooks run": "Stop", "covey report": "--md", "covey completion": "bash",
 		"covey review": "1 --return again", "covey init": "--help", "covey run": "--help",
-		"covey inbox show": "r1", "covey plan": "a plan", "covey up": "--trust",
+		"covey inbox show": "r1", "covey plan": "a plan", "covey up": "--trust", "covey bug-report": "--yes",
 	}
 	left := []string{"covey", "covey down", "covey attach", "covey web", "covey mcp", "covey model serve", "covey help"}
 	var walk func(cmd *cobra.Command)

@@ -34,6 +34,7 @@ type (
 	TeamEnded struct {
 		Reason   string         `json:"reason"`
 		ExitCode int            `json:"exit_code"`
+		Fault    string         `json:"fault,omitempty"` // a code of docs/errors.md; empty: all work is done
 		Tasks    map[string]int `json:"tasks"`           // status -> count
 		Turns    TurnCount      `json:"turns"`           // of this run
 		Merge    string         `json:"merge,omitempty"` // as in TeamStarted

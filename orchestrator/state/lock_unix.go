@@ -55,10 +55,10 @@ func checkPrivate(dir string) error {
 		return err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("state folder %s belongs to another user; set COVEY_STATE_HOME to one of your own", dir)
+		return fmt.Errorf("%w %s belongs to another user; set COVEY_STATE_HOME to one of your own", ErrFolder, dir)
 	}
 	if m := info.Mode().Perm(); m&0o077 != 0 {
-		return fmt.Errorf("state folder %s has mode %04o, so that others can read it; run `chmod 700` on it", dir, m)
+		return fmt.Errorf("%w %s has mode %04o, so that others can read it; run `chmod 700` on it", ErrFolder, dir, m)
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
+// ErrFolder: a state folder that cannot be used, because of its place or its mode.
+var ErrFolder = errors.New("state folder")
+
 // Place is the folder of one team's state, outside of the workspace.
 type Place struct {
 	Dir       string // absolute
@@ -182,7 +185,7 @@ func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), 
 func (p Place) Create() error {
 	for _, dir := range append([]string{p.Dir}, p.folders()...) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("state folder: %w", err)
+			return fmt.Errorf("%w: %w", ErrFolder, err)
 		}
 	}
 	return checkPrivate(p.Dir)
@@ -193,7 +196,7 @@ func (p Place) Create() error {
 func (p Place) Forget() error {
 	for _, path := range append(p.folders(), p.Store(), p.Journal(), p.RunFile(), p.Log()) {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("state folder: %w", err)
+			return fmt.Errorf("%w: %w", ErrFolder, err)
 		}
 	}
 	return p.Create()
@@ -230,7 +233,7 @@ func surveys() ([]survey, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("state folder: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	var all []survey
 	for _, e := range entries {

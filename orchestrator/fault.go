@@ -1,0 +1,108 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Fault is the code of a reason for which a run ends without its work done. Codes do not
+// change; docs/errors.md explains each with its way out.
+type Fault string
+
+// The faults of a run that ends in order, with an Ending.
+const (
+	FaultStuck     Fault = "stuck"     // no member can go on
+	FaultAttention Fault = "attention" // the tasks are done, but a member needs attention
+	FaultLimit     Fault = "limit"     // a limit or the budget
+	FaultNoResult  Fault = "no-result" // nothing was changed and no task completed
+	FaultStopped   Fault = "stopped"   // covey down
+)
+
+// The faults of a run that fails with an error, or of an Ending as well.
+const (
+	FaultInterrupted  Fault = "interrupted"
+	FaultDiskFull     Fault = "disk-full"
+	FaultUnexpected   Fault = "unexpected" // all errors without a row below
+	faultRunning      Fault = "running"
+	faultOtherVersion Fault = "other-version"
+	faultNewerFiles   Fault = "newer-files"
+	faultInUse        Fault = "store-in-use"
+	faultForeign      Fault = "store-foreign"
+	faultDamaged      Fault = "store-damaged"
+	faultReplaced     Fault = "store-replaced"
+	faultDisk         Fault = "disk"
+	faultState        Fault = "state-folder"
+	faultProgram      Fault = "program"
+	faultModel        Fault = "model"
+	faultGit          Fault = "git"
+	faultManaged      Fault = "managed-settings"
+	faultDenied       Fault = "denied"
+	faultPermission   Fault = "permission"
+)
+
+// faultKind is a kind of errors with one fault.
+type faultKind struct {
+	fault Fault
+	errs  []error // any of them
+}
+
+// faultKinds returns the kinds of errors, the causes first: a full disk may make a store fail.
+func faultKinds() []faultKind {
+	return []faultKind{
+		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT}},
+		{faultRunning, []error{state.ErrRunning}},
+		{faultOtherVersion, []error{api.ErrOtherVersion}},
+		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer}},
+		{faultInUse, []error{tasks.ErrLocked}},
+		{faultForeign, []error{tasks.ErrForeign}},
+		{faultReplaced, []error{tasks.ErrReplaced}},
+		{faultDamaged, []error{tasks.ErrCorrupt}},
+		{faultDisk, []error{tasks.ErrDisk, syscall.EIO, syscall.EROFS}},
+		{faultProgram, []error{launch.ErrNoProgram}},
+		{faultModel, []error{launch.ErrModelServer, launch.ErrNoKey}},
+		{faultGit, []error{worktree.ErrNoGit, worktree.ErrNoRepo, worktree.ErrNoCommit, worktree.ErrNoRef,
+			worktree.ErrMoved, worktree.ErrTaken}},
+		{faultManaged, []error{settings.ErrManaged}},
+		{faultDenied, []error{api.ErrDenied}},
+		{faultState, []error{state.ErrFolder}},
+		{faultPermission, []error{fs.ErrPermission}},
+		{FaultInterrupted, []error{context.Canceled}},
+	}
+}
+
+// FaultOf returns the fault of an error that ends a run.
+func FaultOf(err error) Fault {
+	for _, kind := range faultKinds() {
+		for _, one := range kind.errs {
+			if errors.Is(err, one) {
+				return kind.fault
+			}
+		}
+	}
+	return FaultUnexpected
+}
+
+// Fault returns why the run has not done its work; empty: it has.
+func (e Ending) Fault() Fault {
+	switch {
+	case e.Code == CodeDone:
+		return ""
+	case e.Full != nil:
+		return FaultDiskFull
+	case e.Code == CodeLimit:
+		return FaultLimit
+	case e.Code == CodeInterrupted:
+		return FaultInterrupted
+	}
+	return e.fault
+}
