@@ -209,6 +209,9 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}
 	}
+	if err := newerFiles(o.place); err != nil {
+		return Ending{}, err
+	}
 	store, err := o.openStore()
 	if err != nil {
 		return Ending{}, err

@@ -55,6 +55,19 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 	}
 }
 
+// newerFiles returns an error if a newer covey has written the files of a team. It is asked
+// before the first of them is changed: a migrated store would be of no use to either covey.
+func newerFiles(p state.Place) error {
+	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) {
+		return err
+	}
+	// A journal is only appended to, so its last line is as new as any.
+	if _, err := journal.Tail(p.Journal(), 1, nil); errors.Is(err, journal.ErrNewer) {
+		return err
+	}
+	return nil
+}
+
 // openStore opens the team's store. A damaged one is replaced by its last backup, if
 // there is one.
 func (o *Orchestrator) openStore() (*tasks.Store, error) {

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/coveyteam/covey/tasks/kv"
 )
@@ -178,4 +181,30 @@ func TestTwoMigrateAtOnce(t *testing.T) {
 		t.Errorf("%d have migrated it", told)
 	}
 	sameAsFormat1(t, openAt(t, path, nil))
+}
+
+// TestNewerStoreIsNotRestored: a store that a newer covey has written in ways that look like
+// damage is refused, by readers and writers, and not replaced by a backup of this version.
+func TestNewerStoreIsNotRestored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openSafe(t, path)
+	add(t, s, New{Subject: "of now"})
+	closed(t, s)
+	rawBolt(t, path, func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(bucketMeta))
+		return errors.Join(meta.Put([]byte(keyFormat), fmt.Append(nil, formatNow+1)), meta.Put([]byte("news"), []byte("unsealed")))
+	})
+	before := read(t, path)
+	for _, readOnly := range []bool{true, false} {
+		opts := withBackups
+		opts.ReadOnly = readOnly
+		_, err := Open(path, &opts)
+		wantError(t, err, ErrFormat, "use a newer covey")
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %v", err)
+		}
+	}
+	if !bytes.Equal(read(t, path), before) {
+		t.Error("the file was changed")
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -278,5 +279,63 @@ func (u *upgradeTeam) finishes(program string) {
 		if n := strings.Count(out, what); n != want {
 			u.t.Errorf("%s stands %d times in the journal, want %d", what, n, want)
 		}
+	}
+}
+
+// TestFilesOfANewerCovey: whichever of the files a newer covey has written, commands say so in
+// one line, and nothing is changed.
+func TestFilesOfANewerCovey(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(u *upgradeTeam){
+		"store": func(u *upgradeTeam) { u.newerStore() },
+		"journal": func(u *upgradeTeam) {
+			u.change(u.place.Journal(), func(text string) string { return text + `{"seq":100000,"type":"text","data":7,"format":2}` + "\n" })
+		},
+		"run.json": func(u *upgradeTeam) {
+			u.change(u.place.RunFile(), func(text string) string { return strings.Replace(text, `"format": 1`, `"format": 2`, 1) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUpgradeTeam(t)
+			u.unpack(formers[0])
+			change(u)
+			before := u.files()
+			for _, args := range [][]string{{"up", "--trust"}, {"ps"}, {"logs"}, {"review"}, {"tasks", "list"}} {
+				out, errOut, code := u.run("covey", args...)
+				if strings.Count(errOut, "\n") > 1 || code != 0 && !strings.Contains(errOut, "newer covey") ||
+					code == 0 && args[0] == "up" {
+					t.Errorf("%v: code %d\n%s%s", args, code, out, errOut)
+				}
+			}
+			for path, data := range u.files() {
+				if !bytes.Equal(data, before[path]) {
+					t.Errorf("%s was changed", path)
+				}
+			}
+		})
+	}
+}
+
+// change rewrites a file.
+func (u *upgradeTeam) change(path string, how func(string) string) {
+	u.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	putFile(u.t, path, []byte(how(string(data))))
+}
+
+// newerStore gives the store a format that is yet to come.
+func (u *upgradeTeam) newerStore() {
+	u.t.Helper()
+	db, err := bolt.Open(u.place.Store(), 0o600, &bolt.Options{NoFreelistSync: true})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("99")) })
+	if err := errors.Join(err, db.Close()); err != nil {
+		u.t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ const backChunk = 64 << 10
 // Backwards yields the lines of the journal at path from the last to the first,
 // and reads only as much of the file as needed. It skips lines with number before
 // and later; 0 skips none. It leaves out a torn last line and damaged lines. An
-// error is yielded last.
+// error is yielded last, and so is ErrNewer at a line of a newer covey.
 func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := os.Open(path)
@@ -26,14 +27,16 @@ func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 			return
 		}
 		defer f.Close()
+		var newer error
 		err = backwards(f, func(text []byte, _ int64) bool {
 			line, err := parseLine(text)
 			if err != nil || (before > 0 && line.Seq >= before) {
 				return true
 			}
-			return yield(line, nil)
+			newer = newerJournal(line)
+			return newer == nil && yield(line, nil)
 		})
-		if err != nil {
+		if err = cmp.Or(err, newer); err != nil {
 			yield(Line{}, fmt.Errorf("journal %s: %w", path, err))
 		}
 	}

@@ -371,4 +371,7 @@ func TestNewerLine(t *testing.T) {
 	if len(seen) != 1 || !errors.Is(failed, ErrNewer) || !strings.Contains(failed.Error(), "line 2 was written by a newer covey") {
 		t.Errorf("lines %v, %v", seen, failed)
 	}
+	if _, err := Tail(path, 1, nil); !errors.Is(err, ErrNewer) {
+		t.Errorf("from the end: %v", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,8 +104,14 @@ func (b *Backups) verify(path string) (*Image, error) {
 	if im.Size() > b.opts.Most {
 		return im, ErrTooBig
 	}
-	if err := im.Check(); err != nil {
-		return im, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	damage := im.Check()
+	// A newer covey may digest its entries in another way. What looks like damage here
+	// must not be replaced by a backup of an older format.
+	if format, err := strconv.Atoi(im.format); err == nil && format > formatNow {
+		return im, newerFormat(path, format, formatNow)
+	}
+	if damage != nil {
+		return im, fmt.Errorf("%w: %w", ErrCorrupt, damage)
 	}
 	at, known := im.State()
 	if !known {
