@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/kv"
 )
@@ -243,8 +244,9 @@ func surveys() ([]survey, error) {
 		}
 		s := survey{Place: Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}}
 		run, err := ReadRunFile(s.Place)
-		s.damaged = err != nil && !errors.Is(err, fs.ErrNotExist)
-		if err == nil {
+		newer := errors.Is(err, journal.ErrNewer)
+		s.damaged = err != nil && !newer && !errors.Is(err, fs.ErrNotExist)
+		if err == nil || newer {
 			s.Workspace = run.Workspace
 			if run.Spec != "" {
 				s.specDir = filepath.Dir(run.Spec)

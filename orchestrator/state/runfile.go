@@ -72,8 +72,8 @@ func NewRunFile(p Place, now time.Time, protocol int) RunFile {
 }
 
 // ReadRunFile reads a Place's run.json. It fails with fs.ErrNotExist if the team never
-// ran, and with ErrNewer if a newer covey wrote the file. Other errors say what is
-// wrong with the file and what to do.
+// ran, and with ErrNewer if a newer covey wrote the file; then only the fields that say
+// which team it is may be used. Other errors say what is wrong and what to do.
 func ReadRunFile(p Place) (RunFile, error) {
 	data, err := os.ReadFile(p.RunFile())
 	if err != nil {
@@ -83,11 +83,12 @@ func ReadRunFile(p Place) (RunFile, error) {
 	if err := json.Unmarshal(data, &format); err != nil {
 		return RunFile{}, damagedRun(p, err)
 	}
+	var r RunFile
 	if format.Format > runFormat {
-		return RunFile{}, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
+		_ = json.Unmarshal(data, &r) // what is still in its place serves to find the team
+		return r, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
 			p.RunFile(), journal.ErrNewer, format.Format, runFormat)
 	}
-	var r RunFile
 	if err := json.Unmarshal(data, &r); err != nil {
 		return RunFile{}, damagedRun(p, err)
 	}

@@ -103,6 +103,9 @@ func SpecArg(path string) string {
 
 // TeamOf loads the spec with which a team last ran.
 func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
+	if _, err := state.ReadRunFile(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	path := SpecOf(place)
 	if path == "" {
 		return nil, fmt.Errorf("team %s has never run, so it has no work; covey up starts it", place.Team)
