@@ -14,22 +14,26 @@ import (
 // version. Missing numbers are 0.
 var requirement = notation.Pattern(`^(>=|<=|>|<|=)v?(\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?)$`)
 
-// required checks `requires`, and reports whether the running covey meets it. If it does
-// not, that is the only problem of the spec: what an older covey says about the rest, such
-// as unknown keys, would only mislead.
+// required checks `requires`: all of its parts, separated by blanks or commas, must hold. It
+// compares releases only. A build from a commit between two releases may have what the spec
+// needs or not, and whoever builds covey knows that better than its number.
+//
+// It reports whether the running covey meets them. If not, that is the only problem of the
+// spec: what an older covey says about the rest, such as unknown keys, would only mislead.
 func (r *resolver) required(v yaml.Value[string]) (met bool) {
 	ours := "v" + strings.TrimPrefix(r.opts.Version, "v")
 	released := semver.IsValid(ours) && !module.IsPseudoVersion(ours)
 	for _, part := range strings.FieldsFunc(v.V, func(c rune) bool { return c == ',' || c == ' ' }) {
 		m := requirement().FindStringSubmatch(part)
 		if m == nil || !semver.IsValid("v"+m[2]) {
-			r.Fail(v.At.At, "requires must be versions of covey such as \">=0.1\" or \">=0.1 <2\"; %s is none", yaml.Quote(part))
+			r.Fail(v.At.At, "requires must be versions of covey such as \">=0.1\" or \">=0.1 <2\"; %s is none",
+				yaml.Quote(part))
 			return true
 		}
 		if released && !compares(semver.Compare(ours, "v"+m[2]), m[1]) {
 			r.Problems = nil
-			r.Fail(v.At.At, "this spec requires covey %s, and this is covey %s; use a covey that fits, or change requires",
-				v.V, r.opts.Version)
+			r.Fail(v.At.At, "this spec requires covey %s, and this is covey %s; use a covey that fits, "+
+				"or change requires", v.V, r.opts.Version)
 			return false
 		}
 	}

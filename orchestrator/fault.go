@@ -28,11 +28,15 @@ const (
 	FaultStopped   Fault = "stopped"   // covey down
 )
 
-// The faults of a run that fails with an error, or of an Ending as well.
+// The faults of a run that fails with an error. An interrupt and a full disk may also end a
+// run in order. Each names what a person has to look at, not the place in the code: several
+// errors with one way out have one fault.
 const (
-	FaultInterrupted  Fault = "interrupted"
-	FaultDiskFull     Fault = "disk-full"
-	FaultUnexpected   Fault = "unexpected" // all errors without a row below
+	FaultInterrupted Fault = "interrupted"
+	FaultDiskFull    Fault = "disk-full"
+	// FaultUnexpected is that of all errors without a row in faultKinds. An error that
+	// turns up there more than once deserves a row and a paragraph.
+	FaultUnexpected   Fault = "unexpected"
 	faultRunning      Fault = "running"
 	faultOtherVersion Fault = "other-version"
 	faultNewerFiles   Fault = "newer-files"
@@ -56,7 +60,9 @@ type faultKind struct {
 	errs  []error // any of them
 }
 
-// faultKinds returns the kinds of errors, the causes first: a full disk may make a store fail.
+// faultKinds returns the kinds of errors. The order matters, because an error may wrap
+// several: the cause comes first, as a full disk may make a store fail, and what is most
+// general, such as a missing permission, comes last.
 func faultKinds() []faultKind {
 	return []faultKind{
 		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT}},
@@ -92,7 +98,8 @@ func FaultOf(err error) Fault {
 	return FaultUnexpected
 }
 
-// Fault returns why the run has not done its work; empty: it has.
+// Fault returns why the run has not done its work; empty: it has. A full disk is named before
+// what it led to, such as members that failed.
 func (e Ending) Fault() Fault {
 	switch {
 	case e.Code == CodeDone:

@@ -208,3 +208,15 @@ func TestNewerStoreIsNotRestored(t *testing.T) {
 		t.Error("the file was changed")
 	}
 }
+
+// TestReaderOfAnUnfinishedFile: a file that was cut off while it was made is no older store.
+func TestReaderOfAnUnfinishedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	rawBolt(t, path, func(*bolt.Tx) error { return nil })
+	before := read(t, path)
+	_, err := Open(path, &Options{ReadOnly: true})
+	wantError(t, err, ErrFormat, "holds no store yet")
+	if !bytes.Equal(read(t, path), before) {
+		t.Error("the file was changed")
+	}
+}

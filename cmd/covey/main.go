@@ -31,7 +31,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return execute(ctx, cli.New(stdin, stdout, stderr, thisBuild().Version), args)
 }
 
-// execute parses args, executes the command and returns the exit code.
+// execute is the part that main and tests share, apart from what concerns the whole process,
+// such as its crash: it parses args, executes the command and returns the exit code.
 func execute(ctx context.Context, c *cli.Env, args []string) int {
 	root := rootCommand(c)
 	root.SetArgs(args)

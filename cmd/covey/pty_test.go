@@ -328,3 +328,26 @@ func TestTerminalAttach(t *testing.T) {
 	down.waits("crew has ended")
 	down.ends(cli.ExitDone)
 }
+
+// TestTerminalBugReport: a report is shown before it is written, and the default is No.
+func TestTerminalBugReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	written := func() []string {
+		list, err := filepath.Glob(filepath.Join(dir, "covey-bug-report-*.tar.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for answer, want := range map[string]int{"\r": cli.ExitFailed, "n\r": cli.ExitFailed, "y\r": cli.ExitDone} {
+		before := len(written())
+		c := newConsole(t, dir, "bug-report")
+		c.waits("bytes  version.txt", "[y/N]")
+		c.types(answer)
+		c.ends(want)
+		if got := len(written()) - before; got != 1-want {
+			t.Errorf("after %q it has written %d", answer, got)
+		}
+	}
+}

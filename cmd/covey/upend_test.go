@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -126,5 +128,35 @@ func TestLastWord(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("json %v, full %v: %q, want %q", tc.json, tc.full, got, tc.want)
 		}
+	}
+}
+
+// TestWithFault: an error that ends a team gets a code at its end; what no team has begun
+// for, or what was said already, gets none.
+func TestWithFault(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("team crew: %w", state.ErrRunning), "team crew: already run [running]"},
+		{errors.New("no idea"), "no idea [unexpected]"},
+		{cli.Usagef("wrong flag"), "wrong flag"},
+		{fmt.Errorf("team.yaml is %w", cli.ErrNotTrusted), "team.yaml is not trusted"},
+		{&cli.EndError{Code: 1, Err: errors.New("said")}, "said"},
+	} {
+		got := withFault(tc.err)
+		if got.Error() != tc.want || !errors.Is(got, tc.err) {
+			t.Errorf("%v becomes %v, want %s", tc.err, got, tc.want)
+		}
+	}
+	if withFault(nil) != nil {
+		t.Error("no error becomes one")
+	}
+	stuck := orchestrator.Ending{Code: orchestrator.CodeInterrupted, Reason: "interrupted"}
+	if line := endLine("crew", stuck); !strings.HasSuffix(line, " [interrupted]") {
+		t.Errorf("the end is told as %s", line)
+	}
+	if line := endLine("crew", orchestrator.Ending{Reason: "all work is done"}); strings.Contains(line, "[") {
+		t.Errorf("a team that is done is told as %s", line)
 	}
 }

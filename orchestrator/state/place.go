@@ -244,6 +244,8 @@ func surveys() ([]survey, error) {
 		}
 		s := survey{Place: Place{Dir: filepath.Join(home, e.Name()), Team: m[1]}}
 		run, err := ReadRunFile(s.Place)
+		// A team of a newer covey is found like any other, so that commands can say that it is
+		// one.
 		newer := errors.Is(err, journal.ErrNewer)
 		s.damaged = err != nil && !newer && !errors.Is(err, fs.ErrNotExist)
 		if err == nil || newer {

@@ -103,6 +103,8 @@ func establish(db *bolt.DB, blobs *Blobs, want layout, steps map[int]migration) 
 		return nil, err
 	case have > now:
 		return nil, newerFormat(db.Path(), have, now)
+	case db.IsReadOnly(): // an older file was replaced by a copy before
+		return nil, fmt.Errorf("%w: the file holds no store yet; open it for writing to make one", ErrFormat)
 	case have == 0:
 		return nil, db.Update(func(tx *bolt.Tx) error { return want.create(tx) })
 	}

@@ -31,7 +31,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// String says what has happened and how to go back.
+// String says what has happened and how to go back, for people. The backups of the newer
+// format have to go as well: the older covey would restore one of them if it found damage,
+// and could not read it.
 func (m *Migration) String() string {
 	texts := ""
 	if m.kept {

@@ -25,6 +25,9 @@ const (
 	crashKept    = "crash-"   // of the name of a file with a crash that was told
 )
 
+// crashWayOut says what to do about a crash.
+const crashWayOut = "covey bug-report packs what a report of it needs"
+
 // maxCrashes is how many files of crashes are kept.
 const maxCrashes = 10
 
@@ -122,7 +125,7 @@ func (w *CrashWatch) Tell() {
 	if path := w.path(); path != "" {
 		where = "its stack is in " + path
 	}
-	fmt.Fprintf(os.Stderr, "covey: covey has crashed; %s; covey bug-report packs what a report of it needs\n", where)
+	fmt.Fprintf(os.Stderr, "covey: covey has crashed; %s; %s\n", where, crashWayOut)
 	panic(r)
 }
 
@@ -178,6 +181,6 @@ func (e *Env) TellCrashes(args []string) {
 		return
 	}
 	for _, path := range UnreadCrashes() {
-		e.Err.Printf("covey: an earlier covey has crashed; its stack is in %s; covey bug-report packs what a report of it needs\n", path)
+		e.Err.Printf("covey: an earlier covey has crashed; its stack is in %s; %s\n", path, crashWayOut)
 	}
 }

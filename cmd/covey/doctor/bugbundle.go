@@ -25,6 +25,16 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
+// A report of a bug leaves the machine, so it is made of what covey knows to be its own:
+// files that it wrote itself, and the spec. It reads no other file of the workspace, no key
+// file and no environment, and each text passes through the masks of covey report on its way
+// into the archive. What was said in the team is private even without a secret in it, and
+// seldom needed: by default only its length is there.
+//
+// Masking finds values that it knows (variables and key files that the spec names) and
+// shapes of well-known tokens. It cannot know others, such as a password that a tool has
+// printed; that is why a person is asked to look first.
+
 // maxPiece is how much of the end of a file a report has. It bounds the report and the time
 // to mask it; what led to a bug is mostly in the last thousands of lines.
 const maxPiece = 1 << 20
@@ -86,7 +96,9 @@ func (b *bundle) addEnd(name, path string, line func(*bundle, string) string) {
 	b.add(name, out.String())
 }
 
-// endOf returns the whole lines in the last maxPiece bytes of a regular file.
+// endOf returns the whole lines in the last maxPiece bytes of a regular file. It follows no
+// link: a member with a shell could have put one to a key file in place of a log. A line that
+// is cut at the beginning is left out, since half a secret is not masked.
 func endOf(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -135,12 +147,14 @@ func (b *bundle) addTeam(ctx context.Context) {
 	}
 }
 
-// storeFacts returns numbers about the store.
+// storeFacts returns numbers about the store. Its records are left out, because they are the
+// texts of tasks and messages; what has happened to them is in the journal. An error is part
+// of the facts: a store that cannot be read may be the bug.
 func storeFacts(ctx context.Context, place state.Place) string {
 	var out strings.Builder
 	backups, err := kv.InspectBackups(place.Store())
-	fmt.Fprintf(&out, "%d bytes, last written %s; %d backups, the newest of %s\n", backups.Size, when(backups.Stored),
-		backups.Count, when(backups.Newest))
+	fmt.Fprintf(&out, "%d bytes, last written %s; %d backups, the newest of %s\n",
+		backups.Size, when(backups.Stored), backups.Count, when(backups.Newest))
 	if err != nil {
 		fmt.Fprintf(&out, "inspect it: %v\n", err)
 	}
@@ -168,6 +182,8 @@ func when(t time.Time) string {
 func asText(_ *bundle, line string) string { return line }
 
 // conversation are the types of journal lines that hold what members, models and tools said.
+// Lines of other types, such as refusals and warnings, keep their texts: they say what covey
+// did.
 var conversation = map[string]bool{
 	"text": true, "tool_call": true, "tool_result": true, "turn_started": true, "message": true,
 }
@@ -212,13 +228,16 @@ func (b *bundle) value(v any, said bool) any {
 	return v
 }
 
-// packed returns the report as a compressed archive.
+// packed returns the report as a compressed archive. It is made in memory, which is bounded
+// by the number of pieces, so that a full disk leaves no half of it.
 func (b *bundle) packed() ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	w := tar.NewWriter(zipped)
 	for _, p := range b.pieces {
-		head := &tar.Header{Name: "covey-bug-report/" + p.name, Mode: 0o600, Size: int64(len(p.text)), ModTime: time.Now()}
+		head := &tar.Header{
+			Name: "covey-bug-report/" + p.name, Mode: 0o600, Size: int64(len(p.text)), ModTime: time.Now(),
+		}
 		if err := w.WriteHeader(head); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,12 +57,7 @@ unless --with-transcripts is given, which also adds the transcripts. Key files a
 			}
 			return f.write(env, b)
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return cli.CompleteTeam(cmd, args, part)
-		},
+		ValidArgsFunction: cli.CompleteTeam,
 	}
 	cmd.Flags().StringVar(&f.out, "out", "", "write into `FILE`, which must not exist")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
@@ -68,7 +65,9 @@ unless --with-transcripts is given, which also adds the transcripts. Key files a
 	return cmd
 }
 
-// collect makes the report of a team, or of the machine alone if there is no team.
+// collect makes the report of a team, or of the machine alone if there is no team: covey may
+// have failed before it had one. A team that was named must exist, or the report would be
+// about something else than its author believes.
 func collect(ctx context.Context, env *cli.Env, version string, transcripts bool) (*bundle, error) {
 	place, err := env.Find()
 	some := !errors.Is(err, state.ErrNoTeam)
@@ -87,28 +86,30 @@ func collect(ctx context.Context, env *cli.Env, version string, transcripts bool
 	return b, nil
 }
 
-// examined returns what covey doctor says.
+// examined returns what covey doctor says about the machine and the team's spec, or the spec
+// of the folder. Gates are not tried, because a report must not run anything.
 func examined(ctx context.Context, env *cli.Env, spec string) string {
 	dir, err := env.Folder()
 	if err != nil {
 		return err.Error() + "\n"
 	}
-	d := &examination{dir: dir, spec: cmp.Or(spec, env.SpecPath(nil)), managed: env.Managed, version: env.Version}
+	d := &examination{
+		dir: dir, spec: cmp.Or(spec, env.SpecPath(nil)), managed: env.Managed, version: env.Version,
+	}
 	var out bytes.Buffer
 	printFindings(&term.Screen{Writer: &out}, d.all(ctx))
 	return out.String()
 }
 
-// write shows what is in a report, asks, and writes it.
+// write shows what is in a report, asks, and writes it. The list goes to standard error and
+// the path to standard output, so that a script gets the path alone.
 func (f reportFlags) write(env *cli.Env, b *bundle) error {
-	path, err := filepath.Abs(env.Path(f.out))
-	if err == nil && f.out == "" {
-		name := "covey-bug-report-" + time.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
-		if b.place.Team != "" {
-			name = "covey-bug-report-" + b.place.Team + time.Now().UTC().Format("-20060102T150405Z") + ".tar.gz"
-		}
-		path, err = filepath.Abs(env.Path(name))
+	name := f.out
+	if name == "" {
+		parts := []string{"covey-bug-report", b.place.Team, time.Now().UTC().Format("20060102T150405Z.tar.gz")}
+		name = strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 	}
+	path, err := filepath.Abs(env.Path(name))
 	if err != nil {
 		return fmt.Errorf("where the report goes: %w", err)
 	}
@@ -127,13 +128,15 @@ func (f reportFlags) write(env *cli.Env, b *bundle) error {
 		return fmt.Errorf("pack the report: %w", err)
 	}
 	if err := writeNew(path, data); err != nil {
-		return fmt.Errorf("the report cannot be written to %s: %s; name another file with --out", path, notation.Cause(err))
+		return fmt.Errorf("the report cannot be written to %s: %s; name another file with --out", path,
+			notation.Cause(err))
 	}
 	env.Out.Printf("%s\n", term.PlainLine(path))
 	return nil
 }
 
-// writeNew writes a file that must not exist. A file that is only half written is removed.
+// writeNew writes a file that must not exist, so that neither a link nor a file of the
+// workspace is overwritten. A file that is only half written is removed.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
