@@ -18,6 +18,7 @@ import (
 func main() {
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr, thisBuild().Version)
 	c.Crash = &cli.CrashWatch{What: thisBuild().String()}
+	// Before this process has a file of its own, so that it is not taken for a crash.
 	c.TellCrashes(os.Args[1:])
 	c.Crash.Begin(false)
 	defer c.Crash.Tell()

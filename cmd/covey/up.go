@@ -138,6 +138,7 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 // runTeam runs a team in this process and displays it. The watch for signals ends after the
 // report, so that a late Ctrl-C does not cut it off.
 func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
+	// The first team of a user has no state home yet; its crash must be kept, too.
 	env.Crash.Begin(true)
 	r := newTeamRun(env, team, f)
 	ctx, stop := r.stopper.watch(ctx)

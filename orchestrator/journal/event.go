@@ -74,7 +74,8 @@ func (n TurnCount) Of(turns, empty, completed int) TurnCount {
 // fields do not change it.
 const Format = 1
 
-// newerJournal returns an error for a line of a newer format. Its data may mean anything.
+// newerJournal returns an error for a line of a newer format. Its data may mean anything, so
+// that neither a reader may show it nor a writer may continue after it.
 func newerJournal(l Line) error {
 	format := l.Format
 	if l.Type == (TeamStarted{}).EventType() { // older lines have it only here

@@ -118,7 +118,9 @@ func establish(db *bolt.DB, blobs *Blobs, want layout, steps map[int]migration) 
 	return m, nil
 }
 
-// newerFormat returns the error for a file that a newer covey has migrated.
+// newerFormat returns the error for a file that a newer covey has migrated. It names the copy
+// from before if there is one, because going back to it is the only way for an older covey;
+// nothing of the file is changed.
 func newerFormat(path string, have, now int) error {
 	back := ""
 	if copied := backupName(path, now); exists(copied) {

@@ -75,7 +75,10 @@ func isOlder(db *bolt.DB) (bool, error) {
 
 // readOlder opens, for reading, a migrated copy of a file of an older format, and closes
 // the file. So a reader needs no code for older formats, and the file stays as it is for
-// the covey that wrote it. Only this process has the copy: its name is removed at once.
+// the covey that wrote it. Only this process has the copy: its name is removed at once, so
+// that a killed reader leaves nothing either. While the file is copied, this process holds
+// the shared lock, as each reader does: a covey up that is to migrate the file waits for so
+// long and no longer.
 func (db *DB) readOlder() (err error) {
 	dir, err := os.MkdirTemp("", "covey-store-")
 	if err != nil {

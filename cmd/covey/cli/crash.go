@@ -65,7 +65,9 @@ func (w *CrashWatch) Begin(create bool) {
 }
 
 // newCrashFile creates a locked file. It gets the name that UnreadCrashes looks for only
-// once it is locked.
+// once it is locked, or another command could remove it in between. The first line says what
+// crashed, which the runtime does not; the arguments are left out, because they may hold
+// texts that people would not publish.
 func newCrashFile(what string, create bool) (*os.File, error) {
 	dir, err := crashFolder()
 	if err != nil {
@@ -114,8 +116,10 @@ func (w *CrashWatch) End() {
 	w.file = nil
 }
 
-// Tell says that this goroutine panics and where its stack will be, and goes on to panic.
-// It must be deferred. A crash of another goroutine is told by the next command.
+// Tell says that this goroutine panics and where its stack will be, and goes on to panic:
+// only the runtime can write the stack, and the exit code stays that of a crash. It must be
+// deferred in main. A panic of another goroutine ends the process without any code of ours,
+// so the next command tells it.
 func (w *CrashWatch) Tell() {
 	r := recover()
 	if r == nil {

@@ -122,7 +122,8 @@ func (s *Screen) JSON(v any) error {
 }
 
 // withFormat adds the format to a JSON object or to the objects of a list. Other values
-// stay as they are: they have no place for it.
+// stay as they are: they have no place for it. It is done to the text and not to the types,
+// so that no command can forget it; a list stays a list, because programs read it as one.
 func withFormat(text []byte) ([]byte, error) {
 	if bytes.HasPrefix(text, []byte("[")) {
 		var list []json.RawMessage
