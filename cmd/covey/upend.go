@@ -86,15 +86,16 @@ func endLine(team string, e orchestrator.Ending) string {
 	if all > 0 {
 		line += fmt.Sprintf(" · %d of %d tasks completed", e.Tasks[tasks.Completed], all)
 	}
-	line += " · " + term.Elapsed(e.Elapsed)
-	if f := e.Fault(); f != "" {
-		line += faultMark(f)
-	}
-	return line
+	return line + " · " + term.Elapsed(e.Elapsed) + faultMark(e.Fault())
 }
 
 // faultMark returns the code of a fault as the end of a line shows it.
-func faultMark(f orchestrator.Fault) string { return " [" + string(f) + "]" }
+func faultMark(f orchestrator.Fault) string {
+	if f == "" {
+		return ""
+	}
+	return " [" + string(f) + "]"
+}
 
 // withFault adds its code to an error that ends a team. Other errors have said what they say:
 // wrong usage, a spec with mistakes, a team that is not trusted, and the end of a run.
