@@ -177,16 +177,16 @@ func (p versionPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At, p.to.V = n, n.Whole
 	switch {
 	case n.Kind != yaml.WholeKind:
-		d.Fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), formatVersion)
-	case n.Whole != formatVersion:
+		d.Fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), Format)
+	case n.Whole != Format:
 		d.Fail(n.At, "this covey reads version %d of the format, not %s; write covey: %d",
-			formatVersion, yaml.Clip(n.Text), formatVersion)
+			Format, yaml.Clip(n.Text), Format)
 	}
 }
 
 // Schema allows the one version.
 func (p versionPart) Schema() *yaml.JSON {
-	return yaml.Of(jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}})
+	return yaml.Of(jsonschema.Schema{Type: "integer", Enum: []any{Format}})
 }
 
 // Want names the version.
@@ -240,5 +240,5 @@ func DefaultName(dir string) string {
 	return "team"
 }
 
-// formatVersion is the version of the spec that this package reads.
-const formatVersion = 1
+// Format is the version of the spec that this package reads.
+const Format = 1

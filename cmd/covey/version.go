@@ -8,6 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/notices"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks/kv"
 )
 
 // release is the version of a release build, set with -ldflags "-X
@@ -21,13 +28,39 @@ type build struct {
 	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	// Formats are those that it writes. It reads older ones, too.
+	Formats formats `json:"formats"`
+}
+
+// formats are the versions of everything that another version of covey, or a program of
+// somebody else's, may have to read.
+type formats struct {
+	Spec    int `json:"spec"`    // team.yaml
+	Store   int `json:"store"`   // tasks.db
+	Journal int `json:"journal"` // lines of journal.jsonl
+	Run     int `json:"run"`     // run.json
+	Control int `json:"control"` // requests at the control socket
+	Report  int `json:"report"`  // the JSON of covey report and of the page
+	Notice  int `json:"notice"`  // the JSON of notices
+}
+
+// String returns the versions on one line.
+func (f formats) String() string {
+	return fmt.Sprintf("spec %d, store %d, journal %d, run %d, control %d, report %d, notice %d",
+		f.Spec, f.Store, f.Journal, f.Run, f.Control, f.Report, f.Notice)
 }
 
 // thisBuild returns what the compiler stamped into the program. A build without a
 // stamp, as `go run` makes it, is "devel". A release sets its version explicitly,
 // because a program built from an archive has no stamp.
 func thisBuild() build {
-	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{
+		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Formats: formats{
+			Spec: configs.Format, Store: kv.Format, Journal: journal.Format, Run: state.RunFormat,
+			Control: api.Protocol, Report: view.Version, Notice: notices.Version,
+		},
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
@@ -55,7 +88,7 @@ func (b build) String() string {
 	if len(b.Commit) >= 12 {
 		commit = " (commit " + b.Commit[:12] + ")"
 	}
-	return fmt.Sprintf("covey %s%s %s %s", b.Version, commit, b.Go, b.Platform)
+	return fmt.Sprintf("covey %s%s %s %s\nformats: %s", b.Version, commit, b.Go, b.Platform, b.Formats)
 }
 
 // versionCommand returns `covey version`.
@@ -63,7 +96,7 @@ func versionCommand(env *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of covey",
+		Short: "Print the version of covey and of its formats",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()

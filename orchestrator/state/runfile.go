@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
-// runFormat is the format of run.json that we write.
-const runFormat = 1
+// RunFormat is the format of run.json that we write.
+const RunFormat = 1
 
 // RunFile describes the last run of a team. `covey up` writes it when the team starts
 // and when it ends; a run without an end and without a process crashed.
@@ -66,7 +66,7 @@ func NewRunFile(p Place, now time.Time, protocol int) RunFile {
 		birth = "" // then only the lock tells whether it runs
 	}
 	return RunFile{
-		Format: runFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
+		Format: RunFormat, Team: p.Team, Workspace: p.Workspace, Socket: p.Socket(),
 		PID: pid, Birth: birth, Started: now, Protocol: protocol,
 	}
 }
@@ -84,10 +84,10 @@ func ReadRunFile(p Place) (RunFile, error) {
 		return RunFile{}, damagedRun(p, err)
 	}
 	var r RunFile
-	if format.Format > runFormat {
+	if format.Format > RunFormat {
 		_ = json.Unmarshal(data, &r) // what is still in its place serves to find the team
 		return r, fmt.Errorf("%s: %w (format %d, this one reads up to %d)",
-			p.RunFile(), journal.ErrNewer, format.Format, runFormat)
+			p.RunFile(), journal.ErrNewer, format.Format, RunFormat)
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return RunFile{}, damagedRun(p, err)

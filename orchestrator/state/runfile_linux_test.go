@@ -25,7 +25,7 @@ func TestRunningIsNotFooledByAZombie(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Wait() }() // it was killed, which is an error
-	r := RunFile{Format: runFormat, Team: "crew", Workspace: place.Workspace, PID: cmd.Process.Pid}
+	r := RunFile{Format: RunFormat, Team: "crew", Workspace: place.Workspace, PID: cmd.Process.Pid}
 	if r.Birth, err = process.Birth(r.PID); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (db *DB) Check(ctx context.Context, indexes []string, walks ...Walk) error 
 	var faults []error
 	err := db.View(ctx, func(r Reader) error {
 		c := &Checker{Reader: r, want: map[string]map[string]bool{}, lost: map[string]int64{}}
-		err := c.run(db.layout(formatNow).buckets, indexes, walks)
+		err := c.run(db.layout(Format).buckets, indexes, walks)
 		if faults = c.faults; err == nil && len(c.lost) > 0 {
 			return ErrBlobGone // removed by a newer commit, or lost: View tries again
 		}
@@ -52,7 +52,7 @@ func (db *DB) Replace(ctx context.Context, indexes []string, walks ...Walk) (int
 		c := &Checker{
 			Reader: Reader{tx: tx, blobs: db.opts.Blobs, stop: ctx.Err}, want: map[string]map[string]bool{}, lost: lost,
 		}
-		return c.run(db.layout(formatNow).buckets, indexes, walks)
+		return c.run(db.layout(Format).buckets, indexes, walks)
 	})
 	for name, size := range lost {
 		err = errors.Join(err, db.opts.Blobs.writePlaceholder(name, size))

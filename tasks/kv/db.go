@@ -121,7 +121,7 @@ func (db *DB) prepare() (err error) {
 			return err
 		}
 	}
-	done, err := establish(db.bolt, db.opts.Blobs, db.layout(formatNow), migrations())
+	done, err := establish(db.bolt, db.opts.Blobs, db.layout(Format), migrations())
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// formatNow is the format that this version reads and writes. Format 2 adds buckets,
+// Format is the format that this version reads and writes. Format 2 adds buckets,
 // which create makes. Format 3 adds a checksum to each value, and the identity.
-const formatNow = 3
+const Format = 3
 
 const keyFormat = "format"
 

@@ -29,15 +29,15 @@ func TestMigration(t *testing.T) {
 	must(t, db.Close())
 	file, err := openFile(path, Options{}, newGuard(path))
 	must(t, err)
-	goal := db.layout(formatNow + 2)
-	steps := later(formatNow)
-	failing := map[int]migration{formatNow: steps[formatNow], formatNow + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
-	if _, err := establish(file, db.opts.Blobs, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", formatNow+1)) {
+	goal := db.layout(Format + 2)
+	steps := later(Format)
+	failing := map[int]migration{Format: steps[Format], Format + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
+	if _, err := establish(file, db.opts.Blobs, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", Format+1)) {
 		t.Errorf("failing step: %v", err)
 	}
-	_, err = establish(file, db.opts.Blobs, goal, map[int]migration{formatNow + 1: steps[formatNow+1]})
+	_, err = establish(file, db.opts.Blobs, goal, map[int]migration{Format + 1: steps[Format+1]})
 	wantError(t, err, ErrFormat, "too old")
-	if v, err := storedFormat(file); v != formatNow || err != nil {
+	if v, err := storedFormat(file); v != Format || err != nil {
 		t.Fatalf("after failures: format %d, %v", v, err)
 	}
 	done, err := establish(file, db.opts.Blobs, goal, steps)

@@ -70,7 +70,7 @@ func (m *Migration) backUp(db *bolt.DB, blobs *Blobs) error {
 // isOlder reports whether a file has an older format than this version writes.
 func isOlder(db *bolt.DB) (bool, error) {
 	have, err := storedFormat(db)
-	return err == nil && have > 0 && have < formatNow, err
+	return err == nil && have > 0 && have < Format, err
 }
 
 // readOlder opens, for reading, a migrated copy of a file of an older format, and closes
@@ -113,7 +113,7 @@ func (db *DB) migrateCopy(path string) error {
 	}
 	have, err := storedFormat(copied)
 	if err == nil {
-		err = copied.Update(func(tx *bolt.Tx) error { return migrate(tx, have, db.layout(formatNow), migrations()) })
+		err = copied.Update(func(tx *bolt.Tx) error { return migrate(tx, have, db.layout(Format), migrations()) })
 	}
 	return errors.Join(err, copied.Close())
 }

@@ -37,7 +37,7 @@ func grown(t testing.TB) (path string) {
 func TestImage(t *testing.T) {
 	im, err := ReadImage(grown(t))
 	must(t, err)
-	if im.noted == nil || im.format != strconv.Itoa(formatNow) || im.txid == 0 || im.digest == 0 {
+	if im.noted == nil || im.format != strconv.Itoa(Format) || im.txid == 0 || im.digest == 0 {
 		t.Errorf("image %x, noted %v, format %q, transaction %d", im.digest, im.noted != nil, im.format, im.txid)
 	}
 }

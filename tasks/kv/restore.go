@@ -107,8 +107,8 @@ func (b *Backups) verify(path string) (*Image, error) {
 	damage := im.Check()
 	// A newer covey may digest its entries in another way. What looks like damage here
 	// must not be replaced by a backup of an older format.
-	if format, err := strconv.Atoi(im.format); err == nil && format > formatNow {
-		return im, newerFormat(path, format, formatNow)
+	if format, err := strconv.Atoi(im.format); err == nil && format > Format {
+		return im, newerFormat(path, format, Format)
 	}
 	if damage != nil {
 		return im, fmt.Errorf("%w: %w", ErrCorrupt, damage)
