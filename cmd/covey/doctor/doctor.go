@@ -54,9 +54,10 @@ func Command(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
 		Short: "Check what covey needs on this machine and in this folder",
-		Long: `Check what a team needs: a state folder, disk space, a socket, git, a shell, a
-spec without mistakes, models that have their keys and can be reached, hooks that
-can run, targets of notices, no interrupted runs, and fresh backups of the store.
+		Long: `Check what a team needs: one covey on the PATH, a state folder, disk space, a
+socket, git, a shell, a spec without mistakes, models that have their keys and can
+be reached, hooks that can run, targets of notices, no interrupted runs, and fresh
+backups of the store.
 Each finding that is not "ok" says what to do. With --gates each gate of the spec
 runs once in the workspace, if the spec is trusted; a refusal is a warning, and a
 gate that cannot run is a failure.`,

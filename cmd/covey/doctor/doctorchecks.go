@@ -43,7 +43,7 @@ type examination struct {
 // all runs all checks, in the order in which they are shown. It does not stop at a
 // failure: a later one may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
-	findings := []finding{x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
+	findings := []finding{x.path(), x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
 	findings = append(findings, x.specAndHooks(ctx)...)
 	return append(append(findings, x.runs()...), x.backups()...)
 }
