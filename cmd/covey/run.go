@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -80,6 +81,9 @@ init writes a spec, which has more settings.`,
 // runWithout runs a team without a spec of its own. It does not ask for trust,
 // because the operator has typed what it runs; an agent of a running team is refused.
 func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) error {
+	if err := runsTeams(runtime.GOOS); err != nil {
+		return err
+	}
 	if f.detach && f.json {
 		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
 	}

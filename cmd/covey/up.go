@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +98,9 @@ func (f upFlags) setup() orchestrator.Setup {
 // spec are reported before the question about trust, and nothing is started or
 // written before both are decided.
 func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error {
+	if err := runsTeams(runtime.GOOS); err != nil {
+		return err
+	}
 	if f.detach && f.json && !f.dryRun {
 		return cli.Usagef("--detach and --json exclude each other; follow a team in the background with covey logs -f --json")
 	}
