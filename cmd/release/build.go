@@ -91,7 +91,7 @@ func (r *release) build(ctx context.Context, t target) (*program, error) {
 	return p, nil
 }
 
-// compile compiles covey for a target and checks the size of the binary.
+// compile compiles covey for a target.
 func (r *release) compile(ctx context.Context, t target) (*program, error) {
 	dir, err := os.MkdirTemp("", "covey-release-")
 	if err != nil {
@@ -107,10 +107,6 @@ func (r *release) compile(ctx context.Context, t target) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build for %s: %w", t, err)
 	}
-	if len(data) >= maxProgram {
-		return nil, fmt.Errorf("covey for %s has %d bytes, and may have less than %d; "+
-			"`go tool nm -size -sort size` of a build without -ldflags shows what is large", t, len(data), maxProgram)
-	}
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("read the stamp of covey for %s: %w", t, err)
@@ -118,8 +114,12 @@ func (r *release) compile(ctx context.Context, t target) (*program, error) {
 	return programOf(t, data, info)
 }
 
-// programOf reads a binary's stamp.
+// programOf reads a binary's stamp, and checks that the binary may be released.
 func programOf(t target, data []byte, info *debug.BuildInfo) (*program, error) {
+	if len(data) >= maxProgram {
+		return nil, fmt.Errorf("covey for %s has %d bytes, and may have less than %d; "+
+			"`go tool nm -size -sort size` of a build without -ldflags shows what is large", t, len(data), maxProgram)
+	}
 	p := &program{target: t, data: data, version: info.Main.Version, modules: info.Deps, goes: info.GoVersion}
 	for _, s := range info.Settings {
 		switch s.Key {

@@ -48,6 +48,19 @@ func TestProgramOf(t *testing.T) {
 	}
 }
 
+// TestProgramsAreSmall: a binary that has grown too large stops the release, and so does a
+// folder that is no clone.
+func TestProgramsAreSmall(t *testing.T) {
+	_, err := programOf(target{"darwin", "amd64"}, make([]byte, maxProgram), stamp())
+	if err == nil || !strings.Contains(err.Error(), "covey for darwin/amd64 has 40000000 bytes, and may have less") {
+		t.Errorf("40 MB: %v", err)
+	}
+	r := &release{source: t.TempDir(), out: t.TempDir(), log: t.Output()}
+	if err := r.make(t.Context(), targets()); err == nil || !strings.Contains(err.Error(), "go build for ") {
+		t.Errorf("no clone: %v", err)
+	}
+}
+
 func TestSBOM(t *testing.T) {
 	p, err := programOf(target{"linux", "arm64"}, nil, stamp())
 	if err != nil {
