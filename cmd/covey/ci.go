@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ or spec; 3 a limit ended it; 4 not trusted; 130 cancelled.`,
 			job, flush := env.ForJob(c.mask)
 			c.env = job
 			defer flush()
-			return cli.MaskedError(c.start(cmd.Context(), args), c.mask)
+			return cli.MaskedError(withFault(c.start(cmd.Context(), args)), c.mask)
 		},
 	}
 	flags := cmd.Flags()
@@ -82,6 +83,9 @@ func (c *ciRun) mask(text string) string { return notation.Mask(text, c.secrets)
 // start runs a team in a CI job. The results of an earlier job go before it is decided whether this
 // one may run: nobody shall take them for those of a job that was refused.
 func (c *ciRun) start(ctx context.Context, args []string) error {
+	if err := runsTeams(runtime.GOOS); err != nil {
+		return err
+	}
 	if c.trust && c.ref != "" {
 		return cli.Usagef("--trust and --trust-ref exclude each other")
 	}
