@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/serve"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/web"
 )
@@ -66,7 +67,10 @@ A spec, team.yaml, describes the team.`,
 // before they work.
 func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
-		groupRun: {upCommand(env), runCommand(env), ciCommand(env), ask.Down(env), ask.Trust(env), initCommand(env)},
+		groupRun: {
+			upCommand(env), runCommand(env), ciCommand(env), ask.Down(env), ask.Trust(env), initCommand(env),
+			serve.Command(env),
+		},
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),

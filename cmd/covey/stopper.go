@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -99,6 +100,18 @@ func (s *stopper) outputLost(err error) {
 	defer s.mu.Unlock()
 	s.say("the output cannot be written (" + term.PlainLine(err.Error()) + "); stopping in order")
 	s.cancel(errStopped)
+}
+
+// endWith ends the run in order once in has nothing more to read: the program that started
+// this one has ended, in whatever way. Nobody waits for the reader, because a read of standard
+// input cannot be broken off; it ends with this program.
+func (s *stopper) endWith(in io.Reader) {
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // an error ends the input, too
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cancel(errStopped)
+	}()
 }
 
 // show sets the functions that show notices and restore the terminal; each may be

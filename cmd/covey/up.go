@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/serve"
 	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
@@ -20,6 +21,7 @@ type upFlags struct {
 	dryRun, allowUnenforced          bool
 	web                              string // where the page of the team listens; empty: there is none
 	webAct                           bool
+	served                           bool // by covey acp
 }
 
 // upCommand returns `covey up`.
@@ -66,6 +68,8 @@ why with a code, such as [stuck]; docs/errors.md explains each.`,
 	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
 	f.addWeb(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
+	flags.BoolVar(&f.served, serve.UpFlag, false, "for covey acp: end with standard input or the work; questions wait")
+	_ = flags.MarkHidden(serve.UpFlag) // it fails only for a flag that is not there
 	return cmd
 }
 
@@ -127,6 +131,9 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	if err := confirmStandIns(env, team, f.allowUnenforced); err != nil {
 		return err
 	}
+	if f.served {
+		return runTeam(ctx, env, team, f, goal) // fails if the team runs
+	}
 	if done, err := upRunning(ctx, env.Out, team, f, goal); done || err != nil {
 		if err == nil && f.web != "" {
 			env.Err.Printf("the team ran before, so it shows no page; `covey web` shows one\n")
@@ -147,6 +154,10 @@ func runTeam(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, g
 	r := newTeamRun(env, team, f)
 	ctx, stop := r.stopper.watch(ctx)
 	defer stop()
+	if f.served {
+		team.Keep, team.OnAsk = false, configs.WaitAsk
+		r.stopper.endWith(env.In)
+	}
 	ending, err := r.run(ctx, goal)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package lives
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -41,4 +43,33 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 // openStopped opens the holds of a team that does not run, without a journal.
 func openStopped(ctx context.Context, store *tasks.Store) (*Holds, error) {
 	return OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
+}
+
+// PromptStopped sends the lead of a team that does not run a text of the operator, which its
+// next run begins with, and ends all holds. It fails with state.ErrRunning if the team runs,
+// and with tasks.ErrNotFound if it has never run.
+//
+// The text is stored before the holds end: a crash in between leaves a text that also
+// releases the lead.
+func PromptStopped(ctx context.Context, p state.Place, lead, text string) error {
+	return state.UseStopped(p, func(store *tasks.Store) error {
+		h, err := openStopped(ctx, store)
+		if err != nil {
+			return err
+		}
+		_, err = store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, actors.Outgoing{
+			To: []string{lead}, Kind: actors.OperatorMessage, Text: text, Summary: actors.Summary(text),
+		})
+		if err != nil {
+			return fmt.Errorf("prompt %s: %w", lead, err)
+		}
+		for _, name := range h.Members() {
+			if name == lead { // the text says how it goes on
+				err = errors.Join(err, h.Lift(ctx, name, actors.Operator))
+				continue
+			}
+			err = errors.Join(err, h.Resume(ctx, name, actors.Operator))
+		}
+		return err
+	})
 }

@@ -73,6 +73,16 @@ func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
 	}
 }
 
+// News describes a noteworthy line of the journal in one line of plain text, with whom it is
+// about; empty: the line is not noteworthy.
+func News(l journal.Line) string {
+	e, ok := brief(l)
+	if !ok {
+		return ""
+	}
+	return e.who + ": " + e.text
+}
+
 // BriefPrinter returns a function that prints the noteworthy lines of the journal. It
 // fails if the output is closed.
 func BriefPrinter(out *term.Screen) func(journal.Line) error {

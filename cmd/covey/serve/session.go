@@ -1,0 +1,194 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Why a prompt ends before the team's work does.
+var (
+	errCancelled = errors.New("the client has cancelled the prompt")
+	errLeft      = errors.New("the client has left")
+)
+
+// maxGoal is the longest goal in bytes: it is an argument of `covey up`.
+const maxGoal = 100_000
+
+// session is a team that a client talks to.
+type session struct {
+	server *server
+	conn   *acp.AgentSideConnection
+	id     acp.SessionId // the name of the team's state folder, so that it outlives the server
+	place  state.Place
+
+	mu   sync.Mutex
+	at   opened
+	stop context.CancelCauseFunc // ends the running prompt; nil: none runs
+}
+
+// opened is what a session was last opened with.
+type opened struct {
+	cwd  string
+	spec string // absolute path
+	lead string // the lead's name
+}
+
+// opened returns what the session was last opened with.
+func (s *session) opened() opened {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// cancel ends the running prompt, if any, for a cause.
+func (s *session) cancel(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil {
+		s.stop(cause)
+	}
+}
+
+// begin makes the context of a prompt. The library's own context also ends with another prompt
+// of the same session, which is refused here: the first one goes on. The caller must call
+// runs.Done once it has started the run, or cannot.
+func (s *session) begin(ctx context.Context) (context.Context, error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.server.closed:
+		return nil, errLeft
+	case s.stop != nil:
+		return nil, errors.New("the team works on the prompt before; wait for its end, or cancel it")
+	}
+	s.server.runs.Add(1)
+	ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	return ctx, nil
+}
+
+// end ends what begin has begun.
+func (s *session) end() {
+	s.cancel(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = nil
+}
+
+// prompt runs the team with a text until its work is done, and returns why it stopped.
+func (s *session) prompt(ctx context.Context, text string) (acp.StopReason, error) {
+	ctx, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer s.end()
+	t, run, err := s.start(ctx, text)
+	s.server.runs.Done()
+	if err != nil {
+		return "", err
+	}
+	t.follow(ctx, run)
+	switch context.Cause(ctx) {
+	case errLeft:
+		return "", errLeft
+	case errCancelled:
+		return acp.StopReasonCancelled, nil
+	}
+	return t.stopReason(run)
+}
+
+// start starts a run with a text for the lead.
+func (s *session) start(ctx context.Context, text string) (*talk, *run, error) {
+	if err := s.waitFree(ctx); err != nil {
+		return nil, nil, err
+	}
+	t, at := newTalk(ctx, s), s.opened()
+	args := []string{"up", "--json", "--" + UpFlag}
+	if s.server.opts.allowUnenforced {
+		args = append(args, "--allow-unenforced")
+	}
+	args = append(args, "--", at.spec)
+	switch err := lives.PromptStopped(ctx, s.place, at.lead, text); {
+	case errors.Is(err, tasks.ErrNotFound) && len(text) > maxGoal:
+		return nil, nil, fmt.Errorf("the goal has %d bytes, and may have %d; put a long text into a file, and name the file",
+			len(text), maxGoal)
+	case errors.Is(err, tasks.ErrNotFound): // it has never run
+		args = append(args, text)
+	case err != nil:
+		return nil, nil, err
+	}
+	run, err := begin(s.place, args)
+	if err != nil {
+		return nil, nil, fmt.Errorf("start team %s: %w", s.place.Team, err)
+	}
+	s.server.runs.Go(func() { run.read(s.server.gone) })
+	s.server.runs.Go(func() { s.watch(ctx, run) })
+	return t, run, nil
+}
+
+// watch ends a run in order when its prompt is over, and holds the members before if it was
+// cancelled.
+func (s *session) watch(ctx context.Context, run *run) {
+	select {
+	case <-ctx.Done():
+	case <-run.over:
+		return
+	}
+	if context.Cause(ctx) == errCancelled {
+		// A team that cannot be asked, because it is starting or ending, is not held. It ends
+		// all the same, and its turns go on with the next prompt.
+		if err := hold(context.WithoutCancel(ctx), s.place); err != nil && !errors.Is(err, api.ErrNotRunning) {
+			s.server.env.Err.Printf("covey: hold team %s: %v\n", s.place.Team, err)
+		}
+	}
+	run.stop()
+}
+
+// hold interrupts and holds all members of a running team.
+func hold(ctx context.Context, place state.Place) error {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := api.Dial(ctx, place)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	status, err := client.Status(ctx)
+	for _, m := range status.Members {
+		_, one := client.Interrupt(ctx, api.InterruptRequest{Member: m.Name})
+		err = errors.Join(err, one)
+	}
+	return err
+}
+
+// freeWithin is how long a prompt waits for a team that runs already: one whose server was
+// killed is ending.
+const freeWithin = 10 * time.Second
+
+// waitFree waits until the team does not run.
+func (s *session) waitFree(ctx context.Context) error {
+	run, up := state.Running(s.place)
+	if !up {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, freeWithin)
+	defer cancel()
+	err := state.WaitReleased(limited, s.place, run.PID)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("team %s runs already, outside of this session (process %d); covey down --team %s stops it",
+			s.place.Team, run.PID, s.place.Team)
+	}
+	return err
+}

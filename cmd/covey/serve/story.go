@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+)
+
+// story turns the lines of a journal into updates of a session. What the lead says is the
+// agent's message; what else is worth telling is a thought, so that clients can fold it.
+type story struct {
+	lead    string
+	tasks   []tasks.Task // not the deleted ones, in the order of their ids
+	planned bool         // the client knows the tasks as they are
+	calls   map[callKey]acp.ToolCallId
+	last    chunk  // what the last update was
+	said    string // the last text of the lead
+	ended   *journal.TeamEnded
+}
+
+// callKey names a tool call that is under way: its member, and its id among the member's calls.
+type callKey struct{ member, id string }
+
+// chunk is a kind of text. Clients join texts of one kind that follow each other.
+type chunk int
+
+const (
+	noChunk chunk = iota
+	message
+	thought
+)
+
+// newStory returns the story of a team that has these tasks.
+func newStory(lead string, list []tasks.Task) *story {
+	return &story{lead: lead, tasks: list, planned: true, calls: map[callKey]acp.ToolCallId{}}
+}
+
+// tell returns the updates for a line. Changes of tasks are one new plan with the next line of
+// another kind, because each plan has all tasks.
+func (s *story) tell(l journal.Line) []acp.SessionUpdate {
+	if l.Type == "task" {
+		s.task(l)
+		return nil
+	}
+	return append(s.rest(), s.line(l)...)
+}
+
+// task takes a change of a task over.
+func (s *story) task(l journal.Line) {
+	var change tasks.Change
+	if json.Unmarshal(l.Data, &change) != nil {
+		return
+	}
+	s.planned = false
+	i := slices.IndexFunc(s.tasks, func(t tasks.Task) bool { return t.ID == change.Task.ID })
+	switch gone := change.Op == tasks.Deleted; {
+	case i < 0 && !gone:
+		s.tasks = append(s.tasks, change.Task)
+	case i >= 0 && gone:
+		s.tasks = slices.Delete(s.tasks, i, i+1)
+	case i >= 0:
+		s.tasks[i] = change.Task
+	}
+}
+
+// rest returns the updates for lines that were told but had no update yet.
+func (s *story) rest() []acp.SessionUpdate {
+	if s.planned {
+		return nil
+	}
+	return []acp.SessionUpdate{s.plan()}
+}
+
+// plan returns all tasks.
+func (s *story) plan() acp.SessionUpdate {
+	s.planned, s.last = true, noChunk
+	entries := []acp.PlanEntry{} // the field is required
+	for _, t := range s.tasks {
+		e := acp.PlanEntry{Content: term.PlainLine(t.Subject), Priority: acp.PlanEntryPriorityMedium,
+			Status: acp.PlanEntryStatusPending}
+		if t.Owner != "" {
+			e.Content += " (" + term.PlainLine(t.Owner) + ")"
+		}
+		switch t.Status {
+		case tasks.InProgress:
+			e.Status = acp.PlanEntryStatusInProgress
+		case tasks.Completed:
+			e.Status = acp.PlanEntryStatusCompleted
+		}
+		entries = append(entries, e)
+	}
+	return acp.UpdatePlan(entries...)
+}
+
+// payload is the data of the lines that a story tells in its own way.
+type payload struct {
+	Text    string
+	ID      string
+	Name    string
+	Input   json.RawMessage
+	Content string
+	IsError bool `json:"is_error"`
+	Kind    string
+	To      string
+	From    string
+}
+
+// line returns the updates for a line that is not about a task.
+func (s *story) line(l journal.Line) []acp.SessionUpdate {
+	var p payload
+	if json.Unmarshal(l.Data, &p) != nil {
+		return nil
+	}
+	switch l.Type {
+	case "text":
+		if l.Member != s.lead || l.Helper != "" {
+			return s.text(thought, l.Member+": "+p.Text)
+		}
+		s.said = p.Text
+		return s.text(message, p.Text)
+	case "tool_call":
+		return s.call(l, p)
+	case "tool_result":
+		return s.result(l, p)
+	case "team_ended":
+		s.ended = &journal.TeamEnded{}
+		_ = json.Unmarshal(l.Data, s.ended) // it is an object, as p shows
+		return nil
+	case "team_started", "turn_started", "idle":
+		return nil // the client sees that the team works
+	case "request":
+		if p.To == actors.Operator {
+			return nil // the client is asked
+		}
+	}
+	return s.text(thought, view.News(l))
+}
+
+// text returns a text in paragraphs of its own; nothing for an empty one.
+func (s *story) text(kind chunk, text string) []acp.SessionUpdate {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	if s.last == kind {
+		text = "\n\n" + text
+	}
+	s.last = kind
+	if kind == thought {
+		return []acp.SessionUpdate{acp.UpdateAgentThoughtText(text)}
+	}
+	return []acp.SessionUpdate{acp.UpdateAgentMessageText(text)}
+}
+
+// answer returns the team's answer, unless the lead has just said it.
+func (s *story) answer(text string) []acp.SessionUpdate {
+	if strings.TrimSpace(text) == strings.TrimSpace(s.said) {
+		return nil
+	}
+	return s.text(message, text)
+}
+
+// prompted returns what the client said in an earlier session, if a line has that.
+func (s *story) prompted(l journal.Line) []acp.SessionUpdate {
+	var p payload
+	if l.Type != "message" || json.Unmarshal(l.Data, &p) != nil || p.To != s.lead || p.From != actors.Operator {
+		return nil
+	}
+	s.last = noChunk
+	return []acp.SessionUpdate{acp.UpdateUserMessageText(p.Text)}
+}
+
+// The longest texts of a tool call that a client gets. It shows them to people; the journal has
+// all.
+const (
+	maxTitle  = 200    // characters
+	maxInput  = 64_000 // bytes
+	maxResult = 16_000 // characters
+)
+
+// call returns the update for a call that begins.
+func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
+	s.last = noChunk
+	id := acp.ToolCallId(fmt.Sprintf("%s-%d", l.Member, l.Seq)) // ids of agents may repeat
+	s.calls[callKey{l.Member, p.ID}] = id
+	opts := []acp.ToolCallStartOpt{acp.WithStartKind(kindOf(p.Name)), acp.WithStartStatus(acp.ToolCallStatusInProgress)}
+	if len(p.Input) <= maxInput {
+		opts = append(opts, acp.WithStartRawInput(p.Input))
+	}
+	var where struct {
+		Path string `json:"file_path"`
+	}
+	if json.Unmarshal(p.Input, &where) == nil && filepath.IsAbs(where.Path) {
+		opts = append(opts, acp.WithStartLocations([]acp.ToolCallLocation{{Path: where.Path}}))
+	}
+	title := term.PlainLine(strings.TrimSpace(p.Name + " " + notation.MainInput(p.Input)))
+	return []acp.SessionUpdate{acp.StartToolCall(id, notation.Short(l.Member+": "+title, maxTitle), opts...)}
+}
+
+// result returns the update for a call that has ended. The client does not know a call that began
+// before the lines that were told.
+func (s *story) result(l journal.Line, p payload) []acp.SessionUpdate {
+	key := callKey{l.Member, p.ID}
+	id, known := s.calls[key]
+	delete(s.calls, key)
+	if !known {
+		return nil
+	}
+	s.last = noChunk
+	text := notation.Middle(term.Plain(p.Content), maxResult)
+	return []acp.SessionUpdate{acp.UpdateToolCall(id, acp.WithUpdateStatus(statusOf(!p.IsError)),
+		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}))}
+}
+
+// statusOf returns the status of a call that has ended, well or not.
+func statusOf(well bool) acp.ToolCallStatus {
+	if well {
+		return acp.ToolCallStatusCompleted
+	}
+	return acp.ToolCallStatusFailed
+}
+
+// kindOf returns the kind of a tool, by which clients choose how to show its calls.
+func kindOf(tool string) acp.ToolKind {
+	switch tool {
+	case "Bash":
+		return acp.ToolKindExecute
+	case "Edit", "Write":
+		return acp.ToolKindEdit
+	case "Read":
+		return acp.ToolKindRead
+	case "Glob", "Grep":
+		return acp.ToolKindSearch
+	case "WebFetch":
+		return acp.ToolKindFetch
+	}
+	return acp.ToolKindOther
+}

@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// talk tells a client of one run, and asks it what the team asks a person.
+type talk struct {
+	session *session
+	story   *story
+	asked   map[string]context.CancelFunc // open requests that the client was asked about, by id
+	asking  sync.WaitGroup
+}
+
+// newTalk returns a talk about the team of a session, which does not run now. A store that cannot be
+// read makes its tasks unknown: the run says what is wrong with it.
+func newTalk(ctx context.Context, s *session) *talk {
+	var list []tasks.Task
+	if store, err := s.place.OpenStore(); err == nil {
+		list, _ = store.List(ctx)
+		_ = store.Close() // it was only read
+	}
+	return &talk{session: s, story: newStory(s.opened().lead, list), asked: map[string]context.CancelFunc{}}
+}
+
+// send sends updates. An error means that the client has left, which ends the prompt anyway.
+func (t *talk) send(updates ...acp.SessionUpdate) {
+	for _, u := range updates {
+		_ = t.session.conn.SessionUpdate(context.Background(), acp.SessionNotification{SessionId: t.session.id, Update: u})
+	}
+}
+
+// follow tells of a run until it is over. Questions end with it, or with ctx.
+func (t *talk) follow(ctx context.Context, run *run) {
+	ctx, cancel := context.WithCancel(ctx)
+	for l := range run.lines {
+		t.send(t.story.tell(l)...)
+		if l.Type == "request" {
+			t.request(ctx, l)
+		}
+	}
+	cancel()
+	t.asking.Wait()
+	t.send(t.story.rest()...)
+}
+
+// replayed is how many lines of the journal a loaded session repeats.
+const replayed = 1000
+
+// replay tells the end of the journal again, and the plan. A team that has never run has nothing
+// to repeat.
+func (t *talk) replay() {
+	lines, err := journal.Tail(t.session.place.Journal(), replayed, nil)
+	if err != nil {
+		return
+	}
+	for _, l := range lines {
+		t.send(t.story.prompted(l)...)
+		t.send(t.story.tell(l)...)
+	}
+	t.send(t.story.plan())
+}
+
+// stopReason says how a run has ended. A reason that the protocol lacks is told in words.
+func (t *talk) stopReason(run *run) (acp.StopReason, error) {
+	place, ended := t.session.place, t.story.ended
+	switch {
+	case ended == nil:
+		return "", fmt.Errorf("team %s: %s", place.Team, run.trouble())
+	case ended.ExitCode == orchestrator.CodeInterrupted:
+		return acp.StopReasonCancelled, nil // somebody else has stopped it
+	}
+	if last, err := state.ReadRunFile(place); err == nil && last.Result != nil {
+		t.send(t.story.answer(last.Result.Answer)...)
+	}
+	if ended.ExitCode == orchestrator.CodeDone {
+		return acp.StopReasonEndTurn, nil
+	}
+	t.send(t.story.text(message, "The team stopped: "+ended.Reason)...)
+	if ended.ExitCode == orchestrator.CodeLimit {
+		return acp.StopReasonMaxTurnRequests, nil
+	}
+	return acp.StopReasonEndTurn, nil
+}
+
+// request asks the client about a new request for a person, and withdraws that once somebody
+// else has answered.
+func (t *talk) request(ctx context.Context, l journal.Line) {
+	var r requests.Request
+	if json.Unmarshal(l.Data, &r) != nil {
+		return
+	}
+	if withdraw := t.asked[r.ID]; withdraw != nil && !r.Open() {
+		withdraw()
+		delete(t.asked, r.ID)
+	}
+	if !askable(r) || t.asked[r.ID] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	t.asked[r.ID] = cancel
+	call, known := t.story.calls[callKey{r.Member, inbox.PayloadOf(r).Call}]
+	t.asking.Go(func() {
+		defer cancel()
+		if err := t.ask(ctx, r.ID, call, known); err != nil && ctx.Err() == nil && !errors.Is(err, tasks.ErrAnswered) {
+			t.session.server.env.Err.Printf("covey: ask about request %s of team %s: %v\n", r.ID, t.session.place.Team, err)
+		}
+	})
+}
+
+// askable reports whether a request can be answered with yes or no by a person. Others are told
+// of in words.
+func askable(r requests.Request) bool {
+	return r.Open() && inbox.ForPerson(r) && r.Kind != requests.AskQuestion && r.Kind != requests.AskShutdown
+}
+
+// The answers that a client may choose.
+const (
+	answerYes acp.PermissionOptionId = "yes"
+	answerNo  acp.PermissionOptionId = "no"
+)
+
+// ask asks the client about a request and gives the team the answer. call is the tool call that
+// it is about, if the client knows it; any other request is shown as a call of its own. No answer
+// is a no, unless ctx has ended: then the request stays open.
+func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bool) error {
+	client, err := api.Dial(ctx, t.session.place)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	found, err := client.Inbox(ctx, api.InboxQuery{ID: id}) // with all of its payload
+	if err != nil || len(found) != 1 {
+		return err
+	}
+	question := questionOf(found[0])
+	if question.ToolCallId = call; !known {
+		question.ToolCallId = acp.ToolCallId("request-" + id)
+		t.send(acp.StartToolCall(question.ToolCallId, *question.Title, acp.WithStartStatus(acp.ToolCallStatusPending)))
+	}
+	reply, err := t.session.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
+		SessionId: t.session.id, ToolCall: question, Options: []acp.PermissionOption{
+			{OptionId: answerYes, Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionId: answerNo, Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
+		},
+	})
+	chosen := reply.Outcome.Selected
+	yes := err == nil && chosen != nil && chosen.OptionId == answerYes
+	if !known {
+		t.send(acp.UpdateToolCall(question.ToolCallId, acp.WithUpdateStatus(statusOf(yes))))
+	}
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	_, err = client.AnswerInbox(ctx, api.InboxAnswer{ID: id, Approve: yes})
+	return err
+}
+
+// questionOf describes a request to the client.
+func questionOf(r requests.Request) acp.ToolCallUpdate {
+	q := acp.ToolCallUpdate{Title: acp.Ptr(r.Text), Status: acp.Ptr(acp.ToolCallStatusPending)}
+	if text := inbox.RequestText(r); text != "" {
+		q.Content = []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}
+	}
+	return q
+}
