@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // story turns the lines of a journal into updates of a session. What the lead says is the
@@ -140,8 +141,12 @@ func (s *story) line(l journal.Line) []acp.SessionUpdate {
 	case "team_started", "turn_started", "idle":
 		return nil // the client sees that the team works
 	case "request":
-		if p.To == actors.Operator {
+		if p.To == actors.Operator && p.Kind != string(requests.AskQuestion) {
 			return nil // the client is asked
+		}
+	case "message":
+		if s.isPrompt(p) {
+			return nil
 		}
 	}
 	return s.text(thought, view.News(l))
@@ -174,12 +179,16 @@ func (s *story) answer(text string) []acp.SessionUpdate {
 // prompted returns what the client said in an earlier session, if a line has that.
 func (s *story) prompted(l journal.Line) []acp.SessionUpdate {
 	var p payload
-	if l.Type != "message" || json.Unmarshal(l.Data, &p) != nil || p.To != s.lead || p.From != actors.Operator {
+	if l.Type != "message" || json.Unmarshal(l.Data, &p) != nil || !s.isPrompt(p) {
 		return nil
 	}
 	s.last = noChunk
 	return []acp.SessionUpdate{acp.UpdateUserMessageText(p.Text)}
 }
+
+// isPrompt reports whether a message is what a client has said, or what another program of the
+// operator has sent to the lead.
+func (s *story) isPrompt(p payload) bool { return p.From == actors.Operator && p.To == s.lead }
 
 // The longest texts of a tool call that a client gets. It shows them to people; the journal has
 // all.
