@@ -16,7 +16,8 @@ import (
 // TestMain lets the test binary play covey, so that scripts need no build.
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
-		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent, "crasher": crasher,
+		"covey": main, "mcpcall": mcpcall, "mcpserver": mcpserver, "fakeagent": fakeagent, "acpclient": acpclient,
+		"crasher": crasher,
 	})
 }
 

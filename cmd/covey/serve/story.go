@@ -112,7 +112,6 @@ type payload struct {
 	Input   json.RawMessage
 	Content string
 	IsError bool `json:"is_error"`
-	Kind    string
 	To      string
 	From    string
 }
@@ -141,7 +140,8 @@ func (s *story) line(l journal.Line) []acp.SessionUpdate {
 	case "team_started", "turn_started", "idle":
 		return nil // the client sees that the team works
 	case "request":
-		if p.To == actors.Operator && p.Kind != string(requests.AskQuestion) {
+		var r requests.Request
+		if json.Unmarshal(l.Data, &r) == nil && askable(r) {
 			return nil // the client is asked
 		}
 	case "message":

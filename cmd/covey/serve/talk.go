@@ -9,6 +9,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -122,10 +123,10 @@ func (t *talk) request(ctx context.Context, l journal.Line) {
 	})
 }
 
-// askable reports whether a request can be answered with yes or no by a person. Others are told
-// of in words.
+// askable reports whether the team waits until a person says yes or no to a request. Others are
+// told of in words: a team does not wait for those about a member that needs attention.
 func askable(r requests.Request) bool {
-	return r.Open() && inbox.ForPerson(r) && r.Kind != requests.AskQuestion && r.Kind != requests.AskShutdown
+	return r.Open() && inbox.ForPerson(r) && r.Kind != requests.AskQuestion && r.Kind != requests.AskAttention
 }
 
 // The answers that a client may choose.
@@ -138,12 +139,8 @@ const (
 // it is about, if the client knows it; any other request is shown as a call of its own. No answer
 // is a no, unless ctx has ended: then the request stays open.
 func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bool) error {
-	client, err := api.Dial(ctx, t.session.place)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	found, err := client.Inbox(ctx, api.InboxQuery{ID: id}) // with all of its payload
+	place := t.session.place
+	found, err := cli.ReadInbox(ctx, place, api.InboxQuery{ID: id}) // with all of its payload
 	if err != nil || len(found) != 1 {
 		return err
 	}
@@ -166,7 +163,7 @@ func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bo
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	_, err = client.AnswerInbox(ctx, api.InboxAnswer{ID: id, Approve: yes})
+	_, _, err = cli.AnswerInbox(ctx, place, api.InboxAnswer{ID: id, Approve: yes})
 	return err
 }
 
