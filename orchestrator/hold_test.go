@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // heldTeam is a team whose dev is slow in its first turn and completes its task in a later
@@ -133,5 +134,36 @@ func TestWhoMayHold(t *testing.T) {
 	}
 	if _, err := lives.HoldStopped(t.Context(), r.place(), "dev", false); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("behind its back: %v", err)
+	}
+}
+
+// TestPromptStopped: a text to the lead of a team that does not run ends all holds, and the
+// next run begins with it.
+func TestPromptStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, heldTeam(""))
+	if err := lives.PromptStopped(t.Context(), r.place(), "lead", "Anew."); !errors.Is(err, tasks.ErrNotFound) {
+		t.Errorf("before the first run: %v", err)
+	}
+	u := interrupted(t, r)
+	u.want(u.end(), CodeUnfinished, "held")
+	if _, err := lives.HoldStopped(t.Context(), r.place(), "lead", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := lives.PromptStopped(t.Context(), r.place(), "lead", "Anew."); err != nil {
+		t.Fatal(err)
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	prompts := map[string]string{}
+	for _, l := range r.lines.all() {
+		if l.Type == "turn_started" && prompts[l.Member] == "" {
+			prompts[l.Member] = string(l.Data)
+		}
+	}
+	if !strings.Contains(prompts["lead"], "Anew.") || strings.Contains(prompts["lead"], "Go on.") {
+		t.Errorf("the lead goes on with %s", prompts["lead"])
+	}
+	if !strings.Contains(prompts["dev"], "Go on.") {
+		t.Errorf("dev goes on with %s", prompts["dev"])
 	}
 }

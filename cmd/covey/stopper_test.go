@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -108,5 +109,21 @@ func TestStopperDone(t *testing.T) {
 	stop()
 	if ctx.Err() == nil || len(w.did) != 0 {
 		t.Errorf("context %v, did %q", ctx.Err(), w.did)
+	}
+}
+
+// TestStopperEndsWithInput: a run ends in order once nobody can write to its input, and
+// that does not count as a wish of the operator.
+func TestStopperEndsWithInput(t *testing.T) {
+	w, ctx := newWatched()
+	in, starter := io.Pipe()
+	w.endWith(in)
+	if _, err := starter.Write([]byte("what it says does not matter\n")); err != nil || ctx.Err() != nil {
+		t.Fatalf("a starter that lives: %v, the run %v", err, ctx.Err())
+	}
+	_ = starter.Close()
+	<-ctx.Done()
+	if !errors.Is(context.Cause(ctx), errStopped) || len(w.did) != 0 {
+		t.Errorf("cause %v, did %q", context.Cause(ctx), w.did)
 	}
 }

@@ -112,6 +112,7 @@ type payload struct {
 	Input   json.RawMessage
 	Content string
 	IsError bool `json:"is_error"`
+	Kind    string
 	To      string
 	From    string
 }
@@ -140,9 +141,8 @@ func (s *story) line(l journal.Line) []acp.SessionUpdate {
 	case "team_started", "turn_started", "idle":
 		return nil // the client sees that the team works
 	case "request":
-		var r requests.Request
-		if json.Unmarshal(l.Data, &r) == nil && askable(r) {
-			return nil // the client is asked
+		if p.To == actors.Operator && p.Kind != string(requests.AskQuestion) {
+			return nil // the client is asked, or told with another line
 		}
 	case "message":
 		if s.isPrompt(p) {
@@ -195,6 +195,7 @@ func (s *story) isPrompt(p payload) bool { return p.From == actors.Operator && p
 const (
 	maxTitle  = 200    // characters
 	maxInput  = 64_000 // bytes
+	maxPath   = 4_096  // bytes
 	maxResult = 16_000 // characters
 )
 
@@ -210,7 +211,7 @@ func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
 	var where struct {
 		Path string `json:"file_path"`
 	}
-	if json.Unmarshal(p.Input, &where) == nil && filepath.IsAbs(where.Path) {
+	if json.Unmarshal(p.Input, &where) == nil && filepath.IsAbs(where.Path) && len(where.Path) <= maxPath {
 		opts = append(opts, acp.WithStartLocations([]acp.ToolCallLocation{{Path: where.Path}}))
 	}
 	title := term.PlainLine(strings.TrimSpace(p.Name + " " + notation.MainInput(p.Input)))

@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"golang.org/x/tools/txtar"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
+)
+
+var update = flag.Bool("update", false, "write what the tests find into testdata")
+
+// TestStory holds the updates for lines of a journal to their bytes.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newStory("lead", []tasks.Task{{ID: "1", Subject: "Old\nand long", Status: tasks.Completed}})
+			var got strings.Builder
+			write := func(updates []acp.SessionUpdate) {
+				for _, u := range updates {
+					data, err := json.Marshal(u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got.Write(append(data, '\n'))
+				}
+			}
+			for _, line := range linesOf(t, archive.Files[0].Data) {
+				write(s.prompted(line))
+				write(s.tell(line))
+			}
+			write(s.rest())
+			write(s.answer("The answer."))
+			if *update {
+				archive.Files[1].Data = []byte(got.String())
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := string(archive.Files[1].Data); got.String() != want {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+			}
+		})
+	}
+}
+
+// linesOf reads lines of a journal: the member, the type and the data of each.
+func linesOf(t *testing.T, text []byte) (lines []journal.Line) {
+	t.Helper()
+	for i, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		words := strings.SplitN(row, " ", 3)
+		if len(words) < 3 {
+			t.Fatalf("line %d is not MEMBER TYPE DATA: %s", i+1, row)
+		}
+		lines = append(lines, journal.Line{
+			Seq: uint64(i + 1), Member: strings.Trim(words[0], "-"), Type: words[1], Data: json.RawMessage(words[2]),
+		})
+	}
+	return lines
+}
+
+// TestStoryBounds: what is long is shortened, since clients get it for people to look at.
+func TestStoryBounds(t *testing.T) {
+	t.Parallel()
+	s := newStory("lead", nil)
+	long := strings.Repeat("x", 100_000)
+	line := func(kind string, data any) journal.Line {
+		text, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return journal.Line{Seq: 1, Member: "lead", Type: kind, Data: text}
+	}
+	for _, l := range []journal.Line{
+		line("tool_call", map[string]any{"id": "a", "name": "Write", "input": map[string]string{"content": long, "file_path": "/w/" + long}}),
+		line("tool_result", map[string]any{"id": "a", "name": "Write", "content": long}),
+	} {
+		data, err := json.Marshal(s.tell(l)[0])
+		if err != nil || len(data) > maxResult+500 {
+			t.Errorf("%s has %d bytes (%v)", l.Type, len(data), err)
+		}
+	}
+}
+
+// FuzzStory: no line of a journal, of whatever version, can stop a story.
+func FuzzStory(f *testing.F) {
+	for _, kind := range []string{"text", "tool_call", "tool_result", "task", "message", "request", "team_ended", "x"} {
+		f.Add(kind, []byte(`{"id":1,"task":{"id":"1"},"op":"deleted","input":[]}`))
+		f.Add(kind, []byte(`{"id":"a","name":"Bash","input":null,"to":"lead","from":"operator","text":"x"}`))
+	}
+	f.Fuzz(func(t *testing.T, kind string, data []byte) {
+		s := newStory("lead", []tasks.Task{{ID: "1"}})
+		l := journal.Line{Seq: 1, Member: "lead", Type: kind, Data: data}
+		for _, u := range append(append(s.prompted(l), s.tell(l)...), s.rest()...) {
+			if _, err := json.Marshal(u); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestPromptText: links become what members can read.
+func TestPromptText(t *testing.T) {
+	t.Parallel()
+	blocks := []acp.ContentBlock{
+		acp.TextBlock(" Look at "), acp.ResourceLinkBlock("a", "file:///w/a%20b.go"), acp.TextBlock(" and "),
+		acp.ResourceLinkBlock("b", "https://example.com/x?y"), acp.ImageBlock("AAAA", "image/png"), acp.TextBlock(".\n"),
+		acp.ResourceLinkBlock("c", ":%"),
+	}
+	if got, want := promptText(blocks), "Look at /w/a b.go and https://example.com/x?y.\n:%"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := promptText(nil); got != "" {
+		t.Errorf("no blocks are %q", got)
+	}
+}
