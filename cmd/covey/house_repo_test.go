@@ -25,7 +25,7 @@ var dependencies = map[string]string{
 	"github.com/anishathalye/porcupine":               "is a history of claims linearizable? the judge of crash tests",
 	"github.com/bmatcuk/doublestar/v4":                "globs with **: the Glob tool, path rules",
 	"github.com/chromedp/chromedp":                    "a browser, driven by the tests of the web page",
-	"github.com/coder/acp-go-sdk":                     "the other side in tests of our ACP client",
+	"github.com/coder/acp-go-sdk":                     "the agent's side of ACP in covey acp, and the other side in tests of our ACP client",
 	"github.com/dlclark/regexp2":                      "ECMAScript regular expressions: hook matchers are written for them",
 	"github.com/goccy/go-yaml":                        "YAML with line, column and source in its errors",
 	"github.com/google/jsonschema-go":                 "the spec's JSON Schema, generated from the Go types",

@@ -62,7 +62,7 @@ connection or covey acp ends, however that happens. The next prompt continues it
 func serve(ctx context.Context, env *cli.Env, o options) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	s := &server{env: env, opts: o, gone: make(chan struct{}), sessions: map[acp.SessionId]*session{}}
+	s := newServer(env, o)
 	s.mu.Lock() // requests that come at once wait until conn is set
 	s.conn = acp.NewAgentSideConnection(s, env.Out.Writer, env.In)
 	s.conn.SetLogger(slog.New(slog.NewTextHandler(env.Err.Writer, &slog.HandlerOptions{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -18,8 +19,9 @@ import (
 // server is the agent that a client talks to. The library calls its methods, each request in a
 // goroutine of its own, and notifications one after another.
 type server struct {
-	env  *cli.Env
-	opts options
+	env      *cli.Env
+	opts     options
+	patience time.Duration // freeWithin; set by tests
 
 	mu       sync.Mutex
 	conn     *acp.AgentSideConnection
@@ -27,6 +29,11 @@ type server struct {
 	closed   bool          // gone is closed
 	sessions map[acp.SessionId]*session
 	runs     sync.WaitGroup // the goroutines of runs; none waits for the client
+}
+
+// newServer returns a server without a connection.
+func newServer(env *cli.Env, o options) *server {
+	return &server{env: env, opts: o, patience: freeWithin, gone: make(chan struct{}), sessions: map[acp.SessionId]*session{}}
 }
 
 // close ends all runs in order, and waits for them. A prompt that cannot write its answer, because

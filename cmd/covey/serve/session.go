@@ -183,7 +183,7 @@ func (s *session) waitFree(ctx context.Context) error {
 	if !up {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, freeWithin)
+	limited, cancel := context.WithTimeout(ctx, s.server.patience)
 	defer cancel()
 	err := state.WaitReleased(limited, s.place, run.PID)
 	if limited.Err() != nil && ctx.Err() == nil {
