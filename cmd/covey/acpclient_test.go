@@ -19,6 +19,7 @@ import (
 //	> LINE     send the line; $NAME in it is what a pattern has captured
 //	< PATTERN  read lines until one matches; all that is read is printed
 //	! FILE     wait until the file is there
+//	run ARGS   run another command to its end
 //	close      close the input of COMMAND
 //	kill       kill COMMAND
 //	end        read the rest, and wait for COMMAND to end
@@ -86,6 +87,9 @@ func (a *acpTalk) step(ctx context.Context, step string) error {
 			time.Sleep(5 * time.Millisecond)
 		}
 		return ctx.Err()
+	case "run":
+		words := strings.Fields(rest)
+		return exec.CommandContext(ctx, words[0], words[1:]...).Run()
 	case "close":
 		return a.to.Close()
 	case "kill":

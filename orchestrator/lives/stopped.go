@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -47,12 +48,19 @@ func openStopped(ctx context.Context, store *tasks.Store) (*Holds, error) {
 
 // PromptStopped sends the lead of a team that does not run a text of the operator, which its
 // next run begins with, and ends all holds. It fails with state.ErrRunning if the team runs,
-// and with tasks.ErrNotFound if it has never run.
+// and with tasks.ErrNotFound if no member has ever begun: then the text has to be the goal.
 //
 // The text is stored before the holds end: a crash in between leaves a text that also
 // releases the lead.
 func PromptStopped(ctx context.Context, p state.Place, lead, text string) error {
 	return state.UseStopped(p, func(store *tasks.Store) error {
+		members, err := store.Members().List(ctx)
+		if err == nil && len(members) == 0 {
+			err = notation.Errorf(tasks.ErrNotFound, "team %s has no members yet", p.Team)
+		}
+		if err != nil {
+			return err
+		}
 		h, err := openStopped(ctx, store)
 		if err != nil {
 			return err

@@ -73,8 +73,12 @@ func serve(ctx context.Context, env *cli.Env, o options) error {
 	case <-s.conn.Done():
 	case <-ctx.Done():
 	}
+	interrupted := ctx.Err() != nil
 	stop()
 	s.close()
+	if interrupted {
+		return &cli.EndError{Code: cli.ExitInterrupted}
+	}
 	return nil
 }
 

@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		{"a goal that is too long", "", prompt(strings.Repeat("x", maxGoal+1)), "put a long text into a file"},
 		{"a team that runs", "", runs, "runs already, outside of this session"},
 		{"another spec", "description: [\n", prompt("Go."), "team.yaml:"},
-		{"no trust any more", "gates: {stop: ["true"]}\n", prompt("Go."), "is not trusted"},
+		{"no trust any more", "gates: {stop: [echo fine]}\n", prompt("Go."), "is not trusted"},
 		{"schedules", "schedules: [{name: x, every: 1h, task: {subject: x}}]\n", prompt("Go."), "schedules"},
 	} {
 		if err := os.WriteFile(spec, append(bytes.Clone(good), tc.more...), 0o600); err != nil {

@@ -23,19 +23,23 @@ import (
 type talk struct {
 	session *session
 	story   *story
+	open    []requests.Request            // of earlier runs: the client is asked once the team is up
 	asked   map[string]context.CancelFunc // open requests that the client was asked about, by id
 	asking  sync.WaitGroup
 }
 
-// newTalk returns a talk about the team of a session, which does not run now. A store that cannot be
-// read makes its tasks unknown: the run says what is wrong with it.
+// newTalk returns a talk about the team of a session, which does not run now. Of a store that
+// cannot be read nothing is known: the run says what is wrong with it.
 func newTalk(ctx context.Context, s *session) *talk {
+	t := &talk{session: s, asked: map[string]context.CancelFunc{}}
 	var list []tasks.Task
 	if store, err := s.place.OpenStore(); err == nil {
 		list, _ = store.List(ctx)
+		t.open, _ = store.Requests().Open(ctx, "")
 		_ = store.Close() // it was only read
 	}
-	return &talk{session: s, story: newStory(s.opened().lead, list), asked: map[string]context.CancelFunc{}}
+	t.story = newStory(s.opened().lead, list)
+	return t
 }
 
 // send sends updates. An error means that the client has left, which ends the prompt anyway.
@@ -50,8 +54,17 @@ func (t *talk) follow(ctx context.Context, run *run) {
 	ctx, cancel := context.WithCancel(ctx)
 	for l := range run.lines {
 		t.send(t.story.tell(l)...)
-		if l.Type == "request" {
-			t.request(ctx, l)
+		switch l.Type {
+		case "request":
+			var r requests.Request
+			if json.Unmarshal(l.Data, &r) == nil {
+				t.request(ctx, r)
+			}
+		case "member_started": // the team answers questions now
+			for _, r := range t.open {
+				t.request(ctx, r)
+			}
+			t.open = nil
 		}
 	}
 	cancel()
@@ -98,13 +111,9 @@ func (t *talk) stopReason(run *run) (acp.StopReason, error) {
 	return acp.StopReasonEndTurn, nil
 }
 
-// request asks the client about a new request for a person, and withdraws that once somebody
-// else has answered.
-func (t *talk) request(ctx context.Context, l journal.Line) {
-	var r requests.Request
-	if json.Unmarshal(l.Data, &r) != nil {
-		return
-	}
+// request asks the client about an open request for a person, and withdraws that once it is
+// closed.
+func (t *talk) request(ctx context.Context, r requests.Request) {
 	if withdraw := t.asked[r.ID]; withdraw != nil && !r.Open() {
 		withdraw()
 		delete(t.asked, r.ID)
@@ -141,7 +150,7 @@ const (
 func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bool) error {
 	place := t.session.place
 	found, err := cli.ReadInbox(ctx, place, api.InboxQuery{ID: id}) // with all of its payload
-	if err != nil || len(found) != 1 {
+	if err != nil || len(found) != 1 || !found[0].Open() {
 		return err
 	}
 	question := questionOf(found[0])
