@@ -126,7 +126,13 @@ func (t *talk) request(ctx context.Context, r requests.Request) {
 	call, known := t.story.calls[callKey{r.Member, inbox.PayloadOf(r).Call}]
 	t.asking.Go(func() {
 		defer cancel()
-		if err := t.ask(ctx, r.ID, call, known); err != nil && ctx.Err() == nil && !errors.Is(err, tasks.ErrAnswered) {
+		err := t.ask(ctx, r.ID, call, known)
+		select {
+		case <-t.session.conn.Done(): // it stays open, and is asked with the next prompt
+			return
+		default:
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, tasks.ErrAnswered) {
 			t.session.server.env.Err.Printf("covey: ask about request %s of team %s: %v\n", r.ID, t.session.place.Team, err)
 		}
 	})
