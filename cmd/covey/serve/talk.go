@@ -123,6 +123,7 @@ func (t *talk) request(ctx context.Context, r requests.Request) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	t.asked[r.ID] = cancel
+	// A request may stand in the journal before its call: then the client sees both.
 	call, known := t.story.calls[callKey{r.Member, inbox.PayloadOf(r).Call}]
 	t.asking.Go(func() {
 		defer cancel()
