@@ -47,12 +47,13 @@ connection or covey acp ends, however that happens. The next prompt continues it
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(env.In) {
-				env.Err.Printf("covey acp is started by an editor, and reads ACP from standard input; docs/acp.md shows how\n")
+				env.Err.Printf("an editor starts covey acp, which reads ACP from standard input; see docs/acp.md\n")
 			}
 			return serve(cmd.Context(), env, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.spec, "spec", "", "the `FILE` of the team, instead of the team.yaml in a session's folder")
+	cmd.Flags().StringVar(&o.spec, "spec", "",
+		"the `FILE` of the team, instead of the team.yaml in a session's folder")
 	cmd.Flags().BoolVar(&o.allowUnenforced, "allow-unenforced", false, "as for covey up")
 	return cmd
 }

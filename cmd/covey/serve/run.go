@@ -45,7 +45,9 @@ func begin(place state.Place, args []string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{lines: make(chan journal.Line), over: make(chan struct{}), cmd: exec.Command(bin, args...), log: log}
+	r := &run{
+		lines: make(chan journal.Line), over: make(chan struct{}), cmd: exec.Command(bin, args...), log: log,
+	}
 	r.cmd.Stderr, r.cmd.SysProcAttr = log, proc.OwnSession()
 	r.from, err = log.Seek(0, io.SeekEnd)
 	if err == nil {

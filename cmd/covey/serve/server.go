@@ -33,7 +33,10 @@ type server struct {
 
 // newServer returns a server without a connection.
 func newServer(env *cli.Env, o options) *server {
-	return &server{env: env, opts: o, patience: freeWithin, gone: make(chan struct{}), sessions: map[acp.SessionId]*session{}}
+	return &server{
+		env: env, opts: o, patience: freeWithin,
+		gone: make(chan struct{}), sessions: map[acp.SessionId]*session{},
+	}
 }
 
 // close ends all runs in order, and waits for them. A prompt that cannot write its answer, because

@@ -122,8 +122,8 @@ func (s *session) start(ctx context.Context, text string) (*talk, *run, error) {
 	args = append(args, "--", at.spec)
 	switch err := lives.PromptStopped(ctx, s.place, at.lead, text); {
 	case errors.Is(err, tasks.ErrNotFound) && len(text) > maxGoal:
-		return nil, nil, fmt.Errorf("the goal has %d bytes, and may have %d; put a long text into a file, and name the file",
-			len(text), maxGoal)
+		return nil, nil, fmt.Errorf("the goal has %d bytes, and may have %d; put a long text into a file, "+
+			"and name the file", len(text), maxGoal)
 	case errors.Is(err, tasks.ErrNotFound): // it has never run
 		args = append(args, text)
 	case err != nil:
@@ -187,8 +187,8 @@ func (s *session) waitFree(ctx context.Context) error {
 	defer cancel()
 	err := state.WaitReleased(limited, s.place, run.PID)
 	if limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("team %s runs already, outside of this session (process %d); covey down --team %s stops it",
-			s.place.Team, run.PID, s.place.Team)
+		return fmt.Errorf("team %s runs already, outside of this session (process %d); "+
+			"covey down --team %s stops it", s.place.Team, run.PID, s.place.Team)
 	}
 	return err
 }

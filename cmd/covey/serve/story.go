@@ -204,7 +204,9 @@ func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
 	s.last = noChunk
 	id := acp.ToolCallId(fmt.Sprintf("%s-%d", l.Member, l.Seq)) // ids of agents may repeat
 	s.calls[callKey{l.Member, p.ID}] = id
-	opts := []acp.ToolCallStartOpt{acp.WithStartKind(kindOf(p.Name)), acp.WithStartStatus(acp.ToolCallStatusInProgress)}
+	opts := []acp.ToolCallStartOpt{
+		acp.WithStartKind(kindOf(p.Name)), acp.WithStartStatus(acp.ToolCallStatusInProgress),
+	}
 	if len(p.Input) <= maxInput {
 		opts = append(opts, acp.WithStartRawInput(p.Input))
 	}

@@ -45,7 +45,9 @@ func newTalk(ctx context.Context, s *session) *talk {
 // send sends updates. An error means that the client has left, which ends the prompt anyway.
 func (t *talk) send(updates ...acp.SessionUpdate) {
 	for _, u := range updates {
-		_ = t.session.conn.SessionUpdate(context.Background(), acp.SessionNotification{SessionId: t.session.id, Update: u})
+		_ = t.session.conn.SessionUpdate(context.Background(), acp.SessionNotification{
+			SessionId: t.session.id, Update: u,
+		})
 	}
 }
 
@@ -134,7 +136,8 @@ func (t *talk) request(ctx context.Context, r requests.Request) {
 		default:
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, tasks.ErrAnswered) {
-			t.session.server.env.Err.Printf("covey: ask about request %s of team %s: %v\n", r.ID, t.session.place.Team, err)
+			t.session.server.env.Err.Printf("covey: ask about request %s of team %s: %v\n",
+				r.ID, t.session.place.Team, err)
 		}
 	})
 }
@@ -163,7 +166,8 @@ func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bo
 	question := questionOf(found[0])
 	if question.ToolCallId = call; !known {
 		question.ToolCallId = acp.ToolCallId("request-" + id)
-		t.send(acp.StartToolCall(question.ToolCallId, *question.Title, acp.WithStartStatus(acp.ToolCallStatusPending)))
+		t.send(acp.StartToolCall(question.ToolCallId, *question.Title,
+			acp.WithStartStatus(acp.ToolCallStatusPending)))
 	}
 	reply, err := t.session.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
 		SessionId: t.session.id, ToolCall: question, Options: []acp.PermissionOption{
