@@ -100,7 +100,9 @@ var floors = []arrows{
 	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/board", "orchestrator/api orchestrator/journal orchestrator/lives orchestrator/state orchestrator/view tasks " +
+		"cmd/covey/term cmd/covey/view"},
+	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/review", "orchestrator/api orchestrator/merging orchestrator/view tasks cmd/covey/term"},
 	{"cmd/covey/report", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/review"},
 	{"cmd/covey/web", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/review cmd/covey/report"},

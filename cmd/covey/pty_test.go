@@ -31,6 +31,7 @@ type console struct {
 	tty     *os.File // the program's end; held open, so that its state can be asked
 	ptmx    *os.File // our end
 	before  *term.State
+	width   int // columns, as set last
 	copied  chan struct{}
 	mu      sync.Mutex
 	printed bytes.Buffer
@@ -114,6 +115,7 @@ func (c *console) types(keys string) {
 // resize changes the size of the terminal.
 func (c *console) resize(width, height int) {
 	c.t.Helper()
+	c.width = width
 	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
 		c.t.Fatal(err)
 	}

@@ -144,7 +144,11 @@ func (s gateFold) hookFinished(l journal.Line, e agent.HookFinished) {
 		end.Event = hooklist.AtMerge
 		s.MergeHooks.Add(end)
 	} else {
-		s.member(l.Member).Hooks.Add(end)
+		m := s.member(l.Member)
+		m.Hooks.Add(end)
+		if !isGate(e.Event) && !e.Background && l.Helper == "" && m.InTurn {
+			m.Doing = m.busyWith() // the call goes on that the hook was about
+		}
 	}
 	if !isGate(e.Event) || e.Background || l.Helper != "" {
 		return

@@ -21,6 +21,9 @@ ana.1 tool_result {"id":"c1","content":"x"}`, ana, "working||Bash b||"},
 		{"a gate", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}`, ana, "working|Stop|Stop: ./gate||"},
 		{"another hook", `ana.1 hook_started {"event":"PreToolUse","tool_use_id":"t1","command":"./x","status":"Looking"}`,
 			ana, "working||PreToolUse: Looking||"},
+		{"another hook and its end", `ana.1 tool_call {"id":"t1","name":"Bash","input":{"command":"a"}}
+ana.1 hook_started {"event":"PreToolUse","tool_use_id":"t1","command":"./x"}
+ana.1 hook_finished {"event":"PreToolUse","tool_use_id":"t1","command":"./x","outcome":"success"}`, ana, "working||Bash a||"},
 		{"refused", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}
 ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "working||refused by Stop||"},
 		{"held up", `ana.1 held_up {"for":"a login"}`, ana, "working||thinks|a login|"},

@@ -9,7 +9,7 @@ import (
 // team that does not run. What only the store or a running team knows is left out.
 func (s *State) Statuses() []api.MemberStatus {
 	var list []api.MemberStatus
-	for _, m := range s.staff().Members {
+	for _, m := range s.Staff().Members {
 		if m.Left {
 			continue
 		}
@@ -29,7 +29,7 @@ func (s *State) Statuses() []api.MemberStatus {
 // had members.
 func (s *State) Hooks() *hooklist.Tally {
 	var all hooklist.Tally
-	staff := s.staff()
+	staff := s.Staff()
 	for _, m := range staff.Members {
 		all.Join(&m.Hooks)
 	}

@@ -132,14 +132,14 @@ func (s teamFold) teamEnded(l journal.Line, e journal.TeamEnded) {
 		s.cutTurn(m)
 	}
 	if code == 0 && e.Merge == "" {
-		for _, m := range slices.Concat(s.Members, s.staff().Members) {
+		for _, m := range slices.Concat(s.Members, s.Staff().Members) {
 			m.clearAttention(l.Time)
 		}
 	}
 }
 
-// staff returns the members of the last run that had any.
-func (s *State) staff() Staff {
+// Staff returns the members of the last run that had any.
+func (s *State) Staff() Staff {
 	if s.Before != nil {
 		return *s.Before
 	}

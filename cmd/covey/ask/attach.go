@@ -19,19 +19,25 @@ import (
 )
 
 // Attach returns `covey attach`. Without a member it shows the whole team, which is
-// what an operator who has just started one in the background wants to see.
+// what an operator who has just started one in the background wants to see: on a terminal as a
+// board.
 func Attach(env *cli.Env) *cobra.Command {
 	var lines int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "attach [MEMBER]",
 		Short: "Watch a member and talk to it",
-		Long: `Show the end of a member's history, or of the whole team's, and then what happens.
-A line that you type goes to that member (without MEMBER: to the lead) and is
-answered "delivered" or "queued". ":approve ID [TEXT]" and ":deny ID [TEXT]" answer
-questions; ":interrupt", ":hold" and ":resume" do what the commands of these names
-do; ":help" lists all of these commands. A line that begins with a colon is never
-sent.
+		Long: `Without MEMBER, on a terminal: show the team as a board, with what needs you, the
+members, the tasks and a log. Questions are answered there, messages sent, members
+held, and finished work merged. The last line says which keys do that; "?" lists all
+of them. q leaves the board, and the team goes on. The board stays while the team
+ends and starts again; of a team that does not run it only shows.
+
+With MEMBER: show the end of its history, and then what happens. A line that you
+type goes to that member and is answered "delivered" or "queued". ":approve ID
+[TEXT]" and ":deny ID [TEXT]" answer questions; ":interrupt", ":hold" and ":resume"
+do what the commands of these names do; ":help" lists all of these commands. A line
+that begins with a colon is never sent.
 
 The line is edited with the keys of a shell; Up and Down bring back lines that you
 sent. PgUp and PgDn scroll the history by a page, Shift-Up and Shift-Down by a line;
@@ -39,10 +45,11 @@ Home and End go to its ends while the line is empty. Ctrl-Z suspends attach. Ctr
 leaves, as do Ctrl-D and q on an empty line; the team continues. Several people may
 be attached at once.
 
-Below the history, faint, is what a model writes at the moment. The whole text takes
-its place, or nothing if the model fails.
+In both, what a model writes at the moment stands below the history, faint. The
+whole text takes its place, or nothing if the model fails.
 
-On a pipe, attach prints what happens until the team ends, and only whole texts.`,
+On a pipe, and on a terminal of type "dumb", attach prints the end of the history
+and what happens until the team ends, and only whole texts.`,
 		Example: `  covey attach
   covey attach backend
   covey attach backend --lines 500
@@ -61,11 +68,14 @@ On a pipe, attach prints what happens until the team ends, and only whole texts.
 				}
 				a.member, a.want = args[0], view.Concerns(args[0])
 			}
+			if a.member == "" && a.draws() {
+				return a.board(cmd.Context())
+			}
 			return a.run(cmd.Context())
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "begin with the last `N` entries; 0: as many as fit")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "begin with the last `N` entries; 0: as many as fit; the board has all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the journal's lines, on a terminal, too")
 	return cmd
 }
@@ -77,7 +87,7 @@ const defaultTail = 20
 type attachment struct {
 	env    *cli.Env
 	place  state.Place
-	member string // the member shown and written to; empty: all are shown, the lead is written to
+	member string // the member shown and written to; empty: all are shown
 	want   func(journal.Line) bool
 	lines  int  // entries to begin with; 0: as many as fit
 	json   bool // print the journal's lines instead of showing them
@@ -130,10 +140,15 @@ func (a *attachment) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	if term.IsTerminal(a.env.In) && a.env.Out.TTY() && !a.json {
+	if a.draws() {
 		return a.onTerminal(ctx, tail, follow)
 	}
 	return a.onPipe(ctx, tail, follow)
+}
+
+// draws reports whether attach draws on a terminal instead of printing.
+func (a *attachment) draws() bool {
+	return term.IsTerminal(a.env.In) && a.env.Out.Draws() && !a.json
 }
 
 // isShown reports whether a line is wanted and has a text. Lines without text must
@@ -171,18 +186,6 @@ func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow vie
 	return follow(ctx, show)
 }
 
-// recipient returns the member that gets typed lines. The team checks the name; this
-// only has to find the lead.
-func (a *attachment) recipient() string {
-	if a.member != "" {
-		return a.member
-	}
-	if all := cli.Members(a.place); len(all) > 0 {
-		return all[0] // the lead
-	}
-	return ""
-}
-
 // drafts waits until what the shown members write has changed.
 func (a *attachment) drafts(ctx context.Context, after uint64) (lives.Drafting, error) {
 	return a.client.Drafts(ctx, api.DraftsRequest{Member: a.member, After: after})
@@ -196,12 +199,11 @@ func (a *attachment) send(ctx context.Context, text string) view.Answer {
 	if strings.HasPrefix(text, ":") {
 		return a.runCommand(ctx, text)
 	}
-	to := a.recipient()
-	reply, err := a.client.Send(ctx, api.Send{To: to, Text: text})
+	reply, err := a.client.Send(ctx, api.Send{To: a.member, Text: text})
 	if err != nil {
 		return view.Answer{Text: fmt.Sprintf("not sent: %v", err), Unsent: text}
 	}
-	return view.Answer{Text: deliveryText(reply.Delivery, to)}
+	return view.Answer{Text: deliveryText(reply.Delivery, a.member)}
 }
 
 // older reads lines from before the oldest one on the screen. It reads the file
@@ -229,19 +231,20 @@ const olderLines = 200
 
 // onTerminal shows the attach view until the operator leaves it.
 func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow view.Follower) error {
-	title := "covey: " + a.place.Team
-	if a.member != "" {
-		title += " · " + a.member
-	}
-	view := view.Attach{Title: title, Tail: tail, Follow: follow, Send: a.send, Older: a.older, Drafts: a.drafts}
+	view := view.Attach{Title: "covey: " + a.place.Team + " · " + a.member, Tail: tail, Follow: follow, Send: a.send, Older: a.older, Drafts: a.drafts}
 	over, err := view.Run(ctx, a.env.In, a.env.Out)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case over:
-		a.env.Out.Printf("%s has ended; covey ps tells how\n", a.place.Team)
-	default:
-		a.env.Out.Printf("left; %s goes on\n", a.place.Team)
 	}
+	a.sayLeft(!over)
 	return nil
+}
+
+// sayLeft says after a view that was left what the team does.
+func (a *attachment) sayLeft(runs bool) {
+	if runs {
+		a.env.Out.Printf("left; %s goes on\n", a.place.Team)
+		return
+	}
+	a.env.Out.Printf("%s has ended; covey ps tells how\n", a.place.Team)
 }

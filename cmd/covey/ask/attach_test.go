@@ -40,22 +40,16 @@ func TestAttachmentOlder(t *testing.T) {
 	}
 }
 
-// TestAttachmentWho: what is typed goes to the member that is shown, else to
-// the lead.
-func TestAttachmentWho(t *testing.T) {
+// TestAttachmentLead: what is typed for the whole team goes to the lead.
+func TestAttachmentLead(t *testing.T) {
 	teamtest.StateHome(t)
-	place := teamtest.Place(t, "crew")
-	a := &attachment{place: place}
-	if got := a.recipient(); got != "" {
+	a := &attachment{place: teamtest.Place(t, "crew")}
+	if got := a.lead(); got != "" {
 		t.Errorf("of an unknown team: %q", got)
 	}
-	teamtest.WriteRun(t, place, func(*state.RunFile) {})
-	if got := a.recipient(); got != "lead" {
+	teamtest.WriteRun(t, a.place, func(*state.RunFile) {})
+	if got := a.lead(); got != "lead" {
 		t.Errorf("of a team: %q", got)
-	}
-	a.member = "ana"
-	if got := a.recipient(); got != "ana" {
-		t.Errorf("of a member: %q", got)
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *attachment) runCommand(ctx context.Context, text string) view.Answer {
 		return a.answer(ctx, text, with)
 	}
 	word, rest, _ := strings.Cut(text, " ")
-	to := cmp.Or(strings.TrimSpace(rest), a.recipient())
+	to := cmp.Or(strings.TrimSpace(rest), a.member)
 	switch word {
 	case ":help":
 		return view.Answer{Text: attachHelp}

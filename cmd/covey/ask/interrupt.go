@@ -34,11 +34,6 @@ continues with its next work.`,
 				return err
 			case asJSON:
 				return env.Out.JSON(reply)
-			// A member that is locked out, or whose last turn failed, is in no turn.
-			// Interrupt then ends the wait, for an operator who has just logged in or
-			// paid.
-			case reply.Retries:
-				env.Out.Printf("%s waits no longer and tries again now\n", term.PlainLine(args[0]))
 			default:
 				env.Out.Printf("%s\n", interruptText(args[0], reply))
 			}
@@ -54,6 +49,11 @@ continues with its next work.`,
 // interruptText describes the result of an interrupt. That there was nothing to
 // interrupt is not an error: a script that interrupts "just in case" must not stop.
 func interruptText(member string, r api.InterruptReply) string {
+	if r.Retries {
+		// A member that is locked out, or whose last turn failed, is in no turn. Interrupt then
+		// ends the wait, for an operator who has just logged in or paid.
+		return term.PlainLine(member) + " waits no longer and tries again now"
+	}
 	text := term.PlainLine(member) + " is in no turn"
 	if r.Interrupted {
 		text = fmt.Sprintf("%s: turn %d interrupted", term.PlainLine(member), r.Turn)

@@ -28,8 +28,11 @@ func ReadInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]requ
 // filedInbox reads the questions of a team that does not run.
 func filedInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]requests.Request, error) {
 	store, err := place.OpenStore()
-	if errors.Is(err, fs.ErrNotExist) {
-		return []requests.Request{}, nil // a team that has never run has asked nothing
+	switch never := errors.Is(err, fs.ErrNotExist); {
+	case never && q.ID != "":
+		return nil, fmt.Errorf("there is no request %s: team %s has never run", q.ID, place.Team)
+	case never:
+		return []requests.Request{}, nil // it has asked nothing
 	}
 	if err != nil {
 		return nil, err

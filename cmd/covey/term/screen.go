@@ -60,6 +60,10 @@ func IsTerminal(stream any) bool {
 // TTY reports whether the screen is a terminal.
 func (s *Screen) TTY() bool { return s.File != nil }
 
+// Draws reports whether the screen is a terminal on which a frame can be drawn: one of type dumb
+// cannot place the cursor.
+func (s *Screen) Draws() bool { return s.TTY() && os.Getenv("TERM") != "dumb" }
+
 // Size returns the terminal's present size in columns and rows; 0, 0 on a pipe, where
 // nothing is cut. If a terminal does not report its size, as in some containers, it
 // is 80 by 24.

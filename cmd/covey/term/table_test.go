@@ -92,6 +92,7 @@ func TestFit(t *testing.T) {
 		{"exactly", 7, "exactly"},
 		{"too long", 5, "too …"},
 		{"世界世界", 5, "世界…"},
+		{"  \ufe0f  starting", 3, " …"},
 		{"x", 0, ""},
 		{"x", -3, ""},
 	} {

@@ -110,7 +110,12 @@ func Fit(text string, width int) string {
 	if len(text) <= width && isASCII(text) {
 		return text
 	}
-	return ansi.Truncate(text, max(width, 0), "…")
+	fit := ansi.Truncate(text, max(width, 0), "…")
+	// A mark that widens the character before it may be counted with that one or alone.
+	for less := width - 1; less >= 0 && ansi.StringWidth(fit) > width; less-- {
+		fit = ansi.Truncate(text, less, "…")
+	}
+	return fit
 }
 
 // textWidth returns how many columns of a terminal one line of text takes.

@@ -14,22 +14,22 @@ import (
 // maxSent is how many sent lines attach remembers.
 const maxSent = 500
 
-// inputLine is the line that is typed in attach, and the lines that were sent. The
+// InputLine is the line that is typed in attach, and the lines that were sent. The
 // library edits it; it is drawn here, because the library counts the columns before
 // the cursor as characters, and some characters take two.
-type inputLine struct {
+type InputLine struct {
 	input textinput.Model
 	sent  []string // oldest first
 	at    int      // index of the line shown in sent; len(sent): the typed line
 	draft string   // the typed line while one of sent is shown
 }
 
-// newInputLine returns an empty line.
-func newInputLine() inputLine {
+// NewInputLine returns an empty line.
+func NewInputLine() InputLine {
 	input := textinput.New()
 	input.KeyMap.Paste.SetEnabled(false) // the terminal pastes; the library would run a program to do it
 	input.Focus()
-	return inputLine{input: input}
+	return InputLine{input: input}
 }
 
 // The library holds one line: it replaces line ends and tabs by blanks. So those of a
@@ -40,56 +40,56 @@ var (
 	drawn    = strings.NewReplacer("\U0010F00A", "⏎", "\U0010F009", " ")
 )
 
-// text returns what is typed.
-func (t *inputLine) text() string { return unfolded.Replace(t.input.Value()) }
+// Text returns what is typed.
+func (t *InputLine) Text() string { return unfolded.Replace(t.input.Value()) }
 
-// set replaces the typed text and puts the cursor at its end.
-func (t *inputLine) set(text string) {
+// Set replaces the typed text and puts the cursor at its end.
+func (t *InputLine) Set(text string) {
 	t.input.SetValue(folded.Replace(text))
 	t.input.CursorEnd()
 }
 
-// insert inserts a text at the cursor. Its line ends are kept.
-func (t *inputLine) insert(text string) {
+// Insert inserts a text at the cursor. Its line ends are kept.
+func (t *InputLine) Insert(text string) {
 	t.input, _ = t.input.Update(tea.PasteMsg{Content: folded.Replace(text)})
 }
 
-// key edits the line with the keys of a shell.
-func (t *inputLine) key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
+// Key edits the line with the keys of a shell.
+func (t *InputLine) Key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
 
-// submit returns the typed text, remembers it, and empties the line.
-func (t *inputLine) submit() string {
-	text := strings.TrimSpace(t.text())
+// Submit returns the typed text, remembers it, and empties the line.
+func (t *InputLine) Submit() string {
+	text := strings.TrimSpace(t.Text())
 	if text != "" && (len(t.sent) == 0 || t.sent[len(t.sent)-1] != text) {
 		t.sent = append(t.sent, text)
 		t.sent = slices.Delete(t.sent, 0, max(0, len(t.sent)-maxSent))
 	}
 	t.at, t.draft = len(t.sent), ""
-	t.set("")
+	t.Set("")
 	return text
 }
 
-// recall shows a line that was sent earlier or later than the one shown. After the
+// Recall shows a line that was sent earlier or later than the one shown. After the
 // last one comes the text that was typed and not sent.
-func (t *inputLine) recall(by int) {
+func (t *InputLine) Recall(by int) {
 	to := t.at + by
 	if to < 0 || to > len(t.sent) {
 		return
 	}
 	if t.at == len(t.sent) {
-		t.draft = t.text()
+		t.draft = t.Text()
 	}
 	t.at = to
 	if to == len(t.sent) {
-		t.set(t.draft)
+		t.Set(t.draft)
 		return
 	}
-	t.set(t.sent[to])
+	t.Set(t.sent[to])
 }
 
-// view returns the part of the line that fits into width columns and contains the
+// View returns the part of the line that fits into width columns and contains the
 // cursor, and the column of the cursor.
-func (t *inputLine) view(width int) (line string, cursor int) {
+func (t *InputLine) View(width int) (line string, cursor int) {
 	if width <= 0 {
 		return "", 0
 	}

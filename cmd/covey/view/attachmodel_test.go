@@ -23,9 +23,10 @@ func textLine(n int) journal.Line {
 // pagerOf is a pager of a terminal with lines from to to.
 func pagerOf(width, height, from, to int) *pager {
 	s, _ := teamtest.Screen()
-	p := &pager{screen: s, title: "api of crew", width: width, height: height, line: newInputLine()}
+	p := newPager(s, "api of crew", nil)
+	p.width, p.height = width, height
 	for i := from; i <= to; i++ {
-		p.add(textLine(i))
+		p.add(NewRow(textLine(i)))
 	}
 	return p
 }
@@ -94,8 +95,8 @@ func TestPagerTyping(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := pagerOf(60, 10, 1, 3)
-			if got := press(p, tc.keys...); got != tc.want || p.line.text() != tc.typed {
-				t.Errorf("%+v with %q typed, want %+v with %q", got, p.line.text(), tc.want, tc.typed)
+			if got := press(p, tc.keys...); got != tc.want || p.line.Text() != tc.typed {
+				t.Errorf("%+v with %q typed, want %+v with %q", got, p.line.Text(), tc.want, tc.typed)
 			}
 		})
 	}
@@ -103,19 +104,31 @@ func TestPagerTyping(t *testing.T) {
 
 func TestPagerPaste(t *testing.T) {
 	p := pagerOf(60, 10, 1, 1)
-	p.line.insert("one\r\ntwo\rthree")
-	if p.line.text() != "one\ntwo\nthree" {
-		t.Errorf("typed %q", p.line.text())
+	p.line.Insert("one\r\ntwo\rthree")
+	if p.line.Text() != "one\ntwo\nthree" {
+		t.Errorf("typed %q", p.line.Text())
 	}
 	if view := p.view(); !strings.Contains(view, "> one⏎two⏎three") {
 		t.Errorf("view\n%s", view)
 	}
 }
 
+// wordOf is a journal line that says "word N", of api if N is even, else of ben.
+func wordOf(n int) journal.Line {
+	l := textLine(n)
+	if n%2 == 1 {
+		l.Member = "ben"
+	}
+	return l
+}
+
 // shown are the numbers of the words on the screen.
-func shown(p *pager) string {
+func shown(p *pager) string { return wordsIn([]string{p.view()}) }
+
+// wordsIn are the numbers of the words in lines.
+func wordsIn(lines []string) string {
 	var words []string
-	for _, field := range strings.Fields(p.view()) {
+	for _, field := range strings.Fields(strings.Join(lines, "\n")) {
 		if strings.HasSuffix(field, ".") && field[0] >= '0' && field[0] <= '9' {
 			words = append(words, strings.TrimSuffix(field, "."))
 		}
@@ -147,7 +160,7 @@ func TestPagerScrolls(t *testing.T) {
 func TestPagerStaysWhereItIs(t *testing.T) {
 	p := pagerOf(60, 8, 1, 20)
 	press(p, "pgup")
-	p.add(textLine(21))
+	p.add(NewRow(textLine(21)))
 	if got := shown(p); got != "12 13 14 15 16" {
 		t.Errorf("while scrolled up: %s", got)
 	}
@@ -155,7 +168,7 @@ func TestPagerStaysWhereItIs(t *testing.T) {
 		t.Error("nothing says that this is not the end")
 	}
 	press(p, "end")
-	p.add(textLine(22))
+	p.add(NewRow(textLine(22)))
 	if got := shown(p); got != "18 19 20 21 22" {
 		t.Errorf("at the end: %s", got)
 	}
@@ -173,7 +186,7 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 	if a := press(p, "pgup"); a.older {
 		t.Error("asked twice")
 	}
-	p.addOlder([]journal.Line{textLine(9), textLine(10)})
+	p.addOlder(rowsOf([]journal.Line{textLine(9), textLine(10)}))
 	if a := press(p, "home"); !a.older {
 		t.Error("did not ask at the new top")
 	}
@@ -183,22 +196,11 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 	}
 }
 
-func TestPagerForgets(t *testing.T) {
-	p := pagerOf(60, 8, 1, 2*maxScroll)
-	if len(p.entries) > maxScroll+maxScroll/10 {
-		t.Errorf("%d entries kept", len(p.entries))
-	}
-	p.top = false
-	if got := shown(p); !strings.HasSuffix(got, fmt.Sprint(2*maxScroll)) {
-		t.Errorf("shows %s", got)
-	}
-}
-
 func TestPagerCutsLongResults(t *testing.T) {
 	p := pagerOf(80, 200, 1, 0)
-	p.add(teamtest.Line(1, "api", "tool_result", fmt.Sprintf(`{"content":%q}`, strings.Repeat("x\n", 500))))
+	p.add(NewRow(teamtest.Line(1, "api", "tool_result", fmt.Sprintf(`{"content":%q}`, strings.Repeat("x\n", 500)))))
 	view := p.view()
-	if n := strings.Count(view, "│ x"); n != maxEntry || !strings.Contains(view, "the rest: covey logs") {
+	if n := strings.Count(view, "│ x"); n != maxRowLines || !strings.Contains(view, "the rest: covey logs") {
 		t.Errorf("%d lines shown:\n%s", n, view)
 	}
 }
@@ -208,15 +210,16 @@ func TestPagerFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pagerOf(rapid.IntRange(1, 120).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height"), 1, 0)
 		p.screen = &term.Screen{Color: true}
+		p.log.screen = p.screen
 		for i := range rapid.IntRange(0, 30).Draw(t, "lines") {
 			text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
-			p.add(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
+			p.add(NewRow(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text))))
 		}
 		var now lives.Drafting
 		for _, text := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "drafts") {
 			now.Drafts = append(now.Drafts, lives.Draft{Member: "api", Text: strings.Repeat(text, 9)})
 		}
-		p.setDrafts(now)
+		p.log.SetDrafts(now)
 		for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"pgup", "pgdown", "home", "end", "up", "down", "left",
 			"shift+up", "enter", "some words 世界"}),
 			0, 8).Draw(t, "keys") {

@@ -19,8 +19,8 @@ const quitDelay = 500 * time.Millisecond
 
 // The messages of the attach view.
 type (
-	lineMsg     journal.Line        // the journal grew
-	olderMsg    []journal.Line      // lines before the oldest one here
+	rowMsg      struct{ row *Row }  // the journal grew
+	olderMsg    []*Row              // rows before the oldest one here
 	noOlderMsg  struct{ err error } // older lines cannot be read
 	draftsMsg   lives.Drafting      // what models write has changed
 	overMsg     struct{ err error } // the journal has ended; err: it cannot be read
@@ -65,12 +65,9 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := &attachModel{
-		pager: &pager{screen: out, title: a.Title, line: newInputLine()},
+		pager: newPager(out, a.Title, rowsOf(a.Tail)),
 		send:  func(text string) Answer { return a.Send(ctx, text) },
 		older: a.Older,
-	}
-	for _, l := range a.Tail {
-		m.pager.add(l)
 	}
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.File))
 	var readers sync.WaitGroup
@@ -79,7 +76,7 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 	}
 	readers.Go(func() {
 		err := a.Follow(ctx, func(l journal.Line) error {
-			program.Send(lineMsg(l))
+			program.Send(rowMsg{NewRow(l)})
 			return nil
 		})
 		program.Send(overMsg{err})
@@ -88,6 +85,15 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 	cancel()
 	readers.Wait()
 	return m.over, err
+}
+
+// rowsOf returns the rows of lines.
+func rowsOf(lines []journal.Line) []*Row {
+	rows := make([]*Row, len(lines))
+	for i, l := range lines {
+		rows[i] = NewRow(l)
+	}
+	return rows
 }
 
 // followDrafts shows what models write until ctx or the team ends. A team of an older version
@@ -121,15 +127,15 @@ func (m *attachModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.carryOut(m.pager.key(msg))
 	case tea.PasteMsg:
 		m.pager.keys++
-		m.pager.line.insert(msg.Content)
+		m.pager.line.Insert(msg.Content)
 	case quitSoonMsg:
-		if m.pager.keys == msg.keys && m.pager.line.text() == quitLine {
+		if m.pager.keys == msg.keys && m.pager.line.Text() == quitLine {
 			return m, tea.Quit
 		}
-	case lineMsg:
-		m.pager.add(journal.Line(msg))
+	case rowMsg:
+		m.pager.add(msg.row)
 	case draftsMsg:
-		m.pager.setDrafts(lives.Drafting(msg))
+		m.pager.log.SetDrafts(lives.Drafting(msg))
 	case olderMsg:
 		m.pager.addOlder(msg)
 	case noOlderMsg:
@@ -159,13 +165,13 @@ func (m *attachModel) carryOut(a action) tea.Cmd {
 		msg := quitSoonMsg{m.pager.keys}
 		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return msg })
 	case a.older:
-		before := m.pager.oldest()
+		before := m.pager.log.oldest()
 		return func() tea.Msg {
 			lines, err := m.older(before)
 			if err != nil {
 				return noOlderMsg{err}
 			}
-			return olderMsg(lines)
+			return olderMsg(rowsOf(lines))
 		}
 	case a.send != "":
 		m.pager.say("sending…", false)
@@ -179,7 +185,7 @@ func (m *attachModel) View() tea.View {
 	p := m.pager
 	view := tea.View{AltScreen: true, Content: p.view()}
 	if p.width > 0 && p.height >= 2 {
-		_, at := p.line.view(p.width - 2)
+		_, at := p.line.View(p.width - 2)
 		view.Cursor = tea.NewCursor(min(2+at, p.width-1), p.height-1)
 	}
 	return view

@@ -80,7 +80,7 @@ func TestBoard(t *testing.T) {
 func TestBoardOfAGate(t *testing.T) {
 	b := newBoard("crew", []string{"api"}, time.Time{})
 	b.see(teamtest.Line(1, "api", "hook_started", `{"event":"Stop","command":"./gate.sh"}`))
-	if m, what := b.memberOf("api"); label(m) != atGates || what != "Stop: ./gate.sh" {
+	if m, what := b.memberOf("api"); word(m) != atGates || what != "Stop: ./gate.sh" {
 		t.Errorf("%+v, want it at the gates", m)
 	}
 	b.see(teamtest.Line(2, "api", "hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`))
@@ -157,7 +157,13 @@ func TestBoardForgetsOldNews(t *testing.T) {
 	for i := range 3 * maxNews {
 		b.see(teamtest.Line(i, "api", "warning", fmt.Sprintf(`{"text":"number %d"}`, i)))
 	}
-	if len(b.news) != maxNews || b.news[maxNews-1].text != fmt.Sprintf("warning: number %d", 3*maxNews-1) {
-		t.Errorf("%d news, the last %q", len(b.news), b.news[len(b.news)-1].text)
+	if len(b.news) != maxNews || b.news[maxNews-1].Text != fmt.Sprintf("warning: number %d", 3*maxNews-1) {
+		t.Errorf("%d news, the last %q", len(b.news), b.news[len(b.news)-1].Text)
 	}
+}
+
+// word is what a board calls the state of a member.
+func word(m *view.Member) string {
+	word, _ := MemberWord(m)
+	return word
 }

@@ -94,7 +94,8 @@ func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	var lines []string
 	for _, m := range show {
 		name := term.Padded(term.Fit(term.PlainLine(m.Name), names), names)
-		state := s.Paint(stateStyle(m), term.Padded(label(m), len(api.NeedsAttention)))
+		word, style := MemberWord(m)
+		state := s.Paint(style, term.Padded(word, len(api.NeedsAttention)))
 		lines = append(lines, term.Fit("  "+name+"  "+state+"  "+b.details(m, graph), width))
 	}
 	if more := len(all) - len(show); more > 0 {
@@ -122,23 +123,6 @@ func (b *board) details(m *view.Member, graph []tasks.Outline) string {
 	return strings.Join(parts, " · ")
 }
 
-// stateStyle highlights a state. Starting, idle and ended members are faint: they
-// need no look.
-func stateStyle(m *view.Member) term.Style {
-	switch m.State {
-	case api.Working:
-		if m.Gate != "" {
-			return term.Yellow
-		}
-		return term.Green
-	case api.Waiting, api.Limited, api.Held:
-		return term.Yellow
-	case api.NeedsAttention, api.LoggedOut:
-		return term.Red
-	}
-	return term.Faint
-}
-
 // newsLines returns the tail of the news below an empty line. Each entry takes one
 // line; logs and attach show the rest. room includes the empty line and must be at
 // least 1.
@@ -146,7 +130,7 @@ func (b *board) newsLines(s *term.Screen, width, room int) []string {
 	lines := []string{""}
 	from := max(0, len(b.news)-(room-1))
 	for _, e := range b.news[from:] {
-		text := entryLines(s, entry{at: e.at, who: e.who, text: e.text, style: e.style}, 0)[0]
+		text := entryLines(s, Entry{Time: e.Time, Who: e.Who, Text: e.Text, Style: e.Style}, 0)[0]
 		lines = append(lines, term.Fit(text, width))
 	}
 	return lines

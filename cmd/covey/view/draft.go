@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -15,86 +16,87 @@ const noTime = "writing…"
 
 // draftEntry returns a draft as an entry like that of the text which takes its place, but faint
 // and without a time. ok is false if there is nothing to read yet.
-func draftEntry(d lives.Draft) (e entry, ok bool) {
+func draftEntry(d lives.Draft) (e Entry, ok bool) {
 	text := strings.TrimSpace(term.Plain(d.Text))
 	if text == "" {
-		return entry{}, false
+		return Entry{}, false
 	}
 	if d.Cut {
 		text = "…" + text
 	}
-	return entry{who: term.PlainLine(d.Member), text: named(journal.Line{Helper: d.Helper}, text), style: term.Faint}, true
+	return Entry{Who: term.PlainLine(d.Member), Text: named(journal.Line{Helper: d.Helper}, text), Style: term.Faint}, true
 }
 
 // DraftOf describes a draft as the line that its text may become; false: there is nothing to read
 // yet.
 func DraftOf(d lives.Draft) (Entry, bool) {
-	e, ok := draftEntry(d)
-	return Entry{Who: e.who, Text: e.text, Style: e.style}, ok
+	return draftEntry(d)
 }
 
-// setDrafts replaces the drafts below the journal. A draft whose text has come from the journal
+// SetDrafts replaces the drafts below the rows. A draft whose text has come from the journal
 // since the team has sent it is not shown again.
-func (p *pager) setDrafts(now lives.Drafting) {
-	p.drafts = nil
+func (g *Log) SetDrafts(now lives.Drafting) {
+	g.drafts = nil
 	for _, d := range now.Drafts {
-		if e, ok := draftEntry(d); ok && p.said[author{d.Member, d.Helper}] <= now.Seq {
-			p.drafts = append(p.drafts, shownDraft{author{d.Member, d.Helper}, e})
+		if e, ok := draftEntry(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
+			g.drafts = append(g.drafts, shownDraft{author{d.Member, d.Helper}, e})
 		}
 	}
 }
 
-// endDraft removes the draft whose text a line of the journal has.
-func (p *pager) endDraft(l journal.Line) {
-	if l.Type != "text" {
+// endDraft removes the draft whose text a row has.
+func (g *Log) endDraft(r *Row) {
+	if r.writer == (author{}) {
 		return
 	}
-	by := author{l.Member, l.Helper}
-	if p.said == nil {
-		p.said = map[author]uint64{}
+	if g.said == nil {
+		g.said = map[author]uint64{}
 	}
-	p.said[by] = l.Seq
-	for i, d := range p.drafts {
-		if d.by == by {
-			p.drafts = append(p.drafts[:i:i], p.drafts[i+1:]...)
-			return
-		}
-	}
+	g.said[r.writer] = r.seq
+	g.drafts = slices.DeleteFunc(g.drafts, func(d shownDraft) bool { return d.by == r.writer })
 }
 
 // author is a member, or a member's helper.
 type author struct{ member, helper string }
 
-// shownDraft is a draft below the journal.
+// shownDraft is a draft below the rows.
 type shownDraft struct {
 	by    author
-	entry entry
+	entry Entry
 }
 
-// draftLines returns the ends of the drafts as lines of the screen: at most two thirds of room,
-// divided equally. Whoever scrolls reads the journal, and the screen stays as it is.
-func (p *pager) draftLines(room int) []string {
-	most := room * 2 / 3
-	if p.below > 0 || len(p.drafts) == 0 || most == 0 {
+// draftLines returns the ends of the drafts of the chosen member as lines of the screen: at most
+// two thirds of room, divided equally. Whoever scrolls or searches reads the journal, and the
+// screen stays as it is.
+func (g *Log) draftLines(room int) []string {
+	if g.up || g.text != "" {
 		return nil
 	}
-	share := max(1, most/len(p.drafts))
+	drafts := g.drafts
+	if g.member != "" {
+		drafts = slices.DeleteFunc(slices.Clone(drafts), func(d shownDraft) bool { return d.by.member != g.member })
+	}
+	most := room * 2 / 3
+	if len(drafts) == 0 || most <= 0 {
+		return nil
+	}
+	share := max(1, most/len(drafts))
 	var lines []string
-	for _, d := range p.drafts[:min(len(p.drafts), most)] {
-		lines = append(lines, lastLines(p.screen, d.entry, p.width, share)...)
+	for _, d := range drafts[:min(len(drafts), most)] {
+		lines = append(lines, lastLines(g.screen, d.entry, g.width, share)...)
 	}
 	return lines
 }
 
 // lastLines lays an entry out and keeps its last lines. The first of them gets the head of the
 // entry, if it has a column of its own.
-func lastLines(s *term.Screen, e entry, width, most int) []string {
+func lastLines(s *term.Screen, e Entry, width, most int) []string {
 	lines := entryLines(s, e, width)
 	if len(lines) <= most {
 		return lines
 	}
 	lines = lines[len(lines)-most:]
-	e.text = ""
+	e.Text = ""
 	head := entryLines(s, e, width)[0]
 	if rest, ok := strings.CutPrefix(lines[0], strings.Repeat(" ", ansi.StringWidth(head))); ok {
 		lines[0] = head + rest

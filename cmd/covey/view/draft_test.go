@@ -33,24 +33,24 @@ func TestAttachFrames(t *testing.T) {
 	}
 	long := strings.Repeat("One more line that is a bit long. ", 12)
 	for i, do := range []func(){
-		func() { p.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look"})) },
+		func() { p.log.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look"})) },
 		func() {
-			p.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
+			p.log.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
 				lives.Draft{Member: "api", Helper: "a0123456789", Text: " \n"}, lives.Draft{Member: "ben", Helper: "a0123456789", Text: "Me, too."}))
 		},
-		func() { p.setDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
+		func() { p.log.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
 		func() {
 			for n := 3; n <= 10; n++ {
-				p.add(textLine(n))
+				p.add(NewRow(textLine(n)))
 			}
-			p.setDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
+			p.log.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
 			press(p, "shift+up")
 		},
 		func() { press(p, "end") },
-		func() { p.add(teamtest.Line(11, "api", "text", `{"text":"I looked."}`)) },
-		func() { p.setDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
-		func() { p.setDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
-		func() { p.setDrafts(drafting(11)) },
+		func() { p.add(NewRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`))) },
+		func() { p.log.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
+		func() { p.log.SetDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
+		func() { p.log.SetDrafts(drafting(11)) },
 	} {
 		do()
 		lines := strings.Split(p.view(), "\n")
@@ -74,7 +74,7 @@ func TestDraftsOfManyMembers(t *testing.T) {
 	for i := range 30 {
 		now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprintf("m%d", i), Text: strings.Repeat("word ", 40) + "end."})
 	}
-	p.setDrafts(now)
+	p.log.SetDrafts(now)
 	view := p.view()
 	if n := strings.Count(view, "end."); n != 6 || strings.Count(view, noTime) != 6 || !strings.Contains(view, "20.") {
 		t.Errorf("%d drafts are shown:\n%s", n, view)
@@ -85,7 +85,8 @@ func TestDraftsOfManyMembers(t *testing.T) {
 func TestDraftsAreFaint(t *testing.T) {
 	p := pagerOf(60, 12, 1, 1)
 	p.screen = &term.Screen{Color: true}
-	p.setDrafts(drafting(1, lives.Draft{Member: "api", Text: "I look"}))
+	p.log.screen = p.screen
+	p.log.SetDrafts(drafting(1, lives.Draft{Member: "api", Text: "I look"}))
 	if want := p.screen.Paint(term.Faint, "I look"); !strings.Contains(p.view(), want) {
 		t.Errorf("no %q in\n%q", want, p.view())
 	}

@@ -35,13 +35,13 @@ func TestDraftEnds(t *testing.T) {
 		"its own text, and no more": {said(5, "", "text"), drafting(6), ""},
 	} {
 		p := pagerOf(60, 12, 1, 2)
-		p.setDrafts(drafting(2, member, helper))
-		p.add(test.line)
-		p.setDrafts(test.now)
+		p.log.SetDrafts(drafting(2, member, helper))
+		p.add(NewRow(test.line))
+		p.log.SetDrafts(test.now)
 		var shown []string
-		for _, d := range p.drafts {
+		for _, d := range p.log.drafts {
 			for _, text := range []string{member.Text, helper.Text} {
-				if strings.Contains(d.entry.text, text) {
+				if strings.Contains(d.entry.Text, text) {
 					shown = append(shown, text)
 				}
 			}
@@ -63,8 +63,9 @@ func TestDraftsFit(t *testing.T) {
 		for i := range rapid.IntRange(0, 25).Draw(t, "drafts") {
 			now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprint("m", i), Text: text.Draw(t, "text"), Cut: i%2 == 0})
 		}
-		p.setDrafts(now)
-		lines := p.draftLines(room)
+		p.log.SetDrafts(now)
+		p.log.width = width
+		lines := p.log.draftLines(room)
 		if len(lines) > room*2/3 {
 			t.Fatalf("%d lines of %d", len(lines), room)
 		}

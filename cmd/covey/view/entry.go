@@ -17,21 +17,21 @@ const nameColumn = 10
 // entryLines lays an entry out: time and name, then its text, whose further lines are
 // indented. Each line is at most width columns wide, as far as time and name leave
 // room; width 0 wraps nothing.
-func entryLines(s *term.Screen, e entry, width int) []string {
+func entryLines(s *term.Screen, e Entry, width int) []string {
 	at := noTime
-	if !e.at.IsZero() {
-		at = e.at.Local().Format(time.TimeOnly)
+	if !e.Time.IsZero() {
+		at = e.Time.Local().Format(time.TimeOnly)
 	}
-	head := at + " " + term.Padded(e.who, nameColumn) + " "
+	head := at + " " + term.Padded(e.Who, nameColumn) + " "
 	indent := ansi.StringWidth(head)
 	room := width - indent
 	if width > 0 && room < 20 { // too narrow for columns: no head but the name
-		head, indent = e.who+": ", 0
+		head, indent = e.Who+": ", 0
 		room = max(width, 1)
-		e.text, head = head+e.text, ""
+		e.Text, head = head+e.Text, ""
 	}
 	var lines []string
-	for i, text := range strings.Split(e.text, "\n") {
+	for i, text := range strings.Split(e.Text, "\n") {
 		for j, part := range term.Wrapped(text, width, room) {
 			before := strings.Repeat(" ", indent)
 			if i == 0 && j == 0 {
@@ -40,14 +40,14 @@ func entryLines(s *term.Screen, e entry, width int) []string {
 			if width > 0 {
 				part = term.Fit(part, room) // a wide character may not fit into the last column
 			}
-			lines = append(lines, before+s.Paint(e.style, part))
+			lines = append(lines, before+s.Paint(e.Style, part))
 		}
 	}
 	return lines
 }
 
 // printEntry prints a whole entry. It fails if the output is closed.
-func printEntry(s *term.Screen, e entry) error {
+func printEntry(s *term.Screen, e Entry) error {
 	_, err := fmt.Fprintf(s.Writer, "%s\n", strings.Join(entryLines(s, e, 0), "\n"))
 	return err
 }

@@ -51,16 +51,17 @@ func TestHostileViews(t *testing.T) {
 	for _, payload := range teamtest.Payloads() {
 		b := newBoard("crew", []string{payload}, teamtest.Line(0, "", "", "").Time)
 		s, out := teamtest.Screen()
-		print, p := LinePrinter(s, false), &pager{screen: s, title: "m0 of crew", width: 60, height: 24, line: newInputLine()}
+		print, p := LinePrinter(s, false), newPager(s, "m0 of crew", nil)
+		p.width, p.height = 60, 24
 		for _, l := range hostileLines(t, payload) {
 			b.apply(l)
-			p.add(l)
+			p.add(NewRow(l))
 			if err := print(l); err != nil {
 				t.Fatal(err)
 			}
 		}
 		b.drafts = []lives.Draft{{Member: "m0" + payload, Text: payload}}
-		p.setDrafts(lives.Drafting{Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
+		p.log.SetDrafts(lives.Drafting{Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
 		teamtest.CheckPlain(t, "logs: "+payload, out.String())
 		teamtest.CheckPlain(t, "live view: "+payload, strings.Join(b.draw(s, 60, 24, b.started), "\n"))
 		teamtest.CheckPlain(t, "attach: "+payload, p.view())

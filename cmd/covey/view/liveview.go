@@ -175,5 +175,5 @@ func (m *liveModel) View() tea.View {
 func (v *LiveView) News(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.board.addNews(entry{at: v.now(), who: "covey", text: term.Short(text), style: term.Yellow})
+	v.board.addNews(Entry{Time: v.now(), Who: "covey", Text: term.Short(text), Style: term.Yellow})
 }

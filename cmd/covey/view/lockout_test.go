@@ -38,10 +38,10 @@ func TestStoryOfLockouts(t *testing.T) {
 	var briefly, fully []string
 	for _, l := range lockedLines()[4:] {
 		if e, ok := brief(l); ok {
-			briefly = append(briefly, e.who+": "+e.text)
+			briefly = append(briefly, e.Who+": "+e.Text)
 		}
 		if e, ok := Full(l); ok {
-			fully = append(fully, e.who+": "+e.text)
+			fully = append(fully, e.Who+": "+e.Text)
 		}
 	}
 	want := []string{
@@ -62,8 +62,8 @@ func TestStoryOfLockouts(t *testing.T) {
 		}
 	}
 	guess := teamtest.Line(1, "api", "limited", `{"agent":"codex","until":"2026-11-23T09:00:00Z","text":"no more"}`)
-	if e, _ := brief(guess); !strings.Contains(e.text, "reached; it tries again at Mon ") {
-		t.Errorf("a guess is told as %q", e.text)
+	if e, _ := brief(guess); !strings.Contains(e.Text, "reached; it tries again at Mon ") {
+		t.Errorf("a guess is told as %q", e.Text)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestStoryOfFailedTurns(t *testing.T) {
 	var told []string
 	for _, l := range lines[2:] {
 		if e, ok := brief(l); ok {
-			told = append(told, e.text)
+			told = append(told, e.Text)
 		}
 	}
 	for _, l := range lines {
@@ -142,19 +142,19 @@ func TestStoryOfFailedTurns(t *testing.T) {
 	if strings.Join(told, "\n") != want {
 		t.Errorf("told as %q, want %q", told, want)
 	}
-	if m, what := b.memberOf("api"); label(m) != "waiting" || !strings.Contains(what, "after: 429 Too Many Requests") {
+	if m, what := b.memberOf("api"); word(m) != "waiting" || !strings.Contains(what, "after: 429 Too Many Requests") {
 		t.Errorf("on the board it is %+v", m)
 	}
 	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
-	if e, _ := brief(restarts); e.text != "its program is started again: the agent program failed (signal: killed)" {
-		t.Errorf("a restart is told as %q", e.text)
+	if e, _ := brief(restarts); e.Text != "its program is started again: the agent program failed (signal: killed)" {
+		t.Errorf("a restart is told as %q", e.Text)
 	}
 	for data, want := range map[string]string{
 		`{"text":"no such model"}`:                  "turn 2 failed: no such model",
 		`{"text":"busy","passing":true,"failed":9}`: "turn 2 failed, and so did the 8 before it: busy",
 	} {
-		if e, _ := brief(teamtest.Line(3, "api", "turn_failed", data)); e.text != want {
-			t.Errorf("%s is told as %q, want %q", data, e.text, want)
+		if e, _ := brief(teamtest.Line(3, "api", "turn_failed", data)); e.Text != want {
+			t.Errorf("%s is told as %q, want %q", data, e.Text, want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,26 +29,26 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// entry is a journal line as text. The text is plain and may have several lines; a
+// Entry is a journal line as text. The texts are plain, and Text may have several lines; a
 // journal line without meaning for people has no entry. The code that makes an entry
-// makes its text plain; the code that shows one lays it out.
-type entry struct {
-	at    time.Time
-	who   string
-	text  string
-	style term.Style
+// makes its texts plain; the code that shows one lays it out.
+type Entry struct {
+	Time  time.Time
+	Who   string
+	Text  string
+	Style term.Style
 }
 
 // brief describes the noteworthy lines of the journal in one line each, for `covey
 // up` on a pipe and the news below its live view: who works on what, what was
 // refused, and what went wrong. It omits tool calls and texts, which logs shows.
-func brief(l journal.Line) (entry, bool) {
+func brief(l journal.Line) (Entry, bool) {
 	p := data(l)
 	text, st := briefText(l, p)
 	if text == "" {
-		return entry{}, false
+		return Entry{}, false
 	}
-	return entry{at: l.Time, who: subjectOf(l, p), text: term.Short(named(l, text)), style: st}, true
+	return Entry{Time: l.Time, Who: subjectOf(l, p), Text: term.Short(named(l, text)), Style: st}, true
 }
 
 // subjectOf returns whom an entry is about: a member; the author of a line without
@@ -273,54 +274,56 @@ func taskStyle(op string) term.Style {
 }
 
 // Full describes a line of the journal in full, for `covey logs` and `covey attach`.
-func Full(l journal.Line) (entry, bool) {
-	p := data(l)
-	e := entry{at: l.Time, who: subjectOf(l, p)}
+func Full(l journal.Line) (Entry, bool) { return full(l, data(l)) }
+
+// full is Full for a line whose data are decoded.
+func full(l journal.Line, p payload) (Entry, bool) {
+	e := Entry{Time: l.Time, Who: subjectOf(l, p)}
 	switch l.Type {
 	case "turn_started":
-		e.text, e.style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), term.Cyan
+		e.Text, e.Style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), term.Cyan
 	case "text":
-		e.text = p.Text
+		e.Text = p.Text
 	case "tool_call":
-		e.text, e.style = "calls "+callText(p.Name, p.Input), term.Bold
+		e.Text, e.Style = "calls "+callText(p.Name, p.Input), term.Bold
 	case "tool_result":
-		e.text, e.style = quoted(p.Content), term.Faint
+		e.Text, e.Style = quoted(p.Content), term.Faint
 		if p.IsError {
-			e.style = term.Red
+			e.Style = term.Red
 		}
 	case "hook_feedback":
-		e.text, e.style = "refused\n"+quoted(p.Text), term.Yellow
+		e.Text, e.Style = "refused\n"+quoted(p.Text), term.Yellow
 	case "message":
-		e.text = "to " + p.To + "\n" + quoted(p.Text)
+		e.Text = "to " + p.To + "\n" + quoted(p.Text)
 	case "idle":
-		e.text, e.style = "idle", term.Faint
+		e.Text, e.Style = "idle", term.Faint
 	case "turn_ended":
-		e.text, e.style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), term.Faint
+		e.Text, e.Style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), term.Faint
 	case "hook_finished":
-		e.text, e.style = hookText(p)
+		e.Text, e.Style = hookText(p)
 	case "limited":
-		e.text, e.style = limitText(l, p)+"\n"+quoted(p.Text), term.Yellow
+		e.Text, e.Style = limitText(l, p)+"\n"+quoted(p.Text), term.Yellow
 	case "logged_out":
-		e.text, e.style = p.Agent+" is not logged in\n"+quoted(p.Hint), term.Yellow
+		e.Text, e.Style = p.Agent+" is not logged in\n"+quoted(p.Hint), term.Yellow
 	case "request":
-		e.text, e.style = requestText(l, p)
+		e.Text, e.Style = requestText(l, p)
 	case "waiting", "held_up":
-		e.text, e.style = "waits for "+p.For, term.Faint
+		e.Text, e.Style = "waits for "+p.For, term.Faint
 	case "subagent_started":
-		e.text, e.style = helperBegins(p), term.Faint
+		e.Text, e.Style = helperBegins(p), term.Faint
 	case "subagent_ended":
-		e.text, e.style = helperEnds(p)
+		e.Text, e.Style = helperEnds(p)
 	case "compacted":
-		e.text, e.style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
+		e.Text, e.Style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
 	case "session_rotated":
-		e.text, e.style = "begins a new session with this brief of the one before:\n"+quoted(p.Brief), term.Faint
+		e.Text, e.Style = "begins a new session with this brief of the one before:\n"+quoted(p.Brief), term.Faint
 	case "member_started":
-		e.text, e.style = "starts, agent "+p.Agent, term.Faint
+		e.Text, e.Style = "starts, agent "+p.Agent, term.Faint
 	default:
-		e.text, e.style = briefText(l, p)
+		e.Text, e.Style = briefText(l, p)
 	}
-	e.text = named(l, strings.Trim(term.Plain(e.text), "\n"))
-	return e, e.text != ""
+	e.Text = named(l, strings.Trim(term.Plain(e.Text), "\n"))
+	return e, e.Text != ""
 }
 
 // hookText describes how a hook ended, and its error if it failed open.
@@ -385,13 +388,22 @@ func scheduleText(p payload) string {
 // that name it, whoever caused them.
 func Concerns(member string) func(journal.Line) bool {
 	return func(l journal.Line) bool {
-		if l.Member == member {
-			return true
-		}
-		p := data(l)
-		if m, ok := mergeOf(l); ok {
-			return m.Member == member
-		}
-		return l.Type == "message" && p.To == member || p.Task != nil && p.Task.Owner == member
+		return l.Member == member || slices.Contains(concerned(l, data(l)), member)
 	}
+}
+
+// concerned returns the members whom a line concerns: its own, and those that a message, a task
+// or a merge names.
+func concerned(l journal.Line, p payload) []string {
+	names := []string{l.Member}
+	if m, ok := mergeOf(l); ok {
+		return append(names, m.Member)
+	}
+	if l.Type == "message" {
+		names = append(names, p.To)
+	}
+	if p.Task != nil {
+		names = append(names, p.Task.Owner)
+	}
+	return names
 }

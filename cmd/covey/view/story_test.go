@@ -89,11 +89,11 @@ func TestStory(t *testing.T) {
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			l := teamtest.Line(1, "api", tc.kind, tc.data)
-			if e, ok := brief(l); e.text != tc.brief || ok != (tc.brief != "") {
-				t.Errorf("brief(%s) = %q, %t, want %q", tc.data, e.text, ok, tc.brief)
+			if e, ok := brief(l); e.Text != tc.brief || ok != (tc.brief != "") {
+				t.Errorf("brief(%s) = %q, %t, want %q", tc.data, e.Text, ok, tc.brief)
 			}
-			if e, ok := Full(l); e.text != tc.full || ok != (tc.full != "") {
-				t.Errorf("full(%s) = %q, %t, want %q", tc.data, e.text, ok, tc.full)
+			if e, ok := Full(l); e.Text != tc.full || ok != (tc.full != "") {
+				t.Errorf("full(%s) = %q, %t, want %q", tc.data, e.Text, ok, tc.full)
 			}
 		})
 	}
@@ -112,13 +112,13 @@ func TestStoryIsDisarmed(t *testing.T) {
 			"message":"E","last_text":"E","to":"E","summary":"E","op":"claimed","task":{"id":"E","subject":"E","owner":"E"},
 			"tool":"E","decision":"deny","by":"E","rule":"E"}`, "E", evil)
 		l := teamtest.Line(1, "m\x1b[2J", kind, data)
-		for name, tell := range map[string]func(journal.Line) (entry, bool){"brief": brief, "full": Full} {
+		for name, tell := range map[string]func(journal.Line) (Entry, bool){"brief": brief, "full": Full} {
 			e, ok := tell(l)
 			if !ok && name == "full" {
 				t.Errorf("%s: nothing told", kind)
 			}
-			if term.Plain(e.text) != e.text || term.Plain(e.who) != e.who || strings.Contains(e.text, "\x1b") {
-				t.Errorf("%s of %s: %q says %q", name, kind, e.who, e.text)
+			if term.Plain(e.Text) != e.Text || term.Plain(e.Who) != e.Who || strings.Contains(e.Text, "\x1b") {
+				t.Errorf("%s of %s: %q says %q", name, kind, e.Who, e.Text)
 			}
 		}
 	}
@@ -167,11 +167,11 @@ func TestTeller(t *testing.T) {
 		{"", "warning", `{"text":"x"}`, "team"},
 	} {
 		l := teamtest.Line(1, tc.member, tc.typ, tc.data)
-		if e, _ := brief(l); e.who != tc.want {
-			t.Errorf("brief %s: %q, want %q", tc.data, e.who, tc.want)
+		if e, _ := brief(l); e.Who != tc.want {
+			t.Errorf("brief %s: %q, want %q", tc.data, e.Who, tc.want)
 		}
-		if e, _ := Full(l); e.who != tc.want {
-			t.Errorf("full %s: %q, want %q", tc.data, e.who, tc.want)
+		if e, _ := Full(l); e.Who != tc.want {
+			t.Errorf("full %s: %q, want %q", tc.data, e.Who, tc.want)
 		}
 	}
 }
@@ -193,11 +193,11 @@ func TestHelperStory(t *testing.T) {
 	} {
 		l := teamtest.Line(1, "api", tc.kind, tc.data)
 		l.Helper = "a123456789abcdef0"
-		if e, ok := brief(l); e.text != tc.brief || ok != (tc.brief != "") {
-			t.Errorf("%s briefly: %q, want %q", tc.kind, e.text, tc.brief)
+		if e, ok := brief(l); e.Text != tc.brief || ok != (tc.brief != "") {
+			t.Errorf("%s briefly: %q, want %q", tc.kind, e.Text, tc.brief)
 		}
-		if e, ok := Full(l); e.text != tc.full || ok != (tc.full != "") {
-			t.Errorf("%s in full: %q, want %q", tc.kind, e.text, tc.full)
+		if e, ok := Full(l); e.Text != tc.full || ok != (tc.full != "") {
+			t.Errorf("%s in full: %q, want %q", tc.kind, e.Text, tc.full)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestConcerns(t *testing.T) {
 // TestRequestText: what is told of a question, and to whom.
 func TestRequestText(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"state":"open","to":"operator","id":"X","text":"dev asks"}`:                         "asks you: dev asks\n  :approve X or :deny X answers in attach; covey inbox elsewhere",
+		`{"state":"open","to":"operator","id":"X","text":"dev asks"}`:                         "asks you: dev asks\n  answer with covey attach, or covey inbox approve X or deny X",
 		`{"state":"open","to":"lead","text":"dev asks"}`:                                      "asks lead: dev asks",
 		`{"state":"approved","kind":"plan","member":"dev","by":"operator"}`:                   "plan request of dev approved by a person",
 		`{"state":"denied","kind":"approval","member":"dev","by":"rev","feedback":"mend it"}`: "approval request of dev denied by rev: mend it",

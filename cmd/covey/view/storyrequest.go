@@ -16,7 +16,7 @@ func requestText(_ journal.Line, p payload) (string, term.Style) {
 	switch requests.State(p.State) {
 	case requests.Open:
 		if p.To == actors.Operator {
-			return fmt.Sprintf("asks you: %s\n  :approve %s or :deny %s answers in attach; covey inbox elsewhere",
+			return fmt.Sprintf("asks you: %s\n  answer with covey attach, or covey inbox approve %s or deny %s",
 				p.Text, p.ID, p.ID), term.Yellow
 		}
 		return fmt.Sprintf("asks %s: %s", p.To, p.Text), term.Normal

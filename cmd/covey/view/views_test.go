@@ -138,13 +138,13 @@ func TestAttachSends(t *testing.T) {
 func TestAttachKeepsWhatWasNotSent(t *testing.T) {
 	a := newAttached(Answer{Text: "not sent: no such member", Unsent: "hello"})
 	a.types("hello\r")
-	if a.pager.line.text() != "hello" || !a.pager.isBad {
-		t.Errorf("typed %q, bad %t", a.pager.line.text(), a.pager.isBad)
+	if a.pager.line.Text() != "hello" || !a.pager.isBad {
+		t.Errorf("typed %q, bad %t", a.pager.line.Text(), a.pager.isBad)
 	}
-	a.pager.line.set("something else")
+	a.pager.line.Set("something else")
 	a.does(Answer{Text: "not sent", Unsent: "hello"})
-	if a.pager.line.text() != "something else" {
-		t.Errorf("typed %q", a.pager.line.text())
+	if a.pager.line.Text() != "something else" {
+		t.Errorf("typed %q", a.pager.line.Text())
 	}
 }
 
@@ -163,7 +163,7 @@ func TestAttachLeaves(t *testing.T) {
 		t.Error("q does not leave")
 	}
 	a = newAttached(Answer{})
-	a.pager.line.set("qu")
+	a.pager.line.Set("qu")
 	if quits(a.does(quitSoonMsg{})) {
 		t.Error("a word that begins with q leaves")
 	}
@@ -201,7 +201,7 @@ func TestAttachReadsOlderLines(t *testing.T) {
 // TestAttachSeesTheEnd: it says so and stays, for there is something to read.
 func TestAttachSeesTheEnd(t *testing.T) {
 	a := newAttached(Answer{})
-	a.does(lineMsg(textLine(10)))
+	a.does(rowMsg{NewRow(textLine(10))})
 	a.does(overMsg{})
 	view := a.View().Content
 	if !a.over || !strings.Contains(view, "the team has ended; q leaves") || !strings.Contains(view, "word 10.") {

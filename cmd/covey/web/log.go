@@ -36,7 +36,7 @@ type logLine struct {
 
 // lineOf returns a line of the journal for people; false: it has no meaning for them.
 func lineOf(l journal.Line) (logLine, bool) {
-	e, ok := termview.EntryOf(l)
+	e, ok := termview.Full(l)
 	if !ok {
 		return logLine{}, false
 	}

@@ -1,0 +1,94 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/coveyteam/covey/cmd/covey/board"
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
+)
+
+// board shows the team as a board until the operator leaves it. A team that another version runs
+// is refused, as by every command. One that does not run is shown if it has ever run.
+func (a *attachment) board(ctx context.Context) error {
+	client, err := api.Dial(ctx, a.place)
+	switch {
+	case err == nil:
+		_, err = client.Status(ctx)
+		_ = client.Close() // it was only asked
+	case errors.Is(err, api.ErrNotRunning):
+		if _, missing := os.Stat(a.place.Journal()); missing == nil {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	runs, err := board.Board{Place: a.place, Do: a.do, Question: a.question}.Run(ctx, a.env.In, a.env.Out)
+	if err != nil {
+		return err
+	}
+	a.sayLeft(runs)
+	return nil
+}
+
+// question returns the full text of an open question, as covey inbox show prints it.
+func (a *attachment) question(ctx context.Context, id string) (string, error) {
+	list, err := cli.ReadInbox(ctx, a.place, api.InboxQuery{ID: id})
+	if err != nil {
+		return "", err
+	}
+	text := list[0].Text
+	if more := inbox.RequestText(list[0]); more != "" {
+		text += "\n\n" + more
+	}
+	return text, nil
+}
+
+// do does what a key of the board asks for, as the command of that name does, but for a running
+// team only. Work is merged in the background: the board shows what becomes of it.
+func (a *attachment) do(ctx context.Context, act board.Act) (said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := api.Dial(ctx, a.place)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	switch act.Verb {
+	case board.Approve, board.Deny:
+		r, err := client.AnswerInbox(ctx, api.InboxAnswer{
+			ID: act.Request, Approve: act.Verb == board.Approve, Feedback: act.Text,
+		})
+		return answeredText(r), err
+	case board.Send:
+		to := act.Member
+		if to == "" {
+			to = a.lead()
+		}
+		r, err := client.Send(ctx, api.Send{To: to, Text: act.Text})
+		return deliveryText(r.Delivery, to), err
+	case board.Hold, board.Release:
+		r, err := client.Hold(ctx, api.HoldRequest{Member: act.Member, Resume: act.Verb == board.Release})
+		return holdText(r), err
+	case board.Interrupt:
+		r, err := client.Interrupt(ctx, api.InterruptRequest{Member: act.Member})
+		return interruptText(act.Member, r), err
+	case board.Merge:
+		_, err := client.Merge(ctx, api.MergeRequest{Task: act.Task})
+		return "task " + act.Task + " is in the merge queue", err
+	}
+	r, err := client.Return(ctx, api.ReturnRequest{Task: act.Task, Text: act.Text})
+	return "task " + act.Task + ": " + r.String(), err
+}
+
+// lead returns the name of the lead. The team checks it.
+func (a *attachment) lead() string {
+	if all := cli.Members(a.place); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}

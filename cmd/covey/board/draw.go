@@ -1,0 +1,238 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+)
+
+// Sizes of a frame.
+const (
+	// footer is how many lines stand below the panes: what is typed or told, and the keys.
+	footer = 2
+	// leastWidth and leastHeight are the size below which only the heading and the keys are drawn.
+	leastWidth, leastHeight = 20, 5
+	// stackHeight is the least height in which all panes are drawn. In a lower one, the focused pane
+	// is.
+	stackHeight = 16
+	// airyHeight is the least height in which empty lines separate the lists.
+	airyHeight = 30
+	// wideWidth is the least width in which the log stands beside the lists.
+	wideWidth = 110
+	// listShare is how many columns of a hundred the lists get beside the log.
+	listShare = 46
+	// between separates the lists from the log beside them.
+	between = " │ "
+)
+
+// draw draws a frame: exactly as many lines as the terminal has, none wider than it.
+func (m *model) draw() string {
+	if m.width <= 0 || m.height <= 0 {
+		return ""
+	}
+	lines := []string{m.heading()}
+	if room := m.height - 1 - footer; m.width >= leastWidth && m.height >= leastHeight {
+		body := m.body(room)
+		for len(body) < room {
+			body = append(body, "")
+		}
+		lines = append(lines, body[:room]...)
+		lines = append(lines, m.status())
+	}
+	lines = append(lines, m.keyLine())
+	lines = lines[:min(len(lines), m.height)]
+	for i := range lines {
+		lines[i] = term.Fit(lines[i], m.width)
+	}
+	return strings.Join(lines, "\n") + strings.Repeat("\n", m.height-len(lines))
+}
+
+// heading sums up the team. What matters most comes first, because a narrow terminal cuts the end.
+func (m *model) heading() string {
+	sc, text := m.scene, ""
+	if sc.facts != "" {
+		text = " · " + sc.facts
+	}
+	if !sc.started.IsZero() {
+		end := sc.ended
+		if end.IsZero() {
+			end = m.now
+		}
+		text += " · " + term.Elapsed(end.Sub(sc.started))
+	}
+	return m.screen.Paint(term.Bold, "covey: "+m.team) + " · " + m.screen.Paint(sc.style, sc.word) + text
+}
+
+// body draws the panes.
+func (m *model) body(height int) []string {
+	switch {
+	case m.help:
+		return helpLines(height)
+	case m.readsText():
+		return m.wholeText(height)
+	case m.whole:
+		return m.logLines(m.width, height, 0)
+	case m.focus == logOf && height < stackHeight:
+		return m.logLines(m.width, height, 0)
+	case height < stackHeight:
+		lines := m.listLines(m.focus, m.width, min(height-1, max(height/2, 3)))
+		return append(lines, m.logLines(m.width, height-len(lines), 0)...)
+	case m.width >= wideWidth:
+		return m.beside(height)
+	}
+	lines := m.listsLines(m.width, height, max(8, height*2/5))
+	room, most := height-len(lines), 0
+	if m.from != members || m.chosen().style == term.Red { // else the row says enough
+		most = room / 2
+	}
+	return append(lines, m.logLines(m.width, room, most)...)
+}
+
+// beside draws the lists on the left, and the log on the right.
+func (m *model) beside(height int) []string {
+	left := m.width * listShare / 100
+	right := m.width - left - ansi.StringWidth(between)
+	lists := m.listsLines(left, height, 0)
+	log := m.logLines(right, height, height/2)
+	lines := make([]string, height)
+	for i := range lines {
+		line := ""
+		if i < len(lists) {
+			line = lists[i]
+		}
+		lines[i] = term.Padded(line, left) + m.screen.Paint(term.Faint, between)
+		if i < len(log) {
+			lines[i] += log[i]
+		}
+	}
+	return lines
+}
+
+// listsLines draws all lists in at most height lines but those that are kept for the log. On a high
+// terminal there is an empty line below each if there is room.
+func (m *model) listsLines(width, height, log int) []string {
+	rows := m.share(height, log)
+	used := lists + log
+	for i := range rows {
+		used += rows[i]
+	}
+	var lines []string
+	for i, n := range rows {
+		lines = append(lines, m.listLines(pane(i), width, n)...)
+		if height >= airyHeight && height-used >= lists && len(m.lists[i].shown()) == n {
+			lines = append(lines, "")
+		}
+	}
+	return lines
+}
+
+// share divides the height among the lists: a row to each in turn, as long as it has one more to
+// show. Titles and what is kept for the log are taken off before.
+func (m *model) share(height, log int) (rows [lists]int) {
+	free := height - lists - log
+	for gave := true; gave && free > 0; {
+		gave = false
+		for i := range rows {
+			if free > 0 && rows[i] < len(m.lists[i].shown()) {
+				rows[i]++
+				free--
+				gave = true
+			}
+		}
+	}
+	return rows
+}
+
+// listLines draws the title of a list and at most height rows of it.
+func (m *model) listLines(p pane, width, height int) []string {
+	return m.pencil().list(p, &m.lists[p], p == m.focus, [2]int{width, height})
+}
+
+// pencil returns what draws lists.
+func (m *model) pencil() pencil { return pencil{m.screen, m.now} }
+
+// logLines draws what there is to read about the chosen row, in at most most lines, and the log.
+func (m *model) logLines(width, height, most int) []string {
+	r := m.chosen()
+	var lines []string
+	if text := m.reader.broken(m.about(), width); most > 2 && len(text) > 0 && r.key != "" {
+		if len(text) > most-1 {
+			text = slices.DeleteFunc(slices.Clone(text), func(line string) bool { return line == "" })
+			text = append(text[:min(len(text), most-2)], "… Enter shows all")
+		}
+		lines = append(lines, m.pencil().title(false, m.subject(), term.Faint, width))
+		lines = append(lines, text...)
+	}
+	title := "4 Log of the team"
+	if r.member != "" {
+		title = "4 Log of " + term.PlainLine(r.member)
+	}
+	if m.logFilter != "" {
+		title += fmt.Sprintf(": lines that contain %q", m.logFilter)
+	}
+	if m.log.Up() {
+		title += " · scrolled up; Esc goes to the newest"
+	}
+	lines = append(lines, m.pencil().title(m.focus == logOf || m.whole, title, term.Faint, width))
+	return append(lines, m.log.View(width, max(0, height-len(lines)))...)
+}
+
+// subject names the chosen row.
+func (m *model) subject() string {
+	r := m.chosen()
+	if m.from == tasksOf {
+		return "Task " + r.name
+	}
+	if r.request != "" {
+		return term.PlainLine(r.request) + ": " + r.word + " of " + r.name
+	}
+	return r.name
+}
+
+// wholeText draws the text about the chosen row in the whole board.
+func (m *model) wholeText(height int) []string {
+	text, more := m.reader.window(m.about(), m.width, height-1)
+	return append([]string{m.pencil().title(true, m.subject()+more, term.Faint, m.width)}, text...)
+}
+
+// label returns what stands before the typed line, and the columns that the line has.
+func (m *model) label() (text string, room int) {
+	text = term.Fit(m.typing.label, m.width*2/3)
+	return text, m.width - ansi.StringWidth(text)
+}
+
+// readOnly says that keys do nothing to a team that does not run.
+const readOnly = "the team does not run: this is its last state, to read; covey up goes on"
+
+// status draws the line above the keys: what is typed, what became of it, or the goal.
+func (m *model) status() string {
+	switch {
+	case m.typing != nil:
+		label, room := m.label()
+		text, _ := m.line.View(room)
+		return m.screen.Paint(term.Bold, label) + text
+	case m.notice != "" && m.bad:
+		return m.screen.Paint(term.Red, m.notice)
+	case m.notice != "":
+		return m.screen.Paint(term.Green, m.notice)
+	case m.scene.stopped:
+		return m.screen.Paint(term.Yellow, readOnly)
+	case m.scene.goal != "":
+		return m.screen.Paint(term.Faint, "goal: "+m.scene.goal)
+	}
+	return ""
+}
+
+// cursor returns where the cursor stands while somebody types.
+func (m *model) cursor() (x, y int, ok bool) {
+	if m.typing == nil || m.width < leastWidth || m.height < leastHeight {
+		return 0, 0, false
+	}
+	label, room := m.label()
+	_, at := m.line.View(room)
+	return min(ansi.StringWidth(label)+at, m.width-1), m.height - 2, true
+}

@@ -1,0 +1,209 @@
+package board
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/lives"
+)
+
+// pane is a part of the board.
+type pane int
+
+// The panes, in the order of Tab. The first are lists.
+const (
+	needs pane = iota
+	members
+	tasksOf
+	logOf
+	panes int = iota
+)
+
+// lists is how many panes are lists.
+const lists = int(logOf)
+
+// The messages of the model.
+type (
+	// news is what has changed in the team.
+	news struct {
+		scene  scene
+		rows   []*view.Row // new lines of the log
+		fresh  bool        // another journal has begun before them
+		drafts lives.Drafting
+	}
+	secondMsg time.Time // a second has passed: ages grow
+	// doneMsg is what became of an act.
+	doneMsg struct {
+		said string
+		err  error
+	}
+	// questionMsg is the full text of a question.
+	questionMsg struct{ id, text string }
+)
+
+// model is the board for the terminal library. All that it draws is in its fields.
+type model struct {
+	screen        *term.Screen
+	team          string
+	width, height int
+	now           time.Time
+	scene         scene
+
+	lists [lists]list
+	log   *view.Log
+	focus pane
+	from  pane // the list whose chosen row the log belongs to: the last one that had the focus
+	keyed bool // a key was pressed
+
+	logFilter string
+	whole     bool // one pane fills the board
+	help      bool
+
+	line   view.InputLine
+	typing *typing // nil: keys are verbs
+	notice string
+	bad    bool // notice is an error
+
+	asked  map[string]string // full texts of questions by id; empty: it was asked for
+	reader reader            // of what there is to read about the chosen row
+
+	do       func(Act) (string, error)
+	question func(id string) (string, error)
+}
+
+// typing is what somebody types in the line above the keys.
+type typing struct {
+	label  string
+	filter bool // the line is the filter of the focused pane
+	deed   deed
+	act    Act
+}
+
+// takesText reports whether something can be typed, rather than only agreed to.
+func (t *typing) takesText() bool { return t.filter || t.deed.typed != nothing }
+
+// newModel returns a board that knows nothing yet.
+func newModel(s *term.Screen, team string) *model {
+	m := &model{
+		screen: s, team: term.PlainLine(team), now: time.Now(), log: view.NewLog(s), focus: members, from: members,
+		line: view.NewInputLine(), asked: map[string]string{},
+	}
+	m.scene.word = "…"
+	return m
+}
+
+// Init starts the clock.
+func (m *model) Init() tea.Cmd { return second() }
+
+// second waits for the next secondMsg.
+func second() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return secondMsg(t) })
+}
+
+// Update handles one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		if m.typing != nil && m.typing.takesText() {
+			m.line.Insert(msg.Content)
+			m.typed()
+		}
+	case secondMsg:
+		m.now, cmd = time.Time(msg), second()
+	case news:
+		m.take(msg)
+	case doneMsg:
+		m.say(msg.said, false)
+		if msg.err != nil {
+			m.say(msg.err.Error(), true)
+		}
+	case questionMsg:
+		m.asked[msg.id] = msg.text
+	}
+	return m, tea.Batch(cmd, m.read())
+}
+
+// take takes up what has changed in the team.
+func (m *model) take(n news) {
+	m.scene = n.scene
+	for i := range m.lists {
+		m.lists[i].set(n.scene.rows[i])
+	}
+	if !m.keyed && len(m.lists[needs].rows) > 0 {
+		m.focus, m.from = needs, needs // until somebody is at the keys, what needs one comes first
+	}
+	if n.fresh {
+		m.log.Clear()
+	}
+	for _, r := range n.rows {
+		m.log.Add(r)
+	}
+	m.log.SetDrafts(n.drafts)
+	m.follow()
+}
+
+// chosen returns the row that keys act on and that the log belongs to.
+func (m *model) chosen() row { return m.lists[m.from].chosen() }
+
+// follow shows the log of the chosen row.
+func (m *model) follow() { m.log.Choose(m.chosen().member, m.logFilter) }
+
+// say shows a notice above the keys, until the next one or the next key.
+func (m *model) say(text string, bad bool) { m.notice, m.bad = term.Short(text), bad }
+
+// maxAsked is how many full texts of questions are kept.
+const maxAsked = 50
+
+// read reads the full text of the chosen question, once. A scene has only its first line.
+func (m *model) read() tea.Cmd {
+	id := m.chosen().request
+	if _, asked := m.asked[id]; asked || id == "" || m.question == nil {
+		return nil
+	}
+	if len(m.asked) >= maxAsked {
+		clear(m.asked)
+	}
+	m.asked[id] = ""
+	return func() tea.Msg {
+		text, err := m.question(id)
+		if err != nil {
+			text = "its full text cannot be read: " + err.Error()
+		}
+		return questionMsg{id, term.Plain(text)}
+	}
+}
+
+// about returns what there is to read about the chosen row.
+func (m *model) about() string {
+	r := m.chosen()
+	if text := m.asked[r.request]; r.request != "" && text != "" {
+		return text
+	}
+	return r.about
+}
+
+// start does an act outside of the model.
+func (m *model) start(a Act) tea.Cmd {
+	m.say("asking the team…", false)
+	return func() tea.Msg {
+		said, err := m.do(a)
+		return doneMsg{said, err}
+	}
+}
+
+// View draws the board on the terminal's other screen.
+func (m *model) View() tea.View {
+	v := tea.View{AltScreen: true, Content: m.draw()}
+	if x, y, ok := m.cursor(); ok {
+		v.Cursor = tea.NewCursor(x, y)
+	}
+	return v
+}

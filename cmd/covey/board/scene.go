@@ -1,0 +1,280 @@
+package board
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// scene is what the lists and the heading show of a team at one moment. Nothing in it belongs to
+// the feed, and all its texts are plain.
+type scene struct {
+	runs    bool   // a process runs the team, so that it can be asked for something
+	stopped bool   // it is known that none does
+	word    string // its state
+	style   term.Style
+	facts   string // numbers of the whole team
+	goal    string
+	started time.Time
+	ended   time.Time // zero: it goes on
+	rows    [lists][]row
+}
+
+// row is one row of a list.
+type row struct {
+	key   string // identifies it while the list changes
+	name  string
+	word  string // its state
+	style term.Style
+	since time.Time // when that began; zero: it has no age
+	left  time.Time // when the question is answered without a person; zero: never
+	who   string    // id of the question, owner of the task
+	text  string
+	about string // what a person should read before a decision, of several lines; may be empty
+
+	member  string // whose log belongs to it, and who gets a message; empty: the whole team
+	held    bool   // the member is held
+	request string // the id of the question that approve and deny answer; empty: it is none
+	task    string // the id of the task that merge and return are about
+	merges  bool   // the work on task can be merged
+	returns bool   // the work on task can be sent back
+}
+
+// sceneOf takes the scene of what a feed knows.
+func sceneOf(now termview.Now) scene {
+	s := now.State
+	run := s.Run()
+	if worked := s.StaffedRun(); run.Merge != "" && worked.First > 0 {
+		run = worked // covey merge has no goal and no turns
+	}
+	sc := scene{runs: now.Status != nil, goal: term.PlainLine(run.Goal), started: run.Started}
+	if sc.stopped = now.Absent != nil; sc.stopped {
+		sc.ended = cmp.Or(run.Ended, s.Time) // a run that was cut off has no end
+	}
+	sc.word, sc.style = termview.TeamWord(s, sc.runs)
+	switch {
+	case s.Seq < now.Until && now.Trouble == nil:
+		sc.word, sc.style = fmt.Sprintf("reading the journal, %d %%", s.Seq*100/now.Until), term.Faint
+	case now.Trouble != nil:
+		sc.word, sc.style = "the journal cannot be read: "+now.Trouble.Error(), term.Red
+	case sc.runs:
+	case now.Absent == nil:
+		sc.word, sc.style = "…", term.Faint
+	case !errors.Is(now.Absent, api.ErrNotRunning):
+		sc.word, sc.style = now.Absent.Error(), term.Red
+	}
+	sc.word = term.PlainLine(sc.word)
+	sc.facts = factsOf(now)
+	sc.rows = [lists][]row{needs: needRows(s, sc.runs), members: memberRows(s, sc.runs), tasksOf: taskRows(s)}
+	return sc
+}
+
+// factsOf sums up the numbers of a team.
+func factsOf(now termview.Now) string {
+	s := now.State
+	count, cost := s.TaskCounts(), 0.0
+	var parts []string
+	if count.Total() > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tasks done", count.Completed, count.Total()))
+	}
+	if n := s.StaffedRun().Refusals; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", n))
+	}
+	for _, m := range s.Members {
+		cost += m.Spent.CostUSD
+	}
+	if text := termview.Dollars(cost); text != "" {
+		parts = append(parts, text)
+	}
+	budget := s.Budget
+	if now.Status != nil {
+		budget = now.Status.Budget
+	}
+	for _, u := range budget {
+		if u.Limit > 0 {
+			parts = append(parts, fmt.Sprintf("%.0f %% of the budget (%s)", u.Used*100/u.Limit, term.PlainLine(u.What)))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// needRows returns what waits for a person, the oldest first.
+func needRows(s *view.State, runs bool) []row {
+	var rows []row
+	for _, n := range s.Needs() {
+		r := row{
+			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: "attention",
+			style: term.Red, since: n.Since, left: n.Deadline, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
+		}
+		switch n.Kind {
+		case view.NeedsAnswer:
+			r.request, r.word = n.ID, kindOf(s, n.ID)
+			r.who = term.PlainLine(n.ID)
+		case view.NeedsMerge:
+			r.word = "held merge"
+		}
+		for _, m := range s.Merges {
+			if len(m.Tasks) > 0 && (n.Kind == view.NeedsMerge && m.ID == n.ID || n.Kind == view.NeedsAnswer && m.Asked == n.ID) {
+				r.task, r.merges, r.returns = m.Tasks[0], r.request == "", true
+			}
+		}
+		if !runs {
+			r.left = time.Time{} // it waits for the next run
+		}
+		r.held = isHeld(s.Member(n.Member))
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// kindOf names what a request asks for.
+func kindOf(s *view.State, id string) string {
+	i := slices.IndexFunc(s.Requests, func(r *view.Request) bool { return r.ID == id })
+	if i < 0 {
+		return "question"
+	}
+	return term.PlainLine(string(s.Requests[i].Kind))
+}
+
+// isHeld reports whether a member is held.
+func isHeld(m *view.Member) bool { return m != nil && m.Held != nil }
+
+// memberRows returns the members, below a row for the whole team.
+func memberRows(s *view.State, runs bool) []row {
+	rows := []row{{name: "all", text: "the whole team"}}
+	list, graph := s.Members, s.Graph()
+	if !runs {
+		list = s.Staff().Members
+	}
+	for _, m := range list {
+		if m.Left && m.State == api.Ended {
+			continue
+		}
+		if !runs {
+			stopped := *m
+			stopped.State, stopped.Gate, stopped.Since, stopped.WaitsFor, stopped.Doing = m.Stopped(), "", time.Time{}, "", ""
+			m = &stopped
+		}
+		r := row{key: m.Name, name: term.PlainLine(m.Name), member: m.Name, since: m.Since, held: m.Held != nil}
+		r.word, r.style = termview.MemberWord(m)
+		r.text, r.about = memberText(s, m, graph), memberAbout(m)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// memberText says in one line what a member is at.
+func memberText(s *view.State, m *view.Member, graph []tasks.Outline) string {
+	var parts []string
+	if len(m.InProgress) > 0 {
+		parts = append(parts, "task "+term.PlainLine(m.InProgress[0]))
+	}
+	for _, one := range []struct {
+		n    int
+		word string
+	}{{m.Done.Refusals, "refused"}, {m.Unread, "unread"}} {
+		if one.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", one.n, one.word))
+		}
+	}
+	if part, ok := m.Done.Context.Percent(); ok {
+		parts = append(parts, fmt.Sprintf("context %d%% full", part))
+	}
+	if m.Held != nil && m.State != api.Held {
+		parts = append(parts, "held after this turn")
+	}
+	if cost := termview.Dollars(m.Spent.CostUSD); cost != "" {
+		parts = append(parts, cost)
+	}
+	if does := termview.MemberDoes(s, m, graph); does != "" {
+		parts = append(parts, does)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// memberAbout says what else is known about a member.
+func memberAbout(m *view.Member) string {
+	var lines []string
+	if m.Attention != "" {
+		lines = append(lines, m.Attention)
+	}
+	if m.Lockout != nil {
+		lines = append(lines, strings.TrimSpace(m.Lockout.Text+" "+m.Lockout.Fix))
+	}
+	if m.Held != nil {
+		lines = append(lines, "held by "+cmp.Or(m.Held.By, "covey"))
+	}
+	facts := []string{m.Agent}
+	if m.Turn > 0 {
+		facts = append(facts, fmt.Sprintf("turn %d, pass %d", m.Turn, m.Pass))
+	}
+	if m.Worktree != nil && m.Worktree.Branch != "" {
+		facts = append(facts, "branch "+m.Worktree.Branch)
+	}
+	for _, u := range m.Limits {
+		if u.Limit > 0 {
+			facts = append(facts, u.String())
+		}
+	}
+	return term.Plain(strings.Join(append(lines, strings.Join(facts, " · ")), "\n"))
+}
+
+// taskRows returns the tasks.
+func taskRows(s *view.State) []row {
+	merges := map[string]*view.Merge{}
+	for _, m := range s.Merges {
+		for _, id := range m.Tasks {
+			merges[id] = m
+		}
+	}
+	var rows []row
+	for _, t := range s.Tasks {
+		if t.Deleted {
+			continue
+		}
+		var waits []string
+		for _, id := range t.BlockedBy {
+			if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
+				waits = append(waits, id)
+			}
+		}
+		merge := merges[t.ID]
+		r := row{key: t.ID, name: term.PlainLine(t.ID), task: t.ID, member: t.Owner, returns: t.Status == tasks.Completed}
+		if merge != nil {
+			r.member = cmp.Or(t.Owner, merge.Member)
+			r.merges = r.returns && !merge.State.Busy() && !merge.State.Over() && merge.State != tasks.MergeReady
+		}
+		r.word, r.style = termview.TaskWord(t, merge, waits)
+		r.word = term.PlainLine(r.word)
+		r.held = isHeld(s.Member(r.member))
+		r.who, r.text = term.PlainLine(t.Owner), term.PlainLine(t.Subject)
+		r.about = taskAbout(t, merge)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// taskAbout says what else is known about a task: what it is, why it was not accepted, and what
+// keeps its work from being merged.
+func taskAbout(t *view.Task, merge *view.Merge) string {
+	lines := []string{t.Subject}
+	if t.Description != "" {
+		lines = append(lines, t.Description)
+	}
+	for _, r := range t.Returns[max(0, len(t.Returns)-3):] {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", r.Time.Local().Format(time.TimeOnly), r.Kind, r.Reason))
+	}
+	if merge != nil {
+		lines = append(lines, termview.MergeName(merge.Merge)+" is "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))
+	}
+	return term.Plain(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,101 @@
+package board
+
+import (
+	"github.com/coveyteam/covey/cmd/covey/term"
+)
+
+// Act is something that a person asks for on the board.
+type Act struct {
+	Verb    Verb
+	Request string // of Approve and Deny: the id of the question
+	Member  string // of Send, Hold, Release and Interrupt; empty: the lead
+	Task    string // of Merge and Return
+	Text    string // of Send and Return, and what goes along with an answer
+}
+
+// Verb says what an Act does.
+type Verb string
+
+// The verbs.
+const (
+	Approve   Verb = "approve"
+	Deny      Verb = "deny"
+	Send      Verb = "send"
+	Hold      Verb = "hold"
+	Release   Verb = "release"
+	Interrupt Verb = "interrupt"
+	Merge     Verb = "merge"
+	Return    Verb = "return"
+)
+
+// deed is what a key does with the chosen row.
+type deed struct {
+	key  string
+	verb Verb
+	// can reports whether the row is one that it can be done with.
+	can func(r row) bool
+	// ask is what the person is asked before it is done, by the name of what it is about; empty: it
+	// is done at once, because the same key takes it back.
+	ask string
+	// typed says what to type: nothing, a text if one likes, or a text.
+	typed typed
+}
+
+// typed says whether a text goes along with an act.
+type typed int
+
+const (
+	nothing typed = iota
+	maybe
+	needed
+)
+
+// deeds are all that keys do with a row, in the order in which the last line names them. What ends
+// something, or cannot be taken back, is asked about first, with the name of what it is about: rows
+// move while somebody reads, and a key must never answer another question than the one that was
+// read.
+var deeds = []deed{
+	{"a", Approve, func(r row) bool { return r.request != "" }, "approve", maybe},
+	{"d", Deny, func(r row) bool { return r.request != "" }, "deny", maybe},
+	{"s", Send, func(row) bool { return true }, "to", needed},
+	{"h", Hold, func(r row) bool { return r.member != "" && !r.held }, "", nothing},
+	{"h", Release, func(r row) bool { return r.member != "" && r.held }, "", nothing},
+	{"i", Interrupt, func(r row) bool { return r.member != "" }, "interrupt", nothing},
+	{"m", Merge, func(r row) bool { return r.merges }, "merge", nothing},
+	{"r", Return, func(r row) bool { return r.returns }, "return", needed},
+}
+
+// act returns what a deed does with a row.
+func (d deed) act(r row) Act {
+	a := Act{Verb: d.verb}
+	switch d.verb {
+	case Approve, Deny:
+		a.Request = r.request
+	case Merge, Return:
+		a.Task = r.task
+	default:
+		a.Member = r.member
+	}
+	return a
+}
+
+// question is what a person is asked before an act with a row.
+func (d deed) question(a Act, r row) string {
+	about := a.Request + " of " + r.member
+	switch {
+	case a.Task != "":
+		about = "task " + a.Task
+	case d.verb == Send && a.Member == "":
+		about = "the lead"
+	case a.Member != "":
+		about = a.Member
+	}
+	text := d.ask + " " + term.PlainLine(about)
+	switch d.typed {
+	case nothing:
+		return text + "? "
+	case maybe:
+		return text + " (a text may go along): "
+	}
+	return text + ": "
+}

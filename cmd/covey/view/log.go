@@ -1,0 +1,307 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
+
+// Bounds of a Log. The oldest rows are dropped first.
+const (
+	maxRows     = 100_000
+	maxLogBytes = 64 << 20 // of the texts of all rows
+)
+
+// Bounds of one row. More lines would push everything else off the screen, and a longer text
+// would be laid out for the part of it that is seen.
+const (
+	maxRowLines = 40
+	maxRowBytes = 16 << 10
+)
+
+// Row is the entry of one line of a journal in a Log. Its layout is cached, because scrolling
+// draws the same rows again and again.
+type Row struct {
+	seq    uint64
+	entry  Entry
+	names  []string // the members that it concerns
+	writer author   // whose text it is; zero: it is no text of a model
+
+	width int
+	lines []string // the layout for width
+
+	choice int // the choice of the Log for which shown holds
+	shown  bool
+}
+
+// NewRow returns the row of a line. It may be slow for a line of many megabytes, so it is called
+// outside of the loop that draws.
+func NewRow(l journal.Line) *Row {
+	p := data(l)
+	e, _ := full(l, p)
+	r := &Row{seq: l.Seq, entry: cutEntry(e), names: concerned(l, p), shown: true}
+	if l.Type == "text" {
+		r.writer = author{l.Member, l.Helper}
+	}
+	return r
+}
+
+// cutEntry keeps the beginning of a long entry and says where the rest is. It copies what it
+// keeps, because the rest may be large.
+func cutEntry(e Entry) Entry {
+	text := e.Text
+	if len(text) > maxRowBytes {
+		text = strings.ToValidUTF8(text[:maxRowBytes], "")
+	}
+	if lines := strings.SplitN(text, "\n", maxRowLines+1); len(lines) > maxRowLines {
+		text = strings.Join(lines[:maxRowLines], "\n")
+	}
+	if len(text) < len(e.Text) {
+		e.Text = strings.Clone(text) + "\n│ … the rest: covey logs"
+	}
+	return e
+}
+
+// Log is the end of a journal in a part of a terminal. Somebody may scroll in it, and choose which
+// rows are shown. It keeps a bounded number of rows, lays out those that are visible, and counts
+// no lines of the others: so a key costs the same in a log of ten rows and of a hundred thousand.
+//
+// The position is a row, not a number of lines from one end. So neither new rows nor older ones
+// nor another width move what somebody reads.
+type Log struct {
+	screen *term.Screen
+	rows   []*Row // oldest first; only those with a text
+	bytes  int    // of their texts
+
+	width, room int // the size in which it was drawn last, without the drafts
+
+	up   bool // it does not show the newest row
+	last int  // if up: the index of the row at the bottom
+	cut  int  // if up: how many lines of it are below the bottom
+
+	choice       int    // grows with each change of the next two
+	member, text string // whose rows are shown, and what they contain; empty: all
+
+	drafts []shownDraft
+	said   map[author]uint64 // the last line of the journal with a text of each
+}
+
+// NewLog returns an empty Log.
+func NewLog(s *term.Screen) *Log { return &Log{screen: s} }
+
+// Add appends a row, and drops the oldest ones when there are too many. It reports whether it
+// has dropped some.
+func (g *Log) Add(r *Row) (dropped bool) {
+	g.endDraft(r)
+	if r.entry.Text == "" {
+		return false
+	}
+	g.rows = append(g.rows, r)
+	g.bytes += len(r.entry.Text)
+	if len(g.rows) <= maxRows+maxRows/10 && g.bytes <= maxLogBytes+maxLogBytes/10 {
+		return false
+	}
+	gone := 0
+	for ; len(g.rows)-gone > maxRows || g.bytes > maxLogBytes; gone++ {
+		g.bytes -= len(g.rows[gone].entry.Text)
+	}
+	g.rows = slices.Delete(g.rows, 0, gone)
+	g.last = max(0, g.last-gone)
+	return true
+}
+
+// AddOlder inserts rows before all others. The screen does not change.
+func (g *Log) AddOlder(rows []*Row) {
+	rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.entry.Text == "" })
+	g.rows = slices.Insert(g.rows, 0, rows...)
+	g.last += len(rows)
+	for _, r := range rows {
+		g.bytes += len(r.entry.Text)
+	}
+}
+
+// Clear removes all rows: another journal has begun.
+func (g *Log) Clear() { *g = Log{screen: g.screen, choice: g.choice, member: g.member, text: g.text} }
+
+// oldest returns the number of the oldest line; 0: there is none.
+func (g *Log) oldest() uint64 {
+	if len(g.rows) == 0 {
+		return 0
+	}
+	return g.rows[0].seq
+}
+
+// Choose shows the rows that concern a member and contain a text, in upper or lower case; both
+// may be empty. It goes to the newest one.
+func (g *Log) Choose(member, text string) {
+	text = strings.ToLower(text)
+	if member != g.member || text != g.text {
+		g.member, g.text, g.up = member, text, false
+		g.choice++
+	}
+}
+
+// shows reports whether a row is among the chosen ones. The answer is kept with the row, because
+// many may stand between two that are.
+func (g *Log) shows(r *Row) bool {
+	if r.choice != g.choice {
+		r.choice = g.choice
+		r.shown = (g.member == "" || slices.Contains(r.names, g.member)) &&
+			(g.text == "" || strings.Contains(strings.ToLower(r.entry.Text), g.text) ||
+				strings.Contains(strings.ToLower(r.entry.Who), g.text))
+	}
+	return r.shown
+}
+
+// before returns the index of the nearest chosen row up to i; -1: there is none.
+func (g *Log) before(i int) int {
+	for i >= 0 && !g.shows(g.rows[i]) {
+		i--
+	}
+	return i
+}
+
+// after returns the index of the nearest chosen row from i on; the number of rows: there is none.
+func (g *Log) after(i int) int {
+	for i < len(g.rows) && !g.shows(g.rows[i]) {
+		i++
+	}
+	return i
+}
+
+// linesOf returns a row as lines of the screen. It lays them out again only if the width has
+// changed.
+func (g *Log) linesOf(i int) []string {
+	r := g.rows[i]
+	if r.lines == nil || r.width != g.width {
+		r.width, r.lines = g.width, entryLines(g.screen, r.entry, g.width)
+	}
+	return r.lines
+}
+
+// bottom returns the row at the bottom of the screen, -1 if there is none, and how many lines of
+// it are below.
+func (g *Log) bottom() (i, cut int) {
+	if !g.up {
+		return g.before(len(g.rows) - 1), 0
+	}
+	i = g.before(min(g.last, len(g.rows)-1))
+	if i < 0 {
+		return i, 0
+	}
+	return i, min(g.cut, len(g.linesOf(i))-1) // it may have fewer lines in another width
+}
+
+// View draws the log in width columns and at most height lines: its rows, and the drafts at its end.
+func (g *Log) View(width, height int) []string {
+	drafts := g.fit(width, height)
+	return append(g.window(), drafts...)
+}
+
+// fit takes up the size of the log's part of the screen, and returns the lines of the drafts. Rows
+// that do not fill the room above them, because it has grown, scroll down.
+func (g *Log) fit(width, height int) (drafts []string) {
+	g.width = max(width, 1)
+	drafts = g.draftLines(height)
+	g.room = max(height-len(drafts), 0)
+	g.fill()
+	return drafts
+}
+
+// window returns the lines of the rows that are on the screen.
+func (g *Log) window() []string {
+	i, cut := g.bottom()
+	var parts [][]string
+	for have := 0; i >= 0 && have < g.room+cut; i = g.before(i - 1) {
+		parts = append(parts, g.linesOf(i))
+		have += len(g.linesOf(i))
+	}
+	slices.Reverse(parts)
+	lines := slices.Concat(parts...)
+	end := max(0, len(lines)-cut)
+	return lines[max(0, end-g.room):end]
+}
+
+// fill scrolls down if the rows above the bottom do not fill the screen.
+func (g *Log) fill() {
+	if g.up && len(g.window()) < g.room {
+		g.Top()
+	}
+}
+
+// atTop reports whether the oldest chosen row is on the screen in full.
+func (g *Log) atTop() bool {
+	i, cut := g.bottom()
+	have := -cut
+	for ; i >= 0; i = g.before(i - 1) {
+		if have += len(g.linesOf(i)); have > g.room {
+			return false
+		}
+	}
+	return true
+}
+
+// Top goes to the oldest chosen row.
+func (g *Log) Top() {
+	have := 0
+	for i := g.after(0); i < len(g.rows); i = g.after(i + 1) {
+		if have += len(g.linesOf(i)); have >= g.room {
+			g.last, g.cut = i, have-g.room
+			g.up = g.cut > 0 || g.after(i+1) < len(g.rows)
+			return
+		}
+	}
+	g.up = false // all of them fit
+}
+
+// Up reports whether the newest row is below the screen.
+func (g *Log) Up() bool { return g.up }
+
+// Scroll moves the screen by a number of lines, up if it is positive.
+func (g *Log) Scroll(lines int) {
+	i, cut := g.bottom()
+	if i < 0 {
+		return
+	}
+	for cut += lines; cut >= len(g.linesOf(i)); {
+		cut -= len(g.linesOf(i))
+		if i = g.before(i - 1); i < 0 {
+			g.Top()
+			return
+		}
+	}
+	for cut < 0 {
+		if i = g.after(i + 1); i == len(g.rows) {
+			g.up = false
+			return
+		}
+		cut += len(g.linesOf(i))
+	}
+	g.last, g.cut = i, cut
+	g.up = cut > 0 || g.after(i+1) < len(g.rows)
+	g.fill()
+}
+
+// Key scrolls by a key, if it is one that does. It reports whether it was one that goes up.
+func (g *Log) Key(name string) (goesUp bool) {
+	switch page := max(1, g.room-1); name {
+	case "pgup":
+		g.Scroll(page)
+	case "shift+up":
+		g.Scroll(1)
+	case "ctrl+home":
+		g.Top()
+	case "pgdown":
+		g.Scroll(-page)
+		return false
+	case "shift+down":
+		g.Scroll(-1)
+		return false
+	case "ctrl+end":
+		g.up = false
+		return false
+	}
+	return true
+}

@@ -1,0 +1,193 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+)
+
+// logOf is a log with lines from to to, of api and ben in turn.
+func logOf(from, to int) *Log {
+	s, _ := teamtest.Screen()
+	g := NewLog(s)
+	for i := from; i <= to; i++ {
+		g.Add(NewRow(wordOf(i)))
+	}
+	return g
+}
+
+// laidOut counts the rows that were laid out.
+func laidOut(g *Log) int {
+	n := 0
+	for _, r := range g.rows {
+		if r.lines != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLogLaysOutWhatIsSeen: a frame of a log of a hundred thousand rows lays out those that are on
+// the screen and no other, once; so does each key.
+func TestLogLaysOutWhatIsSeen(t *testing.T) {
+	s, _ := teamtest.Screen()
+	g := NewLog(s)
+	row := NewRow(textLine(1))
+	for range maxRows {
+		r := *row
+		g.Add(&r)
+	}
+	g.View(80, 24)
+	if n := laidOut(g); n != 24 {
+		t.Fatalf("%d rows were laid out for 24 lines", n)
+	}
+	layout := &g.rows[maxRows-1].lines[0]
+	g.View(80, 24)
+	if &g.rows[maxRows-1].lines[0] != layout {
+		t.Error("a row was laid out again for the same width")
+	}
+	for i, key := range []string{"pgup", "shift+up", "ctrl+home", "pgdown", "pgup", "ctrl+end"} {
+		g.Key(key)
+		g.View(80, 24)
+		if n := laidOut(g); n > 24*(i+2) {
+			t.Errorf("%d rows were laid out after %q", n, key)
+		}
+	}
+}
+
+// TestLogForgets: a log has a bounded number of rows and of bytes, and says when it drops some.
+func TestLogForgets(t *testing.T) {
+	s, _ := teamtest.Screen()
+	g := NewLog(s)
+	row, dropped := NewRow(textLine(1)), 0
+	for range 2 * maxRows {
+		r := *row
+		if g.Add(&r) {
+			dropped++
+		}
+	}
+	if len(g.rows) > maxRows+maxRows/10 || dropped == 0 || dropped > 12 {
+		t.Errorf("%d rows kept, dropped %d times", len(g.rows), dropped)
+	}
+	g = NewLog(s)
+	large := Row{entry: Entry{Text: strings.Repeat("x", maxRowBytes)}, shown: true}
+	for i := range 2 * maxLogBytes / maxRowBytes {
+		if r := large; i%2 == 0 || !g.Add(&r) {
+			continue
+		}
+		g.Key("ctrl+home") // somebody reads what goes next
+		g.View(80, 24)
+	}
+	if g.bytes > maxLogBytes+maxLogBytes/10 {
+		t.Errorf("%d bytes kept", g.bytes)
+	}
+}
+
+// TestLogChooses: only rows of the member with the text are shown, and all of them again after.
+func TestLogChooses(t *testing.T) {
+	g := logOf(1, 40)
+	words := func() string { return wordsIn(g.View(60, 5)) }
+	for _, step := range []struct{ member, text, want string }{
+		{"", "", "36 37 38 39 40"},
+		{"api", "", "32 34 36 38 40"},
+		{"ben", "", "31 33 35 37 39"},
+		{"api", "WORD 1", "10 12 14 16 18"},
+		{"", "ben", "31 33 35 37 39"},
+		{"", "word 7", "7"},
+		{"cleo", "", ""},
+		{"", "", "36 37 38 39 40"},
+	} {
+		g.Choose(step.member, step.text)
+		if got := words(); got != step.want {
+			t.Errorf("of %q with %q: %s, want %s", step.member, step.text, got, step.want)
+		}
+	}
+	g.Choose("api", "")
+	g.Key("ctrl+home")
+	if got := words(); got != "2 4 6 8 10" {
+		t.Errorf("at the top: %s", got)
+	}
+	g.Add(NewRow(wordOf(41)))
+	g.Add(NewRow(wordOf(42)))
+	if got := words(); got != "2 4 6 8 10" || !g.Up() {
+		t.Errorf("new rows moved the screen: %s", got)
+	}
+	g.Choose("api", "4")
+	if got := words(); got != "14 24 34 40 42" || g.Up() {
+		t.Errorf("another choice goes to the newest: %s", got)
+	}
+}
+
+// TestLogPosition: whatever comes, is dropped, chosen or resized, the screen is full if it can be,
+// nothing is wider than it, and the lines are those of consecutive rows.
+func TestLogPosition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := logOf(100, 100+rapid.IntRange(0, 60).Draw(t, "rows"))
+		next, first := 100+len(g.rows), 100
+		width, height := 60, 8
+		for range rapid.IntRange(0, 30).Draw(t, "steps") {
+			switch rapid.IntRange(0, 6).Draw(t, "what") {
+			case 0:
+				width, height = rapid.IntRange(1, 100).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "height")
+			case 1:
+				g.Add(NewRow(wordOf(next)))
+				next++
+			case 2:
+				first -= 2
+				g.AddOlder([]*Row{NewRow(wordOf(first)), NewRow(wordOf(first + 1))})
+			case 3:
+				g.Choose(rapid.SampledFrom([]string{"", "api", "ben"}).Draw(t, "member"), "")
+			default:
+				g.Key(rapid.SampledFrom([]string{"pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end"}).Draw(t, "key"))
+			}
+			before := g.Up()
+			lines := g.View(width, height)
+			all := 0
+			for i := g.after(0); i < len(g.rows); i = g.after(i + 1) {
+				all += len(g.linesOf(i))
+			}
+			if len(lines) != min(height, all) || before && height > all && g.Up() {
+				t.Fatalf("%d lines of %d in %d, scrolled up %v", len(lines), all, height, g.Up())
+			}
+			for _, line := range lines {
+				if ansi.StringWidth(line) > width {
+					t.Fatalf("%q is wider than %d", line, width)
+				}
+			}
+		}
+	})
+}
+
+// TestLongRow: of a line of many megabytes a row keeps what can be seen of it.
+func TestLongRow(t *testing.T) {
+	for name, text := range map[string]string{"long": strings.Repeat("世", 1<<20), "many": strings.Repeat("x\n", 1<<20)} {
+		r := NewRow(teamtest.Line(1, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
+		if len(r.entry.Text) > maxRowBytes+100 || !strings.HasSuffix(r.entry.Text, "… the rest: covey logs") {
+			t.Errorf("%s: %d bytes", name, len(r.entry.Text))
+		}
+	}
+}
+
+// BenchmarkLogFrame is what a frame after a key costs with the most rows that a log has.
+func BenchmarkLogFrame(b *testing.B) {
+	g := logOf(1, maxRows)
+	for _, key := range []string{"pgup", "ctrl+home", "ctrl+end"} {
+		b.Run(key, func(b *testing.B) {
+			for range b.N {
+				g.Key(key)
+				g.View(120, 40)
+			}
+		})
+	}
+	b.Run("filter", func(b *testing.B) {
+		for i := range b.N {
+			g.Choose("api", fmt.Sprint("nothing has ", i))
+			g.View(120, 40)
+		}
+	})
+}

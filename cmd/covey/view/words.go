@@ -1,0 +1,140 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// The functions of this file say a state in a word or two, and how it is highlighted: red is for
+// what needs a person, yellow for what waits, green for what goes well, cyan for work, and faint for
+// what needs no look. The words say the same without the colour.
+
+// atGates is how a member is called while a gate judges its turn.
+const atGates = "at the gates"
+
+// TeamWord says what a team does; runs reports whether a process runs it.
+func TeamWord(s *view.State, runs bool) (string, term.Style) {
+	run := s.Run()
+	switch {
+	case !runs && run.ExitCode != nil && *run.ExitCode == 0:
+		return "done: " + run.Reason, term.Green
+	case !runs && run.Reason != "":
+		return "ended: " + run.Reason, term.Red
+	case !runs && run.First == 0:
+		return "has never run", term.Faint
+	case !runs:
+		return "does not run: it was cut off; covey up goes on", term.Red
+	case s.Waits != nil:
+		return "waits for the end of a usage limit", term.Yellow
+	case len(s.Needs()) > 0:
+		return "needs you", term.Red
+	}
+	working := 0
+	for _, m := range s.Members {
+		if m.State == api.Working {
+			working++
+		}
+	}
+	if working == 0 {
+		return "idle", term.Faint
+	}
+	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), term.Green
+}
+
+// MemberWord says what a member does.
+func MemberWord(m *view.Member) (string, term.Style) {
+	switch {
+	case m.Attention != "" && m.State != api.LoggedOut:
+		return string(api.NeedsAttention), term.Red
+	case m.Gate != "":
+		return atGates, term.Yellow
+	case m.State == api.Limited && m.Lockout != nil:
+		return "limited until " + notation.ShortTime(m.Lockout.Until.Local(), m.Lockout.Since.Local()), term.Yellow
+	}
+	switch m.State {
+	case api.Working:
+		return string(m.State), term.Green
+	case api.Waiting, api.Limited, api.Held:
+		return string(m.State), term.Yellow
+	case api.NeedsAttention, api.LoggedOut:
+		return string(m.State), term.Red
+	}
+	return string(m.State), term.Faint
+}
+
+// TaskWord says how far a task has come. merge is the newest merge of its work, nil if there is none,
+// and waits are the open tasks that it waits for.
+func TaskWord(t *view.Task, merge *view.Merge, waits []string) (string, term.Style) {
+	switch {
+	case t.Status == tasks.Completed && merge != nil && merge.State == tasks.MergeDone:
+		return "merged", term.Green
+	case t.Status == tasks.Completed && merge != nil:
+		return "done, " + string(merge.State), term.Yellow
+	case t.Status == tasks.Completed:
+		return "done", term.Green
+	case t.Awaits != "":
+		return "awaits " + t.Awaits, term.Yellow
+	case t.Status == tasks.InProgress:
+		return "in progress", term.Cyan
+	case len(waits) > 0:
+		return "waits for " + strings.Join(waits, ", "), term.Faint
+	}
+	return "ready", term.Faint
+}
+
+// MemberDoes says in one line what a member does, or what it waits for. For an idle member that owns
+// a task, the blocker of the task is more useful than the member's last text. It names
+// only the first task and its first blocker; covey tasks graph shows all. graph has the tasks of s.
+func MemberDoes(s *view.State, m *view.Member, graph []tasks.Outline) string {
+	text := m.Doing
+	switch {
+	case m.State == api.NeedsAttention:
+		text = m.Attention
+	case m.State == api.LoggedOut:
+		text = m.Attention
+		if text == "" && m.Lockout != nil {
+			text = m.Lockout.Text
+		}
+	case m.State == api.Limited:
+		text = m.Lockout.Text
+	case m.State == api.Waiting && m.Lockout != nil:
+		text = "to try again at " + m.Lockout.Until.Local().Format(time.TimeOnly) + ", after: " + m.Lockout.Text
+	case m.State == api.Waiting:
+		text = "for " + m.WaitsFor
+		if asks, ok := strings.CutPrefix(m.WaitsFor, m.Name+" asks "); ok {
+			text = "asks " + asks
+		}
+	case m.State == api.Working && m.WaitsFor != "":
+		text = "waits for " + m.WaitsFor
+	case m.State == api.Resting, m.State == api.Held:
+		text = cmp.Or(waitsForTask(s, m.Name, graph), m.Doing)
+	}
+	return term.Short(text)
+}
+
+// waitsForTask names the task that a member's first waiting task waits for; empty: none. A
+// pending task that waits for nothing is about to be started and would only flicker.
+func waitsForTask(s *view.State, member string, graph []tasks.Outline) string {
+	for i := range graph {
+		t := &graph[i]
+		if t.Owner != member || t.Status != tasks.Pending {
+			continue
+		}
+		if open := t.OpenBlockers(graph); len(open) > 0 {
+			text := "waits for task " + open[0]
+			if owner := s.Task(open[0]).Owner; owner != "" {
+				text += " of " + owner
+			}
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// said is what a function of words.go says.
+type said struct {
+	word  string
+	style term.Style
+}
+
+// TestTeamWord: the state of a team that runs, and of one that does not.
+func TestTeamWord(t *testing.T) {
+	started := teamtest.Line(1, "", "team_started", `{"members":["lead","ana"]}`)
+	for name, test := range map[string]struct {
+		runs  bool
+		lines []journal.Line
+		want  said
+	}{
+		"never ran": {false, nil, said{"has never run", term.Faint}},
+		"idle":      {true, []journal.Line{started}, said{"idle", term.Faint}},
+		"at work": {true, []journal.Line{started, teamtest.Line(2, "ana", "turn_started", `{"cause":"task"}`)},
+			said{"1 member of 2 at work", term.Green}},
+		"needs somebody": {true, []journal.Line{started, teamtest.Line(2, "ana", "needs_attention", `{"reason":"no"}`)},
+			said{"needs you", term.Red}},
+		"waits": {true, []journal.Line{started, teamtest.Line(2, "", "team_waits", `{"until":"2026-11-21T13:00:00Z","members":["ana"]}`)},
+			said{"waits for the end of a usage limit", term.Yellow}},
+		"killed": {false, []journal.Line{started}, said{"does not run: it was cut off; covey up goes on", term.Red}},
+		"done": {false, []journal.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"all work is done","exit_code":0}`)},
+			said{"done: all work is done", term.Green}},
+		"stopped": {false, []journal.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"told to stop","exit_code":1}`)},
+			said{"ended: told to stop", term.Red}},
+	} {
+		var s view.State
+		for _, l := range test.lines {
+			s.Apply(l)
+		}
+		if word, style := TeamWord(&s, test.runs); (said{word, style}) != test.want {
+			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)
+		}
+	}
+}
+
+// TestMemberWord: what needs a person comes before what a member does.
+func TestMemberWord(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	for name, test := range map[string]struct {
+		member view.Member
+		want   said
+	}{
+		"idle":             {view.Member{State: api.Resting}, said{"idle", term.Faint}},
+		"starting":         {view.Member{State: api.Starting}, said{"starting", term.Faint}},
+		"working":          {view.Member{State: api.Working}, said{"working", term.Green}},
+		"at the gates":     {view.Member{State: api.Working, Gate: "Stop"}, said{"at the gates", term.Yellow}},
+		"in trouble":       {view.Member{State: api.Working, Attention: "no"}, said{"needs attention", term.Red}},
+		"not logged in":    {view.Member{State: api.LoggedOut, Attention: "log in"}, said{"logged out", term.Red}},
+		"held":             {view.Member{State: api.Held, Held: &view.Hold{}}, said{"held", term.Yellow}},
+		"limited":          {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour)}}, said{"limited until 13:00", term.Yellow}},
+		"limited, somehow": {view.Member{State: api.Limited}, said{"limited", term.Yellow}},
+	} {
+		if word, style := MemberWord(&test.member); (said{word, style}) != test.want {
+			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)
+		}
+	}
+}
+
+// TestTaskWord: a task is done when its work is merged, if there is something to merge.
+func TestTaskWord(t *testing.T) {
+	merge := func(s tasks.MergeState) *view.Merge { return &view.Merge{Merge: tasks.Merge{State: s}} }
+	for name, test := range map[string]struct {
+		status tasks.Status
+		awaits string
+		merge  *view.Merge
+		waits  []string
+		want   said
+	}{
+		"ready":       {tasks.Pending, "", nil, nil, said{"ready", term.Faint}},
+		"waits":       {tasks.Pending, "", nil, []string{"1", "2"}, said{"waits for 1, 2", term.Faint}},
+		"in progress": {tasks.InProgress, "", nil, nil, said{"in progress", term.Cyan}},
+		"judged":      {tasks.InProgress, "ana", nil, nil, said{"awaits ana", term.Yellow}},
+		"done":        {tasks.Completed, "", nil, nil, said{"done", term.Green}},
+		"held":        {tasks.Completed, "", merge(tasks.MergeHeld), nil, said{"done, held", term.Yellow}},
+		"merged":      {tasks.Completed, "", merge(tasks.MergeDone), nil, said{"merged", term.Green}},
+	} {
+		task := &view.Task{Task: tasks.Task{Status: test.status}, Awaits: test.awaits}
+		if word, style := TaskWord(task, test.merge, test.waits); (said{word, style}) != test.want {
+			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)
+		}
+	}
+}
