@@ -80,7 +80,7 @@ func News(l journal.Line) string {
 	if !ok {
 		return ""
 	}
-	return e.who + ": " + e.text
+	return e.Who + ": " + e.Text
 }
 
 // BriefPrinter returns a function that prints the noteworthy lines of the journal. It
