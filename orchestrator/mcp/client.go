@@ -155,7 +155,7 @@ func (c *client) watch(ctx context.Context, l *life) error {
 		<-gone
 		return nil
 	}
-	c.set(nil, err)
+	c.set(nil, nil) // calls wait until it is clear whether the server starts again at once
 	// The program ends first, with its children: one of them may hold its output open, and then the calls
 	// under way, for which Close waits, would never learn of the end.
 	if l.program != nil {
@@ -175,8 +175,8 @@ func (c *client) set(l *life, why error) {
 	c.news = make(chan struct{})
 }
 
-// lose gives a connection up. Calls that come from now on wait for the next one, or get why. Of several
-// that find the connection broken the first counts.
+// lose gives a connection up. Calls that come from now on wait for the next one, or learn why there is
+// none. Of several that find the connection broken the first counts.
 func (c *client) lose(l *life, why error) {
 	l.losing.Do(func() {
 		l.why = why
@@ -185,7 +185,7 @@ func (c *client) lose(l *life, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.life == l {
-		c.life, c.why, c.since = nil, why, c.team.Clock.Now()
+		c.life, c.why, c.since = nil, nil, c.team.Clock.Now()
 	}
 }
 
