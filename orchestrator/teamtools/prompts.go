@@ -154,11 +154,11 @@ func ReportText(all []tasks.Task) string {
 			lines[i] += " (by " + t.Owner + ")"
 		}
 	}
-	text := "All tasks are completed:\n" + strings.Join(lines, "\n")
+	const request = "All tasks are completed. This is your last turn: report to the user what the team has done.\n"
 	if len(all) > maxReported {
-		text = fmt.Sprintf("All %d tasks are completed: %s.", len(all), countsByOwner(all))
+		return request + fmt.Sprintf("There are %d: %s.", len(all), countsByOwner(all))
 	}
-	return text + "\nThis is your last turn: report to the user what the team has done."
+	return request + strings.Join(lines, "\n")
 }
 
 // countsByOwner counts tasks by owner, in the order of the owners' names.

@@ -35,7 +35,7 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 		BuiltinNames.ClaimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
 		BuiltinNames.NudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
 		ReportText([]tasks.Task{listedTask("3", tasks.Completed, "ops"), listedTask("4", tasks.Completed, "")}): {
-			"- #3 do 3 (by ops)\n- #4 do 4\n", "report to the user"},
+			"- #3 do 3 (by ops)\n- #4 do 4", "report to the user"},
 		plan.TellText(plan.Move{Reason: "nobody can go on: x"}): {"nobody can go on: x", "otherwise the team ends unfinished"},
 	}
 	for text, parts := range wants {
@@ -123,8 +123,8 @@ func TestReportOfManyTasks(t *testing.T) {
 	for i := range maxReported + 1 {
 		all = append(all, tasks.Task{ID: "1", Subject: "do it", Owner: []string{"ben", "ana", ""}[i%3]})
 	}
-	want := "All 21 tasks are completed: 7 by ana, 7 by ben, 7 by nobody in particular.\nThis is your last turn"
-	if text := ReportText(all); !strings.HasPrefix(text, want) {
+	want := "\nThere are 21: 7 by ana, 7 by ben, 7 by nobody in particular."
+	if text := ReportText(all); !strings.HasSuffix(text, want) {
 		t.Errorf("it reads %q", text)
 	}
 	if text := ReportText(all[:maxReported]); strings.Count(text, "\n- #1 do it") != maxReported {
