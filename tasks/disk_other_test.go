@@ -4,5 +4,6 @@ package tasks
 
 import "errors"
 
-func fullDiskChild(string) error  { return errors.ErrUnsupported }
-func fileLimitChild(string) error { return errors.ErrUnsupported }
+func fullDiskChild(string) error      { return errors.ErrUnsupported }
+func fileLimitChild(string) error     { return errors.ErrUnsupported }
+func fullMigrationChild(string) error { return errors.ErrUnsupported }
