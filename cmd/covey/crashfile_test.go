@@ -16,7 +16,7 @@ import (
 // crasher is a program that watches for its crash as covey does, and then panics, or is
 // killed, in the goroutine that its argument names.
 func crasher() {
-	w := &cli.CrashWatch{What: "crasher devel"}
+	w := &cli.CrashWatch{What: "crasher\ndevel"} // as the version of covey has several lines
 	w.Begin(true)
 	defer w.Tell()
 	switch os.Args[1] {

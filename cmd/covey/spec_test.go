@@ -25,8 +25,8 @@ func TestLooksLikeSpec(t *testing.T) {
 	c.Dir = dir
 	for arg, want := range map[string]bool{
 		"team.yaml": true, "gone.yaml": true, "x.yml": true, "X.JSON": true, "Makefile": true, ".": true, dir: true,
-		"empty": false, "Fix the login": false, "gone": false, "": true, // the folder itself
-		"see team.yaml now": false,
+		"empty": true, "Fix the login": false, "gone": false, "": true, // the folder itself
+		"see team.yaml now": false, "gone/quickstart": true, "fix pkg/store": false,
 	} {
 		if got := looksLikeSpec(c, arg); got != want {
 			t.Errorf("looksLikeSpec(%q) = %t", arg, got)

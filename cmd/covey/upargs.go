@@ -11,19 +11,19 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// looksLikeSpec reports whether an argument is a spec rather than a goal: a file, a
-// folder with a team.yaml, or a name that ends like a spec. The ending counts even if
-// there is no such file, because a mistyped spec must not become a goal.
+// looksLikeSpec reports whether an argument is a spec rather than a goal: a file, a folder,
+// a name that ends like a spec, or a path. The last two count even if there is no such file,
+// because a mistyped spec must not become the goal of another team. A goal has several words.
 func looksLikeSpec(env *cli.Env, arg string) bool {
 	switch strings.ToLower(filepath.Ext(arg)) {
 	case ".yaml", ".yml", ".json":
 		return true
 	}
-	info, err := os.Stat(env.Path(arg))
-	if err == nil && info.IsDir() {
-		info, err = os.Stat(filepath.Join(env.Path(arg), cli.DefaultSpec))
+	if len(strings.Fields(arg)) == 1 && strings.ContainsAny(arg, `/\`) {
+		return true
 	}
-	return err == nil && info.Mode().IsRegular()
+	info, err := os.Stat(env.Path(arg))
+	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
 // specAndGoal sorts the arguments of up. Without a spec, --team selects the spec with

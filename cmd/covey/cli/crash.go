@@ -85,7 +85,8 @@ func newCrashFile(what string, create bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(f, "%s, begun %s\n", what, time.Now().UTC().Format(time.RFC3339))
+	oneLine := strings.Join(strings.Fields(what), " ") // what follows the first line is a stack
+	_, err = fmt.Fprintf(f, "%s, begun %s\n", oneLine, time.Now().UTC().Format(time.RFC3339))
 	if err == nil {
 		err = state.WaitLock(f, 0)
 	}

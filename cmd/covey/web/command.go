@@ -90,7 +90,7 @@ func AddressOf(ctx context.Context, place state.Place) (string, error) {
 	url, err := announced(ctx, place, "")
 	switch {
 	case errors.Is(err, api.ErrNotRunning):
-		return "", errors.New("the team does not run, so no page is known; `covey web` opens one")
+		return "", errors.New("the team does not run, so its page is not known; `covey web` opens one and prints its address")
 	case err == nil && url == "":
 		return "", errors.New("no page of this team is open; `covey web` opens one")
 	}

@@ -94,7 +94,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			return
 		}
 		if r.Method != http.MethodGet || !same(r.URL.Query().Get("token"), g.token) {
-			fail(w, r, refuse(http.StatusUnauthorized, "open the address with the token that covey has printed; `covey web --url` prints it again"))
+			fail(w, r, refuse(http.StatusUnauthorized, "open the address with the token that covey has printed; while the team runs, `covey web --url` prints it again"))
 			return
 		}
 		g.setCookie(w)
