@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -257,7 +258,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "deaf": // from now on
 		f.log("deaf %s", f.session)
 		signal.Ignore(syscall.SIGTERM)
-		select {}
+		testrun.Hang()
 	case "stop": // as SIGSTOP does, until somebody has it continue
 		f.log("stopped %d", os.Getpid())
 		stopSelf()

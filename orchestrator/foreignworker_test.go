@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -98,7 +99,7 @@ func (w *worker) read() {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			if w.fault.Deaf {
-				select {}
+				testrun.Hang()
 			}
 			os.Exit(0)
 		}
@@ -265,7 +266,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	}
 	text, err := w.tools.call(tool, name, args)
 	if w.stuck.Load() {
-		select {}
+		testrun.Hang()
 	}
 	if tool == teamtools.UpdateTool {
 		w.at("mcp done")
@@ -319,7 +320,7 @@ func (w *worker) at(point string) {
 // do something next.
 func (w *worker) hang() {
 	w.stuck.Store(true)
-	select {}
+	testrun.Hang()
 }
 
 // fail is the fault itself. It returns if the worker goes on after it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -103,5 +104,6 @@ func requestChild(path string) error {
 		}
 		fmt.Println(r.ID, done.State)
 	}
-	select {} // until it is killed
+	testrun.Hang() // until it is killed
+	return nil
 }

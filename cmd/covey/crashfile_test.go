@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // crasher is a program that watches for its crash as covey does, and then panics, or is
@@ -24,10 +25,10 @@ func crasher() {
 		panic("in main")
 	case "other":
 		go func() { panic("in another goroutine") }()
-		select {}
+		testrun.Hang()
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		testrun.Hang()
 	}
 	w.End()
 }

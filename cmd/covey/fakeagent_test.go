@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // fakeagent is an agent program for scripts: it speaks as much ACP as a turn
@@ -21,7 +23,7 @@ func fakeagent() {
 		fmt.Println(name, "version", version)
 		return
 	case len(args) > 2 && args[2] == "hangs":
-		select {}
+		testrun.Hang()
 	}
 	loggedOut := len(args) > 2 && args[2] == "logged-out"
 	lines := bufio.NewScanner(os.Stdin)

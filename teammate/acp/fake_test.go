@@ -244,10 +244,10 @@ func (f *fake) do(m message, words string) {
 		fmt.Fprintln(os.Stderr, "dying as told")
 		os.Exit(3)
 	case "hang":
-		select {}
+		testrun.Hang()
 	case "close":
 		os.Stdout.Close()
-		select {}
+		testrun.Hang()
 	default:
 		panic("the fake does not know " + words)
 	}

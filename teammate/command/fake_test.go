@@ -137,7 +137,7 @@ func (f *fake) do(words string) {
 		f.out.Flush()
 		awaitFile(filepath.Join(f.dir, rest))
 	case "hang":
-		select {}
+		testrun.Hang()
 	case "child": // that holds the outputs
 		f.child(nil)
 	case "daemon": // in a session of its own
@@ -148,7 +148,7 @@ func (f *fake) do(words string) {
 	case "die":
 		f.out.Flush()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		testrun.Hang()
 	default:
 		panic("the fake does not know " + words)
 	}

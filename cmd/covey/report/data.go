@@ -283,12 +283,18 @@ func shown(s *view.State) []*view.Task {
 
 // rowOf returns the row of a task. w is the Works of s.
 func rowOf(s *view.State, w view.Works, t *view.Task) TaskRow {
-	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID]}
-	for _, id := range t.BlockedBy {
-		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
-			one.Waits = append(one.Waits, id)
-		}
-	}
+	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID], Waits: WaitsOf(s, t)}
 	one.Word, one.Class = TaskWord(one)
 	return one
+}
+
+// WaitsOf returns the ids of the open tasks that a task waits for.
+func WaitsOf(s *view.State, t *view.Task) []string {
+	var open []string
+	for _, id := range t.BlockedBy {
+		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
+			open = append(open, id)
+		}
+	}
+	return open
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -67,7 +68,10 @@ func drawGraph(s *view.State) graph {
 			g.Omitted++
 		default:
 			n := &node{ID: t.ID, Owner: t.Owner, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters), task: t}
-			n.Word, n.Class = TaskWord(TaskRow{Task: t})
+			n.Word, n.Class = TaskWord(TaskRow{Task: t, Waits: WaitsOf(s, t)})
+			if strings.HasPrefix(n.Word, "waits for ") {
+				n.Word = "waits" // the lines that lead to it say for what
+			}
 			byID[t.ID] = n
 			g.Nodes = append(g.Nodes, n)
 		}

@@ -150,3 +150,16 @@ func TestNumbersForPeople(t *testing.T) {
 		}
 	}
 }
+
+// The drawing and the list of tasks agree about what a task does.
+func TestGraphSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := waiting(nil, []int{1})
+	g := drawGraph(s)
+	if g.Nodes[0].Word != "ready" || g.Nodes[1].Word != "waits" {
+		t.Errorf("the drawing says %q and %q", g.Nodes[0].Word, g.Nodes[1].Word)
+	}
+	if row := rowOf(s, s.Works(), s.Tasks[1]); row.Word != "waits for 1" {
+		t.Errorf("the list says %q", row.Word)
+	}
+}

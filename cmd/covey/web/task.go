@@ -85,7 +85,7 @@ func (f *feed) task(id string, gated bool) (one *taskState) {
 		copied := *t
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{TaskRow: report.TaskRow{Task: &copied}, Up: now != nil, Author: t.Owner, Seq: s.Seq}
+		one = &taskState{TaskRow: report.TaskRow{Task: &copied, Waits: report.WaitsOf(s, t)}, Up: now != nil, Author: t.Owner, Seq: s.Seq}
 		one.Facts = review.StateAlarms(s, s.Works(), t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
