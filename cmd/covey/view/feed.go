@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
-// lookEvery is how often a feed looks whether the team runs and what its status is.
-const lookEvery = 2 * time.Second
+// LookEvery is how often a feed looks whether the team runs and what its status is.
+const LookEvery = 2 * time.Second
 
 // Gather is how long a reader of a Feed waits after a change before it reads again, so that a busy
 // team is not drawn for each of its lines.
@@ -41,6 +41,7 @@ type Feed struct {
 	absent  error
 	trouble error
 	drafts  lives.Drafting
+	journal uint64
 	until   uint64
 	changed chan struct{}
 	viewers int
@@ -54,6 +55,8 @@ type Now struct {
 	Absent  error
 	Trouble error          // why the journal cannot be read further
 	Drafts  lives.Drafting // what models write at the moment, if that is wanted
+	// Journal counts the journals that the feed has begun to read: `covey up --fresh` begins another.
+	Journal uint64
 	// Until is the number of the last line that was there when the feed began to read the journal. As
 	// long as State.Seq is below, State is one of the past.
 	Until uint64
@@ -76,7 +79,7 @@ func (f *Feed) Run(ctx context.Context) {
 		}
 		f.update(func() { f.trouble = err })
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(LookEvery):
 		case <-ctx.Done():
 		}
 	}
@@ -103,7 +106,7 @@ func (f *Feed) Follow(ctx context.Context, wake <-chan struct{}) error {
 		f.Begin()
 	}
 	until := lastNumber(path)
-	f.update(func() { f.state, f.until = view.State{}, until })
+	f.update(func() { f.state, f.journal, f.until = view.State{}, f.journal+1, until })
 	for l, err := range journal.Follow(ctx, path, 0, grown) {
 		var damaged *journal.LineError
 		switch {
@@ -115,7 +118,7 @@ func (f *Feed) Follow(ctx context.Context, wake <-chan struct{}) error {
 		if f.Line != nil {
 			f.Line(l)
 		}
-		f.update(func() { f.state.Apply(l) })
+		f.Change(func(s *view.State) { s.Apply(l) })
 	}
 	return nil
 }
@@ -173,7 +176,7 @@ func (f *Feed) listen(ctx context.Context, wake chan<- struct{}) {
 		f.update(func() { f.status, f.absent, f.drafts = nil, err, lives.Drafting{} })
 		routine.Signal(wake)
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(LookEvery):
 		case <-ctx.Done():
 		}
 	}
@@ -193,7 +196,7 @@ func (f *Feed) listenTo(ctx context.Context, client *api.Client, wake chan<- str
 	if f.Drafting {
 		group.Go(func() { f.followDrafts(ctx, client) })
 	}
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
 	attached := false
 	for {
@@ -248,6 +251,16 @@ func (f *Feed) update(change func()) {
 	f.changed = make(chan struct{})
 }
 
+// Change changes the state and tells the feed's readers. With nil it only tells them that something
+// else that they show has changed.
+func (f *Feed) Change(change func(*view.State)) {
+	f.update(func() {
+		if change != nil {
+			change(&f.state)
+		}
+	})
+}
+
 // Read calls see with what the feed knows, which it must not keep, and returns a channel that is
 // closed with the next change.
 func (f *Feed) Read(see func(Now)) <-chan struct{} {
@@ -255,7 +268,7 @@ func (f *Feed) Read(see func(Now)) <-chan struct{} {
 	defer f.mu.Unlock()
 	see(Now{
 		State: &f.state, Status: f.status, Absent: f.absent, Trouble: f.trouble, Drafts: f.drafts,
-		Until: f.until,
+		Journal: f.journal, Until: f.until,
 	})
 	return f.changed
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/report"
-	"github.com/coveyteam/covey/orchestrator/api"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -16,7 +16,7 @@ import (
 // at most once for each change of the team, whoever asks first, and a viewer gets the parts
 // that have changed since it last asked. So a slow viewer costs nothing, and misses nothing.
 type board struct {
-	feed   *feed
+	feed   *termview.Feed
 	tmpl   *template.Template
 	form   string     // the token of the forms
 	alarms *alarmBook // nil: none are known
@@ -37,7 +37,7 @@ type section struct {
 }
 
 // newBoard returns the board of a feed.
-func newBoard(f *feed, t *template.Template, form string) *board {
+func newBoard(f *termview.Feed, t *template.Template, form string) *board {
 	return &board{feed: f, tmpl: t, form: form}
 }
 
@@ -87,7 +87,7 @@ func (b *board) since(seen uint64) (html string, version uint64, next <-chan str
 func (b *board) wait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return max(gather, time.Until(b.due))
+	return max(termview.Gather, time.Until(b.due))
 }
 
 // redraw draws the board for a viewer that has an older one: not so soon after it was drawn for
@@ -113,9 +113,10 @@ func (b *board) draw() error {
 	}
 	var fresh []*report.Section
 	var err error
-	b.drawn = b.feed.read(func(s *view.State, now *api.Status, trouble string) {
+	b.drawn = b.feed.Read(func(now termview.Now) {
+		s := now.State
 		d := report.Drawing{
-			State: s, Now: now, Trouble: trouble, Templates: b.tmpl, Form: b.form,
+			State: s, Now: now.Status, Trouble: troubleText(now.Trouble), Templates: b.tmpl, Form: b.form,
 			Before: b.rows, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
 		}
 		fresh, err = d.Sections()
@@ -134,6 +135,14 @@ func (b *board) draw() error {
 		b.sections = append(b.sections, marked(s, old[s.ID], b.version))
 	}
 	return nil
+}
+
+// troubleText says what a feed cannot read; empty: nothing.
+func troubleText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // marked returns a section with the versions of its parts, after the same section as it was

@@ -10,13 +10,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
-// testBoard returns a board whose team a test changes with feed.update.
-func testBoard() (*board, *feed) {
-	f := &feed{changed: make(chan struct{})}
+// testBoard returns a board whose team a test changes with Feed.Change.
+func testBoard() (*board, *termview.Feed) {
+	f := termview.NewFeed(state.Place{})
 	return newBoard(f, newTemplates(), "token"), f
 }
 
@@ -68,7 +70,7 @@ func TestBoardSince(t *testing.T) {
 			v.seen = version
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "changes") {
-			f.update(func() { change(t, &f.state) })
+			f.Change(func(s *view.State) { change(t, s) })
 			if who := rapid.IntRange(0, 2).Draw(t, "who looks"); who < 2 {
 				look(viewers[who])
 			}

@@ -149,7 +149,7 @@ func TestBrowserLoadServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wake := make(chan struct{}, 1)
-	go func() { _ = page.feed.follow(t.Context(), wake) }() // it ends with the process
+	go func() { _ = page.feed.Follow(t.Context(), wake) }() // it ends with the process
 	server := &http.Server{Handler: page.guard.wrap(page.routes()), ConnContext: page.guard.admit, ReadHeaderTimeout: headerTime}
 	go func() { _ = server.Serve(page.listener) }()
 	fmt.Println("page " + page.URL())

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -48,7 +49,7 @@ func (d *draftReader) run(ctx context.Context, place state.Place, member string)
 			_ = client.Close() // it was only asked
 		}
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(termview.LookEvery):
 		case <-ctx.Done():
 		}
 	}

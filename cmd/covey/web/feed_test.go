@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/api"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -27,9 +27,10 @@ func TestFeedFollows(t *testing.T) {
 	f.write("{\"seq\":" + strings.Repeat("\x00", 70_000) + "\n")
 	f.add(says("ana", "Two."), teamtest.Line(0, "ana", "news_from_the_future", `[1]`), says("ana", "Three."))
 	f.until(func(s *view.State) bool { return s.Seq == 6 })
-	f.page.feed.read(func(s *view.State, now *api.Status, trouble string) {
-		if want := []view.Gap{{After: 2, Before: 4}}; !slices.Equal(s.Gaps, want) || s.Member("ana").Doing != "Three." || now != nil || trouble != "" {
-			t.Errorf("gaps %+v, ana %q, status %v, trouble %q", s.Gaps, s.Member("ana").Doing, now, trouble)
+	f.page.feed.Read(func(now termview.Now) {
+		s := now.State
+		if want := []view.Gap{{After: 2, Before: 4}}; !slices.Equal(s.Gaps, want) || s.Member("ana").Doing != "Three." || now.Status != nil || now.Trouble != nil {
+			t.Errorf("gaps %+v, ana %q, status %v, trouble %q", s.Gaps, s.Member("ana").Doing, now.Status, now.Trouble)
 		}
 	})
 	if page := f.get("/"); !strings.Contains(page, "was cut off; covey up goes on") || !strings.Contains(page, "Three.") {
@@ -66,8 +67,8 @@ func TestFeedOfFreshTeam(t *testing.T) {
 func TestFeedTrouble(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	feed := newFeed(place)
-	if err := feed.follow(t.Context(), nil); err != nil {
+	feed := termview.NewFeed(place)
+	if err := feed.Follow(t.Context(), nil); err != nil {
 		t.Errorf("it has never run: %v", err)
 	}
 	teamtest.WriteJournal(t, place, teamtest.Line(0, "", "team_started", `{"members":["lead"],"format":1000}`))
@@ -75,15 +76,15 @@ func TestFeedTrouble(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		feed.run(ctx)
+		feed.Run(ctx)
 	}()
 	f := &framed{T: t, page: &Page{feed: feed}}
-	trouble := ""
-	f.until(func(*view.State) bool { trouble = feed.trouble; return trouble != "" }) // read holds the lock
+	var trouble error
+	f.untilNow(func(now termview.Now) bool { trouble = now.Trouble; return trouble != nil })
 	cancel()
 	<-done
-	if !strings.Contains(trouble, "update covey") {
-		t.Errorf("the trouble is %q", trouble)
+	if !strings.Contains(trouble.Error(), "update covey") {
+		t.Errorf("the trouble is %v", trouble)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/api"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -103,7 +103,7 @@ func (f *framed) follow() (ended <-chan error) {
 	f.Cleanup(func() { cancel(); <-all })
 	go func() {
 		defer close(all)
-		done <- f.page.feed.follow(ctx, f.wake)
+		done <- f.page.feed.Follow(ctx, f.wake)
 	}()
 	return done
 }
@@ -111,11 +111,25 @@ func (f *framed) follow() (ended <-chan error) {
 // until waits until the feed knows something.
 func (f *framed) until(known func(*view.State) bool) {
 	f.Helper()
+	f.untilNow(func(now termview.Now) bool { return known(now.State) })
+}
+
+// untilNow is until for more than the state.
+func (f *framed) untilNow(known func(termview.Now) bool) {
+	f.Helper()
+	f.wait(func() (ok bool) {
+		f.page.feed.Read(func(now termview.Now) { ok = known(now) })
+		return ok
+	})
+}
+
+// wait waits until something is true that only changes of the feed can make true.
+func (f *framed) wait(ok func() bool) {
+	f.Helper()
 	late := time.After(hangs)
 	for {
-		ok := false
-		next := f.page.feed.read(func(s *view.State, _ *api.Status, _ string) { ok = known(s) })
-		if ok {
+		next := f.page.feed.Read(func(termview.Now) {})
+		if ok() {
 			return
 		}
 		select {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/review"
-	"github.com/coveyteam/covey/orchestrator/api"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -105,7 +105,7 @@ func (p *Page) watchAlarms(ctx context.Context) {
 			p.alarms.looked(id, stamp)
 		}
 		if len(todo) > 0 {
-			p.feed.update(func() {}) // the main page shows what was found
+			p.feed.Change(nil) // the main page shows what was found
 			continue
 		}
 		select {
@@ -114,7 +114,7 @@ func (p *Page) watchAlarms(ctx context.Context) {
 			return
 		}
 		select { // a busy team writes many lines
-		case <-time.After(gather):
+		case <-time.After(termview.Gather):
 		case <-ctx.Done():
 		}
 	}
@@ -124,7 +124,8 @@ func (p *Page) watchAlarms(ctx context.Context) {
 // its states.
 func (p *Page) uninspected() (todo map[string]string, next <-chan struct{}) {
 	stamps := map[string]string{}
-	next = p.feed.read(func(s *view.State, _ *api.Status, _ string) {
+	next = p.feed.Read(func(now termview.Now) {
+		s := now.State
 		for _, m := range slices.Backward(s.Merges) {
 			for _, id := range m.Tasks {
 				t := s.Task(id)

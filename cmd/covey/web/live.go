@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 )
 
 // live is a page about one thing: parts that are replaced when they change, and a log to which
@@ -60,8 +61,10 @@ func (p *Page) serverName() string { return p.guard.sign("stream")[:8] }
 // journal names the journal that the page shows, and returns a channel that is closed with the
 // next change. It is another one after `covey up --fresh`, and of another server.
 func (p *Page) journal() (name string, next <-chan struct{}) {
-	n, next := p.feed.following()
-	return fmt.Sprintf("%s.%d", p.serverName(), n), next
+	next = p.feed.Read(func(now termview.Now) {
+		name = fmt.Sprintf("%s.%d", p.serverName(), now.Journal)
+	})
+	return name, next
 }
 
 // parts draws templates that are parts of a page. It returns those that a viewer with these sums

@@ -11,9 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/report"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // memberPage is a member with its log.
@@ -35,9 +33,9 @@ func (m *memberLive) read() (*memberPage, error) {
 	p, name := m.page, m.name
 	one := &memberPage{Form: p.guard.formToken()}
 	found := false
-	p.feed.read(func(s *view.State, now *api.Status, _ string) {
-		if m := s.Member(name); m != nil {
-			one.Data, one.Up, found = report.RowOf(s, m), now != nil, true
+	p.feed.Read(func(now termview.Now) {
+		if m := now.State.Member(name); m != nil {
+			one.Data, one.Up, found = report.RowOf(now.State, m), now.Status != nil, true
 		}
 	})
 	if !found {
@@ -143,7 +141,7 @@ func (m *memberLive) since(_ context.Context, has mark) (html string, now mark, 
 		return "", has, 0, err
 	}
 	if more {
-		again = gather
+		again = termview.Gather
 	}
 	return html + changed + draft, mark{has.journal, last, sums}, again, nil
 }

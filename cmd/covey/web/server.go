@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -49,7 +50,7 @@ type Page struct {
 	place    state.Place
 	listener net.Listener
 	guard    *guard
-	feed     *feed
+	feed     *termview.Feed
 	board    *board
 	alarms   *alarmBook
 	works    workBook
@@ -69,7 +70,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 		return nil, cli.Usagef("the page cannot listen at %q: %v; write an address such as 127.0.0.1:8080", addr, err)
 	}
 	p := &Page{
-		env: env, place: place, listener: l, feed: newFeed(place), streams: make(chan struct{}, maxStreams),
+		env: env, place: place, listener: l, feed: termview.NewFeed(place), streams: make(chan struct{}, maxStreams),
 		tmpl: newTemplates(),
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
@@ -125,7 +126,7 @@ func (p *Page) Serve(ctx context.Context) error {
 	}
 	ended := make(chan struct{})
 	var beside sync.WaitGroup
-	beside.Go(func() { p.feed.run(ctx) })
+	beside.Go(func() { p.feed.Run(ctx) })
 	beside.Go(func() { p.watchAlarms(ctx) })
 	go func() {
 		defer close(ended)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 )
 
 // beatEvery is how often a quiet stream sends a comment, so that both ends notice a lost
@@ -29,7 +31,7 @@ func (p *Page) openStream(w http.ResponseWriter) (s stream, closeIt func(), err 
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	s = stream{w: w, ctrl: http.NewResponseController(w)}
-	done := p.feed.watch()
+	done := p.feed.Watch()
 	// A browser counts as connected once it has an answer, which may not change for hours.
 	if err := s.send("", ""); err != nil {
 		done()
@@ -151,4 +153,4 @@ func seenVersion(name, id string) uint64 {
 }
 
 // soon is how long most pages gather changes.
-func soon() time.Duration { return gather }
+func soon() time.Duration { return termview.Gather }

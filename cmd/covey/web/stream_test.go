@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 var eventsOf = regexp.MustCompile(`hx-sse:connect="([^"]+)"`)
@@ -74,7 +73,7 @@ func TestTooManyStreams(t *testing.T) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, text)
 		}
 	}
-	if !f.page.feed.watched() {
+	if !f.page.feed.Watched() {
 		t.Error("nobody is counted as a viewer")
 	}
 	_ = last.Close()
@@ -83,7 +82,7 @@ func TestTooManyStreams(t *testing.T) {
 	case <-time.After(hangs):
 		t.Fatal("a closed stream keeps its place")
 	}
-	if f.page.feed.watched() {
+	if f.page.feed.Watched() {
 		t.Error("a viewer that left is counted still")
 	}
 }
@@ -104,7 +103,7 @@ func TestViewerThatDoesNotRead(t *testing.T) {
 	}
 	fmt.Fprintf(conn, "GET /member/ana/events HTTP/1.1\r\nHost: %s\r\nCookie: %s=%s\r\n\r\n",
 		f.server.Listener.Addr(), f.page.guard.cookie, f.page.guard.sign("cookie"))
-	f.until(func(*view.State) bool { return f.page.feed.viewers == 1 }) // read holds the lock
+	f.wait(f.page.feed.Watched)
 	other := f.events("/events", "")
 	other.next()
 	f.add(says("ana", "I go on."))

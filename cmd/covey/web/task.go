@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/report"
 	"github.com/coveyteam/covey/cmd/covey/review"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -76,8 +77,9 @@ type hookRun struct {
 
 // task copies what the State says about a task; nil: there is no such task. gated says that the
 // team has gates for tasks.
-func (f *feed) task(id string, gated bool) (one *taskState) {
-	f.read(func(s *view.State, now *api.Status, _ string) {
+func (p *Page) task(id string, gated bool) (one *taskState) {
+	p.feed.Read(func(now termview.Now) {
+		s := now.State
 		t := s.Task(id)
 		if t == nil || t.Deleted {
 			return
@@ -85,7 +87,7 @@ func (f *feed) task(id string, gated bool) (one *taskState) {
 		copied := *t
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{TaskRow: report.TaskRow{Task: &copied, Waits: report.WaitsOf(s, t)}, Up: now != nil, Author: t.Owner, Seq: s.Seq}
+		one = &taskState{TaskRow: report.TaskRow{Task: &copied, Waits: report.WaitsOf(s, t)}, Up: now.Status != nil, Author: t.Owner, Seq: s.Seq}
 		one.Facts = review.StateAlarms(s, s.Works(), t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
@@ -216,7 +218,7 @@ func outputOf(place state.Place, h view.HookRun) (text string, isCut bool) {
 
 // taskPage reads the page of a task but for its changes and its conversation.
 func (p *Page) taskPage(ctx context.Context, id string) (*taskPage, error) {
-	known := p.feed.task(id, p.alarms.gated(p))
+	known := p.task(id, p.alarms.gated(p))
 	if known == nil {
 		return nil, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, id)
 	}

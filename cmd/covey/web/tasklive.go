@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -57,7 +58,7 @@ func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	p := t.page
-	state := p.feed.task(t.id, p.alarms.gated(p))
+	state := p.task(t.id, p.alarms.gated(p))
 	if state == nil {
 		return 0, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, t.id)
 	}
@@ -118,7 +119,7 @@ func (t *taskLive) since(ctx context.Context, has mark) (html string, now mark, 
 		html += partial("task-log", "beforeend", lines)
 	}
 	if more {
-		again = gather
+		again = termview.Gather
 	}
 	return html, now, again, nil
 }

@@ -7,22 +7,27 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // largeBoard returns the board of a team of 200 members with 1,000 tasks.
-func largeBoard() (*board, *feed) {
+func largeBoard() (*board, *termview.Feed) {
 	b, f := testBoard()
 	b.alarms = &alarmBook{judged: true}
 	for _, l := range teamtest.BusyDay(15_001, 200) {
-		f.state.Apply(l)
+		f.Change(func(s *view.State) { s.Apply(l) })
 	}
 	return b, f
 }
 
+// work lets one of the members of a team do something.
+func work(f *termview.Feed, i int) { f.Change(func(s *view.State) { s.Apply(works(s, i)) }) }
+
 // works returns the next line of a team, of one of its members.
-func works(f *feed, i int) journal.Line {
-	return teamtest.Line(int(f.state.Seq)+1, fmt.Sprintf("m%d", i%200), "tool_call",
+func works(s *view.State, i int) journal.Line {
+	return teamtest.Line(int(s.Seq)+1, fmt.Sprintf("m%d", i%200), "tool_call",
 		fmt.Sprintf(`{"id":"x%d","name":"Bash","input":{"command":"go test -run %d"}}`, i, i))
 }
 
@@ -37,7 +42,7 @@ func BenchmarkTick(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		for range 15 {
-			f.update(func() { f.state.Apply(works(f, n)) })
+			work(f, n)
 			n++
 		}
 		board.due = time.Time{} // a viewer has waited
@@ -59,7 +64,7 @@ func TestTick(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		f.update(func() { f.state.Apply(works(f, i)) })
+		work(f, i)
 	}
 	began := time.Now()
 	html, now, _, err := board.since(seen)
@@ -67,10 +72,10 @@ func TestTick(t *testing.T) {
 	if n := strings.Count(html, "<hx-partial"); err != nil || n > 6 || !strings.Contains(html, `hx-target="#member-m0"`) {
 		t.Errorf("%d parts, %v: %s", n, err, html)
 	}
-	if wait := board.wait(); wait < gather || wait > max(gather, min(share*took, longWait)) {
+	if wait := board.wait(); wait < termview.Gather || wait > max(termview.Gather, min(share*took, longWait)) {
 		t.Errorf("a viewer waits %v after a drawing of %v", wait, took)
 	}
-	f.update(func() { f.state.Apply(works(f, 3)) })
+	work(f, 3)
 	board.due = time.Now().Add(time.Hour)
 	if again, version, _, err := board.since(now); again != "" || version != now || err != nil {
 		t.Errorf("it is drawn before its time: %s, %v", again, err)
