@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -31,7 +32,7 @@ func quoted(text string) string { return notation.MarkdownText(text) }
 func (r *report) Markdown() string {
 	var b strings.Builder
 	s := r.State
-	words, _ := stateOf(s, r.Now != nil)
+	words, _ := termview.TeamWord(s, r.Now != nil)
 	fmt.Fprintf(&b, "%s\n## covey: team %s\n\n**%s**\n\n", markdownHead, quoted(s.Team), quoted(words))
 	run := s.StaffedRun()
 	if run.Goal != "" {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
@@ -181,38 +181,25 @@ func (d *Drawing) header() (*Section, error) {
 	if d.Now != nil {
 		h.Budget, h.Attached = d.Now.Budget, d.Now.Attached
 	}
-	h.Words, h.Class = stateOf(d.State, d.Now != nil)
+	words, style := termview.TeamWord(d.State, d.Now != nil)
+	h.Words, h.Class = words, classOf(style)
 	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
 	return s, d.row(s, "headline", "headline", h)
 }
 
-// stateOf says in words what the team does, and the class of its colour.
-func stateOf(s *view.State, runs bool) (words, class string) {
-	run := s.Run()
-	switch {
-	case !runs && run.ExitCode != nil && *run.ExitCode == 0:
-		return "done: " + run.Reason, "good"
-	case !runs && run.Reason != "":
-		return "ended: " + run.Reason, "bad"
-	case !runs && run.First == 0:
-		return "has never run", "quiet"
-	case !runs:
-		return "does not run: it was cut off; covey up goes on", "bad"
-	case s.Waits != nil:
-		return "waits for the end of a usage limit", "wait"
-	case len(s.Needs()) > 0:
-		return "needs you", "bad"
+// classOf returns the class of a colour, as style sheets call it.
+func classOf(style term.Style) string {
+	switch style {
+	case term.Red:
+		return "bad"
+	case term.Yellow:
+		return "wait"
+	case term.Green:
+		return "good"
+	case term.Cyan:
+		return "busy"
 	}
-	working := 0
-	for _, m := range s.Members {
-		if m.State == api.Working {
-			working++
-		}
-	}
-	if working == 0 {
-		return "idle", "quiet"
-	}
-	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), "good"
+	return "quiet"
 }
 
 // MemberRow is what a page says of a member.
@@ -243,7 +230,8 @@ func RowOf(s *view.State, m *view.Member) MemberRow {
 		Turn: m.Turn, Unread: m.Unread, Attention: m.Attention, WaitsFor: m.WaitsFor, Doing: m.Doing, Lockout: m.Lockout,
 		Held: m.Held, Done: m.Done.Counts, Spent: m.Spent, Full: -1,
 	}
-	one.Word, one.Class = MemberWord(m)
+	word, style := termview.MemberWord(m)
+	one.Word, one.Class = word, classOf(style)
 	if len(m.InProgress) > 0 && s.Task(m.InProgress[0]) != nil {
 		one.Task = m.InProgress[0]
 	}
@@ -268,25 +256,6 @@ func (d *Drawing) members() (*Section, error) {
 		}
 	}
 	return s, nil
-}
-
-// MemberWord says a member's state in a word or two, and the class of its colour.
-func MemberWord(m *view.Member) (word, class string) {
-	switch {
-	case m.Attention != "":
-		return string(api.NeedsAttention), "bad"
-	case m.State == api.Working && m.Gate != "":
-		return "at the gates", "wait"
-	case m.State == api.Working:
-		return string(m.State), "good"
-	case m.Held != nil:
-		return string(api.Held), "wait"
-	case m.State == api.LoggedOut || m.State == api.NeedsAttention:
-		return string(m.State), "bad"
-	case m.State == api.Limited || m.State == api.Waiting:
-		return string(m.State), "wait"
-	}
-	return string(m.State), "quiet"
 }
 
 // TaskRow is one task.
@@ -374,21 +343,8 @@ type gateSign struct {
 
 // TaskWord says a task's state in a word or two, and the class of its colour.
 func TaskWord(t TaskRow) (word, class string) {
-	switch {
-	case t.Status == tasks.Completed && t.Merge != nil && t.Merge.State == tasks.MergeDone:
-		return "merged", "good"
-	case t.Status == tasks.Completed && t.Merge != nil:
-		return "done, " + string(t.Merge.State), "wait"
-	case t.Status == tasks.Completed:
-		return "done", "good"
-	case t.Awaits != "":
-		return "awaits " + t.Awaits, "wait"
-	case t.Status == tasks.InProgress:
-		return "in progress", "busy"
-	case len(t.Waits) > 0:
-		return "waits for " + strings.Join(t.Waits, ", "), "quiet"
-	}
-	return "ready", "quiet"
+	word, style := termview.TaskWord(t.Task, t.Merge, t.Waits)
+	return word, classOf(style)
 }
 
 // turnRow is one turn with its ends: after a refusal the member goes on, and the turn ends again.

@@ -56,7 +56,7 @@ func MemberWord(m *view.Member) (string, term.Style) {
 		return string(api.NeedsAttention), term.Red
 	case m.Gate != "":
 		return atGates, term.Yellow
-	case m.State == api.Limited && m.Lockout != nil:
+	case m.State == api.Limited && m.Lockout != nil && m.Lockout.Known: // a guess is no promise
 		return "limited until " + notation.ShortTime(m.Lockout.Until.Local(), m.Lockout.Since.Local()), term.Yellow
 	}
 	switch m.State {

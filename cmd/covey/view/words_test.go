@@ -64,7 +64,8 @@ func TestMemberWord(t *testing.T) {
 		"in trouble":       {view.Member{State: api.Working, Attention: "no"}, said{"needs attention", term.Red}},
 		"not logged in":    {view.Member{State: api.LoggedOut, Attention: "log in"}, said{"logged out", term.Red}},
 		"held":             {view.Member{State: api.Held, Held: &view.Hold{}}, said{"held", term.Yellow}},
-		"limited":          {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour)}}, said{"limited until 13:00", term.Yellow}},
+		"limited":          {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour), Known: true}}, said{"limited until 13:00", term.Yellow}},
+		"limited, a guess": {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour)}}, said{"limited", term.Yellow}},
 		"limited, somehow": {view.Member{State: api.Limited}, said{"limited", term.Yellow}},
 	} {
 		if word, style := MemberWord(&test.member); (said{word, style}) != test.want {
