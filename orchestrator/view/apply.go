@@ -19,8 +19,16 @@ func (s *State) Apply(l journal.Line) {
 	}
 	s.count(l)
 	// Each part knows its types of lines; one that no part knows changes nothing more.
-	_ = teamFold{s}.apply(l) || workFold{s}.apply(l) || gateFold{s}.apply(l) ||
-		turnFold{s}.apply(l) || memberFold{s}.apply(l)
+	switch {
+	case (teamFold{s}).apply(l), (workFold{s}).apply(l), (gateFold{s}).apply(l):
+		s.Work = l.Seq
+	case (turnFold{s}).apply(l):
+		if l.Type == "turn_started" || l.Type == "turn_ended" || l.Type == "idle" {
+			s.Work = l.Seq
+		}
+	default:
+		_ = memberFold{s}.apply(l)
+	}
 	s.extend(l)
 }
 

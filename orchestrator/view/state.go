@@ -21,6 +21,9 @@ type State struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
 	Gaps []Gap     `json:"gaps,omitempty"`
+	// Work is the number of the last line that may have changed more than what a member says and does:
+	// tasks, gates, merges, mail, requests, or a turn's begin or end.
+	Work uint64 `json:"work,omitempty"`
 
 	// Runs are the runs of the team and of `covey merge`; the present one is the last.
 	Runs []Run `json:"runs,omitempty"`

@@ -39,11 +39,16 @@ func (d *Drawing) drawn(id, name string, data any) (template.HTML, error) {
 			return "", fmt.Errorf("row %s: %w", id, err)
 		}
 	}
+	d.note(id, one)
+	return one.html, nil
+}
+
+// note keeps a row for the next drawing.
+func (d *Drawing) note(id string, one drawnRow) {
 	if d.rows == nil {
 		d.rows = make(Rows, len(d.Before))
 	}
 	d.rows[id] = one
-	return one.html, nil
 }
 
 // hash adds all of a value to h that a template can show: fields that are not exported are left

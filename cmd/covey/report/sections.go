@@ -56,6 +56,10 @@ type Drawing struct {
 	// Before are the rows of an earlier Drawing with the same templates. Those whose data are the
 	// same are not drawn again.
 	Before Rows
+	// Kept are the sections of an earlier Drawing with the same fields, if State.Work is the same, too:
+	// those of tasks, merges and mail are taken from it. They cost most, and most lines of a journal are
+	// about what a member says and does. Nil: all are drawn.
+	Kept []*Section
 
 	turnsShown  int // turn ends, at most
 	mergesShown int // merges that are over, at most
@@ -68,17 +72,32 @@ type Drawing struct {
 func (d *Drawing) Sections() ([]*Section, error) {
 	d.turnsShown, d.mergesShown, d.tasksShown = shownTurns, shownMerges, shownTasks
 	var done []*Section
-	for _, make := range []func(*Drawing) (*Section, error){
-		(*Drawing).needs, (*Drawing).header, (*Drawing).members, (*Drawing).graph, (*Drawing).tasks, (*Drawing).turns,
-		(*Drawing).merges, (*Drawing).mail,
+	for i, part := range []struct {
+		draw func(*Drawing) (*Section, error)
+		work bool // it depends on what State.Work is about alone
+	}{
+		{(*Drawing).needs, false}, {(*Drawing).header, false}, {(*Drawing).members, false}, {(*Drawing).graph, true},
+		{(*Drawing).tasks, true}, {(*Drawing).turns, false}, {(*Drawing).merges, true}, {(*Drawing).mail, true},
 	} {
-		one, err := make(d)
+		if part.work && d.Kept != nil {
+			done = append(done, d.keep(d.Kept[i]))
+			continue
+		}
+		one, err := part.draw(d)
 		if err != nil {
 			return nil, fmt.Errorf("draw the team: %w", err)
 		}
 		done = append(done, one)
 	}
 	return done, nil
+}
+
+// keep takes a section from an earlier drawing, and its rows for the next one.
+func (d *Drawing) keep(s *Section) *Section {
+	for _, r := range s.Rows {
+		d.note(r.ID, d.Before[r.ID])
+	}
+	return s
 }
 
 // Execute returns a template, filled in, as HTML.

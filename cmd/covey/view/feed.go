@@ -42,6 +42,7 @@ type Feed struct {
 	trouble error
 	drafts  lives.Drafting
 	journal uint64
+	nudged  uint64
 	until   uint64
 	changed chan struct{}
 	viewers int
@@ -57,6 +58,8 @@ type Now struct {
 	Drafts  lives.Drafting // what models write at the moment, if that is wanted
 	// Journal counts the journals that the feed has begun to read: `covey up --fresh` begins another.
 	Journal uint64
+	// Nudged counts the calls of Change with nil.
+	Nudged uint64
 	// Until is the number of the last line that was there when the feed began to read the journal. As
 	// long as State.Seq is below, State is one of the past.
 	Until uint64
@@ -255,9 +258,11 @@ func (f *Feed) update(change func()) {
 // else that they show has changed.
 func (f *Feed) Change(change func(*view.State)) {
 	f.update(func() {
-		if change != nil {
-			change(&f.state)
+		if change == nil {
+			f.nudged++
+			return
 		}
+		change(&f.state)
 	})
 }
 
@@ -268,7 +273,7 @@ func (f *Feed) Read(see func(Now)) <-chan struct{} {
 	defer f.mu.Unlock()
 	see(Now{
 		State: &f.state, Status: f.status, Absent: f.absent, Trouble: f.trouble, Drafts: f.drafts,
-		Journal: f.journal, Until: f.until,
+		Journal: f.journal, Nudged: f.nudged, Until: f.until,
 	})
 	return f.changed
 }

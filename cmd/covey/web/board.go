@@ -27,6 +27,14 @@ type board struct {
 	version  uint64          // grows with each change of a part
 	sections []*section
 	rows     report.Rows // of the last drawing
+	kept     []*report.Section
+	about    drawnOf // what kept was drawn of
+}
+
+// drawnOf stands for what the sections of tasks, merges and mail are drawn of.
+type drawnOf struct {
+	journal, work, nudged uint64
+	runs                  bool
 }
 
 // section is a section of the page with the versions in which it changed last.
@@ -115,13 +123,18 @@ func (b *board) draw() error {
 	var err error
 	b.drawn = b.feed.Read(func(now termview.Now) {
 		s := now.State
+		about := drawnOf{now.Journal, s.Work, now.Nudged, now.Status != nil}
+		if about != b.about {
+			b.kept, b.about = nil, about
+		}
 		d := report.Drawing{
 			State: s, Now: now.Status, Trouble: troubleText(now.Trouble), Templates: b.tmpl, Form: b.form,
-			Before: b.rows, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
+			Before: b.rows, Kept: b.kept, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
 		}
 		fresh, err = d.Sections()
 		b.rows = d.Rows()
 	})
+	b.kept = fresh // nil after an error
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -142,6 +143,28 @@ func TestSeenVersion(t *testing.T) {
 	} {
 		if got := seenVersion("abc", id); got != want {
 			t.Errorf("%q is version %d, want %d", id, got, want)
+		}
+	}
+}
+
+// What a board keeps from its last drawing is what it would draw: after each line of a day it has
+// what a board has that is drawn anew.
+func TestBoardKeepsWhatIsTrue(t *testing.T) {
+	b, f := testBoard()
+	for _, l := range teamtest.BusyDay(400, 5) {
+		f.Change(func(s *view.State) { s.Apply(l) })
+		kept, _, err := b.all()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, _, err := newBoard(f, newTemplates(), "token").all()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range fresh {
+			if got := kept[i]; got.Title != s.Title || got.Head != s.Head || !slices.Equal(got.Section.Rows, s.Section.Rows) {
+				t.Fatalf("after %s %s is\n%v\nand not\n%v", l.Type, s.ID, got.Section.Rows, s.Section.Rows)
+			}
 		}
 	}
 }
