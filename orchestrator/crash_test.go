@@ -30,6 +30,9 @@ const crashVariable = "COVEY_TEST_CRASH_SPEC"
 // crashHomeVariable is where that team has its state.
 const crashHomeVariable = "COVEY_TEST_CRASH_HOME"
 
+// crashLineVariable names the type of the line at which that process kills itself, if any.
+const crashLineVariable = "COVEY_TEST_CRASH_LINE"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		os.Exit(fakeAgent(dir))
@@ -82,7 +85,14 @@ func runForCrash(spec string) int {
 		return 2
 	}
 	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable),
-		OnLine: func(l journal.Line) { fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type) }})
+		OnLine: func(l journal.Line) {
+			fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type)
+			if l.Type == os.Getenv(crashLineVariable) && l.Member != "lead" {
+				if self, err := os.FindProcess(os.Getpid()); err == nil {
+					_ = self.Kill() // it does not return
+				}
+			}
+		}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -413,31 +412,20 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 	r.want(u.end(), CodeInterrupted, "interrupted")
 }
 
-// killAt runs the team in a process of its own and kills it with SIGKILL as
-// soon as the journal has a line of dev's, or of the team's, of this type. It reports
-// whether there was one.
+// killAt runs the team in a process of its own, which kills itself with SIGKILL at the first
+// line of the journal of this type that is dev's or the team's: from outside, the kill could
+// come when the team has long gone on. It reports whether there was such a line.
 func (r *rig) killAt(typ string) (found bool) {
 	r.t.Helper()
 	cmd := r.ownProcess()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	late := time.AfterFunc(testPatience, func() { _ = cmd.Process.Kill() })
+	cmd.Env = append(cmd.Env, crashLineVariable+"="+typ)
+	late := time.AfterFunc(testPatience, func() { r.t.Errorf("no line of type %s came in %v", typ, testPatience); _ = cmd.Process.Kill() })
 	defer late.Stop()
-	for in := bufio.NewScanner(out); !found && in.Scan(); {
-		words := strings.Fields(in.Text())
-		found = words[len(words)-1] == typ && !slices.Contains(words, "lead")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		r.t.Fatalf("%v: %s", err, out)
 	}
-	_ = cmd.Process.Kill() // it may have ended by itself: found says so
-	_ = cmd.Wait()
-	if !found && !late.Stop() {
-		r.t.Fatalf("no line of type %s came in %v", typ, testPatience)
-	}
-	return found
+	return cmd.ProcessState.ExitCode() < 0
 }
 
 // Wherever covey is killed around the moment of a limit, the member's task is
