@@ -152,3 +152,24 @@ func TestMergeAllTakesLooseWork(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A conflict gives its author one task, however often all work is merged: what lies in the
+// working copy is the work that was returned, and no second piece of work.
+func TestMergeAllReturnsWorkOnce(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, conflicting(""))
+	g.want(g.run(Options{}), 0, "all work is done")
+	if _, err := g.mergeNow(t.Context(), api.MergeRequest{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.mergeNow(t.Context(), api.MergeRequest{All: true}); err == nil || !strings.Contains(err.Error(), "no finished work waits") {
+		t.Errorf("the second time: %v", err)
+	}
+	if list := g.list(); len(list) != 3 {
+		t.Errorf("tasks %+v", list)
+	}
+	g.want(g.run(Options{}), 0, "all work is done")
+	if got := g.git("show main:shared.txt"); got != "one\nana\nben\nthree" {
+		t.Error(got)
+	}
+}

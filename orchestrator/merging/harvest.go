@@ -142,6 +142,9 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if nothing, err := q.nothing(ctx, m, w.Task != nil); nothing || err != nil {
 		return nil, err
 	}
+	if w.Task == nil && q.onItsWay(ctx, m, earlier) {
+		return nil, nil
+	}
 	m.Round = roundOf(w.Task, earlier)
 	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
@@ -189,6 +192,19 @@ func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, er
 	}
 	changes, err := q.Repo.Changed(ctx, m.From, m.Commit)
 	return err == nil && len(changes) == 0, err
+}
+
+// onItsWay reports whether all commits of a piece of work without a task belong to other
+// work of its member that waits or is being merged. As a piece of its own it would conflict
+// once more, and its author would be asked twice to repair the same.
+func (q *Queue) onItsWay(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) bool {
+	return slices.ContainsFunc(earlier, func(e tasks.Merge) bool {
+		if e.Member != m.Member || e.State.Over() {
+			return false
+		}
+		held, err := q.Repo.Holds(ctx, e.Commit, m.Commit)
+		return err == nil && held
+	})
 }
 
 // roundOf returns how often the work that a task repairs was returned to its author.
