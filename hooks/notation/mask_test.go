@@ -33,8 +33,26 @@ func TestMask(t *testing.T) {
 		{"a password in a URL", "https://me:hunter2@host/x and https://host:80/@x", "https://me:***@host/x and https://host:80/@x"},
 		{"a web token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abc", "***"},
 		{"a private key", "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n***\nb"},
+		{"YAML", "password: hunter2\nsecret: correcthorse\ntoken: abc123", "password: ***\nsecret: ***\ntoken: ***"},
+		{"a shell", "DB_PASSWD=hunter2, API_KEY='abc-0815-xyz' go", "DB_PASSWD=***, API_KEY='***' go"},
+		{"a program", `secret := "a b c"; authToken => 'qwertzuiopasdfgh'`, `secret := "***"; authToken => '***'`},
+		{"JSON", `{"password": "a \"b\" c", "n": 1}`, `{"password": "***", "n": 1}`},
+		{"a text of JSON", `{"out":"{\"client_secret\":\"ab\\c\"}","run":"PASSWORD=hunter2\nls"}`,
+			`{"out":"{\"client_secret\":\"***\"}","run":"PASSWORD=***\nls"}`},
+		{"a password, cut", `"password": "hunt…`, `"password": "***…`},
+		{"no password", "password: x, secret: $TOKEN, passwd=${PASS}, secret = nil, password: <yours>", ""},
+		{"no token", "tokens: 200, token: 200000, unexpected token: identifier, key: value, max_tokens=100", ""},
+		{"no value of JSON", `{"secret": 12345, "password": true, "tokens": 1, "token": null}`, ""},
+		{"a name after a name", "key: token: secret=abcdef, api_key: password: hunter2", "key: token: secret=***, api_key: password: ***"},
+		{"a prompt", `read -p "Password: " pw; echo "x"`, ""},
+		{"a prompt in JSON", `{"a":"read -p \"Password: \" pw","b":"\"x\""}`, ""},
+		{"no end of a quote in JSON", `{"a":"password: \"hunter2","b":"\"x\""}`, `{"a":"password: \"***","b":"\"x\""}`},
+		{"a program without secrets", "password := readPassword(stdin); token = next(); secrets = append(a, b)", ""},
 		{"a private key, cut", "-----BEGIN PRIVATE KEY----- MIIEvQ", "***"},
 	} {
+		if c.want == "" { // nothing is masked
+			c.want = c.text
+		}
 		if got := Mask(c.text, []string{"short", key, file}); got != c.want {
 			t.Errorf("%s: %q becomes %q, want %q", c.name, c.text, got, c.want)
 		}
@@ -47,6 +65,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("sk-0123456789abcdef01", "a\nb")
 	f.Add("-----BEGIN PRIVATE KEY", "……………")
 	f.Add("***abcdef***", "*abcdef")
+	f.Add(`{"password":"ä…ö\\"}`+"\xff", "secret: \xe2\x80")
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		got := Mask(text, []string{secret})
 		if len(got) > len(text) {
