@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -80,7 +81,7 @@ func faultKinds() []faultKind {
 			worktree.ErrMoved, worktree.ErrTaken}},
 		{faultManaged, []error{settings.ErrManaged}},
 		{faultDenied, []error{api.ErrDenied}},
-		{faultState, []error{state.ErrFolder}},
+		{faultState, []error{state.ErrFolder, bus.ErrSocketDir}},
 		{faultPermission, []error{fs.ErrPermission}},
 		{FaultInterrupted, []error{context.Canceled}},
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -56,6 +57,9 @@ func TestFaultOf(t *testing.T) {
 		{api.ErrOtherVersion, faultOtherVersion},
 		{errors.Join(errors.New("first"), tasks.ErrFormat), faultNewerFiles},
 		{fmt.Errorf("%w: %w", state.ErrFolder, fs.ErrPermission), faultState},
+		{state.FolderError(syscall.ENAMETOOLONG), faultState},
+		{state.FolderError(syscall.ENOSPC), FaultDiskFull},
+		{fmt.Errorf("control socket: %w", bus.ErrSocketDir), faultState},
 		{&fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}, faultPermission},
 		{fmt.Errorf("up: %w", context.Canceled), FaultInterrupted},
 		{errors.New("no idea"), FaultUnexpected},

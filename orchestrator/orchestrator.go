@@ -358,8 +358,11 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	}
 	// Listen after the reaper has started: callers are identified by their ancestors, and
 	// an orphan would have none of ours.
-	if err := r.bus.Listen(o.place.Socket(), api.Identify(r.processes)); err != nil {
+	switch err := r.bus.Listen(o.place.Socket(), api.Identify(r.processes)); {
+	case errors.Is(err, bus.ErrSocketDir): // it has said the way out
 		return plan.Move{}, err
+	case err != nil:
+		return plan.Move{}, o.place.SocketError(err)
 	}
 	if err := r.control.Serve(r.bus, commands{o, r}.handlers()...); err != nil {
 		return plan.Move{}, err

@@ -32,7 +32,7 @@ const lockPause = 5 * time.Millisecond
 func LockTeam(p Place) (*teamLock, error) {
 	f, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock of team %s: %w", p.Team, err)
+		return nil, FolderError(fmt.Errorf("lock of team %s: %w", p.Team, err))
 	}
 	err = WaitLock(f, lockTimeout)
 	if errors.Is(err, errLocked) {

@@ -19,6 +19,11 @@ import (
 // ErrFolder: a state folder that cannot be used, because of its place or its mode.
 var ErrFolder = errors.New("state folder")
 
+// FolderError returns the error that a file or folder of the state cannot be used, with the way out.
+func FolderError(err error) error {
+	return fmt.Errorf("%w: %w; mend that, or set COVEY_STATE_HOME to another folder", ErrFolder, err)
+}
+
 // Place is the folder of one team's state, outside of the workspace.
 type Place struct {
 	Dir       string // absolute
@@ -127,7 +132,7 @@ func StateHome() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for state: %w; set COVEY_STATE_HOME", err)
+		return "", FolderError(err)
 	}
 	return filepath.Join(home, ".local", "state", "covey"), nil
 }
@@ -136,7 +141,7 @@ func StateHome() (string, error) {
 // command starts.
 func absoluteEnv(name, dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("%s is %q; it must be an absolute path", name, dir)
+		return "", fmt.Errorf("%w: %s is %q; it must be an absolute path", ErrFolder, name, dir)
 	}
 	return filepath.Clean(dir), nil
 }
@@ -186,7 +191,7 @@ func (p Place) folders() []string { return []string{p.Transcripts(), p.Blobs(), 
 func (p Place) Create() error {
 	for _, dir := range append([]string{p.Dir}, p.folders()...) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("%w: %w", ErrFolder, err)
+			return FolderError(err)
 		}
 	}
 	return checkPrivate(p.Dir)
@@ -197,7 +202,7 @@ func (p Place) Create() error {
 func (p Place) Forget() error {
 	for _, path := range append(p.folders(), p.Store(), p.Journal(), p.RunFile(), p.Log()) {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("%w: %w", ErrFolder, err)
+			return FolderError(err)
 		}
 	}
 	return p.Create()
@@ -234,7 +239,7 @@ func surveys() ([]survey, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		return nil, FolderError(err)
 	}
 	var all []survey
 	for _, e := range entries {

@@ -62,6 +62,9 @@ func TestStateHome(t *testing.T) {
 		if got != c.want && err == nil || (err == nil) != (c.want != "") {
 			t.Errorf("StateHome with %+v = %q, %v", c, got, err)
 		}
+		if err != nil && !errors.Is(err, ErrFolder) {
+			t.Errorf("StateHome with %+v: %v is no ErrFolder", c, err)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func readTrust() (*trustFile, error) {
 		return &trustFile{Format: trustFormat}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trust: %w", err)
+		return nil, state.FolderError(err)
 	}
 	var format struct{ Format int }
 	if err := json.Unmarshal(data, &format); err != nil {
@@ -100,11 +100,11 @@ func updateTrust(change func(*trustFile)) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("trust: %w", err)
+		return state.FolderError(err)
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("trust: %w", err)
+		return state.FolderError(err)
 	}
 	defer lock.Close()
 	if err := state.WaitLock(lock, trustTimeout); err != nil {
@@ -120,7 +120,7 @@ func updateTrust(change func(*trustFile)) error {
 		return fmt.Errorf("trust: %w", err)
 	}
 	if err := state.WriteAtomic(path, append(data, '\n')); err != nil {
-		return fmt.Errorf("trust: %w", err)
+		return state.FolderError(err)
 	}
 	return nil
 }
