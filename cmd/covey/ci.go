@@ -83,7 +83,7 @@ func (c *ciRun) mask(text string) string { return notation.Mask(text, c.secrets)
 // start runs a team in a CI job. The results of an earlier job go before it is decided whether this
 // one may run: nobody shall take them for those of a job that was refused.
 func (c *ciRun) start(ctx context.Context, args []string) error {
-	if err := runsTeams(runtime.GOOS); err != nil {
+	if err := runsTeams(c.env, runtime.GOOS); err != nil {
 		return err
 	}
 	if c.trust && c.ref != "" {

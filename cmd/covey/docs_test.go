@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"go/ast"
 	"go/scanner"
 	"go/token"
 	"os"
@@ -110,6 +111,54 @@ func TestDocumentedLinks(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
 			t.Errorf("docs/architecture.md names %s, which is not there", m[1])
 		}
+	}
+}
+
+// TestMessagesNameAddresses: what covey prints or writes names a page of docs/ by its address, since
+// who has only the program has no docs/; and the page and its heading are there.
+func TestMessagesNameAddresses(t *testing.T) {
+	module, err := ownTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`(?:^|[^/\w])docs/[\w-]+\.(?:md|json)\b`)
+	page := regexp.MustCompile(`\.Page "([^"#]*)#?([^"]*)"`)
+	pages := 0
+	check := func(place, text string) {
+		if m := bare.FindString(text); m != "" {
+			t.Errorf("%s: %q is no address; use cli.Page", place, m)
+		}
+		for _, m := range page.FindAllStringSubmatch(text, -1) {
+			pages++
+			if _, err := os.Stat(filepath.Join(root, "docs", m[1])); err != nil {
+				t.Errorf("%s names the page %s, which is not there", place, m[1])
+			} else if m[2] != "" && !slices.Contains(headings(readDoc(t, "docs/"+m[1])), m[2]) {
+				t.Errorf("%s names %s#%s, which has no such heading", place, m[1], m[2])
+			}
+		}
+	}
+	for _, f := range module.code() {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				check(module.place(n), n.Value)
+			case *ast.CallExpr:
+				if fn, ok := n.Fun.(*ast.SelectorExpr); ok && fn.Sel.Name == "Page" && len(n.Args) > 0 {
+					if name, ok := n.Args[len(n.Args)-1].(*ast.BasicLit); ok {
+						check(module.place(n), ".Page "+name.Value)
+					}
+				}
+			}
+			return true
+		})
+	}
+	for _, name := range trackedFiles(t) {
+		if ext := filepath.Ext(name); ext == ".tmpl" || ext == ".html" || ext == ".js" || name == "install.sh" {
+			check(name, readDoc(t, name))
+		}
+	}
+	if pages < 5 {
+		t.Errorf("only %d pages are named, so this test looks in the wrong places", pages)
 	}
 }
 

@@ -107,8 +107,8 @@ func modelsNamed(ctx context.Context, env *cli.Env, args []string, f modelsFlags
 func printModels(env *cli.Env, list []launch.ModelInfo) {
 	out := env.Out
 	if len(list) == 0 {
-		out.Printf("There is no spec here, no key in ANTHROPIC_API_KEY or OPENAI_API_KEY, and no Ollama at its usual\n" +
-			"address. docs/models.md shows how to use a model.\n")
+		out.Printf("There is no spec here, no key in ANTHROPIC_API_KEY or OPENAI_API_KEY, and no Ollama at its usual\n"+
+			"address. How to use a model: %s\n", env.Page("models.md"))
 		return
 	}
 	styles := map[launch.ModelState]term.Style{

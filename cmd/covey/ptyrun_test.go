@@ -13,6 +13,13 @@ import (
 	"github.com/coveyteam/covey/hooks/testrun"
 )
 
+// TestTerminalACP: who starts covey acp in a terminal learns in one line that a client has to.
+func TestTerminalACP(t *testing.T) {
+	c := newConsole(t, t.TempDir(), "acp")
+	c.waits("expects ACP on standard input, which is a terminal here; see https://")
+	c.ends(cli.ExitUsage)
+}
+
 // TestTerminalRunAsks: without a test command a person is asked for a gate, and without
 // an adapter whether to go on; what is not a yes starts nothing.
 func TestTerminalRunAsks(t *testing.T) {

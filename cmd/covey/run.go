@@ -54,7 +54,7 @@ init writes a spec, which has more settings.`,
   covey run "review the last commit" --with codex --lead claude --detach`,
 		Args: cli.ArgCount(1, 1, "a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runWithout(cmd.Context(), env, f, args[0])
+			return withFault(runWithout(cmd.Context(), env, f, args[0]))
 		},
 	}
 	flags := cmd.Flags()
@@ -81,7 +81,7 @@ init writes a spec, which has more settings.`,
 // runWithout runs a team without a spec of its own. It does not ask for trust,
 // because the operator has typed what it runs; an agent of a running team is refused.
 func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) error {
-	if err := runsTeams(runtime.GOOS); err != nil {
+	if err := runsTeams(env, runtime.GOOS); err != nil {
 		return err
 	}
 	if f.detach && f.json {
@@ -112,7 +112,7 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if f.detach {
 		return startDetached(ctx, env, team, f.upFlags, "")
 	}
-	return withFault(runTeam(ctx, env, team, f.upFlags, ""))
+	return runTeam(ctx, env, team, f.upFlags, "")
 }
 
 // runMembers are the agents of a team without a spec.

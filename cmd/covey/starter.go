@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -40,6 +41,9 @@ func (a starterAgent) Line() string {
 
 // Program reports whether the agent is a program, which a spec can configure under `agents`.
 func (a starterAgent) Program() bool { return !a.isModel() }
+
+// Page returns the address of a page of docs/.
+func (starter) Page(page string) string { return cli.Page(thisBuild().Version, page) }
 
 // isModel reports whether the agent is named as PROVIDER/MODEL.
 func (a starterAgent) isModel() bool { return strings.Contains(string(a), "/") }

@@ -43,7 +43,7 @@ Ctrl-C stops the team in order; a second Ctrl-C ends the process at once.
 
 Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit
 ended it; 4 not trusted; 130 interrupted. A team that ends without its work done says
-why with a code, such as [stuck]; docs/errors.md explains each.`,
+why with a code, such as [stuck]; ` + env.Page("errors.md") + ` explains each.`,
 		Example: `  covey up
   covey up team.yaml "ship the changelog endpoint"
   covey up --dry-run
@@ -102,7 +102,7 @@ func (f upFlags) setup() orchestrator.Setup {
 // spec are reported before the question about trust, and nothing is started or
 // written before both are decided.
 func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error {
-	if err := runsTeams(runtime.GOOS); err != nil {
+	if err := runsTeams(env, runtime.GOOS); err != nil {
 		return err
 	}
 	if f.detach && f.json && !f.dryRun {

@@ -47,7 +47,13 @@ connection or covey acp ends, however that happens. The next prompt continues it
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if term.IsTerminal(env.In) {
-				env.Err.Printf("an editor starts covey acp, which reads ACP from standard input; see docs/acp.md\n")
+				return cli.Usagef("an ACP client, such as an editor, has to start covey acp, because it expects ACP on "+
+					"standard input, which is a terminal here; see %s", env.Page("acp.md"))
+			}
+			if o.spec != "" { // the client would learn of it only once a person begins a session
+				if _, err := env.RunnableSpec(env.SpecPath([]string{o.spec})); err != nil {
+					return err
+				}
 			}
 			return serve(cmd.Context(), env, o)
 		},
