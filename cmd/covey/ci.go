@@ -110,7 +110,7 @@ func (c *ciRun) start(ctx context.Context, args []string) error {
 		return err
 	}
 	// A job ends when the work is done, and begins without what an earlier one has left.
-	c.team.Keep, c.team.Schedules, c.fresh = false, nil, true
+	c.team.Keep, c.team.Schedules, c.fresh, c.job = false, nil, true, true
 	return c.run(ctx)
 }
 
@@ -124,6 +124,9 @@ func (c *ciRun) prepare() error {
 		return fmt.Errorf("team %s in %s: %w; give this job a checkout of its own", place.Team, place.Workspace, state.ErrRunning)
 	}
 	if c.out == "" {
+		if err := place.Create(); err != nil {
+			return err
+		}
 		c.out = filepath.Join(place.Dir, "ci")
 	}
 	if c.out, err = filepath.Abs(c.env.Path(c.out)); err != nil {
@@ -168,7 +171,7 @@ func (c *ciRun) run(ctx context.Context) error {
 	}
 	job := view.Job{
 		Team: c.team.Name, Covey: c.env.Version, Commit: c.commit, Began: began, Elapsed: time.Since(began),
-		Code: cmp.Or(ending.Code, cli.ExitCode(failed)), Ending: ending, Failed: failed, State: r.facts(),
+		Code: cmp.Or(ending.Code, cli.ExitCode(failed)), Ending: ending, Failed: failed, State: r.facts(), Place: r.place,
 	}
 	result := job.Result(c.mask)
 	saved := errors.Join(result.Save(c.out), c.summarize(context.WithoutCancel(ctx), result))
@@ -183,16 +186,13 @@ func (c *ciRun) run(ctx context.Context) error {
 	return cmp.Or(failed, error(&cli.EndError{Code: cli.ExitFailed}))
 }
 
-// summarize writes the summary: `covey report --md`. If there is nothing to report, it says how
+// summarize writes the summary: `covey report --md`, with the use of the budget at the end. If there is nothing to report, it says how
 // the run ended.
 func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
 	path := filepath.Join(c.out, "summary.md")
-	report := report.Command(&env)
-	report.SetArgs([]string{"--md", "--force", "--out", path})
-	report.SilenceErrors, report.SilenceUsage = true, true
-	err := report.ExecuteContext(ctx)
+	err := report.OfJob(ctx, &env, path, result.Budget)
 	if err == nil {
 		return nil
 	}

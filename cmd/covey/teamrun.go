@@ -85,6 +85,9 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 func (r *teamRun) report(e orchestrator.Ending) error {
 	if !r.flags.json {
 		printReport(r.env.Out, r.team.Name, e, r.facts())
+		if hint := endHint(e, r.flags.job); hint != "" {
+			r.env.Out.Printf("\n%s\n", r.env.Out.Paint(term.Faint, hint))
+		}
 	}
 	if e.Code != orchestrator.CodeDone {
 		return &cli.EndError{Code: e.Code, Err: r.finalError(e)}

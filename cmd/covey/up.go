@@ -22,6 +22,7 @@ type upFlags struct {
 	web                              string // where the page of the team listens; empty: there is none
 	webAct                           bool
 	served                           bool // by covey acp
+	job                              bool // by covey ci
 }
 
 // upCommand returns `covey up`.

@@ -41,9 +41,6 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 	}
 	ask.PrintUnmerged(out, e.Unmerged)
 	view.PrintHookTrouble(out, view.HooksIn(run))
-	if hint := endHint(e); hint != "" {
-		out.Printf("\n%s\n", out.Paint(term.Faint, hint))
-	}
 }
 
 // turnsLine says how many turns the tasks took; empty if no task was completed and no
@@ -150,9 +147,11 @@ func tokensText(m orchestrator.MemberEnding) string {
 }
 
 // endHint says what to do next; empty after a run that is done. A run that had
-// nothing to do has the same code, so it is checked first.
-func endHint(e orchestrator.Ending) string {
+// nothing to do has the same code, so it is checked first. Nobody can continue a CI job.
+func endHint(e orchestrator.Ending, job bool) string {
 	switch {
+	case job && e.Code != orchestrator.CodeDone:
+		return "junit.xml and result.json have what gates said; the next job begins anew."
 	case e.AlreadyDone:
 		return "Give it a new goal (covey up SPEC GOAL), or start over with --fresh."
 	case e.Code == orchestrator.CodeInterrupted:

@@ -60,8 +60,6 @@ ana     builtin/script  needs attention  4      19      2, 9, 10   3         123
 ! ana: 8 refusals in a row
 ! ana: 3 hooks failed open: ./gone.sh (exit 127) ×3
   covey hooks doctor tells why
-
-covey logs MEMBER tells what happened, covey tasks graph what waits for what; covey up continues it.
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
@@ -81,15 +79,18 @@ func TestEndHint(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		e    orchestrator.Ending
+		job  bool
 		want string
 	}{
-		{"done", orchestrator.Ending{}, ""},
-		{"done before", orchestrator.Ending{AlreadyDone: true}, "--fresh"},
-		{"interrupted", orchestrator.Ending{Code: orchestrator.CodeInterrupted}, "continues it where it stopped"},
-		{"unfinished", orchestrator.Ending{Code: orchestrator.CodeUnfinished}, "covey logs MEMBER"},
-		{"a limit", orchestrator.Ending{Code: orchestrator.CodeLimit}, "covey logs MEMBER"},
+		{"done", orchestrator.Ending{}, false, ""},
+		{"done before", orchestrator.Ending{AlreadyDone: true}, false, "--fresh"},
+		{"interrupted", orchestrator.Ending{Code: orchestrator.CodeInterrupted}, false, "continues it where it stopped"},
+		{"unfinished", orchestrator.Ending{Code: orchestrator.CodeUnfinished}, false, "covey logs MEMBER"},
+		{"a limit", orchestrator.Ending{Code: orchestrator.CodeLimit}, false, "covey logs MEMBER"},
+		{"a job", orchestrator.Ending{}, true, ""},
+		{"a job with a limit", orchestrator.Ending{Code: orchestrator.CodeLimit}, true, "the next job begins anew"},
 	} {
-		if got := endHint(tc.e); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+		if got := endHint(tc.e, tc.job); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

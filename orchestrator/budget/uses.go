@@ -36,7 +36,7 @@ func useSetting(u journal.BudgetUse) string {
 
 // useReason says that the limit is used up, and how to raise it.
 func useReason(u journal.BudgetUse) string {
-	return fmt.Sprintf("%s is used up: %s; raise it in the spec and run `covey up` to go on", useSetting(u), u.Amount())
+	return fmt.Sprintf("%s is used up: %s; raise it in the spec to go on", useSetting(u), u.Amount())
 }
 
 // useNote returns the note that tells a member of a level, unless noted has its id. passes is

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -67,6 +69,23 @@ print.`,
 	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite a file that is no report of covey")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON: the state of the team")
 	return cmd
+}
+
+// OfJob writes the report of a team that has ended in a CI job, as Markdown. The journal has the use of
+// the budget only as of the last level that was reached.
+func OfJob(ctx context.Context, env *cli.Env, path string, budget []journal.BudgetUse) error {
+	place, err := env.Find()
+	if err != nil {
+		return err
+	}
+	r, err := readReport(ctx, env, place)
+	if err != nil {
+		return err
+	}
+	if len(budget) > 0 {
+		r.State.Budget = budget
+	}
+	return reportFlags{md: true, force: true, out: path}.write(env, r)
 }
 
 // write writes the report in the form that was chosen.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -137,27 +137,15 @@ func (r *report) readOutputs(place state.Place) {
 			}
 			for _, h := range g.Hooks {
 				if h.Seq > 0 && h.Output != "" && len(r.Outputs) < maxRuns {
-					r.Outputs[h.Seq] = readOutput(place, h.Seq)
+					text, cut := termview.OutputOf(place, h, maxOutput)
+					if cut {
+						text = "…" + text
+					}
+					r.Outputs[h.Seq] = text
 				}
 			}
 		}
 	}
-}
-
-// readOutput returns what a hook has printed; its end if it is long, because that says what
-// failed.
-func readOutput(place state.Place, seq uint64) string {
-	var e struct{ Stdout, Stderr string }
-	for l, err := range journal.Range(place.Journal(), seq, seq) {
-		if err != nil || json.Unmarshal(l.Data, &e) != nil {
-			return ""
-		}
-	}
-	text := strings.TrimSpace(e.Stdout + "\n" + e.Stderr)
-	if len(text) > maxOutput {
-		text = "…" + strings.ToValidUTF8(text[len(text)-maxOutput:], "")
-	}
-	return text
 }
 
 // readDiffs reads what finished work has changed. A repository that cannot tell is no reason to

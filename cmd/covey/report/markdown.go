@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +73,13 @@ func (r *report) summary(b *strings.Builder, run view.Run) {
 	b.WriteString("| tasks done | turns | empty | refused | tokens | cost | time |\n|-|-|-|-|-|-|-|\n")
 	fmt.Fprintf(b, "| %d of %d | %s | %d | %d | %d | $%.2f | %s |\n\n", counts.Completed, counts.Total(), turns,
 		run.Turns.Empty, run.Refusals, tokens, cost, term.Elapsed(s.Time.Sub(beginning(s))))
+	uses := s.Budget
+	if r.Now != nil {
+		uses = r.Now.Budget
+	}
+	for _, u := range uses {
+		fmt.Fprintf(b, "Budget: %s\n\n", u)
+	}
 }
 
 // taskTable writes a row for each task.
@@ -95,17 +104,69 @@ func (r *report) taskTable(b *strings.Builder) {
 // refuses reports whether a gate let nobody go on as before.
 func refuses(g *view.Gate) bool { return g.Verdict == view.Refused || g.Verdict == view.Halted }
 
+// refusal is what gates have refused for the same reason.
+type refusal struct {
+	last  *view.Gate
+	times int
+	turns []int // of the member, each once; empty at merges
+}
+
+// took matches how long something took, as tests print it. Reasons that differ in nothing else are
+// the same.
+var took = notation.Pattern(`\b\d+(?:\.\d+)?m?s\b`)
+
+// grouped puts the refusals of one event, task and member for one reason together, in the order of the
+// last of each.
+func grouped(gates []*view.Gate) []*refusal {
+	type key struct{ event, task, merge, member, reason string }
+	var list []*refusal
+	known := map[key]*refusal{}
+	for _, g := range gates {
+		k := key{g.Event, g.Task, g.Merge, g.Member, took().ReplaceAllString(g.Reason, "")}
+		if known[k] == nil {
+			known[k] = &refusal{}
+			list = append(list, known[k])
+		}
+		one := known[k]
+		one.last, one.times = g, one.times+1
+		if g.Turn > 0 && !slices.Contains(one.turns, g.Turn) {
+			one.turns = append(one.turns, g.Turn)
+		}
+	}
+	slices.SortFunc(list, func(a, b *refusal) int { return cmp.Compare(a.last.First, b.last.First) })
+	return list
+}
+
+// often says how often a gate refused for the same reason, and in which turns; empty: once.
+func (o *refusal) often() string {
+	switch n := len(o.turns); {
+	case o.times == 1:
+		return ""
+	case n == 0:
+		return fmt.Sprintf(", %d times", o.times)
+	case n == 1:
+		return fmt.Sprintf(", %d times in turn %d", o.times, o.turns[0])
+	default:
+		return fmt.Sprintf(", %d times in %d turns from %d to %d", o.times, n, o.turns[0], o.turns[n-1])
+	}
+}
+
 // refusals writes what gates have refused at turn ends and merges, the newest last.
 func (r *report) refusals(b *strings.Builder) {
-	list := r.State.GatesOf(refuses)
+	list := grouped(r.State.GatesOf(refuses))
 	if len(list) == 0 {
 		return
 	}
 	b.WriteString("### What gates refused\n\n")
-	if more := len(list) - maxRefusals; more > 0 {
+	newest, more := list[max(0, len(list)-maxRefusals):], 0
+	for _, one := range list[:len(list)-len(newest)] {
+		more += one.times
+	}
+	if more > 0 {
 		fmt.Fprintf(b, "%s: covey report\n\n", term.Plural(more, "earlier refusal"))
 	}
-	for _, g := range list[max(0, len(list)-maxRefusals):] {
+	for _, one := range newest {
+		g := one.last
 		fmt.Fprintf(b, "- %s", quoted(g.Event))
 		if g.Task != "" {
 			fmt.Fprintf(b, " of task %s", quoted(g.Task))
@@ -113,7 +174,7 @@ func (r *report) refusals(b *strings.Builder) {
 		if g.Member != "" {
 			fmt.Fprintf(b, ", %s", quoted(g.Member))
 		}
-		fmt.Fprintf(b, ": %s\n", quoted(g.Reason))
+		fmt.Fprintf(b, "%s: %s\n", one.often(), quoted(g.Reason))
 	}
 	b.WriteString("\n")
 }

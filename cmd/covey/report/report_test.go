@@ -68,6 +68,33 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestMarkdownGroupsRefusals: what was refused again for the same reason is one line, however long the
+// tests took; another reason, task or merge is another one. The budget is there with what is used of it.
+func TestMarkdownGroupsRefusals(t *testing.T) {
+	t.Parallel()
+	gate := func(task, merge string, turn int, reason string) *view.Gate {
+		return &view.Gate{Event: "TaskCompleted", Task: task, Merge: merge, Member: "ana", Turn: turn, Verdict: view.Refused, Reason: reason}
+	}
+	r := &report{State: &view.State{Budget: []journal.BudgetUse{{What: "tokens", Used: 25, Limit: 20}}}}
+	r.State.Gates = []*view.Gate{
+		gate("1", "", 1, "FAIL 0.003s"), gate("1", "", 1, "want 4"), gate("1", "", 1, "FAIL 1.2s"), gate("1", "", 3, "FAIL 12ms"),
+		gate("2", "", 1, "want 4"), gate("", "m1", 0, "want 4"), gate("", "m1", 0, "want 4"), gate("3", "", 2, "x"), gate("3", "", 2, "x"),
+	}
+	for i, g := range r.State.Gates {
+		g.First = uint64(i + 1)
+	}
+	_, got, _ := strings.Cut(r.Markdown(), "### What gates refused\n\n")
+	want := "- TaskCompleted of task 1, ana: want 4\n- TaskCompleted of task 1, ana, 3 times in 2 turns from 1 to 3: FAIL 12ms\n" +
+		"- TaskCompleted of task 2, ana: want 4\n- TaskCompleted, ana, 2 times: want 4\n" +
+		"- TaskCompleted of task 3, ana, 2 times in turn 2: x\n\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if md := r.Markdown(); !strings.Contains(md, "\n\nBudget: 25 of 20 tokens (125 %)\n\n") {
+		t.Errorf("no budget in\n%s", md)
+	}
+}
+
 // Whatever is in any text of a team, the page has only its own elements, links within itself and
 // no handlers, and the Markdown names nobody.
 func TestHostileReport(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -40,10 +41,11 @@ type junitCase struct {
 	Out     string      `xml:"system-out,omitempty"`
 }
 
-// junitFault says why a case did not pass.
+// junitFault says why a case did not pass: in a line, and whole if that is more.
 type junitFault struct {
 	Message string `xml:"message,attr"`
 	Kind    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
 }
 
 // JUnit returns the result as XML of JUnit: a suite with the run, one with its tasks and one with
@@ -91,7 +93,11 @@ func (r GateResult) subject() string {
 
 // judge notes the result of a case: it passed, it was not decided, or it failed.
 func (c *junitCase) judge(passed, undecided bool, kind, why string) {
-	fault := &junitFault{Message: strings.TrimSuffix(kind+": "+why, ": "), Kind: kind}
+	brief := notation.OneLine(why)
+	fault := &junitFault{Message: strings.TrimSuffix(kind+": "+brief, ": "), Kind: kind}
+	if brief != why {
+		fault.Text = why
+	}
 	switch {
 	case passed:
 	case undecided:

@@ -44,10 +44,13 @@ type Job struct {
 	Ending orchestrator.Ending
 	Failed error
 	State  *view.State // of this run
+	// Place has the journal with the whole texts of which State has a line.
+	Place state.Place
 }
 
 // JobResult is what other programs get to know of a Job: the file result.json. Everything in it
-// comes from the Ending and from the fold of the journal, so its texts are cut to one line.
+// comes from the Ending and from the fold of the journal, so its texts are cut to one line, except
+// what gates have said.
 type JobResult struct {
 	Version  int       `json:"version" jsonschema:"version of this format; fields may be added to it"`
 	Covey    string    `json:"covey" jsonschema:"version of covey"`
@@ -76,7 +79,7 @@ type TaskResult struct {
 	Status   string  `json:"status" jsonschema:"pending, in_progress or completed"`
 	Owner    string  `json:"owner"`
 	Refusals int     `json:"refusals" jsonschema:"how often its completion was refused"`
-	Why      string  `json:"why,omitempty" jsonschema:"why it was refused last, if it is not completed"`
+	Why      string  `json:"why,omitempty" jsonschema:"why it was refused last, if it is not completed; the end of it, if it is long"`
 	CostUSD  float64 `json:"cost_usd" jsonschema:"the known part"`
 }
 
@@ -90,7 +93,7 @@ type GateResult struct {
 	Member   string `json:"member,omitempty"`
 	Verdict  string `json:"verdict" jsonschema:"agreed, refused, awaits, halted, cut or judging"`
 	Refusals int    `json:"refusals"`
-	Reason   string `json:"reason,omitempty" jsonschema:"what it said last, unless it agreed"`
+	Reason   string `json:"reason,omitempty" jsonschema:"what it said last, unless it agreed; the end of it, if it is long"`
 	Millis   int64  `json:"duration_ms" jsonschema:"of all its runs"`
 }
 
@@ -113,7 +116,7 @@ func (j Job) Result(mask func(string) string) JobResult {
 	r := JobResult{
 		Version: ResultVersion, Covey: j.Covey, Team: j.Team, Status: j.status(), ExitCode: j.Code, Reason: e.Reason,
 		Answer: e.Answer, Goal: j.State.Run().Goal, TrustedCommit: j.Commit, Began: j.Began.UTC(),
-		Seconds: j.Elapsed.Seconds(), Tasks: taskResults(j.State), Gates: gateResults(j.State),
+		Seconds: j.Elapsed.Seconds(), Tasks: j.taskResults(), Gates: j.gateResults(),
 		Members: []MemberResult{}, Budget: append([]journal.BudgetUse{}, e.Budget...),
 		Problems: append([]string{}, e.Problems...), Unmerged: append([]string{}, e.Unmerged...),
 	}
@@ -164,10 +167,13 @@ func (j Job) status() JobStatus {
 	return JobUnfinished
 }
 
+// maxReason bounds in bytes what a gate said.
+const maxReason = 16 << 10
+
 // taskResults lists the tasks that are not deleted.
-func taskResults(s *view.State) []TaskResult {
+func (j Job) taskResults() []TaskResult {
 	list := []TaskResult{}
-	for _, t := range s.Tasks {
+	for _, t := range j.State.Tasks {
 		if t.Deleted {
 			continue
 		}
@@ -176,7 +182,8 @@ func taskResults(s *view.State) []TaskResult {
 			CostUSD: t.Spent.CostUSD,
 		}
 		if n := len(t.Returns); n > 0 && t.Status != tasks.Completed {
-			one.Why = t.Returns[n-1].Reason
+			last := t.Returns[n-1]
+			one.Why = bounded(endOf(feedbackOf(j.Place, "TaskCompleted", last.Seq, last.Reason), maxReason))
 		}
 		list = append(list, one)
 	}
@@ -185,10 +192,11 @@ func taskResults(s *view.State) []TaskResult {
 
 // gateResults sums up the runs of each gate. The verdict of its last run counts; a hook that only
 // observes decides nothing and is left out.
-func gateResults(s *view.State) []GateResult {
+func (j Job) gateResults() []GateResult {
 	type name struct{ event, command, task, merge, member string }
 	list, at := []GateResult{}, map[name]int{}
-	for _, g := range s.Gates {
+	var ends []func() string // what each said last
+	for _, g := range j.State.Gates {
 		for _, h := range g.Hooks {
 			if h.Observed != "" {
 				continue
@@ -202,11 +210,34 @@ func gateResults(s *view.State) []GateResult {
 				i = len(list)
 				at[key] = i
 				list = append(list, GateResult{Event: g.Event, Command: h.Command, Task: g.Task, Merge: g.Merge})
+				ends = append(ends, nil)
 			}
 			list[i].count(g, h)
+			ends[i] = func() string { return j.reason(g, h) }
+		}
+	}
+	for i := range list {
+		if list[i].Verdict != string(view.Agreed) {
+			list[i].Reason = ends[i]()
 		}
 	}
 	return list
+}
+
+// reason returns what a hook said that did not agree. A policy has no output, but feedback.
+func (j Job) reason(g *view.Gate, h view.HookRun) string {
+	if h.Verdict() == view.Refused && h.Output != "" {
+		return bounded(OutputOf(j.Place, h, maxReason))
+	}
+	return bounded(endOf(feedbackOf(j.Place, g.Event, g.Last, g.Reason), maxReason))
+}
+
+// bounded marks a text that has lost its beginning.
+func bounded(text string, isCut bool) string {
+	if isCut {
+		return "…" + text
+	}
+	return text
 }
 
 // count adds one run of the gate's hook. Which hook has halted a turn is not known, so all that
@@ -217,16 +248,8 @@ func (r *GateResult) count(g *view.Gate, h view.HookRun) {
 		verdict = view.Halted
 	}
 	r.Member = g.Member
-	r.Verdict, r.Reason, r.Millis = string(verdict), "", r.Millis+h.DurationMS
-	switch verdict {
-	case view.Agreed:
-	case view.Refused:
+	r.Verdict, r.Millis = string(verdict), r.Millis+h.DurationMS
+	if verdict == view.Refused {
 		r.Refusals++
-		r.Reason = g.Reason
-		if h.Output != "" {
-			r.Reason = h.Output
-		}
-	default:
-		r.Reason = g.Reason
 	}
 }

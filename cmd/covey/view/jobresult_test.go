@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -87,6 +89,48 @@ func TestJobResultSumsUpGates(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What gates said is whole, from the journal: the output of a hook, of a long one the end; of a policy,
+// which has none, its feedback, and of a hook that ends the turn its message.
+func TestJobResultHasWholeReasons(t *testing.T) {
+	teamtest.StateHome(t)
+	place := teamtest.Place(t, "crew")
+	long := "the first line" + strings.Repeat(" and more", maxReason/8) + "\nFAIL"
+	output, err := json.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []journal.Line{
+		teamtest.Line(1, "ana", "gate", `{"event":"TaskCompleted","tool_use_id":"u1","task_id":"1"}`),
+		teamtest.Line(2, "ana", "hook_finished", `{"event":"TaskCompleted","tool_use_id":"u1","command":"go test","outcome":"blocking","stdout":`+
+			string(output)+`}`),
+		teamtest.Line(3, "ana", "hook_finished", `{"event":"TaskCompleted","tool_use_id":"u1","command":"owned","outcome":"blocking"}`),
+		teamtest.Line(4, "ana", "hook_feedback", `{"event":"TaskCompleted","tool_use_id":"u1","task_id":"1",`+
+			`"text":"TaskCompleted hook feedback:\n[owned]: not yours:\na.go\nb.go"}`),
+		teamtest.Line(5, "ana", "gate", `{"event":"TeammateIdle","tool_use_id":"u2"}`),
+		teamtest.Line(6, "ana", "hook_finished", `{"event":"TeammateIdle","tool_use_id":"u2","command":"idle","outcome":"success"}`),
+		teamtest.Line(7, "ana", "hook_stopped_continuation", `{"tool_use_id":"u2","message":"go\nhome"}`),
+	}
+	teamtest.WriteJournal(t, place, lines...)
+	s := &view.State{}
+	for _, l := range lines {
+		s.Apply(l)
+	}
+	r := Job{State: s, Place: place}.Result(unmasked)
+	var got []string
+	for _, g := range r.Gates {
+		got = append(got, g.Reason)
+	}
+	want := []string{"…" + long[len(long)-maxReason:], "not yours:\na.go\nb.go", "go\nhome"}
+	if !slices.Equal(got, want) || len(r.Tasks) != 1 || r.Tasks[0].Why != want[1] {
+		t.Errorf("got %.200q and %+v, want %.200q", got, r.Tasks, want)
+	}
+	junit, err := r.JUnit()
+	if want := `message="refused: not yours: a.go b.go" type="refused">not yours:&#xA;a.go&#xA;b.go</failure>`; err != nil ||
+		!strings.Contains(string(junit), want) {
+		t.Errorf("%v, no %s in\n%s", err, want, junit)
 	}
 }
 

@@ -3,11 +3,9 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -185,35 +183,13 @@ func rounds(place state.Place, gates []view.Gate) []round {
 		for _, h := range g.Hooks {
 			run := hookRun{HookRun: h, Text: h.Output}
 			if read++; h.Seq > 0 && read <= shownOutputs {
-				run.Text, run.Cut = outputOf(place, h)
+				run.Text, run.Cut = termview.OutputOf(place, h, maxText)
 			}
 			r.Runs = append(r.Runs, run)
 		}
 		list = append(list, r)
 	}
 	return list
-}
-
-// outputOf reads the output of a hook from the journal; its first line if that is not possible.
-func outputOf(place state.Place, h view.HookRun) (text string, isCut bool) {
-	for l, err := range journal.Range(place.Journal(), h.Seq, h.Seq) {
-		var said struct {
-			Stdout string `json:"stdout"`
-			Stderr string `json:"stderr"`
-		}
-		if err != nil || json.Unmarshal(l.Data, &said) != nil {
-			break
-		}
-		text = strings.TrimRight(said.Stdout, "\n")
-		if said.Stderr != "" {
-			text = strings.TrimLeft(text+"\n"+strings.TrimRight(said.Stderr, "\n"), "\n")
-		}
-		if len(text) > maxText {
-			return strings.ToValidUTF8(text[len(text)-maxText:], ""), true // the end says what failed
-		}
-		return text, false
-	}
-	return h.Output, false
 }
 
 // taskPage reads the page of a task but for its changes and its conversation.
