@@ -74,7 +74,11 @@ func (d *Decoder) Object(key, n *Node, fields []Field) {
 		f := find(fields, p.Key.Text)
 		switch {
 		case f == nil:
-			meant[d.unknownKey(p.Key, fields)] = true
+			key := d.unknownKey(p.Key, fields)
+			if !meant[key] && n.Lookup(key) == nil {
+				d.guess(find(fields, key), p)
+			}
+			meant[key] = true
 		case p.Value.Kind == NullKind:
 			d.Fail(p.Key.At, "%s has no value; give it one, or remove the key", p.Key.Text)
 		default:
@@ -87,6 +91,17 @@ func (d *Decoder) Object(key, n *Node, fields []Field) {
 		}
 	}
 	n.Broken = len(d.Problems) > before
+}
+
+// guess decodes the mapping of a misspelt key as that of the key that was probably meant, so that
+// references to the names in it are not reported, too. Problems in it are not: the guess may be wrong.
+func (d *Decoder) guess(f *Field, p Pair) {
+	if f == nil || p.Value.Kind != MappingKind {
+		return
+	}
+	known := len(d.Problems)
+	f.Part.Decode(d, p.Key, p.Value)
+	d.Problems = d.Problems[:known]
 }
 
 // NameOf returns the name of a key for messages. A nil key means the spec itself.
