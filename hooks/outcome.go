@@ -185,12 +185,18 @@ func (o Outcome) HaltReason() string {
 }
 
 // Refusal returns what the first hook that refused said; empty if none did.
-func (o Outcome) Refusal() string {
+func (o Outcome) Refusal() string { return o.refused().Feedback }
+
+// Refuser returns the command of the first hook that refused; empty if none did.
+func (o Outcome) Refuser() string { return o.refused().Command }
+
+// refused returns the result of the first hook that refused; the zero value if none did.
+func (o Outcome) refused() Result {
 	i := slices.IndexFunc(o.Results, func(r Result) bool { return r.Outcome == Blocking })
 	if i < 0 {
-		return ""
+		return Result{}
 	}
-	return o.Results[i].Feedback
+	return o.Results[i]
 }
 
 // ModelDenial returns the reason of a denial by a model, that is by a prompt or agent hook.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -113,7 +114,7 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Refused:
 		return ending{}, false
 	case Capped:
-		return u.override(v.Feedback), true
+		return u.override(v), true
 	case Awaits:
 		return ending{reason: agent.EndAwaiting, idle: agent.IdleAwaiting, lastText: "it waits for " + v.Why}, true
 	case Halted:
@@ -128,14 +129,19 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 
 // override ends a turn after too many refusals in a row. The last feedback is kept
 // for the next prompt.
-func (u *turn) override(feedback []agent.Input) ending {
-	u.at.keepInputs(feedback)
+func (u *turn) override(last Verdict) ending {
+	u.at.keepInputs(last.Feedback)
+	attention := fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals)
+	if last.Why != "" {
+		attention += fmt.Sprintf(", the last time %s (in %s)",
+			notation.Preview(last.Why, 200), u.t.opts.Workdir.Dir())
+	}
 	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d), so it ends "+
 		"anyway. A Stop hook can let the turn end when stop_hook_active is true. The last refusal was: %s",
-		u.refusals, u.t.opts.Limits.StopBlockCap, feedback[len(feedback)-1].Text)
+		u.refusals, u.t.opts.Limits.StopBlockCap, last.Feedback[len(last.Feedback)-1].Text)
 	return ending{
 		reason: agent.EndCompleted, idle: agent.IdleLimited,
-		attention: fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals),
+		attention: attention,
 	}
 }
 
@@ -157,7 +163,9 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	if u.t.helper != nil { // the member that called it handles the failure
 		return end
 	}
-	end.lockout = agent.TurnFailed{Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1}
+	end.lockout = agent.TurnFailed{
+		Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1, NoStart: e.NoStart,
+	}
 	if _, retains := u.t.opts.Agent.(agent.Retainer); !retains && e.Passes() {
 		end.owed = owed
 	}

@@ -110,7 +110,7 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	case len(inputs) == 0:
 		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
 	case u.overCap(): // by a background hook's refusal
-		return u.override(inputs)
+		return u.override(Verdict{Feedback: inputs})
 	}
 	started := u.at.line(transcript.TurnStarted)
 	started.Cause, started.PromptID = u.cause, u.at.promptID

@@ -27,7 +27,7 @@ const (
 type Verdict struct {
 	Decision Decision
 	Feedback []agent.Input // for the model, in the next pass or the next turn
-	Why      string        // for people: whose answer it awaits, or why a hook halts
+	Why      string        // for people: whose answer it awaits, why a hook halts, or which gate refused
 	By       hooks.Event   // for Halted: the event of the hook
 }
 
@@ -139,7 +139,11 @@ func decide(out hooks.Outcome) Verdict {
 	case out.Decision == hooks.Await:
 		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
 	case out.Continues():
-		return Verdict{Decision: Refused, Feedback: hookInputs(out)}
+		v := Verdict{Decision: Refused, Feedback: hookInputs(out)}
+		if gate := out.Refuser(); gate != "" {
+			v.Why = string(out.Event) + ": " + gate
+		}
+		return v
 	}
 	return Verdict{}
 }

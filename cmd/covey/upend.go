@@ -156,6 +156,9 @@ func endHint(e orchestrator.Ending, job bool) string {
 		return "Give it a new goal (covey up SPEC GOAL), or start over with --fresh."
 	case e.Code == orchestrator.CodeInterrupted:
 		return "covey up continues it where it stopped."
+	case e.Fault() == orchestrator.FaultStuck, e.Fault() == orchestrator.FaultAttention:
+		return "covey logs MEMBER tells what happened, covey tasks graph what waits for what, " +
+			"covey inbox what waits for you; covey up continues it, and covey up --fresh starts over."
 	case e.Code != orchestrator.CodeDone:
 		return "covey logs MEMBER tells what happened, covey tasks graph what waits for what; " +
 			"covey up continues it."

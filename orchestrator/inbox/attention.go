@@ -60,7 +60,8 @@ func (a *Attention) Need(ctx context.Context, member, reason, more string) error
 	a.inbox.ports.Changed()
 	_, err := a.inbox.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskAttention, Member: member, To: actors.Operator, Key: "attention",
-		Text: fmt.Sprintf("%s needs attention: %s", member, notation.Preview(reason+more, 4000)),
+		Text: fmt.Sprintf("%s needs attention: %s\n(approve: it goes on, with your feedback as a message; "+
+			"deny: it stays as it is)", member, notation.Preview(reason+more, 4000)),
 	})
 	return err
 }

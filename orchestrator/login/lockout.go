@@ -27,15 +27,16 @@ const (
 // that a restarted covey waits on.
 type Lockout struct {
 	LoggedOut bool      `json:"logged_out,omitempty"`
-	Failed    bool      `json:"failed,omitempty"` // the turn failed and is tried again
-	Until     time.Time `json:"until,omitzero"`   // time of the next try; zero: at once
-	Known     bool      `json:"known,omitempty"`  // the agent announced Until; false: covey guesses
-	Tries     int       `json:"tries"`            // consecutive tries by covey itself
-	Again     bool      `json:"again,omitempty"`  // it repeats the lockout before, so nobody is told
-	Text      string    `json:"text"`             // what the agent said
-	Answered  bool      `json:"-"`                // the vendor has answered since
-	GivenUp   bool      `json:"-"`                // it failed too often to be tried again
-	Fresh     bool      `json:"-"`                // it failed in the turn that is ending
+	Failed    bool      `json:"failed,omitempty"`    // the turn failed and is tried again
+	Until     time.Time `json:"until,omitzero"`      // time of the next try; zero: at once
+	Known     bool      `json:"known,omitempty"`     // the agent announced Until; false: covey guesses
+	Tries     int       `json:"tries"`               // consecutive tries by covey itself
+	NoStarts  int       `json:"no_starts,omitempty"` // the last of them in which the program printed nothing
+	Again     bool      `json:"again,omitempty"`     // it repeats the lockout before, so nobody is told
+	Text      string    `json:"text"`                // what the agent said
+	Answered  bool      `json:"-"`                   // the vendor has answered since
+	GivenUp   bool      `json:"-"`                   // it failed too often to be tried again
+	Fresh     bool      `json:"-"`                   // it failed in the turn that is ending
 }
 
 // State returns what the lockout means at a time. It compares wall-clock times, because

@@ -3,6 +3,7 @@ package login
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // atThree is the time of these tests.
@@ -211,6 +213,33 @@ func TestRetryRest(t *testing.T) {
 	} {
 		if got := retryRest(3, words, now); got != want {
 			t.Errorf("%s: %s, want %s", words, got, want)
+		}
+	}
+}
+
+// TestNoStart: a program that ends before it prints anything is tried three times in a row, any
+// other failure more often.
+func TestNoStart(t *testing.T) {
+	dev := &lives.Member{Member: &configs.Member{Name: "dev"}}
+	for name, tc := range map[string]struct {
+		noStart []bool
+		left    []int
+	}{
+		"never starts": {[]bool{true, true, true}, []int{2, 1, 0}},
+		"starts later": {[]bool{true, true, false, true, true, true}, []int{2, 1, 6, 2, 1, 0}},
+		"at the end":   {[]bool{false, false, false, false, false, false, false, true, true}, []int{8, 7, 6, 5, 4, 3, 2, 1, 0}},
+	} {
+		l := New(Ports{})
+		for i, noStart := range tc.noStart {
+			lock, e := l.failedTurn(dev, agent.TurnFailed{Error: "unknown", Text: "x", Passing: true, NoStart: noStart})
+			if e.Left != tc.left[i] || lock.GivenUp != (e.Left == 0) {
+				t.Errorf("%s: failure %d: %+v, %+v, want %d left", name, i+1, lock, e, tc.left[i])
+			}
+			l.change("dev", func(m *member) { m.state.Lockout = lock })
+		}
+		again, why := l.TriesAgain("dev")
+		if again || !strings.HasSuffix(why, "x; run that program by hand to see what is wrong with it") {
+			t.Errorf("%s: %v, %q", name, again, why)
 		}
 	}
 }

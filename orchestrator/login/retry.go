@@ -20,6 +20,9 @@ const (
 	// add up to about four minutes: by then a vendor that is overloaded or limits
 	// requests per minute has recovered, or a person has to help.
 	retryLimit = 8
+	// startLimit bounds them for an agent program that ends before it prints anything: it is
+	// broken, or called with arguments that it does not know, and waiting mends neither.
+	startLimit = 2
 	// announcedRest bounds a pause that the vendor has asked for. A longer one is a usage
 	// limit, not a failure.
 	announcedRest = 2 * time.Minute
@@ -50,9 +53,12 @@ func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agen
 	}
 	failed := &Lockout{Failed: true, Tries: 1, Text: e.Text, Fresh: true}
 	if was := l.State(m.Name).Lockout; was != nil && was.Failed {
-		failed.Tries = was.Tries + 1
+		failed.Tries, failed.NoStarts = was.Tries+1, was.NoStarts
 	}
-	e.Failed, e.Left = failed.Tries, max(retryLimit-failed.Tries+1, 0)
+	if failed.NoStarts++; !e.NoStart {
+		failed.NoStarts = 0
+	}
+	e.Failed, e.Left = failed.Tries, max(failed.limit()-failed.Tries+1, 0)
 	if failed.GivenUp = e.Left == 0; failed.GivenUp {
 		return failed, e
 	}
@@ -86,11 +92,23 @@ func (l *Logins) TriesAgain(name string) (again bool, why string) {
 	if failed.Tries == 1 {
 		return false, "its last turn failed: " + failed.Text
 	}
-	return false, fmt.Sprintf("its turns failed %d times in a row, the last one so: %s", failed.Tries, failed.Text)
+	why = fmt.Sprintf("its turns failed %d times in a row, the last one so: %s", failed.Tries, failed.Text)
+	if failed.NoStarts > 0 {
+		why += "; run that program by hand to see what is wrong with it"
+	}
+	return false, why
+}
+
+// limit returns how often the turn is tried again, counted from its first failure.
+func (l *Lockout) limit() int {
+	if l.NoStarts == 0 {
+		return retryLimit
+	}
+	return min(retryLimit, startLimit+l.Tries-l.NoStarts)
 }
 
 // RetryText says what a member waits for after a failed turn.
 func (l *Lockout) RetryText(now time.Time) string {
-	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, retryLimit,
+	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, l.limit(),
 		max(l.Until.Sub(now).Round(time.Second), 0), notation.OneLine(l.Text))
 }

@@ -150,6 +150,10 @@ func (a *Agent) ask(
 // pause waits before the program is started again. It returns an error if the program has
 // crashed too often in a row.
 func (a *Agent) pause(ctx context.Context, err error) error {
+	hint := ""
+	if a.live == nil {
+		hint = "; run that program by hand to see what is wrong with it"
+	}
 	// The process may be in a bad state and is not used again.
 	a.down()
 	// The count is reset, because the member may be woken later and then has its
@@ -157,7 +161,7 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 	if a.failures++; a.failures > a.opts.Restarts {
 		died := a.failures
 		a.failures = 0
-		return fmt.Errorf("acp: the agent program crashed %d times in a row: %w", died, err)
+		return fmt.Errorf("acp: the agent program crashed %d times in a row: %w%s", died, err, hint)
 	}
 	if a.failures > 1 && a.session != "" { // the session may cause the crash
 		a.session, a.lost = "", true

@@ -192,6 +192,15 @@ func TestDiesForEver(t *testing.T) {
 	if starts := strings.Count(strings.Join(r.methods(t), " "), "initialize"); starts != 3 {
 		t.Errorf("%d starts", starts)
 	}
+
+	// One that never comes up is named, to be tried by hand.
+	r = newRig(t, life{On: mapped{"initialize": {"die"}}})
+	r.opts.Restarts = 1
+	_, err = r.turn(t)
+	if err == nil || !strings.Contains(err.Error(), "at its start: "+r.opts.Command[0]+" (exit status 3; its last words: ") ||
+		!strings.HasSuffix(err.Error(), "; run that program by hand to see what is wrong with it") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestHangsAtStart(t *testing.T) {

@@ -346,7 +346,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
 	}
-	return fmt.Errorf("%w at its start: %w (%s)", errCrash, err, l.proc.Summary())
+	return fmt.Errorf("%w at its start: %s (%s): %w", errCrash, a.opts.Command[0], l.proc.Summary(), err)
 }
 
 // waitForMinute waits until a session may be loaded: see Quirks.LoadAfterMinute.

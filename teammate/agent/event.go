@@ -195,6 +195,8 @@ type (
 		Failed  int       `json:"failed"`         // how many tries in a row have failed
 		Until   time.Time `json:"until,omitzero"` // when it is tried again; zero: never
 		Left    int       `json:"left,omitempty"` // how many tries are left, including that one
+		// NoStart says that the agent program ended before it printed anything.
+		NoStart bool `json:"no_start,omitempty"`
 	}
 	// Waiting is sent when a member that has work cannot begin its turn yet.
 	Waiting struct {

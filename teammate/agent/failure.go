@@ -36,6 +36,9 @@ type APIError struct {
 	// API error; EndModelError, that no API failed: the model cannot answer any more, such as
 	// a script without further steps.
 	End string
+	// NoStart says that an agent program ended before it printed anything. A few tries show whether
+	// that passes.
+	NoStart bool
 	// Overflow says that the conversation is longer than the model can read.
 	Overflow bool
 }

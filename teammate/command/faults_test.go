@@ -102,10 +102,20 @@ func TestFailures(t *testing.T) {
 
 func TestLastWordsAreShown(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, life{"err ValueError: boo", "exit 3"})
-	if _, err := r.turn(t); err == nil || !strings.Contains(err.Error(),
-		"exit code 3; its last words: ValueError: boo") {
-		t.Errorf("%v", err)
+	r := newRig(t, life{"err ValueError: boo", "exit 3"}, life{"exit 2"}, life{"print A word.", "exit 2"})
+	for _, want := range []struct {
+		words   string
+		noStart bool
+	}{
+		{" ended with exit code 3; its last words: ValueError: boo", true},
+		{" ended with exit code 2; it printed nothing", true},
+		{" ended with exit code 2", false},
+	} {
+		_, err := r.turn(t)
+		var api *agent.APIError
+		if !errors.As(err, &api) || api.Message != "the agent program "+r.opts.Command[0]+want.words || api.NoStart != want.noStart {
+			t.Errorf("%+v, want %+v", err, want)
+		}
 	}
 }
 

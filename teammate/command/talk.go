@@ -25,6 +25,7 @@ type talk struct {
 	opened func(bool)
 
 	later    []agent.Input // for a prompt of their own
+	printed  bool          // the program has printed a line
 	touched  bool          // the program has said something substantial
 	halted   string        // by a hook
 	err      error         // why the prompt is given up
@@ -166,6 +167,7 @@ func (t *talk) giveUp(err error) {
 // transcript has failed it stops.
 func (t *talk) takeAll(ctx context.Context) (alive bool) {
 	for _, l := range t.box.drain() {
+		t.printed = true
 		all := t.read.line(l)
 		alive = alive || !slices.ContainsFunc(all, func(n news) bool { return n.retries != "" })
 		for _, n := range all {

@@ -22,13 +22,18 @@ var errLost = errors.New("the agent program has lost its session")
 
 // failedError is the error of a program that failed for an unknown reason. It fails the
 // turn.
-type failedError struct{ said string }
+type failedError struct {
+	said string
+	mute bool // it ended before it printed a line
+}
 
 // Error describes how the program ended.
 func (e *failedError) Error() string { return e.said }
 
 // api returns the error as a failed turn.
-func (e *failedError) api() error { return &agent.APIError{Type: "unknown", Message: e.said} }
+func (e *failedError) api() error {
+	return &agent.APIError{Type: "unknown", Message: e.said, NoStart: e.mute}
+}
 
 // prompt runs the program once and accounts for it.
 func (a *Agent) prompt(
@@ -148,7 +153,7 @@ func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 	case end.told:
 		return t.failure(end, exit)
 	case exit.Signal != "":
-		return fmt.Errorf("%w (%s%s)", errCrash, exit.Signal, t.exitSummary(end))
+		return fmt.Errorf("%w: %s (%s%s)", errCrash, t.a.opts.Command[0], exit.Signal, t.exitSummary(end))
 	}
 	return t.unexplained(end, exit)
 }
@@ -232,11 +237,17 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 			return err
 		}
 	}
-	said := fmt.Sprintf("the agent program ended with exit code %d", exit.Code)
+	said := fmt.Sprintf("the agent program %s ended ", t.a.opts.Command[0])
 	if exit.Code == 0 {
-		said = "the agent program ended without saying how its turn came out"
+		said += "without saying how its turn came out"
+	} else {
+		said += fmt.Sprintf("with exit code %d", exit.Code)
 	}
-	return &failedError{said: said + t.exitSummary(end)}
+	last := t.exitSummary(end)
+	if last == "" && !t.printed {
+		last = "; it printed nothing"
+	}
+	return &failedError{said: said + last, mute: !t.printed}
 }
 
 // exitSummary returns a program's last output, for people.

@@ -196,8 +196,12 @@ const idleFailed = "failed"
 func failureText(l journal.Line, p payload) string {
 	switch {
 	case !p.Until.IsZero():
-		return fmt.Sprintf("turn %d failed; it is tried again in %s (%d tries left): %s", l.Turn,
-			term.Elapsed(p.Until.Sub(l.Time).Round(time.Second)), p.Left, p.Text)
+		left := fmt.Sprintf("%d tries left", p.Left)
+		if p.Left == 1 {
+			left = "1 try left"
+		}
+		return fmt.Sprintf("turn %d failed; it is tried again in %s (%s): %s", l.Turn,
+			term.Elapsed(p.Until.Sub(l.Time).Round(time.Second)), left, p.Text)
 	case p.Failed > 1:
 		return fmt.Sprintf("turn %d failed, and so did the %d before it: %s", l.Turn, p.Failed-1, p.Text)
 	}
