@@ -207,7 +207,7 @@ func TestRefusalGoesToItsAuthor(t *testing.T) {
 	fix, err := s.Store.Task(t.Context(), m.Fix)
 	testkit.Must(t, err)
 	if fix.Owner != "ana" || !strings.Contains(fix.Description, "there is a bad file\nand more") ||
-		m.Reason != "the gates refuse the merged state: there is a bad file" {
+		m.Reason != fmt.Sprintf("the gates refuse the merged state %.10s: there is a bad file", m.Result) {
 		t.Errorf("%+v\n%+v", m, fix)
 	}
 	// Each try that fails is one more round; in the end a person is asked.

@@ -38,11 +38,11 @@ func conflict(m tasks.Merge, files []string) setback {
 // refused is the setback of work whose merged state the gates refuse.
 func refused(m tasks.Merge, said string) setback {
 	return setback{
-		reason: "the gates refuse the merged state: " + notation.FirstLine(said),
+		reason: fmt.Sprintf("the gates refuse the merged state %.10s: ", m.Result) + notation.FirstLine(said),
 		title:  "Fix what the merge gates refuse in " + name(m),
-		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result:\n\n%s\n\n"+
-			"In your working copy run `git merge %s`, fix it there and commit it. Then set this task to completed; it is "+
-			"merged again.", subject(m), m.Into, strings.TrimRight(said, "\n"), m.Into),
+		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result "+
+			"(commit %.10s):\n\n%s\n\nIn your working copy run `git merge %s`, fix it there and commit it. "+
+			"Then set this task to completed; it is merged again.", subject(m), m.Into, m.Result, strings.TrimRight(said, "\n"), m.Into),
 	}
 }
 

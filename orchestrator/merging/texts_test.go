@@ -13,7 +13,7 @@ import (
 // The two kinds of work: a task's, and whatever lies in a member's branch.
 var (
 	taskWork = tasks.Merge{
-		ID: "1", Tasks: []string{"3", "4"}, Title: "Add it", Member: "ana", Branch: "b", Into: "main",
+		ID: "1", Tasks: []string{"3", "4"}, Title: "Add it", Member: "ana", Branch: "b", Into: "main", Result: "0123456789ab",
 	}
 	branchWork = tasks.Merge{
 		ID: "2", Title: "work of ben", Member: "ben", Branch: "covey/crew/ben", Into: "main",
@@ -40,12 +40,12 @@ func TestSetbacks(t *testing.T) {
 		},
 		"gates": {
 			refused(taskWork, "\n  two tests fail\nTestA\nTestB\n\n"),
-			"the gates refuse the merged state: two tests fail", "Fix what the merge gates refuse in tasks 3 and 4",
+			"the gates refuse the merged state 0123456789: two tests fail", "Fix what the merge gates refuse in tasks 3 and 4",
 			[]string{"two tests fail\nTestA\nTestB\n\nIn your", "`git merge main`"},
 		},
 		"silent gates": {
-			refused(taskWork, ""), "the gates refuse the merged state: ",
-			"Fix what the merge gates refuse in tasks 3 and 4", []string{"refuse the result"},
+			refused(taskWork, ""), "the gates refuse the merged state 0123456789: ",
+			"Fix what the merge gates refuse in tasks 3 and 4", []string{"refuse the result (commit 0123456789)"},
 		},
 		"notOwned": {
 			notOwned(taskWork, files, []string{"docs/**", "*.md"}), "ana may not write there",

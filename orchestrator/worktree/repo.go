@@ -86,7 +86,11 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	var f *Failure
 	if errors.As(err, &f) && f.Code > 0 {
-		return nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, firstLine(f.Stderr))
+		words := firstLine(f.Stderr)
+		if strings.HasPrefix(words, "not a git repository") { // ErrNoRepo says so
+			return nil, fmt.Errorf("%w: %s", ErrNoRepo, real)
+		}
+		return nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, words)
 	}
 	if err != nil {
 		return nil, err

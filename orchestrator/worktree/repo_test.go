@@ -94,7 +94,8 @@ func TestOpenRefuses(t *testing.T) {
 	for what, dir := range map[string]string{
 		"no repository": plain, "bare": bare, "inside .git": filepath.Join(newRepo(t).Top, ".git"), "a working copy elsewhere": astray,
 	} {
-		if r, err := (Git{}).Open(t.Context(), dir); !errors.Is(err, ErrNoRepo) {
+		r, err := (Git{}).Open(t.Context(), dir)
+		if !errors.Is(err, ErrNoRepo) || strings.Count(err.Error(), "git repository") != 1 {
 			t.Errorf("%s: %+v, %v", what, r, err)
 		}
 	}

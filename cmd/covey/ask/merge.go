@@ -125,8 +125,9 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 			return err
 		}
 	}
-	open := 0
+	open, returned := 0, false
 	for _, m := range reply.Merges {
+		returned = returned || m.State == tasks.MergeReturned
 		if m.State != tasks.MergeDone && m.State != tasks.MergeDropped && m.State != tasks.MergeReady &&
 			!m.State.Busy() {
 			open++
@@ -143,7 +144,12 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(pull.Push)), term.PlainLine(shellLine(pull.Open)))
 		}
 	}
-	if open > 0 {
+	_, up := state.Running(place)
+	switch {
+	case open > 0 && returned && !up:
+		return fmt.Errorf("%d of %d not merged; covey up starts the team again, so that the author repairs "+
+			"what has come back", open, len(reply.Merges))
+	case open > 0:
 		return fmt.Errorf("%d of %d not merged; covey review shows more", open, len(reply.Merges))
 	}
 	return nil
