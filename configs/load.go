@@ -92,7 +92,11 @@ func resolve(r *resolver) *Team {
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv
 	}
-	return r.team(&spec)
+	team := r.team(&spec)
+	if team != nil && !released(r.opts.Version) {
+		team.Unchecked = spec.requires.V
+	}
+	return team
 }
 
 // resolver makes a Team of a decoded spec: it follows references, checks files and fills in

@@ -21,8 +21,7 @@ var requirement = notation.Pattern(`^(>=|<=|>|<|=)v?(\d+(?:\.\d+){0,2}(?:-[0-9A-
 // It reports whether the running covey meets them. If not, that is the only problem of the
 // spec: what an older covey says about the rest, such as unknown keys, would only mislead.
 func (r *resolver) required(v yaml.Value[string]) (met bool) {
-	ours := "v" + strings.TrimPrefix(r.opts.Version, "v")
-	released := semver.IsValid(ours) && !module.IsPseudoVersion(ours)
+	ours := canonical(r.opts.Version)
 	for _, part := range strings.FieldsFunc(v.V, func(c rune) bool { return c == ',' || c == ' ' }) {
 		m := requirement().FindStringSubmatch(part)
 		if m == nil || !semver.IsValid("v"+m[2]) {
@@ -30,7 +29,7 @@ func (r *resolver) required(v yaml.Value[string]) (met bool) {
 				yaml.Quote(part))
 			return true
 		}
-		if released && !compares(semver.Compare(ours, "v"+m[2]), m[1]) {
+		if released(r.opts.Version) && !compares(semver.Compare(ours, "v"+m[2]), m[1]) {
 			r.Problems = nil
 			r.Fail(v.At.At, "this spec requires covey %s, and this is covey %s; use a covey that fits, "+
 				"or change requires", v.V, r.opts.Version)
@@ -38,6 +37,15 @@ func (r *resolver) required(v yaml.Value[string]) (met bool) {
 		}
 	}
 	return true
+}
+
+// canonical returns a version as package semver writes it.
+func canonical(version string) string { return "v" + strings.TrimPrefix(version, "v") }
+
+// released reports whether a version is that of a release.
+func released(version string) bool {
+	v := canonical(version)
+	return semver.IsValid(v) && !module.IsPseudoVersion(v)
 }
 
 // compares reports whether the result of a comparison fits an operator.

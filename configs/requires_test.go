@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,13 @@ func TestRequires(t *testing.T) {
 			t.Errorf("%s with %q: %v", tc.requires, tc.version, err)
 		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 			t.Errorf("%s with %q: %v, want %q", tc.requires, tc.version, err, tc.want)
+		}
+	}
+	for version, want := range map[string]string{"0.1.0": "", "devel": ">=0.1"} {
+		spec := "covey: 1\nrequires: '>=0.1'\nlead: {model: {provider: anthropic, model: m}}\n"
+		team, err := ParseWith(filepath.Join(t.TempDir(), "t.yaml"), []byte(spec), Options{Version: version})
+		if err != nil || team.Unchecked != want {
+			t.Errorf("%s has not checked %+v, %v; want %q", version, team, err, want)
 		}
 	}
 	_, err := ParseWith("t.yaml", []byte("covey: 1\nrequires: '>=7'\nlead: x\nnews: of 7\n"), Options{Version: "0.1.0"})

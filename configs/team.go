@@ -17,6 +17,7 @@ import (
 type Team struct {
 	File      string // absolute path of the spec
 	Override  string // absolute path of the local override; empty if there is none
+	Unchecked string // the key `requires`, if Options.Version is not a release and so was not compared
 	Name      string // [a-z0-9][a-z0-9-]{0,31}
 	Goal      string // empty if the spec gives none
 	Workspace string // absolute path; exists and is writable

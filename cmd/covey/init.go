@@ -15,9 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 // initFlags are the flags of `covey init`.
@@ -37,7 +36,8 @@ the first of which leads; with --offline, a team whose members play scripts, whi
 written as well, so that it runs at once and costs nothing. Without either, init asks
 on a terminal. Elsewhere it writes a team with a model if no agent program is installed
 and a model can be used (see covey models), and otherwise the offline team. The gate is
-the test command that covey finds in the folder. Existing files are not overwritten.`,
+the test command that covey finds in the folder; on a terminal init asks whether to run
+it once. A folder that does not exist is made. Existing files are not overwritten.`,
 		Example: `  covey init
   covey init --with claude,codex
   covey init --with anthropic/claude-sonnet-4-5
@@ -99,22 +99,23 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 		env.Out.Printf("\nThis team plays scripts. There are agents here, too: covey init --force --with %s\n"+
 			"writes a team of them instead.\n", strings.Join(candidateNames(found), ","))
 	}
-	printNeeds(env.Out, agents, !asks && len(f.with) == 0)
-	spec := cli.SpecArg(filepath.Join(dir, cli.DefaultSpec))
-	env.Out.Printf("\nNext: covey up%s\n", spec)
+	if !asks && len(f.with) == 0 {
+		printChosen(env.Out, agents)
+	}
+	path := filepath.Join(dir, cli.DefaultSpec)
+	test, missing := foundTest(dir)
+	if err := doctor.NewTeam(ctx, env, path, doctor.FoundTest{Command: test, Missing: missing}); err != nil {
+		return err
+	}
+	env.Out.Printf("\nNext: covey up%s\n", cli.SpecArg(path))
 	env.Out.Printf("It shows first what the team would run, and asks whether you trust that.\n")
 	return nil
 }
 
-// printNeeds says which programs have to be installed, and which models will be paid for
-// that nobody has named.
-func printNeeds(out *term.Screen, agents []starterAgent, chosen bool) {
+// printChosen says which models will be paid for that nobody has named.
+func printChosen(out *term.Screen, agents []starterAgent) {
 	for _, a := range agents {
-		info, known := launch.PresetInfo(configs.Preset(a))
-		switch {
-		case known && !info.Installed():
-			out.Printf("\n%s is not installed here; `%s` installs it.\n", info.Name, info.Install)
-		case !a.Program() && chosen:
+		if a.isModel() {
 			out.Printf("\nThe team thinks with %s, since this machine can use it. covey models --probe tries it;\n"+
 				"covey init --force --offline writes a team that plays scripts and costs nothing.\n", term.PlainLine(string(a)))
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/hooks/testrun"
 )
 
 // console is a program on a terminal of its own, as a person has it.
@@ -284,6 +285,7 @@ func TestTerminalTrust(t *testing.T) {
 		c.waits("script   lead.yaml")
 		c.waits("[y/N]")
 		c.types(no)
+		c.waits("covey trust --show shows this again, and covey trust trusts it")
 		c.ends(cli.ExitNotTrusted)
 	}
 	if _, err := os.Stat(dir + "/.state"); err == nil {
@@ -297,6 +299,24 @@ func TestTerminalTrust(t *testing.T) {
 	c.ends(cli.ExitDone)
 	if strings.Contains(c.raw(), "[y/N]") {
 		t.Error("asked again")
+	}
+}
+
+// TestTerminalInit: the gate that init has found runs only with a Yes, and its verdict is shown.
+func TestTerminalInit(t *testing.T) {
+	t.Parallel()
+	dir := testrun.Files(t, map[string]string{"go.mod": "this is none\n", "x_test.go": "package x\n"})
+	for _, answer := range []string{"\r", "y\r"} {
+		c := newConsole(t, dir, "init", "--offline", "--force")
+		c.waits("Tasks have a gate: `go test ./...`.")
+		c.waits("[y/N]")
+		c.types(answer)
+		c.waits("Next: covey up")
+		c.ends(cli.ExitDone)
+		tried := strings.Contains(c.raw(), "gate on TaskCompleted: go test ./...: refuses in "+dir)
+		if hinted := strings.Contains(c.raw(), "covey doctor --gates tries it."); tried != (answer == "y\r") || hinted == tried {
+			t.Errorf("%q: tried %v, hinted %v", answer, tried, hinted)
+		}
 	}
 }
 

@@ -175,13 +175,17 @@ func (f *runFlags) found() ([]launch.AgentInfo, error) {
 		return nil, cli.Usagef("no agent program here is logged in; %s: %s", all[0].Name, all[0].LoginBy)
 	}
 	return nil, cli.Usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
-		"and covey init --offline writes a team that needs none", strings.Join(launch.PresetNames(), ", "))
+		"and covey init --offline, or --with PROVIDER/MODEL, writes a team that needs none",
+		strings.Join(launch.PresetNames(), ", "))
 }
 
 // programNamed returns the agent program of a preset.
 func programNamed(name string) (launch.AgentInfo, error) {
 	a, ok := launch.PresetInfo(configs.Preset(name))
 	switch {
+	case starterAgent(name).isModel():
+		return a, cli.Usagef("covey run takes agent programs, and %s is a model; covey init --with %s "+
+			"writes a team with it, which covey up runs", name, name)
 	case !ok:
 		return a, cli.Usagef("covey knows no agent program %q; it knows %s", name,
 			strings.Join(launch.PresetNames(), ", "))

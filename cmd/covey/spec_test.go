@@ -82,19 +82,6 @@ func TestSpecOfATeam(t *testing.T) {
 	}
 }
 
-// TestInitTellsWhatIsMissing: a spec for a program that is not here is written,
-// and who runs it here is told what to install first.
-func TestInitTellsWhatIsMissing(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	c, out, _ := printer()
-	if err := initFolder(t.Context(), c, t.TempDir(), initFlags{with: []string{"copilot"}}); err != nil {
-		t.Fatal(err)
-	}
-	if want := "copilot is not installed here; `npm i -g @github/copilot` installs it."; !strings.Contains(out.String(), want) {
-		t.Errorf("init said:\n%s", out)
-	}
-}
-
 func TestInit(t *testing.T) {
 	dir := t.TempDir()
 	wrote, err := writeStarter(dir, starterOptions{}, false)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,14 +76,14 @@ type starterOptions struct {
 // members play scripts, which are in files. A team of agent programs needs no
 // files, but its programs must be logged in when it starts, and its models need their
 // keys. The gate is the test
-// command found in dir. It writes nothing. It fails if dir cannot be read or if a
+// command found in dir. It writes nothing, and dir need not exist. It fails if dir cannot be read or if a
 // preset or a provider does not exist.
 func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("starter: %w", err)
 	}
-	if _, err := os.ReadDir(abs); err != nil {
+	if _, err := os.ReadDir(abs); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("starter: %w; name a folder to write the spec for", err)
 	}
 	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}

@@ -234,9 +234,6 @@ func TestStarterWithFails(t *testing.T) {
 		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
 		t.Errorf("an unknown preset: %v", err)
 	}
-	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{Agents: []starterAgent{"claude"}}); err == nil {
-		t.Error("a folder that is not there")
-	}
 	if _, _, err := makeStarter(t.TempDir(), starterOptions{Agents: []starterAgent{"acme/m"}}); err == nil ||
 		!strings.Contains(err.Error(), `no model "acme/m"; name one as anthropic/NAME`) {
 		t.Errorf("an unknown provider: %v", err)
@@ -266,7 +263,8 @@ func TestStarterOverwritesNothing(t *testing.T) {
 }
 
 func TestStarterFails(t *testing.T) {
-	if _, _, err := makeStarter(filepath.Join(t.TempDir(), "none"), starterOptions{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
-		t.Errorf("a folder that is not there: %v", err)
+	file := filepath.Join(testrun.Files(t, map[string]string{"file": ""}), "file")
+	if _, _, err := makeStarter(file, starterOptions{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
+		t.Errorf("a folder that is a file: %v", err)
 	}
 }

@@ -70,6 +70,9 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 		if change, err = specs.Preview(ctx, team, goal, f.fresh); err == nil {
 			err = printChange(env.Out, change, f)
 		}
+		if copies := cli.CopiesText(ctx, team); err == nil && copies != "" && !f.json {
+			env.Out.Printf("%s\n", copies)
+		}
 	}
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ can run and 2 for one that cannot.`,
   covey validate examples/quickstart/team.yaml
   covey validate --json team.yaml`,
 		Args: cli.ArgCount(0, 1, "at most one spec"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			path := env.SpecPath(args)
 			team, err := env.RunnableSpec(path)
 			if asJSON {
@@ -48,6 +48,13 @@ can run and 2 for one that cannot.`,
 			env.Out.Printf("%s is valid: %s\n", term.PlainLine(path), teamSummary(team))
 			if team.Override != "" {
 				env.Out.Printf("with the local override %s\n", term.PlainLine(yaml.OverridePath(path)))
+			}
+			if team.Unchecked != "" {
+				env.Out.Printf("requires %q was not checked: this covey is no release (%s)\n",
+					team.Unchecked, env.Version)
+			}
+			if copies := cli.CopiesText(cmd.Context(), team); copies != "" {
+				env.Out.Printf("%s\n", copies)
 			}
 			return nil
 		},

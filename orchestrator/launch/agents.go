@@ -101,6 +101,26 @@ func InstalledPresets() []AgentInfo {
 	return append(in, rest...)
 }
 
+// UsedAgents returns the agent programs of a team's members and of what these may fall back to, each
+// once, in the order of the members. It starts no program.
+func UsedAgents(team *configs.Team) []AgentInfo {
+	var list []AgentInfo
+	for _, m := range team.Members() {
+		for _, a := range team.AgentsOf(m) {
+			if a.Kind == configs.Builtin || a.Kind == configs.Given {
+				continue
+			}
+			i := slices.IndexFunc(list, func(known AgentInfo) bool { return known.Name == AgentTitle(a) })
+			if i < 0 {
+				i, list = len(list), append(list, agentInfo(a, team.Workspace))
+				list[i].Name = AgentTitle(a)
+			}
+			list[i].Members = append(list[i].Members, m.Name)
+		}
+	}
+	return list
+}
+
 // specAgents returns the agents that a spec defines, in order.
 func specAgents(team *configs.Team) []AgentInfo {
 	if team == nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -59,10 +60,12 @@ type Change struct {
 // Report says whether what a team would run is trusted. It describes the state on disk
 // when it was made.
 type Report struct {
-	Trusted bool     `json:"trusted"`
-	Known   bool     `json:"known"`   // something was trusted here before
-	Items   []Item   `json:"items"`   // all that would run
-	Changes []Change `json:"changes"` // compared with what was trusted; if nothing was, all items are new
+	Trusted bool `json:"trusted"`
+	Known   bool `json:"known"` // something was trusted here before
+	// Since is when that was trusted.
+	Since   time.Time `json:"since,omitzero"`
+	Items   []Item    `json:"items"`   // all that would run
+	Changes []Change  `json:"changes"` // compared with what was trusted; if nothing was, all items are new
 }
 
 // Digest identifies all that a team would run, by content.
@@ -115,7 +118,7 @@ func Check(ctx context.Context, team *configs.Team) (Report, error) {
 			before = trustEntry{}
 		}
 	}
-	r := Report{Known: known, Items: items, Changes: changes(before.Items, items)}
+	r := Report{Known: known, Since: before.Since, Items: items, Changes: changes(before.Items, items)}
 	r.Trusted = known && len(r.Changes) == 0
 	return r, nil
 }

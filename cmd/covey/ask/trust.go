@@ -41,11 +41,12 @@ before you trust it: it runs with your rights.`,
 			if f.show && f.forget {
 				return cli.Usagef("--show and --forget exclude each other")
 			}
-			team, err := env.LoadSpec(env.SpecPath(args))
+			spec := env.SpecPath(args)
+			team, err := env.LoadSpec(spec)
 			if err != nil {
 				return err
 			}
-			return applyTrust(cmd.Context(), env.Out, team, f)
+			return applyTrust(cmd.Context(), env.Out, team, spec, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.show, "show", false, "only show what would run, and whether it is trusted")
@@ -56,7 +57,7 @@ before you trust it: it runs with your rights.`,
 
 // applyTrust shows what a team would run and grants or revokes trust. Showing is
 // always allowed; changing trust is refused from inside a running team.
-func applyTrust(ctx context.Context, out *term.Screen, team *configs.Team, f trustFlags) error {
+func applyTrust(ctx context.Context, out *term.Screen, team *configs.Team, spec string, f trustFlags) error {
 	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return err
@@ -76,12 +77,16 @@ func applyTrust(ctx context.Context, out *term.Screen, team *configs.Team, f tru
 	switch {
 	case f.forget:
 		out.Printf("%s is no longer trusted\n", term.PlainLine(team.File))
+	case report.Trusted && f.show:
+		out.Printf("%s\ntrusted since %s, and nothing has changed since\n",
+			cli.TrustText(ctx, out, team, report), report.Since.Local().Format("2006-01-02 15:04"))
 	case report.Trusted:
 		out.Printf("%s is trusted, and nothing has changed since\n", term.PlainLine(team.File))
 	case f.show:
-		out.Printf("%s\nnot trusted\n", cli.TrustText(out, team, report))
+		out.Printf("%s\nnot trusted; covey trust%s trusts it\n",
+			cli.TrustText(ctx, out, team, report), cli.SpecArg(spec))
 	default:
-		out.Printf("%s\ntrusted until it changes\n", cli.TrustText(out, team, report))
+		out.Printf("%s\ntrusted until it changes\n", cli.TrustText(ctx, out, team, report))
 	}
 	if f.show || f.forget {
 		return nil

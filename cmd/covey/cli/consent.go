@@ -12,7 +12,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // MayRun decides, before anything is started, whether a team is trusted: it was
@@ -29,13 +31,14 @@ func (e *Env) MayRun(ctx context.Context, team *configs.Team, spec string, given
 	if given {
 		return NotFromInside("--trust")
 	}
-	text := TrustText(e.Err, team, report)
+	text := TrustText(ctx, e.Err, team, report)
 	if !e.Interactive() {
 		return fmt.Errorf("%s%w; covey trust%s trusts it, --trust only for one run",
 			text, ErrNotTrusted, SpecArg(spec))
 	}
 	if !e.Agreed(text + "\nRun it, and trust it until it changes?") {
-		return fmt.Errorf("%s is %w", spec, ErrNotTrusted)
+		return fmt.Errorf("%s is %w; covey trust --show%s shows this again, and covey trust%s trusts it",
+			spec, ErrNotTrusted, SpecArg(spec), SpecArg(spec))
 	}
 	if err := NotFromInside("to agree"); err != nil {
 		return err
@@ -70,9 +73,9 @@ func NotFromInside(what string) error {
 // TrustText describes what the operator has to agree to: everything that would run
 // or, if some of it was trusted before, the difference. Nothing in it may hide:
 // foreign text is made plain, and shortened text is marked.
-func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
+func TrustText(ctx context.Context, s *term.Screen, team *configs.Team, r trust.Report) string {
 	var b strings.Builder
-	if r.Known {
+	if r.Known && !r.Trusted {
 		fmt.Fprintf(&b, "What %s would run has changed since it was trusted:\n", term.PlainLine(team.File))
 		return b.String() + changesText(s, team, r.Changes)
 	}
@@ -84,7 +87,25 @@ func TrustText(s *term.Screen, team *configs.Team, r trust.Report) string {
 		}
 		fmt.Fprintf(&b, "  %s\n", text)
 	}
+	if copies := CopiesText(ctx, team); copies != "" {
+		fmt.Fprintf(&b, "%s\n", copies)
+	}
 	return b.String()
+}
+
+// CopiesText says which members get branches and working copies in the user's repository;
+// empty if none does.
+func CopiesText(ctx context.Context, team *configs.Team) string {
+	look := trees.OutlookOf(ctx, team)
+	if len(look.Members) == 0 || look.Fault != nil {
+		return ""
+	}
+	branch, who := look.Members[0], look.Members[0]
+	if len(look.Members) > 1 {
+		branch, who = "MEMBER", "each of "+strings.Join(look.Members, ", ")
+	}
+	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (git worktree) for %s.",
+		worktree.BranchName(team.Name, branch), who)
 }
 
 // changesText describes how what would run differs from what is trusted.

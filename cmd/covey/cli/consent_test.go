@@ -45,7 +45,7 @@ func TestTrustTextOfSomethingNew(t *testing.T) {
 		{Run: trust.Run{Kind: trust.RunFile, Path: filepath.Join(dir, "gates", "x.sh")}},
 		{Run: trust.Run{Kind: trust.Settings, Path: "/etc/settings.json"}, Hash: "x"},
 	}}
-	got := TrustText(s, trustTeam(dir), r)
+	got := TrustText(t.Context(), s, trustTeam(dir), r)
 	want := filepath.Join(dir, "team.yaml") + ` would run what this workspace brings:
   spec     team.yaml
   gate     Stop: rm -rf /\x1b[2K echo fine
@@ -70,7 +70,7 @@ func TestTrustTextOfAChange(t *testing.T) {
 		{Kind: trust.ItemRemoved, Run: trust.Run{Kind: trust.Script, Path: filepath.Join(dir,
 			"b.yaml")}},
 	}}
-	got := TrustText(&term.Screen{Color: true}, trustTeam(dir), r)
+	got := TrustText(t.Context(), &term.Screen{Color: true}, trustTeam(dir), r)
 	for _, want := range []string{
 		"has changed since it was trusted:\n",
 		"  new      hook     Stop: ./new.sh\n",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -210,9 +211,12 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{fail("spec", err.Error(), "covey validate tells more")}
 	}
-	spec := ok("spec", "%s: team %s, %d members", x.spec, team.Name, len(team.Members()))
+	spec := ok("spec", "%s: team %s, %s", x.spec, team.Name, term.Plural(len(team.Members()), "member"))
+	if team.Unchecked != "" {
+		spec.Text += fmt.Sprintf("; requires %q was not checked: this covey is no release", team.Unchecked)
+	}
 	if n := len(team.Warnings); n > 0 {
-		spec = warn("spec", fmt.Sprintf("%s: %d warnings", x.spec, n), "covey validate lists them")
+		spec = warn("spec", x.spec+": "+term.Plural(n, "warning"), "covey validate lists them")
 	}
 	findings := []finding{spec}
 	for _, gone := range missing {
@@ -220,7 +224,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 			findings = append(findings, fail("spec", gone.Error(), "covey agents shows what is installed"))
 		}
 	}
-	findings = append(findings, x.models(ctx, team)...)
+	findings = append(append(findings, agentFindings(team)...), x.models(ctx, team)...)
 	findings = append(findings, noticeFindings(team)...)
 	findings = append(findings, worktreeFindings(trees.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)

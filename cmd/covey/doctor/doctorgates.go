@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,23 @@ func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error)
 	if len(gates) == 0 {
 		return []finding{ok("gates", "the spec has none")}, nil
 	}
+	return runGates(ctx, team, gates)
+}
+
+// tryCommands runs each gate of a team that is a command once, and prints its decision.
+func tryCommands(ctx context.Context, out *term.Screen, team *configs.Team) error {
+	gates, err := hooklist.Gates(team)
+	if err != nil {
+		return err
+	}
+	gates = slices.DeleteFunc(gates, func(g hooklist.Gate) bool { return g.Handler.Policy != "" })
+	findings, err := runGates(ctx, team, gates)
+	printFindings(out, findings)
+	return err
+}
+
+// runGates runs gates once.
+func runGates(ctx context.Context, team *configs.Team, gates []hooklist.Gate) ([]finding, error) {
 	var findings []finding
 	for _, g := range gates {
 		f, err := tryGate(ctx, team, g)
@@ -67,6 +85,6 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding,
 				"correct the gate, or install what it needs"), nil
 		}
 	}
-	return warn("gates", fmt.Sprintf("%s: refuses (%s): %s", what, took, said),
-		"nothing passes this gate until that is fixed, which may be the team's work"), nil
+	return warn("gates", fmt.Sprintf("%s: refuses in %s (%s): %s", what, team.Workspace, took, said),
+		"nothing passes this gate until that is fixed; members can, unless they play scripts"), nil
 }

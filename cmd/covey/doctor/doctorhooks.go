@@ -392,7 +392,15 @@ func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
 	case err != nil:
 		return []finding{fail("hooks", err.Error(), "covey hooks doctor shows more")}
 	case len(findings) == 0:
-		return []finding{ok("hooks", "%d hooks and gates, all there", count)}
+		return []finding{ok("hooks", "%s, all there", hooksAndGates(count))}
 	}
 	return findings
+}
+
+// hooksAndGates counts hooks and gates for people.
+func hooksAndGates(n int) string {
+	if n == 1 {
+		return "1 hook or gate"
+	}
+	return fmt.Sprintf("%d hooks and gates", n)
 }

@@ -24,8 +24,12 @@ func (x *examination) models(ctx context.Context, team *configs.Team) []finding 
 	}
 	var findings []finding
 	states := map[launch.ModelState]int{}
+	var usable []string
 	for _, m := range list {
 		states[m.State]++
+		if m.State == launch.ModelReached || m.State == launch.ModelNotAsked {
+			usable = append(usable, modelText(m))
+		}
 		switch {
 		case m.Usable():
 		case len(m.UsedBy) > 0:
@@ -41,5 +45,8 @@ func (x *examination) models(ctx context.Context, team *configs.Team) []finding 
 	if n := states[launch.ModelNotAsked]; n > 0 {
 		text += fmt.Sprintf(", %d are asked once the spec is trusted", n)
 	}
-	return []finding{ok("models", "%s", text)}
+	return []finding{ok("models", "%s: %s", text, strings.Join(usable, ", "))}
 }
+
+// modelText names a model and where its key comes from.
+func modelText(m launch.ModelInfo) string { return fmt.Sprintf("%s (key: %s)", m.Model, m.Key) }

@@ -71,7 +71,7 @@ func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
 		// No output would look the same as a doctor that found no hooks, so print the
 		// count.
 		if len(findings) == 0 {
-			findings = []finding{ok("hooks", "%d hooks and gates, nothing wrong", count)}
+			findings = []finding{ok("hooks", "%s, nothing wrong", hooksAndGates(count))}
 		}
 	}
 	if f.json {

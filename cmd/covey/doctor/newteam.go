@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+)
+
+// FoundTest is the test command of a folder.
+type FoundTest struct {
+	Command string // empty: none was found
+	Missing string // what it needs and is not installed; empty: nothing
+}
+
+// NewTeam says what the team of a new spec lacks on this machine, what it would make, and what its
+// gate means. It tries the gate only if the operator agrees, because that runs what is in the folder.
+func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) error {
+	team, err := env.LoadSpec(path) // warns of what is not installed, and of keys that are not set
+	if err != nil {
+		return err
+	}
+	for _, f := range agentFindings(team) {
+		if f.Verdict != isOK {
+			env.Err.Printf("warning: %s; %s\n", term.PlainLine(f.Text), term.PlainLine(f.WayOut))
+		}
+	}
+	if copies := cli.CopiesText(ctx, team); copies != "" {
+		env.Out.Printf("\n%s\n", copies)
+	}
+	switch {
+	case test.Command == "":
+		return nil
+	case test.Missing != "":
+		env.Err.Printf("warning: this folder's tests (%s) are no gate yet, because %s is not installed; "+
+			"the spec has them as a comment\n", term.PlainLine(test.Command), term.PlainLine(test.Missing))
+		return nil
+	}
+	means := "members can mend what it finds."
+	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Agent.Model.Script == "" }) {
+		means = "this team, which plays scripts, ends stuck."
+	}
+	env.Out.Printf("\nTasks have a gate: `%s`. While it refuses, no task can be completed; %s\n",
+		term.PlainLine(test.Command), means)
+	if !env.Interactive() || !env.Agreed("Run it once now, to see whether it agrees?") {
+		env.Out.Printf("covey doctor --gates%s tries it.\n", cli.SpecArg(path))
+		return nil
+	}
+	return tryCommands(ctx, env.Out, team)
+}
