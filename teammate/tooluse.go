@@ -58,7 +58,7 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 	}
 	r := run.Call(ctx, call)
 	answer := agent.Message{Role: agent.User, Content: []agent.Block{
-		{Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: r.Content, IsError: r.IsError},
+		{Type: agent.ToolResultBlock, ToolUseID: call.ID, Content: r.Content, Images: r.Images, IsError: r.IsError},
 	}}
 	for _, text := range r.Extra {
 		answer.Content = append(answer.Content, agent.Block{Type: agent.TextBlock, Text: text})
@@ -259,12 +259,12 @@ func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Out
 		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
 		return
 	}
-	content, err := renderer.Render(updated)
+	shown, err := renderer.Render(updated)
 	if err != nil {
 		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
 		return
 	}
-	r.Content, r.Response = content, updated
+	r.Content, r.Images, r.Response = shown.Content, shown.Images, updated
 }
 
 // failure returns the result of a call that did not run or failed.

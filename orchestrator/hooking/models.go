@@ -174,6 +174,7 @@ func (m *Models) judge(
 		if talk, err = transcript.Read(q.Input.TranscriptPath); err != nil {
 			return "", fmt.Errorf("the conversation cannot be shown to the model: %w", err)
 		}
+		talk = agent.WithoutImages(talk, "the model of a hook gets texts only")
 	}
 	request := agent.Request{System: q.System, New: len(talk), Messages: append(talk, agent.Message{
 		Role: agent.User, Content: []agent.Block{{Type: agent.TextBlock, Text: q.Text}},

@@ -14,14 +14,22 @@ import (
 // maxText is how many characters of a result a model gets, as of the output of Bash.
 const maxText = 64 << 10
 
-// resultOf returns the result of a tool for a model. Models get text only, so anything else is
+// resultOf returns the result of a tool for a model. Models get text and images, so anything else is
 // named. Hooks get a list of blocks, as they do from recorded hosts (golden, elicitation).
 func resultOf(result *sdk.CallToolResult) agent.ToolResult {
 	var texts []string
+	var images []agent.Image
 	told := false // the structured content is among the texts, as MCP wants it
 	structured, _ := notation.Marshal(result.StructuredContent)
 	for _, content := range result.Content {
 		text := textOf(content)
+		if c, ok := content.(*sdk.ImageContent); ok && !result.IsError { // APIs take texts only as errors
+			if i, err := agent.NewImage(c.Data); err == nil {
+				text, images = i.String(), append(images, i)
+			} else {
+				text = fmt.Sprintf("[an image, %s, which cannot be shown: %v]", c.MIMEType, err)
+			}
+		}
 		told = told || notation.SameJSON([]byte(text), structured)
 		texts = append(texts, text)
 	}
@@ -29,9 +37,13 @@ func resultOf(result *sdk.CallToolResult) agent.ToolResult {
 		texts = append(texts, string(structured))
 	}
 	text := notation.Middle(strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD"), maxText)
-	r := agent.ToolResult{Content: text, IsError: result.IsError}
+	r := agent.ToolResult{Content: text, Images: images, IsError: result.IsError}
 	if !r.IsError {
-		r.Response, _ = notation.Marshal([]textBlock{{"text", text}})
+		blocks := []any{textBlock{"text", text}}
+		for _, i := range images {
+			blocks = append(blocks, i)
+		}
+		r.Response, _ = notation.Marshal(blocks)
 	}
 	return r
 }
@@ -67,19 +79,31 @@ func textOf(content sdk.Content) string {
 }
 
 // Render implements agent.Renderer: a hook replaces the blocks of a result, or its text. Of blocks
-// that are no text, nothing is shown.
-func (t memberTool) Render(response json.RawMessage) (string, error) {
-	var text string
-	if json.Unmarshal(response, &text) == nil {
-		return text, nil
+// that are neither text nor image, nothing is shown.
+func (t memberTool) Render(response json.RawMessage) (agent.ToolResult, error) {
+	var r agent.ToolResult
+	if json.Unmarshal(response, &r.Content) == nil {
+		return r, nil
 	}
-	var blocks []textBlock
+	var blocks []struct {
+		Text string `json:"text"`
+		agent.Image
+	}
 	if err := json.Unmarshal(response, &blocks); err != nil {
-		return "", fmt.Errorf("it is neither a text nor a list of blocks: %w", err)
+		return r, fmt.Errorf("it is neither a text nor a list of blocks: %w", err)
 	}
 	var texts []string
 	for _, b := range blocks {
-		texts = append(texts, b.Text)
+		if b.Type != "image" {
+			texts = append(texts, b.Text)
+			continue
+		}
+		i, err := agent.NewImage(b.Source.Data)
+		if err != nil {
+			return agent.ToolResult{}, fmt.Errorf("an image of it cannot be shown: %w", err)
+		}
+		r.Images = append(r.Images, i)
 	}
-	return strings.Join(texts, "\n"), nil
+	r.Content = strings.Join(texts, "\n")
+	return r, nil
 }

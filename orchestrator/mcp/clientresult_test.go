@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"slices"
@@ -132,8 +134,8 @@ func TestResults(t *testing.T) {
 		result         sdk.CallToolResult
 		text, response string
 	}{
-		"image": {sdk.CallToolResult{Content: []sdk.Content{image}}, "[an image, image/png, 4 bytes, which cannot be shown here]",
-			`[{"type":"text","text":"[an image, image/png, 4 bytes, which cannot be shown here]"}]`},
+		"image": {sdk.CallToolResult{Content: []sdk.Content{image}}, "[an image, image/png, which cannot be shown: it is no PNG, JPEG, GIF or WebP image]",
+			`[{"type":"text","text":"[an image, image/png, which cannot be shown: it is no PNG, JPEG, GIF or WebP image]"}]`},
 		"error":    {sdk.CallToolResult{Content: []sdk.Content{image}, IsError: true}, "[an image, image/png, 4 bytes, which cannot be shown here]", ``},
 		"resource": {sdk.CallToolResult{Content: []sdk.Content{&sdk.EmbeddedResource{}}}, "[an empty resource]", `[{"type":"text","text":"[an empty resource]"}]`},
 		"link": {sdk.CallToolResult{Content: []sdk.Content{&sdk.ResourceLink{URI: "x:a", Name: "a", Description: "the first"}}},
@@ -149,11 +151,32 @@ func TestResults(t *testing.T) {
 	for response, want := range map[string]string{
 		`"changed"`: "changed", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`: "a\nb", `[]`: "",
 	} {
-		if got, err := tool.Render(json.RawMessage(response)); err != nil || got != want {
-			t.Errorf("%s is shown as %q, %v", response, got, err)
+		if got, err := tool.Render(json.RawMessage(response)); err != nil || got.Content != want || got.Images != nil {
+			t.Errorf("%s is shown as %+v, %v", response, got, err)
 		}
 	}
 	if _, err := tool.Render(json.RawMessage(`{"text":"a"}`)); err == nil {
 		t.Error("an object is shown")
+	}
+	if r, err := tool.Render(json.RawMessage(`[{"type":"image","source":{"type":"base64","data":"YQ=="}}]`)); err == nil {
+		t.Errorf("what is no image is shown: %+v", r)
+	}
+}
+
+// TestImages: a model gets the images of a result, whatever type the server says they are of, and hooks
+// can replace them.
+func TestImages(t *testing.T) {
+	data, err := base64.StdEncoding.DecodeString("R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==")
+	testkit.Must(t, err)
+	image := &sdk.ImageContent{MIMEType: "image/png", Data: data}
+	got := resultOf(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "here"}, image}})
+	block := `{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"` + base64.StdEncoding.EncodeToString(data) + `"}}`
+	response := `[{"type":"text","text":"here\n[image/gif, 1x1 pixels, 1 kB]"},` + block + `]`
+	if got.Content != "here\n[image/gif, 1x1 pixels, 1 kB]" || string(got.Response) != response || len(got.Images) != 1 {
+		t.Errorf("%+v, %s", got, got.Response)
+	}
+	again, err := memberTool{}.Render(got.Response)
+	if err != nil || again.Content != got.Content || len(again.Images) != 1 || !bytes.Equal(again.Images[0].Source.Data, data) {
+		t.Errorf("%+v, %v", again, err)
 	}
 }

@@ -230,7 +230,7 @@ func TestServerTools(t *testing.T) {
 	}
 	for tool, want := range map[string]string{
 		"mcp__web__echo": "web", dotted: "dot", "mcp__web__a_b": "line", long: "long", "mcp__web__twice": `{ "n": 1 }`,
-		"mcp__web__mixed": "first\uFFFD\n[an image, image/png, 4 bytes, which cannot be shown here]\n" +
+		"mcp__web__mixed": "first\uFFFD\n[an image, image/png, which cannot be shown: it is no PNG, JPEG, GIF or WebP image]\n" +
 			"[a sound, audio/wav, 2 bytes, which cannot be played here]\n[the resource file:///a: a]\n[the resource x:t]\ninside\n" +
 			"[the resource x:b, x/y, 3 bytes, which cannot be shown here]\n{\"n\":1}",
 	} {

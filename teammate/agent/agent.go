@@ -108,7 +108,8 @@ type ToolCall struct {
 
 // ToolResult is the result of an agent's tool call.
 type ToolResult struct {
-	Content string // what the model sees
+	Content string  // what the model sees
+	Images  []Image // likewise; Content describes them for people
 	IsError bool
 	// Response is the tool's structured output, which PostToolUse hooks get as
 	// tool_response; nil when the tool failed.

@@ -52,8 +52,9 @@ func (b Block) MarshalJSON() ([]byte, error) {
 			Type      BlockType `json:"type"`
 			ToolUseID string    `json:"tool_use_id"`
 			Content   string    `json:"content"`
+			Images    []Image   `json:"images,omitempty"`
 			IsError   bool      `json:"is_error,omitempty"`
-		}{b.Type, b.ToolUseID, b.Content, b.IsError}
+		}{b.Type, b.ToolUseID, b.Content, b.Images, b.IsError}
 	case ThinkingBlock:
 		fields = struct {
 			Type     BlockType       `json:"type"`

@@ -54,9 +54,10 @@ type Block struct {
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 
-	ToolUseID string `json:"tool_use_id,omitempty"`
-	Content   string `json:"content,omitempty"`
-	IsError   bool   `json:"is_error,omitempty"`
+	ToolUseID string  `json:"tool_use_id,omitempty"`
+	Content   string  `json:"content,omitempty"`
+	Images    []Image `json:"images,omitempty"` // none if IsError, which APIs refuse
+	IsError   bool    `json:"is_error,omitempty"`
 }
 
 // Usage counts tokens. Zero means none, not unknown.

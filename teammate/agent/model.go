@@ -98,8 +98,8 @@ type Response struct {
 	CutOff bool
 }
 
-// Size returns the number of bytes that a model reads of a request, without images. A token is
-// about four of them in English and in code.
+// Size returns the number of bytes that a model reads of a request. A token is about four of them in
+// English and in code, and an image counts for what it costs.
 func (r Request) Size() int64 {
 	n := len(r.System)
 	for _, t := range r.Tools {
@@ -115,7 +115,7 @@ func (r Request) Size() int64 {
 func BlocksSize(blocks []Block) int64 {
 	var n int
 	for _, b := range blocks {
-		n += len(b.Text) + len(b.Thinking) + len(b.Name) + len(b.Input) + len(b.Content)
+		n += len(b.Text) + len(b.Thinking) + len(b.Name) + len(b.Input) + len(b.Content) + len(b.Images)*imageSize
 	}
 	return int64(n)
 }

@@ -12,6 +12,7 @@ const (
 	EndToolDeferred     = "tool_deferred"       // a hook deferred the only call of a message
 	EndModelError       = "model_error"         // a script ran out, or the agent or transcript is broken
 	EndPromptTooLong    = "prompt_too_long"     // the conversation is too long, and compacting it was not enough
+	EndImageError       = "image_error"         // the API refused an image of the conversation
 	EndBlockingLimit    = "blocking_limit"      // likewise, and so no request was made
 	EndMaxTokens        = "max_tokens"          // limits.max_tokens reached
 	EndMaxBudget        = "max_budget_usd"      // limits.max_budget_usd reached

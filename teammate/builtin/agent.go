@@ -219,6 +219,9 @@ func (t *turn) addInputs(inputs []agent.Input) error {
 // script continues after it.
 func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	response, err := t.request(ctx)
+	if refusesImages(err) { // the next turn must not fail for the same image
+		t.conv.dropImages()
+	}
 	// A model may return an error of its own for a cancelled request.
 	if err != nil && ctx.Err() != nil {
 		t.reply.Usage = t.reply.Usage.Plus(response.Usage)
@@ -375,6 +378,7 @@ func (t *turn) answer(c agent.ToolCall, r agent.ToolResult) error {
 		Type:      agent.ToolResultBlock,
 		ToolUseID: c.ID,
 		Content:   r.Content,
+		Images:    r.Images,
 		IsError:   r.IsError,
 	}}}
 	record := agent.Record{}

@@ -290,11 +290,12 @@ func (t *turn) compact(ctx context.Context, host agent.Compactor, trigger, custo
 	return t.addInputs(added)
 }
 
-// summarize asks the model for a summary with request. If even that is too long, the first half
+// summarize asks the model for a summary with request. Images are left out: the model has told what it
+// saw in them, and a model that refuses one could never get past it. If even that is too long, the first half
 // of the conversation is left out, and so on.
 func (t *turn) summarize(ctx context.Context, request string) (agent.Response, string, error) {
 	seen := t.conv.seen
-	messages := t.conv.request("", nil).Messages
+	messages := agent.WithoutImages(t.conv.request("", nil).Messages, "this request is for a summary")
 	t.conv.seen = seen // the model has not acted on what is new, whatever becomes of the summary
 	for range summaryTries {
 		asked := newConversation(messages)
@@ -381,16 +382,19 @@ func (c *conversation) collapse(upTo int) {
 
 // collapsedBy returns how many bytes it saves to collapse a block; 0 for most.
 func collapsedBy(b agent.Block) int64 {
-	if b.Type != agent.ToolResultBlock || len(b.Content) < smallResult {
+	if b.Type != agent.ToolResultBlock {
 		return 0
 	}
-	return int64(len(b.Content) - len(collapsedText(b)))
+	return agent.BlocksSize([]agent.Block{b}) - agent.BlocksSize([]agent.Block{collapsedBlock(b)})
 }
 
-// collapsedText stands for a result that the model does not see any more.
-func collapsedText(b agent.Block) string {
-	return fmt.Sprintf("[%d bytes of this old result are not shown any more; look again if you need them]",
-		len(b.Content))
+// collapsedBlock stands for a result that the model does not see any more.
+func collapsedBlock(b agent.Block) agent.Block {
+	if len(b.Content) >= smallResult {
+		b.Images, b.Content = nil, fmt.Sprintf(
+			"[%d bytes of this old result are not shown any more; look again if you need them]", len(b.Content))
+	}
+	return b.WithoutImages("it is old; look again if you need it")
 }
 
 // collapsedBlocks returns blocks with their results collapsed.
@@ -398,10 +402,24 @@ func collapsedBlocks(blocks []agent.Block) []agent.Block {
 	short := slices.Clone(blocks)
 	for i, b := range short {
 		if collapsedBy(b) > 0 {
-			short[i].Content = collapsedText(b)
+			short[i] = collapsedBlock(b)
 		}
 	}
 	return short
+}
+
+// dropImages leaves out all images, after a model has refused one.
+func (c *conversation) dropImages() {
+	c.messages = agent.WithoutImages(c.messages, agent.RefusedImages)
+	upTo := c.collapsed
+	c.collapsed, c.saved = 0, 0
+	c.collapse(upTo)
+}
+
+// refusesImages reports whether a model has refused an image.
+func refusesImages(err error) bool {
+	var e *agent.APIError
+	return errors.As(err, &e) && e.End == agent.EndImageError
 }
 
 // untold returns the texts since the last answer: the model has not acted on them. Results are

@@ -60,7 +60,8 @@ func (p chat) body(req agent.Request) object {
 }
 
 // messages converts a conversation. Results come first in a message of the user, so they
-// follow their calls at once, as the API requires.
+// follow their calls at once, as the API requires. It takes images from the user only, so those of
+// results follow in the user's message.
 func (p chat) messages(req agent.Request) []object {
 	var list []object
 	if req.System != "" {
@@ -68,6 +69,7 @@ func (p chat) messages(req agent.Request) []object {
 	}
 	for _, m := range req.Messages {
 		var texts []string
+		var images []any
 		var calls []object
 		var thinking object
 		for _, b := range m.Content {
@@ -80,6 +82,12 @@ func (p chat) messages(req agent.Request) []object {
 				}})
 			case agent.ToolResultBlock:
 				list = append(list, object{"role": "tool", "tool_call_id": b.ToolUseID, "content": resultText(b)})
+				if len(b.Images) > 0 {
+					text := object{"type": "text", "text": "From the result of call " + b.ToolUseID + ": " + b.Content}
+					images = append(images, parts(text, b.Images, func(i agent.Image) any {
+						return object{"type": "image_url", "image_url": object{"url": dataURL(i)}}
+					})...)
+				}
 			case agent.ThinkingBlock:
 				if b.Model == p.name && json.Unmarshal(b.Raw, &thinking) != nil {
 					thinking = nil
@@ -97,6 +105,11 @@ func (p chat) messages(req agent.Request) []object {
 				said["tool_calls"] = calls
 			}
 			list = append(list, said)
+		case len(images) > 0:
+			if text != "" {
+				images = append(images, object{"type": "text", "text": text})
+			}
+			list = append(list, object{"role": "user", "content": images})
 		case m.Role == agent.User && text != "":
 			list = append(list, object{"role": "user", "content": text})
 		}

@@ -25,6 +25,7 @@ type failure struct {
 	agent.APIError
 	again bool          // another try may succeed
 	wait  time.Duration // how long the server asks to wait; 0: it does not say
+	words string        // of the API; empty: they are of something else
 }
 
 // said is what an API says of an error, in all forms that are in use: OpenAI and Anthropic
@@ -106,6 +107,7 @@ func (w wire) failed(status int, words said) *failure {
 	f := &failure{}
 	f.Details = strings.TrimSpace(code)
 	f.Message = cmp.Or(words.Message, f.Details, "it does not say which")
+	f.words = f.Message
 	is := func(s int, parts ...string) bool {
 		if s != 0 && status == s {
 			return true
@@ -169,6 +171,24 @@ var overflowText = regexp.MustCompile(`context_length_exceeded|prompt is too lon
 	`context (?:length|window|size|limit)[^.]* exceed|exceed[^.]* context (?:length|window|size|limit)|` +
 	`input (?:is|token count)[^.]*(?:too long|exceeds)|longer than the maximum model length|` +
 	`context length of only|reduce the length of the messages|model_max_prompt_tokens_exceeded`)
+
+// refusesImage makes f the refusal of an image, if an API refuses a request with images and speaks of
+// them, or wants a text where they are. Providers use all statuses for it: Anthropic and OpenAI 400,
+// OpenRouter 404, llama.cpp 500, some hosts 422. A request that would fail without images, too, is not
+// among these.
+func (f *failure) refusesImage(w wire) {
+	if f.Overflow || f.Type == "rate_limit" || f.Type == "overloaded" || !imageText.MatchString(f.Details+" "+f.words) {
+		return
+	}
+	f.again, f.End, f.Message = false, agent.EndImageError, f.words
+	f.tell("invalid_request", "%s refuses an image for %s, which is left out from now on; go on with another message, or "+
+		"use a model that takes it", w.base, w.name)
+}
+
+// imageText matches what providers and servers say of an image that they do not take: by its name, as
+// most do, or as Groq, DeepSeek, gateways with pydantic, and Mistral do.
+var imageText = regexp.MustCompile(`(?i)image|\bvision\b|multi-?modal|(?:expected|be) a (?:valid )?string|` +
+	`role '?user'? after role '?tool`)
 
 // noAnswer returns the failure of an answer that is not what was wanted, such as a stream,
 // but a proxy's page.

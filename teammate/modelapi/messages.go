@@ -3,6 +3,7 @@ package modelapi
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -111,7 +112,11 @@ func (p messages) content(blocks []agent.Block) []object {
 			list = append(list, object{"type": "tool_use", "id": callID(b.ID), "name": b.Name, "input": agent.ValidInput(b.Input)})
 		case agent.ToolResultBlock:
 			result := object{"type": "tool_result", "tool_use_id": callID(b.ToolUseID), "is_error": b.IsError}
-			if strings.TrimSpace(b.Content) != "" {
+			switch {
+			case len(b.Images) > 0:
+				result["content"] = parts(object{"type": "text", "text": b.Content}, b.Images,
+					func(i agent.Image) any { return i })
+			case strings.TrimSpace(b.Content) != "":
 				result["content"] = b.Content
 			}
 			list = append(list, result)
@@ -123,6 +128,20 @@ func (p messages) content(blocks []agent.Block) []object {
 		}
 	}
 	return list
+}
+
+// parts returns a text and images, as image converts them, for the APIs that take a list of both.
+func parts(text object, images []agent.Image, image func(agent.Image) any) []any {
+	list := []any{text}
+	for _, i := range images {
+		list = append(list, image(i))
+	}
+	return list
+}
+
+// dataURL returns the URL that holds an image itself.
+func dataURL(i agent.Image) string {
+	return "data:" + i.Source.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Source.Data)
 }
 
 // callID returns an id that the API accepts, for ids that another model has made. A call and

@@ -153,6 +153,9 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 		case !errors.As(err, &f):
 			return nothing, err
 		}
+		if agent.HaveImages(req.Messages) {
+			f.refusesImage(m.wire)
+		}
 		m.redact(f)
 		if f.wait > m.config.Times.LongWait {
 			return nothing, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}

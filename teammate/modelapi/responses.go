@@ -97,7 +97,7 @@ func (p responses) items(list []agent.Message, reasoning bool) []any {
 					"type": "function_call", "call_id": b.ID, "name": b.Name, "arguments": string(agent.ValidInput(b.Input)),
 				})
 			case agent.ToolResultBlock:
-				items = append(items, object{"type": "function_call_output", "call_id": b.ToolUseID, "output": resultText(b)})
+				items = append(items, object{"type": "function_call_output", "call_id": b.ToolUseID, "output": output(b)})
 			case agent.ThinkingBlock:
 				if reasoning && b.Model == p.name {
 					items = append(items, b.Raw)
@@ -106,6 +106,17 @@ func (p responses) items(list []agent.Message, reasoning bool) []any {
 		}
 	}
 	return items
+}
+
+// output returns a result: a text, or a list if it has images. Some hosts refuse an image without its
+// default detail.
+func output(b agent.Block) any {
+	if len(b.Images) == 0 {
+		return resultText(b)
+	}
+	return parts(object{"type": "input_text", "text": b.Content}, b.Images, func(i agent.Image) any {
+		return object{"type": "input_image", "detail": "auto", "image_url": dataURL(i)}
+	})
 }
 
 // resultText returns the text of a result for APIs that do not mark errors. Models take the

@@ -6,7 +6,7 @@
 //
 // A transcript is one file for each session of a member. Each line is one JSON object in the form
 // that hook scripts know from other hosts: type, message, uuid, parentUuid, sessionId, timestamp and
-// cwd, where the content of a tool's result is a string. Other lines hold what is no message but must
+// cwd, where the content of a tool's result is a string, with images beside it. Other lines hold what is no message but must
 // outlast a crash: tokens that were used outside of a message, inputs that are kept for the next
 // turn, which mail was shown, a compaction, and the change to another session.
 //

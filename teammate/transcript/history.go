@@ -156,6 +156,9 @@ func (p *past) addSystem(ln Line) {
 	case TurnEnded:
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{}
+		if ln.Reason == agent.EndImageError { // as the agent does that goes on without a restart
+			p.h.Messages = agent.WithoutImages(p.h.Messages, agent.RefusedImages)
+		}
 	case InputsKept:
 		for _, in := range ln.Inputs {
 			p.deliver(in.MessageID)

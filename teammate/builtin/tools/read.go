@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,6 +28,27 @@ type readOutput struct {
 	File readFile `json:"file"`
 }
 
+// imageOutput is Read's tool_response for an image.
+type imageOutput struct {
+	Type string    `json:"type"`
+	File imageFile `json:"file"`
+}
+
+// imageFile is an image that was read. It is shown as it is, so its dimensions are given twice.
+type imageFile struct {
+	Base64       []byte      `json:"base64"`
+	Type         string      `json:"type"`
+	OriginalSize int         `json:"originalSize"`
+	Dimensions   *dimensions `json:"dimensions,omitempty"` // nil: unknown
+}
+
+type dimensions struct {
+	OriginalWidth  int `json:"originalWidth"`
+	OriginalHeight int `json:"originalHeight"`
+	DisplayWidth   int `json:"displayWidth"`
+	DisplayHeight  int `json:"displayHeight"`
+}
+
 // readFile is the part of a file that was read.
 type readFile struct {
 	FilePath string `json:"filePath"`
@@ -40,9 +62,9 @@ type readFile struct {
 func (t *Set) readTool() agent.Tool {
 	spec := agent.Spec{
 		Name: "Read",
-		Description: "Reads a text file. The result has a line number and a tab before each line; they " +
-			"are not part of the file. At most 2000 lines are shown at once, and of each line 2000 " +
-			"characters; use offset and limit to see more.",
+		Description: "Reads a text file, or shows a PNG, JPEG, GIF or WebP image. Each line of a text has " +
+			"its number and a tab before it; they are not part of the file. At most 2000 lines are shown at " +
+			"once, and of each line 2000 characters; use offset and limit to see more.",
 		ReadOnly: true,
 	}
 	adjust := func(s *jsonschema.Schema) {
@@ -55,7 +77,7 @@ func (t *Set) readTool() agent.Tool {
 		"limit":     "How many lines to read; 2000 unless given",
 	}
 	tool := NewTyped(spec, about, adjust, t.read).withPaths(t.paths.canonical, "file_path")
-	tool.Shown = Rendering(readOutput.text)
+	tool.Shown = shownRead
 	return tool
 }
 
@@ -74,6 +96,10 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 		return agent.Failed("Read: " + t.paths.explain(s.path, err))
 	}
 	defer f.Close()
+	head := make([]byte, 512)
+	if n, _ := f.ReadAt(head, 0); agent.ImageType(head[:n]) != "" { // what cannot be read is reported below
+		return t.readImage(s.path, f)
+	}
 	// Models write offset 0 for "from the beginning".
 	p := page{from: max(in.Offset, 1), count: in.Limit}
 	if p.count == 0 {
@@ -85,6 +111,40 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	}
 	t.stamps.record(s.path, sum.Sum(nil))
 	return p.result(s.path)
+}
+
+// readImage returns an image to look at. One byte more than models take is enough to refuse it.
+func (t *Set) readImage(path string, file io.Reader) agent.ToolResult {
+	data, err := io.ReadAll(io.LimitReader(file, agent.MaxImage+1))
+	if err != nil {
+		return agent.Failed(fmt.Sprintf("Read: %s: %v", path, cause(err)))
+	}
+	i, err := agent.NewImage(data)
+	if err != nil {
+		return agent.Failed(fmt.Sprintf("Read: the image %s cannot be shown: %v", path, err))
+	}
+	sum := sha256.Sum256(data)
+	t.stamps.record(path, sum[:])
+	out := imageOutput{"image", imageFile{Base64: data, Type: i.Source.MediaType, OriginalSize: len(data)}}
+	if w, h, err := i.Dimensions(); err == nil && w > 0 {
+		out.File.Dimensions = &dimensions{w, h, w, h}
+	}
+	r := Success(i.String(), out)
+	r.Images = []agent.Image{i}
+	return r
+}
+
+// shownRead renders a response, which a hook may have changed: a text, or an image such as a smaller one.
+func shownRead(response json.RawMessage) (agent.ToolResult, error) {
+	var out imageOutput
+	if json.Unmarshal(response, &out) != nil || out.Type != "image" {
+		return Rendering(readOutput.text)(response)
+	}
+	i, err := agent.NewImage(out.File.Base64)
+	if err != nil {
+		return agent.ToolResult{}, fmt.Errorf("an image that cannot be shown: %w", err)
+	}
+	return agent.ToolResult{Content: i.String(), Images: []agent.Image{i}}, nil
 }
 
 // openRegular opens a regular file for reading. Reading anything else, such as a named

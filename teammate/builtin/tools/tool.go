@@ -36,7 +36,7 @@ type Typed[In any] struct {
 	paths []string
 	// locate returns the paths that an input reaches; nil: those in the fields of paths.
 	locate func(in In) []string
-	Shown  func(response json.RawMessage) (string, error) // nil if only run can make the text
+	Shown  func(response json.RawMessage) (agent.ToolResult, error) // nil if only run can make the text
 }
 
 // NewTyped completes spec with the schema of In; about describes the fields by name. adjust,
@@ -156,24 +156,24 @@ func (t *Typed[In]) Locations(input json.RawMessage) []string {
 }
 
 // Render implements agent.Renderer.
-func (t *Typed[In]) Render(response json.RawMessage) (string, error) {
+func (t *Typed[In]) Render(response json.RawMessage) (agent.ToolResult, error) {
 	if t.Shown == nil {
-		return "", fmt.Errorf("the text of a %s result cannot be made from its response", t.spec.Name)
+		return agent.ToolResult{}, fmt.Errorf("the text of a %s result cannot be made from its response", t.spec.Name)
 	}
 	return t.Shown(response)
 }
 
 // Rendering returns a function that renders a response, which a hook may have changed, with
 // text.
-func Rendering[Out any](text func(Out) string) func(json.RawMessage) (string, error) {
-	return func(response json.RawMessage) (string, error) {
+func Rendering[Out any](text func(Out) string) func(json.RawMessage) (agent.ToolResult, error) {
+	return func(response json.RawMessage) (agent.ToolResult, error) {
 		var out Out
 		decoder := json.NewDecoder(bytes.NewReader(response))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&out); err != nil {
-			return "", fmt.Errorf("not the shape of the tool's response: %w", err)
+			return agent.ToolResult{}, fmt.Errorf("not the shape of the tool's response: %w", err)
 		}
-		return text(out), nil
+		return agent.ToolResult{Content: text(out)}, nil
 	}
 }
 

@@ -105,18 +105,18 @@ func TestRender(t *testing.T) {
 		}
 		r := b.call(t.Context(), name, in)
 		got, err := b.byTag[name].(agent.Renderer).Render(r.Response)
-		if err != nil || got != r.Content {
-			t.Errorf("%s: %q, %v; the result was %q", name, got, err, r.Content)
+		if err != nil || got.Content != r.Content {
+			t.Errorf("%s: %+v, %v; the result was %q", name, got, err, r.Content)
 		}
 	}
 	bash := b.byTag["Bash"].(agent.Renderer)
 	got, err := bash.Render(json.RawMessage(`{"interrupted": false, "isImage": false, "stderr": "", "stdout": "CHANGED"}`))
-	if err != nil || got != "CHANGED" {
-		t.Errorf("%q, %v", got, err)
+	if err != nil || got.Content != "CHANGED" {
+		t.Errorf("%+v, %v", got, err)
 	}
 	for _, response := range []string{`"text"`, `{"other":1}`, `[]`, ``} {
 		if got, err := bash.Render(json.RawMessage(response)); err == nil {
-			t.Errorf("%s gave %q", response, got)
+			t.Errorf("%s gave %+v", response, got)
 		}
 	}
 	if _, err := b.byTag["Grep"].(agent.Renderer).Render(json.RawMessage(`{}`)); err == nil {
