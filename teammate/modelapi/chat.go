@@ -83,7 +83,7 @@ func (p chat) messages(req agent.Request) []object {
 			case agent.ToolResultBlock:
 				list = append(list, object{"role": "tool", "tool_call_id": b.ToolUseID, "content": resultText(b)})
 				if len(b.Images) > 0 {
-					text := object{"type": "text", "text": "From the result of call " + b.ToolUseID + ": " + b.Content}
+					text := object{"type": "text", "text": "The result of call " + b.ToolUseID + " has:"}
 					images = append(images, parts(text, b.Images, func(i agent.Image) any {
 						return object{"type": "image_url", "image_url": object{"url": dataURL(i)}}
 					})...)

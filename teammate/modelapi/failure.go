@@ -68,6 +68,9 @@ func (w wire) refused(resp *http.Response, body []byte) *failure {
 		words.Message = strings.TrimSuffix(resp.Status+": "+pageText(body), ": ")
 	}
 	f := w.failed(resp.StatusCode, words)
+	if silent {
+		f.words = ""
+	}
 	if kind := contentType(resp); silent && kind == "text/html" {
 		f.Message = w.notTheAPI(resp.Status+" and "+kind, "a stream", body)
 	}
