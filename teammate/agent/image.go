@@ -83,6 +83,38 @@ func (i Image) String() string {
 	return fmt.Sprintf("[%s, %s]", i.Source.MediaType, size)
 }
 
+// ImageRead is the tool_response of Read for an image. Names and order follow recorded hosts, because
+// PostToolUse hooks read them.
+type ImageRead struct {
+	Type string    `json:"type"` // image
+	File ImageFile `json:"file"`
+}
+
+// ImageFile is an image that was read.
+type ImageFile struct {
+	Base64       []byte           `json:"base64"`
+	Type         string           `json:"type"`
+	OriginalSize int              `json:"originalSize"`
+	Dimensions   *ImageDimensions `json:"dimensions,omitempty"` // nil: unknown
+}
+
+// ImageDimensions are in pixels. An image is shown as it is, so they are given twice.
+type ImageDimensions struct {
+	OriginalWidth  int `json:"originalWidth"`
+	OriginalHeight int `json:"originalHeight"`
+	DisplayWidth   int `json:"displayWidth"`
+	DisplayHeight  int `json:"displayHeight"`
+}
+
+// AsRead returns an image as Read's tool_response.
+func (i Image) AsRead() ImageRead {
+	f := ImageFile{Base64: i.Source.Data, Type: i.Source.MediaType, OriginalSize: len(i.Source.Data)}
+	if w, h, err := i.Dimensions(); err == nil && w > 0 {
+		f.Dimensions = &ImageDimensions{w, h, w, h}
+	}
+	return ImageRead{"image", f}
+}
+
 // WithoutImages returns a block whose text says why its images are not shown any more.
 func (b Block) WithoutImages(why string) Block {
 	if len(b.Images) > 0 {

@@ -28,27 +28,6 @@ type readOutput struct {
 	File readFile `json:"file"`
 }
 
-// imageOutput is Read's tool_response for an image.
-type imageOutput struct {
-	Type string    `json:"type"`
-	File imageFile `json:"file"`
-}
-
-// imageFile is an image that was read. It is shown as it is, so its dimensions are given twice.
-type imageFile struct {
-	Base64       []byte      `json:"base64"`
-	Type         string      `json:"type"`
-	OriginalSize int         `json:"originalSize"`
-	Dimensions   *dimensions `json:"dimensions,omitempty"` // nil: unknown
-}
-
-type dimensions struct {
-	OriginalWidth  int `json:"originalWidth"`
-	OriginalHeight int `json:"originalHeight"`
-	DisplayWidth   int `json:"displayWidth"`
-	DisplayHeight  int `json:"displayHeight"`
-}
-
 // readFile is the part of a file that was read.
 type readFile struct {
 	FilePath string `json:"filePath"`
@@ -98,7 +77,11 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	defer f.Close()
 	head := make([]byte, 512)
 	if n, _ := f.ReadAt(head, 0); agent.ImageType(head[:n]) != "" { // what cannot be read is reported below
-		return t.readImage(s.path, f)
+		r, sum := readImage(s.path, f)
+		if !r.IsError {
+			t.stamps.record(s.path, sum[:])
+		}
+		return r
 	}
 	// Models write offset 0 for "from the beginning".
 	p := page{from: max(in.Offset, 1), count: in.Limit}
@@ -113,30 +96,25 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	return p.result(s.path)
 }
 
-// readImage returns an image to look at. One byte more than models take is enough to refuse it.
-func (t *Set) readImage(path string, file io.Reader) agent.ToolResult {
+// readImage returns an image to look at, and its sum. One byte more than models take is enough to
+// refuse it.
+func readImage(path string, file io.Reader) (r agent.ToolResult, sum [sha256.Size]byte) {
 	data, err := io.ReadAll(io.LimitReader(file, agent.MaxImage+1))
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Read: %s: %v", path, cause(err)))
+		return agent.Failed(fmt.Sprintf("Read: %s: %v", path, cause(err))), sum
 	}
 	i, err := agent.NewImage(data)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Read: the image %s cannot be shown: %v", path, err))
+		return agent.Failed(fmt.Sprintf("Read: the image %s cannot be shown: %v", path, err)), sum
 	}
-	sum := sha256.Sum256(data)
-	t.stamps.record(path, sum[:])
-	out := imageOutput{"image", imageFile{Base64: data, Type: i.Source.MediaType, OriginalSize: len(data)}}
-	if w, h, err := i.Dimensions(); err == nil && w > 0 {
-		out.File.Dimensions = &dimensions{w, h, w, h}
-	}
-	r := Success(i.String(), out)
+	r = Success(i.String(), i.AsRead())
 	r.Images = []agent.Image{i}
-	return r
+	return r, sha256.Sum256(data)
 }
 
 // shownRead renders a response, which a hook may have changed: a text, or an image such as a smaller one.
 func shownRead(response json.RawMessage) (agent.ToolResult, error) {
-	var out imageOutput
+	var out agent.ImageRead
 	if json.Unmarshal(response, &out) != nil || out.Type != "image" {
 		return Rendering(readOutput.text)(response)
 	}
