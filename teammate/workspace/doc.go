@@ -1,6 +1,6 @@
 // Package workspace provides a member's view of the file system: its current folder,
-// watched files, and the instructions and commands in the workspace. It makes no promise
-// of compatibility to programs outside covey.
+// watched files, the rules of .gitignore files, and the instructions and commands in the
+// workspace. It makes no promise of compatibility to programs outside covey.
 //
 // A Workdir is where a member is: the root of its workspace and the folder that its last `cd` led to.
 // Both are absolute and without symbolic links, because rules compare paths.

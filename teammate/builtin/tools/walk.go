@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // searchTime limits one Glob or Grep; the result is what was found by then. A search from /
@@ -32,7 +33,7 @@ type search struct {
 	// tree, or the workspace. It is "." for that place itself.
 	top string
 	// rules are the rules of the folders above root.
-	rules *ignoreList
+	rules *workspace.Ignore
 	// visit is called for each regular file and symbolic link with its slash path below
 	// root. Its error ends the walk.
 	visit func(name string, d fs.DirEntry) error
@@ -95,13 +96,13 @@ func (s *search) outerRules(p paths) {
 			return os.ReadFile(filepath.Join(append([]string{begin}, name...)...))
 		}
 	}
-	s.rules = readIgnore(nil, ".", file(".git", "info", "exclude"))
+	s.rules = workspace.ReadIgnore(nil, ".", file(".git", "info", "exclude"))
 	if s.top == "." {
 		return
 	}
 	dir := "."
 	for part := range strings.SplitSeq(s.top, "/") {
-		s.rules = readIgnore(s.rules, dir, file(filepath.FromSlash(dir), ".gitignore"))
+		s.rules = workspace.ReadIgnore(s.rules, dir, file(filepath.FromSlash(dir), ".gitignore"))
 		dir = path.Join(dir, part)
 	}
 }
@@ -122,7 +123,7 @@ func (s *search) run(ctx context.Context) error {
 }
 
 // folder walks one folder and everything below it, in order of names.
-func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) error {
+func (s *search) folder(ctx context.Context, dir string, rules *workspace.Ignore) error {
 	entries, err := s.entries(dir)
 	if err != nil {
 		if dir == "." {
@@ -133,7 +134,7 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 	}
 	// Rules are relative to the folder of their file.
 	here := path.Join(s.top, dir)
-	rules = readIgnore(rules, here,
+	rules = workspace.ReadIgnore(rules, here,
 		func() ([]byte, error) { return s.root.ReadFile(path.Join(dir, ".gitignore")) })
 	for _, d := range entries {
 		if err := ctx.Err(); err != nil {
@@ -147,9 +148,9 @@ func (s *search) folder(ctx context.Context, dir string, rules *ignoreList) erro
 }
 
 // entry handles one entry of a folder.
-func (s *search) entry(ctx context.Context, name string, d fs.DirEntry, rules *ignoreList) error {
+func (s *search) entry(ctx context.Context, name string, d fs.DirEntry, rules *workspace.Ignore) error {
 	switch {
-	case d.Name() == ".git" || rules.ignores(path.Join(s.top, name), d.IsDir()):
+	case d.Name() == ".git" || rules.Ignores(path.Join(s.top, name), d.IsDir()):
 		return nil
 	case d.IsDir():
 		if s.isVirtual(name) {
@@ -222,4 +223,18 @@ func newest(files []found) {
 // searchFailure returns the result of a search that could not begin.
 func (t *Set) searchFailure(tool, name string, err error) agent.ToolResult {
 	return agent.Failed(tool + ": " + t.paths.explain(name, err))
+}
+
+// repository returns the root of the git work tree that dir lies in, or "".
+func repository(dir string) string {
+	for {
+		if _, err := os.Lstat(dir + "/.git"); err == nil {
+			return dir
+		}
+		up := path.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
 }

@@ -1,8 +1,7 @@
-package tools
+package workspace
 
 import (
 	"bytes"
-	"os"
 	"path"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 
 // Existing .gitignore libraries mishandle classes such as [!a] or files below a folder
 // that is included again, or they depend on a whole git implementation. The rules are
-// short and doublestar does the globbing, so they are implemented here; a test compares
-// them with `git check-ignore`.
+// short and doublestar does the globbing, so they are implemented here; a test of
+// the search tools compares them with git.
 
 // ignoreRule is one line of a .gitignore file.
 type ignoreRule struct {
@@ -29,9 +28,10 @@ type ignoreRule struct {
 	literal bool
 }
 
-// ignoreList holds the rules of one .gitignore file and links to those above it.
-type ignoreList struct {
-	up *ignoreList
+// Ignore holds the rules of one .gitignore file and links to those above it. A nil Ignore
+// ignores nothing.
+type Ignore struct {
+	up *Ignore
 	// base is the folder of the file, relative to the start of the walk's paths;
 	// "." is the start itself.
 	base  string
@@ -41,14 +41,14 @@ type ignoreList struct {
 // maxIgnore is the largest size in bytes of a .gitignore file that is read.
 const maxIgnore = 1 << 20
 
-// readIgnore reads the .gitignore file of the folder base into a list below up. A file
+// ReadIgnore reads the .gitignore file of the folder base into a list below up. A file
 // that is missing or unreadable ignores nothing.
-func readIgnore(up *ignoreList, base string, read func() ([]byte, error)) *ignoreList {
+func ReadIgnore(up *Ignore, base string, read func() ([]byte, error)) *Ignore {
 	data, err := read()
 	if err != nil || len(data) > maxIgnore {
 		return up
 	}
-	list := &ignoreList{up: up, base: base}
+	list := &Ignore{up: up, base: base}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if rule, ok := parseIgnore(line); ok {
@@ -158,11 +158,11 @@ func trimTrailing(line string) string {
 	return line
 }
 
-// ignores reports whether the file or folder name is ignored; name is a slash path from
+// Ignores reports whether the file or folder name is ignored; name is a slash path from
 // the start of the walk's paths. The last matching rule decides, and a file's rules come
 // after those of the folders above. The caller must not descend into ignored folders,
-// because ignores does not check the parents of name.
-func (l *ignoreList) ignores(name string, dir bool) bool {
+// because Ignores does not check the parents of name.
+func (l *Ignore) Ignores(name string, dir bool) bool {
 	for ; l != nil; l = l.up {
 		rel := name
 		if l.base != "." {
@@ -188,18 +188,4 @@ func (r ignoreRule) matches(rel string) bool {
 	}
 	ok, err := doublestar.Match(r.glob, rel)
 	return ok && err == nil
-}
-
-// repository returns the root of the git work tree that dir lies in, or "".
-func repository(dir string) string {
-	for {
-		if _, err := os.Lstat(dir + "/.git"); err == nil {
-			return dir
-		}
-		up := path.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }
