@@ -44,11 +44,7 @@ func Marked(entry string) []int {
 		}
 		pid = p.Parent
 	}
-	var found []int
-	for _, s := range Table() {
-		if !s.Dead && !slices.Contains(above, s.PID) && Carries(s.PID, entry) {
-			found = append(found, s.PID)
-		}
-	}
-	return found
+	return slices.DeleteFunc(pids(), func(pid int) bool { // a zombie has no environment
+		return slices.Contains(above, pid) || !Carries(pid, entry)
+	})
 }

@@ -18,6 +18,17 @@ type Stat struct {
 
 // Table reads the process table.
 func Table() []Stat {
+	var all []Stat
+	for _, pid := range pids() {
+		if s, ok := Read(pid); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// pids lists all processes.
+func pids() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -27,12 +38,10 @@ func Table() []Stat {
 	if err != nil {
 		return nil
 	}
-	var all []Stat
+	var all []int
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if s, ok := Read(pid); ok {
-				all = append(all, s)
-			}
+			all = append(all, pid)
 		}
 	}
 	return all

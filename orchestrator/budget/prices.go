@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -114,7 +115,11 @@ func matchesName(pattern, name string) bool {
 }
 
 // ShippedPrices returns the prices that ship with covey.
-func ShippedPrices() (PriceFile, error) { return parsePrices("prices.yaml of covey", shippedPrices) }
+func ShippedPrices() (PriceFile, error) { return parseShipped() }
+
+var parseShipped = sync.OnceValues(func() (PriceFile, error) {
+	return parsePrices("prices.yaml of covey", shippedPrices)
+})
 
 // LoadPrices reads the prices of a team: from its own file if path is not empty, and covey's.
 func LoadPrices(path string) (PriceList, error) {
