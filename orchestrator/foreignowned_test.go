@@ -3,10 +3,10 @@ package orchestrator
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -25,12 +25,7 @@ func owningProgram(t *testing.T, more string, acts ...act) (grove, string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec",
-		"git init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
-	cmd.Dir = r.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	testkit.Commit(t, r.dir)
 	return grove{r}, dir
 }
 

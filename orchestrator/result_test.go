@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
@@ -111,7 +112,7 @@ func TestRunMustShowSomething(t *testing.T) {
 				"team.yaml": runSpec, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + dev + "]\n", "notes": "a\n",
 			})}
 			if test.git {
-				g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
+				testkit.Commit(t, g.dir)
 			}
 			ending := g.runAsRun(Options{})
 			g.want(ending, test.code, test.reason)

@@ -61,7 +61,7 @@ func yamlText(text string) string { return `'` + strings.ReplaceAll(text, "'", "
 func newGrove(t *testing.T, files map[string]string) grove {
 	t.Helper()
 	g := grove{newRig(t, files)}
-	g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
+	testkit.Commit(t, g.dir)
 	return g
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // blamedIn are the lines of git's status in a verdict.
@@ -138,7 +139,7 @@ func TestWorkCommittedOfPrograms(t *testing.T) {
 			act{When: "You own task #1", Do: []string{claims, "sneak echo 1 >sneaked.txt",
 				"edit named.txt 1", finishes}})
 		g := grove{r}
-		g.git("init -q -b main; git config user.name dev; git config user.email dev@x; git add -A; git commit -qm first")
+		testkit.Commit(t, g.dir)
 		g.leave("notes.txt")
 		g.want(g.run(Options{}), CodeDone, "all work is done")
 		g.wantBlamed("?? named.txt\n?? sneaked.txt")

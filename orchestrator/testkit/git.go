@@ -80,6 +80,31 @@ func template(script string) ([]file, error) {
 	return filesIn(dir)
 }
 
+// Commit makes a repository of a folder: all of its files are the first commit, on the
+// branch main. Its user is dev.
+func Commit(t testing.TB, dir string) {
+	t.Helper()
+	files, err := bare()
+	Must(t, err)
+	for _, f := range files {
+		Must(t, f.write(filepath.Join(dir, ".git")))
+	}
+	Shell(t, dir, "git add -A; git commit -qm first")
+}
+
+// bare returns the files of a .git folder without a commit.
+var bare = sync.OnceValues(func() ([]file, error) {
+	dir, err := os.MkdirTemp("", "covey-repository-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := shell(dir, "git init -q -b main; git config user.name dev; git config user.email dev@x"); err != nil {
+		return nil, err
+	}
+	return filesIn(filepath.Join(dir, ".git"))
+})
+
 // file is a file, a folder or a symlink of a template.
 type file struct {
 	path string // relative to the top folder
