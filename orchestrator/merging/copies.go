@@ -77,7 +77,8 @@ func (d *Desk) writtenByOthers(member string) bool {
 // An error is only a warning: a member can work on an older state, and its work is
 // merged on top of the newest one.
 func (d *Desk) Freshen(ctx context.Context, member string) {
-	if d.branchOf(member) == "" {
+	own, _ := d.opts.Trees.Of(member)
+	if own.Branch == "" {
 		return
 	}
 	all, err := d.opts.Store.List(ctx)
@@ -91,14 +92,14 @@ func (d *Desk) Freshen(ctx context.Context, member string) {
 			upon = append(upon, t.BlockedBy...)
 		}
 	}
-	copy, ok, err := d.copyOf(ctx, member)
-	if err != nil || !ok {
+	copy, head, err := d.queue.Repo.AtHead(ctx, own.Top)
+	if err != nil {
 		d.warn(err)
 		return
 	}
 	commits, err := d.workOn(ctx, upon)
 	if err == nil {
-		_, err = d.queue.Freshen(ctx, copy, commits...)
+		_, err = d.queue.Freshen(ctx, copy, head, commits...)
 	}
 	if err != nil && ctx.Err() == nil {
 		d.warn(fmt.Errorf("the working copy of %s is not updated: %w", member, err))

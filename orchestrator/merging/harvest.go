@@ -43,6 +43,15 @@ type Outlook struct {
 // With conflicts there is no merged tree to compare, so Files, Empty and Protected stay
 // zero. Outside is always set, because it depends only on the author's commits.
 func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outlook, error) {
+	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
+	if err != nil {
+		return Outlook{}, fmt.Errorf("foresee the merge: %w", err)
+	}
+	return q.foresee(ctx, m, base, from)
+}
+
+// foresee is Foresee for work that left base at the commit from; empty: it did not.
+func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (Outlook, error) {
 	var o Outlook
 	merged, err := q.Repo.Merge(ctx, base, m.Commit)
 	if err != nil {
@@ -54,10 +63,6 @@ func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outloo
 	}
 	// Count what the author wrote since its branch left base: changes that it merged
 	// from base are not its own.
-	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
-	if err != nil {
-		return o, fmt.Errorf("foresee the merge: %w", err)
-	}
 	if from == "" {
 		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
 	}
@@ -128,25 +133,31 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if w.Task != nil {
 		m.Title, m.Tasks = w.Task.Subject, []string{w.Task.ID}
 	}
-	m.Commit, err = w.Copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
+	copy, err := w.Copy.Operation(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
+	head, err := copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
+	if err != nil {
+		return nil, fmt.Errorf("harvest work: %w", err)
+	}
+	m.Commit = head.Commit
 	earlier, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
-	if m.From, err = q.from(ctx, m, earlier); err != nil {
+	var left bool
+	if m.From, left, err = q.from(ctx, m, earlier); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
-	if nothing, err := q.nothing(ctx, m, w.Task != nil); nothing || err != nil {
+	if nothing, err := q.nothing(ctx, m, left, w.Task != nil); nothing || err != nil {
 		return nil, err
 	}
 	if w.Task == nil && q.onItsWay(ctx, m, earlier) {
 		return nil, nil
 	}
 	m.Round = roundOf(w.Task, earlier)
-	if m.Branch, err = q.branch(ctx, w, m.Commit); err != nil {
+	if m.Branch, err = q.branch(ctx, copy, head, w); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	m, err = q.Store.Merges().Propose(ctx, actors.Actor{}, m)
@@ -157,38 +168,45 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 }
 
 // from returns the commit where a piece of work begins: the end of the member's
-// previous piece, or where its branch left the target.
+// previous piece, or where its branch left the target; left says that it is the latter.
 //
 // Without this, files that an earlier task changed would count for a later one as well.
 // The newest earlier piece counts; one with the same commit is skipped, because it does
 // not tell where this work began.
-func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (string, error) {
+func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (from string, left bool, err error) {
 	for _, e := range slices.Backward(earlier) {
 		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
 			continue
 		}
 		if before, err := q.Repo.Holds(ctx, m.Commit, e.Commit); err == nil && before && e.Commit != m.Commit {
-			return e.Commit, nil
+			return e.Commit, false, nil
 		}
 	}
-	from, err := q.Repo.MergeBase(ctx, ref(m.Into), m.Commit)
+	from, err = q.Repo.MergeBase(ctx, ref(m.Into), m.Commit)
 	if err == nil && from == "" {
 		err = fmt.Errorf("the work of %s and the branch %s have no commit in common", m.Member, m.Into)
 	}
-	return from, err
+	return from, true, err
 }
 
 // nothing reports whether there is nothing to merge: the target branch contains all of
-// it, or it belongs to a task and adds nothing to the work before it.
+// it, or it belongs to a task and adds nothing to the work before it. left says that m.From
+// is where the work left the target branch, which therefore contains m.Commit only if the
+// two are the same.
 //
 // A task that changed no file (an answered question, a review) creates no merge: there
 // would be nothing to judge, and its dependents would wait for it.
-func (q *Queue) nothing(ctx context.Context, m tasks.Merge, task bool) (bool, error) {
+func (q *Queue) nothing(ctx context.Context, m tasks.Merge, left, task bool) (bool, error) {
 	if m.From == m.Commit {
-		return true, nil // from found that the target branch contains it
+		return true, nil
 	}
-	if held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit); err != nil || held || !task {
-		return held, err
+	if !left {
+		if held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit); err != nil || held {
+			return held, err
+		}
+	}
+	if !task {
+		return false, nil
 	}
 	changes, err := q.Repo.Changed(ctx, m.From, m.Commit)
 	return err == nil && len(changes) == 0, err
@@ -228,22 +246,21 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 	return 0
 }
 
-// branch returns the branch that holds a piece of work.
+// branch returns the branch that holds a piece of work, the head of a copy.
 //
 // The work on a task gets its own branch that stays where the task ended, because the
 // member continues on its own branch at once. The branch moves by compare-and-set: if
 // somebody else moved it, that is an error and no commit is lost.
-func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, error) {
-	head, err := w.Copy.Head(ctx)
-	if err == nil && head.Branch == "" {
-		err = fmt.Errorf("%s is on no branch, so no branch would hold the work of %s", w.Copy.Top, w.Member)
+func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.Head, w Work) (string, error) {
+	if head.Branch == "" {
+		return "", fmt.Errorf("%s is on no branch, so no branch would hold the work of %s", copy.Top, w.Member)
 	}
-	if w.Task == nil || q.Rules().PerMember || err != nil {
-		return head.Branch, err
+	if w.Task == nil || q.Rules().PerMember {
+		return head.Branch, nil
 	}
-	branch := taskBranch(head.Branch, w.Task.ID)
+	branch, commit := taskBranch(head.Branch, w.Task.ID), head.Commit
 	step := worktree.Step{To: commit, Why: "covey: task " + w.Task.ID + " is done"}
-	if err := q.Repo.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
+	if err := copy.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
 		return branch, err // usually the branch is new
 	}
 	was, err := q.Repo.Commit(ctx, ref(branch))
@@ -257,7 +274,7 @@ func (q *Queue) branch(ctx context.Context, w Work, commit string) (string, erro
 		return "", fmt.Errorf("find the branch of the work: %w", err)
 	}
 	step.From = was
-	return branch, q.Repo.Move(ctx, ref(branch), step)
+	return branch, copy.Move(ctx, ref(branch), step)
 }
 
 // rescue keeps the commits of a branch that the new work does not contain: the branch
@@ -280,17 +297,16 @@ func (q *Queue) rescue(ctx context.Context, branch, was, commit string) error {
 // Freshen merges into a member's working copy what has been merged meanwhile, and then
 // further commits, such as the work that its next task builds on. It does nothing while
 // the copy has uncommitted changes, and skips commits that conflict. It reports whether
-// the copy changed.
-func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string) (came bool, err error) {
-	into, err := q.Target(ctx)
+// the copy changed. head is what the copy has checked out.
+func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, head worktree.Head, more ...string) (came bool, err error) {
+	into, tip, err := q.tip(ctx)
 	if err != nil {
 		return false, fmt.Errorf("update a working copy: %w", err)
 	}
-	head, err := copy.Head(ctx)
-	if err != nil || head.Branch == "" || head.Branch == into {
-		return false, err
+	if head.Branch == "" || head.Branch == into {
+		return false, nil
 	}
-	for _, rev := range append([]string{ref(into)}, more...) {
+	for _, rev := range append([]string{tip}, more...) {
 		at, err := q.mergeInto(ctx, copy, head, rev)
 		if err != nil {
 			return came, fmt.Errorf("update a working copy: %w", err)
@@ -300,16 +316,12 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, more ...string
 	return came, nil
 }
 
-// mergeInto merges a commit into a member's working copy, unless the copy contains it
+// mergeInto merges the commit tip into a member's working copy, unless the copy contains it
 // already or has uncommitted changes. It returns the commit that the copy is then on.
 //
 // Files of the member that are in the way, and a branch that moved, are no errors: the
 // member is at work, and the next call tries again.
-func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktree.Head, rev string) (string, error) {
-	tip, err := q.Repo.Commit(ctx, rev)
-	if err != nil {
-		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
-	}
+func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktree.Head, tip string) (string, error) {
 	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
 		return head.Commit, err
 	}

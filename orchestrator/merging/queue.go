@@ -83,11 +83,21 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 	if q.Rules().Into != "" {
 		return q.Rules().Into, nil
 	}
+	into, _, err := q.tip(ctx)
+	return into, err
+}
+
+// tip returns the branch that work is merged into, and its commit.
+func (q *Queue) tip(ctx context.Context) (into, commit string, err error) {
+	if into = q.Rules().Into; into != "" {
+		commit, err = q.Repo.Commit(ctx, ref(into))
+		return into, commit, err
+	}
 	head, err := q.Repo.Head(ctx)
 	if err == nil && head.Branch == "" {
 		err = fmt.Errorf("%s is on no branch: check one out, or name it in the spec (merge: {into: main})", q.Repo.Top)
 	}
-	return head.Branch, err
+	return head.Branch, head.Commit, err
 }
 
 // Recover queues merges again that a crash interrupted. Call it before any other
@@ -226,18 +236,18 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	if err != nil {
 		return m, err
 	}
-	held, err := q.Repo.Holds(ctx, base, m.Commit)
+	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
 	if err != nil {
 		return m, err
 	}
-	if held {
+	if from == m.Commit { // base contains it
 		// If somebody else merged it, m.Result is not the commit that they made.
 		if there, err := q.Repo.Holds(ctx, base, m.Result); m.Result != "" && (err != nil || !there) {
 			m.Result = ""
 		}
 		return q.done(ctx, m, "")
 	}
-	o, err := q.Foresee(ctx, m, base)
+	o, err := q.foresee(ctx, m, base, from)
 	if err != nil {
 		return m, err
 	}

@@ -534,6 +534,14 @@ func TestQueueIsCutOff(t *testing.T) {
 	s.want("merged")
 }
 
+// freshen updates the copy of a member.
+func (s *shop) freshen(member string, more ...string) (bool, error) {
+	s.t.Helper()
+	copy, head, err := s.Repo.AtHead(s.t.Context(), s.copies[member].Top)
+	testkit.Must(s.t, err)
+	return s.Freshen(s.t.Context(), copy, head, more...)
+}
+
 func TestFreshen(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
@@ -541,7 +549,7 @@ func TestFreshen(t *testing.T) {
 	s.work()
 	fresh := func(member string) bool {
 		t.Helper()
-		came, err := s.Freshen(t.Context(), s.copies[member])
+		came, err := s.freshen(member)
 		testkit.Must(t, err)
 		return came
 	}
@@ -570,15 +578,15 @@ func TestFreshenForATask(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana", "ben")
 	s.spec.Auto = false
 	m := s.does("ana", "echo ana >x")
-	came, err := s.Freshen(t.Context(), s.copies["ben"], m.Commit)
+	came, err := s.freshen("ben", m.Commit)
 	testkit.Must(t, err)
 	if !came || testkit.Shell(t, s.copies["ben"].Top, "cat x; git status --porcelain") != "ana" {
 		t.Error("the work that a task builds upon has not come")
 	}
-	if came, err = s.Freshen(t.Context(), s.copies["ben"], m.Commit); came || err != nil {
+	if came, err = s.freshen("ben", m.Commit); came || err != nil {
 		t.Errorf("once more: %v, %v", came, err)
 	}
-	if _, err := s.Freshen(t.Context(), s.copies["ben"], "nowhere"); err == nil {
+	if _, err := s.freshen("ben", "nowhere"); err == nil {
 		t.Error("a commit that is not there came")
 	}
 }

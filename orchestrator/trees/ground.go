@@ -77,8 +77,10 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 	if err != nil || len(look.Members) == 0 {
 		return nil // without working copies neither applies, and the members are told
 	}
-	if _, err := repo.Commit(ctx, cmp.Or(base, "HEAD")); base != "" && err != nil {
-		return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or omit it to use the workspace's commit", err)
+	if base != "" {
+		if _, err := repo.Commit(ctx, base); err != nil {
+			return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or omit it to use the workspace's commit", err)
+		}
 	}
 	if look.Fault != nil || !team.Merge.Given {
 		return nil
@@ -172,14 +174,19 @@ func (g ground) rootIn(top string) string {
 	return filepath.Join(top, filepath.FromSlash(g.repo.Prefix))
 }
 
-// copyAt returns git's record of a working copy at path.
-func (g ground) copyAt(ctx context.Context, path string) (worktree.Copy, bool, error) {
+// copyAt returns git's record of a working copy at path, and those of all others.
+func (g ground) copyAt(ctx context.Context, path string) (
+	at worktree.Copy, there bool, others []worktree.Copy, err error,
+) {
 	all, err := g.repo.Copies.List(ctx)
-	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
-	if err != nil || i < 0 {
-		return worktree.Copy{}, false, err
+	if err != nil {
+		return at, false, nil, fmt.Errorf("list working copies: %w", err)
 	}
-	return all[i], true, nil
+	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
+	if i < 0 {
+		return at, false, all, nil
+	}
+	return all[i], true, slices.Delete(slices.Clone(all), i, i+1), nil
 }
 
 // target returns the commit that contains finished work: that of the branch into, or

@@ -77,7 +77,7 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 	if g.repo == nil {
 		return own, nil
 	}
-	repo, err := g.repo.At(ctx, real)
+	repo, head, err := g.repo.AtHead(ctx, real)
 	if err != nil {
 		return own, ctx.Err() // it need not be a git working copy
 	}
@@ -87,9 +87,8 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 	if inner := g.rootIn(repo.Top); repo.Dir == repo.Top && IsFolder(inner) {
 		own.Root = inner
 	}
-	head, err := repo.Head(ctx)
 	own.Branch, own.Base = head.Branch, head.Commit
-	return own, err
+	return own, nil
 }
 
 // holder returns who works in a folder already: another member, or the members that share the

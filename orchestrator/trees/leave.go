@@ -47,35 +47,37 @@ func (u unmerged) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// openWork returns the unmerged work in a working copy at head, where the commit target
-// contains finished work.
-func openWork(ctx context.Context, own *worktree.Repo, head worktree.Head, target string) (unmerged, error) {
-	var u unmerged
+// openWork returns the unmerged work in a working copy, where the commit target contains
+// finished work, and what the copy has checked out.
+func openWork(ctx context.Context, own *worktree.Repo, target string) (u unmerged, head worktree.Head, err error) {
 	state, err := own.State(ctx, "")
 	if err != nil {
-		return u, fmt.Errorf("read its state: %w", err)
+		return u, head, fmt.Errorf("read its state: %w", err)
+	}
+	if head = state.Head; head.Commit == "" {
+		return u, head, fmt.Errorf("%w: its branch %s has no commit", worktree.ErrNoRef, head.Branch)
 	}
 	changed, err := own.Changed(ctx, head.Tree, state.Tree)
 	if err != nil {
-		return u, fmt.Errorf("compare it with its last commit: %w", err)
+		return u, head, fmt.Errorf("compare it with its last commit: %w", err)
 	}
 	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
 	if head.Commit == target {
-		return u, nil
+		return u, head, nil
 	}
 	if u.Commits, err = own.Ahead(ctx, target, head.Commit); err != nil || u.Commits == 0 {
-		return u, err
+		return u, head, err
 	}
 	// Commits that were squashed into one, as pull requests often are, count as merged.
 	merge, err := own.Merge(ctx, target, head.Commit)
 	if err != nil {
-		return u, nil // no common history: not merged
+		return u, head, nil // no common history: not merged
 	}
 	tree, err := own.TreeOf(ctx, target)
 	if err == nil && len(merge.Conflicts) == 0 && merge.Tree == tree {
 		u.Commits = 0
 	}
-	return u, err
+	return u, head, err
 }
 
 // Tidy removes the working copies without unmerged work, and their branches. All
@@ -102,33 +104,30 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	if err != nil {
 		return fmt.Sprintf("find the target of finished work: %v", err)
 	}
-	head, err := repo.Head(ctx)
-	if err == nil && head.Commit == "" {
-		err = fmt.Errorf("%w: its branch %s has no commit", worktree.ErrNoRef, head.Branch)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	open, err := openWork(ctx, repo, head, target)
+	open, head, err := openWork(ctx, repo, target)
 	switch {
 	case err != nil:
 		return err.Error()
 	case !open.none():
 		return "it holds " + open.String()
 	}
-	if err := t.ground.repo.Copies.Remove(ctx, own.Top); err != nil {
+	removal, err := t.ground.repo.Operation(ctx)
+	if err != nil {
 		return err.Error()
 	}
-	t.gone(ctx, member, Changed{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
+	if err := removal.Copies.Remove(ctx, own.Top); err != nil {
+		return err.Error()
+	}
+	t.gone(ctx, removal, member, Changed{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
 	return ""
 }
 
-// gone deletes the branch of a removed working copy, if it is the team's, and the
-// record of the copy.
-func (t *Trees) gone(ctx context.Context, member string, e Changed, head worktree.Head) {
+// gone deletes the branch of a removed working copy, if it is the team's, and the record of
+// the copy, as the end of an operation.
+func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e Changed, head worktree.Head) {
 	err := t.record.drop(ctx, member)
 	if t.branches.made(head.Branch) {
-		err = errors.Join(err, t.ground.repo.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
+		err = errors.Join(err, removal.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
 			From: head.Commit, Why: "covey: its working copy was removed",
 		}), t.branches.disclaim(ctx, head.Branch))
 	}
@@ -223,11 +222,7 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if t.removeClean(ctx, member, own) == "" {
 		return nil
 	}
-	repo, err := t.ground.repo.At(ctx, c.Path)
-	if err != nil {
-		return err
-	}
-	head, err := repo.Head(ctx)
+	repo, head, err := t.ground.repo.AtHead(ctx, c.Path)
 	if err != nil {
 		return err
 	}
@@ -237,10 +232,14 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if _, err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
 	}
-	if err := t.ground.repo.Copies.Discard(ctx, c.Path); err != nil {
+	removal, err := t.ground.repo.Operation(ctx)
+	if err != nil {
 		return err
 	}
-	t.gone(ctx, member, Changed{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
+	if err := removal.Copies.Discard(ctx, c.Path); err != nil {
+		return err
+	}
+	t.gone(ctx, removal, member, Changed{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
 	t.notices.warn("the unmerged work of %s is kept as %s; `git branch NAME %[2]s` creates a branch for it", member, ref)
 	return nil
 }

@@ -22,9 +22,12 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 		return was, nil
 	}
 	path := filepath.Join(t.dir, name)
+	var others []worktree.Copy
 	if t.ground.repo != nil {
-		own, found, err := t.adopt(ctx, m, path)
-		if err != nil || found {
+		var own Tree
+		var found bool
+		var err error
+		if own, others, found, err = t.adopt(ctx, m, path); err != nil || found {
 			own.Base, own.Ready = was.Base, was.Ready
 			return own, err
 		}
@@ -38,15 +41,15 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 	if t.ground.repo == nil {
 		return Tree{}, t.ground.fault
 	}
-	return t.byGit(ctx, m, path)
+	return t.byGit(ctx, m, path, others)
 }
 
-// byGit creates a working copy on a branch of the member.
-func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string) (Tree, error) {
+// byGit creates a working copy on a branch of the member. The other copies use theirs.
+func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others []worktree.Copy) (Tree, error) {
 	if err := t.room(ctx); err != nil {
 		return Tree{}, err
 	}
-	branch, base, err := t.branchFor(ctx, m.Name)
+	branch, base, err := t.branchFor(ctx, m.Name, others)
 	if err != nil {
 		return Tree{}, fmt.Errorf("find a branch for it: %w", err)
 	}
@@ -71,48 +74,52 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string) (Tree, 
 
 // adopt adopts the working copy at path, if there is one: a restarted team continues in
 // it, and so does one that was killed before it recorded the copy. Anything else at
-// path is moved away, never deleted.
-func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (Tree, bool, error) {
-	known, there, err := t.ground.copyAt(ctx, path)
+// path is moved away, never deleted. It also returns the other copies.
+func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (
+	own Tree, others []worktree.Copy, found bool, err error,
+) {
+	known, there, others, err := t.ground.copyAt(ctx, path)
 	if err != nil {
-		return Tree{}, false, err
+		return Tree{}, nil, false, err
 	}
 	if there && known.Begun {
-		return Tree{}, false, t.ground.repo.Copies.Discard(ctx, path)
+		return Tree{}, others, false, t.ground.repo.Copies.Discard(ctx, path)
 	}
 	folder := IsFolder(path)
 	if folder && (!there || known.Gone != "") {
 		// The repository was moved, or somebody pruned the copy.
 		if t.ground.repo.Copies.Repair(ctx, path) == nil {
-			if known, there, err = t.ground.copyAt(ctx, path); err != nil {
-				return Tree{}, false, err
+			if known, there, others, err = t.ground.copyAt(ctx, path); err != nil {
+				return Tree{}, nil, false, err
 			}
 		}
 	}
 	if folder && there && known.Gone == "" {
 		own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: known.Branch}
-		return own, true, os.MkdirAll(own.Root, 0o755)
+		return own, others, true, os.MkdirAll(own.Root, 0o755)
 	}
 	if folder {
 		aside := fmt.Sprintf("%s.lost-%s", path, time.Now().UTC().Format("20060102T150405.000"))
 		if err := os.Rename(path, aside); err != nil {
-			return Tree{}, false, fmt.Errorf("move %s away, which is no longer a working copy: %w", path, err)
+			return Tree{}, nil, false, fmt.Errorf("move %s away, which is no longer a working copy: %w", path, err)
 		}
 		t.notices.warn("%s was no longer a working copy of %s; its content is now in %s, and %s gets a new copy",
 			path, t.ground.repo.Common, aside, m.Name)
 	}
 	if there {
-		return Tree{}, false, t.ground.repo.Copies.Remove(ctx, path) // its folder is gone: remove git's record
+		err = t.ground.repo.Copies.Remove(ctx, path) // its folder is gone: remove git's record
 	}
-	return Tree{}, false, nil
+	return Tree{}, others, false, err
 }
 
 // branchFor returns the branch for a member's new working copy, and the commit to
 // create it from; empty if the branch exists and has unmerged work, which the member
 // continues. Only branches that this team created are continued or recreated. Any other
 // belongs to a person, or to a team of the same name in another folder or clone: it
-// stays as it is, and another name is used.
-func (t *Trees) branchFor(ctx context.Context, member string) (branch, base string, err error) {
+// stays as it is, and another name is used. So does one that another copy has checked out.
+func (t *Trees) branchFor(ctx context.Context, member string, others []worktree.Copy) (
+	branch, base string, err error,
+) {
 	from, err := baseOf(ctx, t.ground.repo, t.opts.Team())
 	if err != nil {
 		return "", "", err
@@ -121,13 +128,9 @@ func (t *Trees) branchFor(ctx context.Context, member string) (branch, base stri
 	if err != nil {
 		return "", "", fmt.Errorf("list branches: %w", err)
 	}
-	copies, err := t.ground.repo.Copies.List(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("list working copies: %w", err)
-	}
 	names, foreign := t.branchNames(member), ""
 	for _, name := range names {
-		if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Branch == name }) {
+		if slices.ContainsFunc(others, func(c worktree.Copy) bool { return c.Branch == name }) {
 			continue
 		}
 		commit, exists := there[name]

@@ -58,15 +58,11 @@ func (t *Trees) show(ctx context.Context, own Tree) *Status {
 
 // look reads the state with git. The commit target contains finished work.
 func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) error {
-	own, err := repo.At(ctx, st.Path)
+	own, head, err := repo.AtHead(ctx, st.Path)
 	if err != nil {
 		return err
 	}
 	dirty, err := own.Dirty(ctx)
-	if err != nil {
-		return err
-	}
-	head, err := own.Head(ctx)
 	if err != nil {
 		return err
 	}

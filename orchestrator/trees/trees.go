@@ -180,7 +180,7 @@ func (t *Trees) recall(ctx context.Context) error {
 // discover finds working copies in the team's folder that a killed run created but did
 // not record.
 func (t *Trees) discover(ctx context.Context) error {
-	copies, err := t.ground.repo.Copies.List(ctx)
+	copies, err := t.ground.repo.Copies.Linked(ctx)
 	for _, c := range copies {
 		member := filepath.Base(c.Path)
 		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.TeamName.MatchString(member) {

@@ -47,7 +47,7 @@ func (o *Obstacle) Error() string {
 // It also refuses commits with files whose filter must not run (Git.Filters), because
 // they would be checked out unfiltered.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
-	r, err := r.operation(ctx)
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (r *Repo) Advance(ctx context.Context, commit string) error {
 // Follow is Advance for a copy that Add made: files whose filter must not run are left
 // out, as by Add.
 func (r *Repo) Follow(ctx context.Context, commit string) error {
-	r, err := r.operation(ctx)
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func inTheWay(said string) []string {
 // Switch checks out a commit without a branch, discarding all changes. Ignored files
 // stay. It is for copies that nobody works in.
 func (r *Repo) Switch(ctx context.Context, commit string) error {
-	r, err := r.operation(ctx)
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return err
 	}

@@ -90,21 +90,22 @@ func userOf(all []entry) Person {
 	return p
 }
 
-// CommitAll commits everything in the working copy on its branch and returns the new
-// commit, or the current one if there is nothing to commit. Nobody else may work in the
-// copy meanwhile.
-func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (string, error) {
-	r, err := r.operation(ctx)
+// CommitAll commits everything in the working copy on its branch and returns what is then
+// checked out: the new commit, or the current one if there is nothing to commit. Nobody
+// else may work in the copy meanwhile.
+func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (Head, error) {
+	r, err := r.Operation(ctx)
 	if err != nil {
-		return "", err
+		return Head{}, err
 	}
-	head, err := r.Head(ctx)
+	state, err := r.State(ctx, "")
 	if err != nil {
-		return "", err
+		return Head{}, err
 	}
-	commit, err := r.keep(ctx, head, message, author)
+	head := state.Head
+	commit, err := r.keep(ctx, state, message, author)
 	if err != nil || commit == head.Commit {
-		return commit, err
+		return head, err
 	}
 	ref := "HEAD"
 	if head.Branch != "" {
@@ -114,29 +115,25 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (st
 	// staged. With the branch ahead of the index, the next commit would revert this
 	// one.
 	if _, err := r.run(ctx, "read-tree", "--reset", commit); err != nil {
-		return "", fmt.Errorf("set the index to the new commit: %w", err)
+		return Head{}, fmt.Errorf("set the index to the new commit: %w", err)
 	}
 	from := cmp.Or(head.Commit, zero)
 	why := "covey: " + line([]byte(message))
 	if _, err := r.run(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
-		return "", fmt.Errorf("move %s to the new commit: %w", ref, err)
+		return Head{}, fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
-	return commit, nil
+	return Head{Branch: head.Branch, Commit: commit, Tree: state.Tree}, nil
 }
 
-// keep creates a commit of everything in the working copy, on top of head. It moves no
+// keep creates a commit of the state of the working copy, on top of its head. It moves no
 // branch.
-func (r *Repo) keep(ctx context.Context, head Head, message string, author Person) (string, error) {
-	state, err := r.State(ctx, "")
-	if err != nil {
-		return "", err
-	}
+func (r *Repo) keep(ctx context.Context, state State, message string, author Person) (string, error) {
 	if len(state.Beyond) > 0 {
 		return "", fmt.Errorf("%s holds nested repositories, which cannot be committed: %s",
 			r.Top, strings.Join(state.Beyond, ", "))
 	}
 	c := Commit{Tree: state.Tree, Message: message, Author: author}
-	if head.Commit != "" {
+	if head := state.Head; head.Commit != "" {
 		if head.Tree == state.Tree {
 			return head.Commit, nil
 		}
@@ -150,11 +147,7 @@ func (r *Repo) keep(ctx context.Context, head Head, message string, author Perso
 // neither files nor branch, and returns the commit. It fails if the copy has files that
 // cannot be committed (State.Beyond, State.Withheld).
 func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
-	r, err := r.operation(ctx)
-	if err != nil {
-		return "", err
-	}
-	head, err := r.Head(ctx)
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +159,7 @@ func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) 
 		return "", fmt.Errorf("%s holds files that must not be committed: %s",
 			r.Top, strings.Join(state.Withheld, ", "))
 	}
-	commit, err := r.keep(ctx, head, message, Person{})
+	commit, err := r.keep(ctx, state, message, Person{})
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,7 @@ import (
 type Copies struct {
 	repo *Repo // seen from the copy where it was opened
 
-	adding sync.Mutex // git cannot add several at the same time
+	adding *sync.Mutex // git cannot add several at the same time
 }
 
 // Copy is a working copy of a repository, as git lists it.
@@ -33,8 +34,8 @@ type Copy struct {
 type New struct {
 	Path   string // absolute; must not exist
 	Branch string // short name
-	// Base is the commit that Branch starts from. Empty: Branch exists already and is
-	// checked out as it is.
+	// Base names the commit that Branch starts from; a full id must be that of a commit.
+	// Empty: Branch exists already and is checked out as it is.
 	Base string
 }
 
@@ -48,7 +49,7 @@ func (c *Copies) Add(ctx context.Context, n New) error {
 	if _, err := os.Lstat(n.Path); err == nil {
 		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
 	}
-	repo, err := c.repo.operation(ctx)
+	repo, err := c.repo.Operation(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,14 +60,19 @@ func (c *Copies) Add(ctx context.Context, n New) error {
 		}
 		return c.add(ctx, repo, n)
 	}
-	commit, err := repo.Commit(ctx, n.Base)
-	if err != nil {
-		return err
+	commit := n.Base
+	if !isID(commit) {
+		if commit, err = repo.Commit(ctx, n.Base); err != nil {
+			return err
+		}
 	}
 	begin := Step{To: commit, Why: "covey: a working copy begins"}
 	if err := repo.Move(ctx, ref, begin); err != nil {
 		if errors.Is(err, ErrMoved) || blocked(err) {
 			return fmt.Errorf("%w: branch %s: %w", ErrTaken, n.Branch, err)
+		}
+		if _, none := repo.Commit(ctx, commit); none != nil {
+			return none
 		}
 		return err
 	}
@@ -118,7 +124,7 @@ func blocked(err error) bool {
 func (c *Copies) Detach(ctx context.Context, path, commit string) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	repo, err := c.repo.operation(ctx)
+	repo, err := c.repo.Operation(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,6 +181,15 @@ func (c *Copies) List(ctx context.Context) ([]Copy, error) {
 		return nil, err
 	}
 	return parseCopies(out), nil
+}
+
+// Linked lists the working copies except the main one. Without any it does not run git.
+func (c *Copies) Linked(ctx context.Context) ([]Copy, error) {
+	if _, err := os.Lstat(filepath.Join(c.repo.Common, "worktrees")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	all, err := c.List(ctx)
+	return all[min(len(all), 1):], err
 }
 
 // parseCopies parses the output of `git worktree list --porcelain -z`: a line for each

@@ -35,20 +35,11 @@ func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, err
 			}
 		}
 	}
-	// The exit code 1 says that some files differ.
-	var f *Failure
-	if _, err := w.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !(errors.As(err, &f) && f.Code == 1) {
-		return nil, err
-	}
-	gone, changed, err := w.differing(ctx)
+	gone, changed, fresh, err := w.differing(ctx, r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := w.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--", r.Dir)
-	if err != nil {
-		return nil, err
-	}
-	return r.below(slices.Concat(gone, changed, fields(fresh))), nil
+	return r.below(slices.Concat(gone, changed, fresh)), nil
 }
 
 // below returns those of some paths of the repository that are below Dir, relative to

@@ -21,14 +21,28 @@ type Head struct {
 	Tree   string // the id of the commit's tree; empty without a commit
 }
 
+// headArgs are the arguments of rev-parse that print a Head, in headLines lines. They fail
+// on a branch without a commit.
+var headArgs = []string{"HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD"}
+
+const headLines = 3
+
+// parseHead parses the output of headArgs.
+func parseHead(said []string) (Head, bool) {
+	if len(said) != headLines {
+		return Head{}, false
+	}
+	h := Head{Commit: said[0], Tree: said[1]}
+	if said[2] != "HEAD" {
+		h.Branch = strings.TrimPrefix(said[2], "refs/heads/")
+	}
+	return h, true
+}
+
 // Head returns what the working copy has checked out.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
-	out, err := r.plain(ctx, "rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
-	if said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err == nil && len(said) == 3 {
-		h := Head{Commit: said[0], Tree: said[1]}
-		if said[2] != "HEAD" {
-			h.Branch = strings.TrimPrefix(said[2], "refs/heads/")
-		}
+	out, err := r.plain(ctx, append([]string{"rev-parse"}, headArgs...)...)
+	if h, ok := parseHead(strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")); err == nil && ok {
 		return h, nil
 	}
 	// The branch has no commit.
@@ -46,6 +60,11 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 		return h, nil
 	}
 	return h, err
+}
+
+// isID reports whether a name is a full object id, with SHA-1 or SHA-256.
+func isID(rev string) bool {
+	return (len(rev) == 40 || len(rev) == 64) && strings.Trim(rev, "0123456789abcdef") == ""
 }
 
 // Commit returns the full id of the commit that a branch, a tag or an id names. The

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Repo is a repository, seen from one of its working copies. Open one with Git.Open.
@@ -73,37 +74,49 @@ func parseVersion(text string) (Version, bool) {
 // Open opens the repository of a folder. The error wraps ErrNoRepo if there is none, if
 // it has no working copy, or if its configuration places the working copy elsewhere.
 func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
+	r, _, err := g.open(ctx, dir)
+	return r, err
+}
+
+// open also returns what rev-parse prints about the head, in the same call of git. more
+// are the arguments for that. Without a commit there is nothing to print.
+func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open a repository: %w", err)
+		return nil, nil, fmt.Errorf("open a repository: %w", err)
 	}
 	r := &Repo{Dir: real, git: g}
-	out, err := r.plain(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree",
-		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel")
+	out, err := r.plain(ctx, append([]string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree",
+		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir",
+		"--show-toplevel"}, more...)...)
 	said := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(said) > 1 && (said[0] == "true" || said[1] != "true") { // git then fails at --show-toplevel
-		return nil, fmt.Errorf("%w: the repository of %s has no working copy", ErrNoRepo, real)
+		return nil, nil, fmt.Errorf("%w: the repository of %s has no working copy", ErrNoRepo, real)
 	}
+	const folders = 6
+	want := folders
 	var f *Failure
-	if errors.As(err, &f) && f.Code > 0 {
+	switch exited := errors.As(err, &f) && f.Code > 0; {
+	case exited && (len(said) < folders || more == nil):
 		words := firstLine(f.Stderr)
 		if strings.HasPrefix(words, "not a git repository") { // ErrNoRepo says so
-			return nil, fmt.Errorf("%w: %s", ErrNoRepo, real)
+			return nil, nil, fmt.Errorf("%w: %s", ErrNoRepo, real)
 		}
-		return nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, words)
+		return nil, nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, words)
+	case err != nil && !exited:
+		return nil, nil, err
+	case err == nil && more != nil:
+		want += headLines
 	}
-	if err != nil {
-		return nil, err
-	}
-	if len(said) != 6 {
-		return nil, fmt.Errorf("%w: %s: git does not print its path; it may contain a line break", ErrNoRepo, real)
+	if len(said) != want {
+		return nil, nil, fmt.Errorf("%w: %s: git does not print its path; it may contain a line break", ErrNoRepo, real)
 	}
 	r.Shallow, r.GitDir, r.Common = said[2] == "true", said[3], said[4]
 	if err := r.locate(said[5]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r}
-	return r, nil
+	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r, adding: new(sync.Mutex)}
+	return r, said[folders:], nil
 }
 
 // InRepository reports whether a folder, a path without symlinks, looks like part of a
@@ -142,15 +155,34 @@ func (r *Repo) locate(folder string) error {
 // At returns the same repository seen from the top of another of its working copies,
 // such as one that Add created.
 func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
-	other, err := r.git.Open(ctx, top)
+	other, _, err := r.at(ctx, top)
+	return other, err
+}
+
+// AtHead is At, and returns what the copy has checked out.
+func (r *Repo) AtHead(ctx context.Context, top string) (*Repo, Head, error) {
+	other, said, err := r.at(ctx, top, headArgs...)
 	if err != nil {
-		return nil, err
+		return nil, Head{}, err
+	}
+	if h, ok := parseHead(said); ok {
+		return other, h, nil
+	}
+	h, err := other.Head(ctx)
+	return other, h, err
+}
+
+// at is At, with more arguments for Git.open.
+func (r *Repo) at(ctx context.Context, top string, more ...string) (*Repo, []string, error) {
+	other, said, err := r.git.open(ctx, top, more...)
+	if err != nil {
+		return nil, nil, err
 	}
 	if other.Common != r.Common {
-		return nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, top, other.Common)
+		return nil, nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, top, other.Common)
 	}
 	other.Copies = r.Copies
-	return other, nil
+	return other, said, nil
 }
 
 // plain runs a git command that touches no working files.
@@ -174,15 +206,20 @@ func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 	return r.git.run(ctx, c)
 }
 
-// operation returns the repository for the commands of one operation, which read the
-// configuration once.
-func (r *Repo) operation(ctx context.Context) (*Repo, error) {
+// Operation returns the repository for calls that follow each other at once and read the
+// configuration only once: now, or when the operation that r is for began. For the Repo that
+// was opened, that includes the calls of its Copies. A change of the configuration meanwhile
+// is not seen.
+func (r *Repo) Operation(ctx context.Context) (*Repo, error) {
 	guard, err := r.Config.guard(ctx)
 	if err != nil {
 		return nil, err
 	}
 	of := *r
 	of.Config.known = guard
+	if r.Copies.repo == r {
+		of.Copies = &Copies{repo: &of, adding: r.Copies.adding}
+	}
 	return &of, nil
 }
 

@@ -3,7 +3,6 @@ package worktree
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 // State is the content of a working copy at one moment.
 type State struct {
+	Head Head // what the working copy has checked out
 	// Tree contains all files that git does not ignore, committed, staged, changed or
 	// new, as they are on disk.
 	Tree string
@@ -42,22 +42,33 @@ func (r *Repo) State(ctx context.Context, index string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if err := w.begin(ctx); err != nil {
+	head, err := r.Head(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	if err := w.begin(ctx, head.Commit); err != nil {
 		// The index is truncated, or of another repository.
 		if rm := os.Remove(index); rm != nil {
 			return State{}, err
 		}
-		if err := w.begin(ctx); err != nil {
+		if err := w.begin(ctx, head.Commit); err != nil {
 			return State{}, err
 		}
 	}
-	beyond, withheld, err := w.update(ctx)
+	s := State{Head: head, Tree: head.Tree}
+	changed, err := w.update(ctx, &s)
 	if err != nil {
 		return State{}, err
 	}
-	out, err := w.git(ctx, nil, "write-tree")
-	w.tell(withheld)
-	return State{Tree: line(out), Beyond: beyond, Withheld: withheld}, err
+	if changed || head.Commit == "" || w.guard.sparse {
+		out, err := w.git(ctx, nil, "write-tree")
+		if err != nil {
+			return State{}, err
+		}
+		s.Tree = line(out)
+	}
+	w.tell(s.Withheld)
+	return s, nil
 }
 
 // writer works on an index of a working copy, and knows which files to withhold.
@@ -78,13 +89,13 @@ func (w writer) git(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	return w.repo.guarded(ctx, call{args: args, index: w.index, stdin: stdin, limit: slow, guard: w.guard})
 }
 
-// begin sets the index to the copy's commit, and keeps what it knows of unchanged
+// begin sets the index to a commit, that of the copy, and keeps what it knows of unchanged
 // files. If not all files are checked out, it starts from the copy's own index, which
 // alone distinguishes files that were left out from deleted ones.
 //
 // An index that is kept between calls holds sizes and times of files, so that git need
 // not read unchanged files again.
-func (w writer) begin(ctx context.Context) error {
+func (w writer) begin(ctx context.Context, commit string) error {
 	if w.guard.sparse {
 		data, err := os.ReadFile(filepath.Join(w.repo.GitDir, "index"))
 		if err != nil {
@@ -92,47 +103,41 @@ func (w writer) begin(ctx context.Context) error {
 		}
 		return os.WriteFile(w.index, data, 0o600)
 	}
-	args := []string{"read-tree", "HEAD"}
-	if _, err := os.Stat(w.index); err == nil {
-		args = []string{"read-tree", "-m", "HEAD"}
+	args := []string{"read-tree", commit}
+	if commit == "" {
+		args = []string{"read-tree", "--empty"}
+	} else if _, err := os.Stat(w.index); err == nil {
+		args = []string{"read-tree", "-m", commit}
 	}
 	_, err := w.git(ctx, nil, args...)
-	if err == nil {
-		return nil
-	}
-	if _, none := w.repo.Commit(ctx, "HEAD"); errors.Is(none, ErrNoRef) {
-		_, err = w.git(ctx, nil, "read-tree", "--empty")
-	}
 	return err
 }
 
-// update adds the differences on disk to the index. It is `git add --all` without
-// entering submodules, where git would apply their settings.
+// update adds the differences on disk to the index, lists in s what it leaves out, and
+// reports whether it added any. It is `git add --all` without entering submodules, where
+// git would apply their settings.
 //
 // Removals come first, so that where a file became a folder, or the reverse, the old
 // entry is gone before the new one is added.
-func (w writer) update(ctx context.Context) (beyond, withheld []string, err error) {
-	gone, changed, err := w.differing(ctx)
+func (w writer) update(ctx context.Context, s *State) (bool, error) {
+	gone, changed, fresh, err := w.differing(ctx, "")
 	if err != nil {
-		return nil, nil, err
+		return false, err
 	}
-	more, err := w.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard")
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, path := range fields(more) {
+	for _, path := range fresh {
 		if folder, nested := strings.CutSuffix(path, "/"); nested {
-			beyond = append(beyond, folder)
+			s.Beyond = append(s.Beyond, folder)
 		} else {
 			changed = append(changed, path)
 		}
 	}
 	staged, err := w.staged(ctx)
 	if err != nil {
-		return nil, nil, err
+		return false, err
 	}
-	if gone, changed, withheld, err = w.leaveOut(ctx, gone, append(changed, staged...)); err != nil {
-		return nil, nil, err
+	gone, changed, s.Withheld, err = w.leaveOut(ctx, gone, append(changed, staged...))
+	if err != nil {
+		return false, err
 	}
 	var removals bytes.Buffer
 	for _, path := range gone {
@@ -140,34 +145,51 @@ func (w writer) update(ctx context.Context) (beyond, withheld []string, err erro
 	}
 	if removals.Len() > 0 {
 		if _, err := w.git(ctx, removals.Bytes(), "update-index", "-z", "--index-info"); err != nil {
-			return nil, nil, err
+			return false, err
 		}
 	}
 	if len(changed) == 0 {
-		return beyond, withheld, nil
+		return len(gone) > 0, nil
 	}
 	slices.Sort(changed)
 	list := strings.Join(slices.Compact(changed), "\x00") + "\x00"
 	_, err = w.git(ctx, []byte(list), "update-index", "--add", "--remove", "--replace",
 		"--ignore-skip-worktree-entries", "-z", "--stdin")
-	return beyond, withheld, err
+	return true, err
 }
 
-// differing lists the files of the index that are missing on disk, and those that
-// differ.
-func (w writer) differing(ctx context.Context) (gone, changed []string, err error) {
-	out, err := w.git(ctx, nil, "diff-files", "-z", "--name-status", "--no-renames", "--no-ext-diff",
-		"--ignore-submodules=dirty")
-	listed := fields(out)
-	for i := 0; i+1 < len(listed); i += 2 {
-		if listed[i] == "D" {
-			gone = append(gone, listed[i+1])
-		} else {
-			changed = append(changed, listed[i+1])
+// differing lists the files of the index that are missing on disk, those that differ, and
+// those that are neither in the index nor ignored; a nested repository ends in a slash.
+// below limits them to those below a folder; empty: all. Sizes and times of unchanged
+// files go into the index, so that the next call need not read them again.
+func (w writer) differing(ctx context.Context, below string) (gone, changed, fresh []string, err error) {
+	args := append(slices.Clone(statusArgs), "--untracked-files=all")
+	if below != "" {
+		args = append(args, "--", below)
+	}
+	out, err := w.repo.guarded(ctx, call{
+		args: args, index: w.index, limit: slow, guard: w.guard,
+		env: []string{"GIT_OPTIONAL_LOCKS=1"}, // else status does not write the index
+	})
+	for _, entry := range fields(out) { // "XY path": X compares index and head, Y file and index
+		if len(entry) < len("XY p") {
+			continue
+		}
+		path := entry[3:]
+		switch x, y := entry[0], entry[1]; {
+		case y == '?':
+			fresh = append(fresh, path)
+		case y == 'D' && x != 'U' && x != 'D': // not in conflict
+			gone = append(gone, path)
+		case y != ' ':
+			changed = append(changed, path)
 		}
 	}
-	return gone, changed, err
+	return gone, changed, fresh, err
 }
+
+// statusArgs are the common arguments of git status.
+var statusArgs = []string{"status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty"}
 
 // staged lists ignored files that were added to the copy's own index; no other command
 // finds them.
@@ -191,7 +213,6 @@ func (w writer) staged(ctx context.Context) ([]string, error) {
 // and a path each, as in "?? notes.txt". A new folder is one entry. Flags in the copy's
 // index hide changes from Dirty, but not from State.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
-	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
-		"--ignore-submodules=dirty")
+	out, err := r.run(ctx, append(slices.Clone(statusArgs), "--untracked-files=normal")...)
 	return fields(out), err
 }

@@ -152,8 +152,8 @@ func TestCommitAllAndRescue(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
 	first, err := ana.CommitAll(ctx, "nothing", Person{})
-	if head, _ := ana.Head(ctx); err != nil || first != head.Commit {
-		t.Fatalf("nothing to commit: %s, %v", first, err)
+	if head, _ := ana.Head(ctx); err != nil || first != head {
+		t.Fatalf("nothing to commit: %v, %v", first, err)
 	}
 	testkit.Shell(t, ana.Top, `echo 4 >>a; echo n >n; git add n`)
 	before := testkit.Shell(t, ana.Top, `git status --porcelain`)
@@ -162,7 +162,7 @@ func TestCommitAllAndRescue(t *testing.T) {
 	if after := testkit.Shell(t, ana.Top, `git status --porcelain`); after != before {
 		t.Errorf("the rescue has changed the copy: %s", after)
 	}
-	if got := testkit.Shell(t, r.Top, `git show --no-patch --format='%an %cn %s %P' `+rescue); got != "covey covey what ana had not committed "+first {
+	if got := testkit.Shell(t, r.Top, `git show --no-patch --format='%an %cn %s %P' `+rescue); got != "covey covey what ana had not committed "+first.Commit {
 		t.Errorf("rescued as %q", got)
 	}
 	if _, err := ana.Rescue(ctx, "refs/covey/rescue/crew/ana/1", "again"); !errors.Is(err, ErrMoved) {
@@ -174,7 +174,10 @@ func TestCommitAllAndRescue(t *testing.T) {
 	}
 	commit, err := ana.CommitAll(ctx, "work of ana", Person{"ana", "ana@crew"})
 	testkit.Must(t, err)
-	if got := testkit.Shell(t, ana.Top, `git status --porcelain; git log -1 --format='%H %an'; git stash list`); got != commit+" ana" {
+	if head, _ := ana.Head(ctx); commit != head {
+		t.Errorf("committed %v, and the head is %v", commit, head)
+	}
+	if got := testkit.Shell(t, ana.Top, `git status --porcelain; git log -1 --format='%H %an'; git stash list`); got != commit.Commit+" ana" {
 		t.Errorf("after the commit: %q", got)
 	}
 	if read(t, ana.Top, "n") != "n\n" {
