@@ -150,13 +150,15 @@ func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*wor
 	if _, err := git.Require(ctx); err != nil {
 		return nil, "", err
 	}
-	repo, err := git.Open(ctx, team.Workspace)
+	repo, head, err := git.OpenHead(ctx, team.Workspace)
 	if err != nil {
 		return nil, "", err
 	}
-	commit, err := baseOf(ctx, repo, team)
-	if err != nil {
-		return nil, "", err
+	commit := head.Commit
+	if commit == "" || team.Worktree.Base != "" {
+		if commit, err = baseOf(ctx, repo, team); err != nil {
+			return nil, "", err
+		}
 	}
 	tracked, err := repo.Tracked(ctx, commit, repo.Prefix)
 	switch {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +19,9 @@ func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	path := filepath.Join(testkit.Folder(t), "with space", "ana")
+	if linked, err := r.Copies.Linked(ctx); err != nil || len(linked) != 0 {
+		t.Errorf("before the first: %+v, %v", linked, err)
+	}
 	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
 	ana, err := r.At(ctx, path)
 	testkit.Must(t, err)
@@ -26,6 +31,9 @@ func TestAddAndRemove(t *testing.T) {
 	copies, err := r.Copies.List(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "covey/crew/ana" || copies[0].Branch != "main" {
 		t.Errorf("copies %+v, %v", copies, err)
+	}
+	if linked, err := r.Copies.Linked(ctx); err != nil || !slices.Equal(linked, copies[1:]) {
+		t.Errorf("linked copies %+v, %v", linked, err)
 	}
 	testkit.Must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
 	if err := r.Copies.Remove(ctx, path); err == nil || !exists(path, "new") {
@@ -50,7 +58,7 @@ func TestAddRefuses(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	dir := testkit.Folder(t)
 	other := add(t, r, "in-use")
-	testkit.Shell(t, r.Top, "git branch idle; git branch flat")
+	tree := testkit.Shell(t, r.Top, "git branch idle; git branch flat; git rev-parse HEAD^{tree}")
 	for what, c := range map[string]struct {
 		n    New
 		want error
@@ -60,6 +68,8 @@ func TestAddRefuses(t *testing.T) {
 		"branch in use":         {New{dir + "/x", "in-use", ""}, ErrTaken},
 		"branch below a branch": {New{dir + "/x", "flat/er", "main"}, ErrTaken},
 		"no such base":          {New{dir + "/x", "b2", "nowhere"}, ErrNoRef},
+		"no such id":            {New{dir + "/x", "b2", strings.Repeat("f", 40)}, ErrNoRef},
+		"the id of no commit":   {New{dir + "/x", "b2", tree}, ErrNoRef},
 		"base like an option":   {New{dir + "/x", "b2", "--detach"}, ErrNoRef},
 		"no such branch":        {New{dir + "/x", "b3", ""}, ErrNoRef},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +79,19 @@ func (g Git) Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, err
 }
 
+// OpenHead is Open, and returns what the copy has checked out.
+func (g Git) OpenHead(ctx context.Context, dir string) (*Repo, Head, error) {
+	r, said, err := g.open(ctx, dir, headArgs...)
+	if err != nil {
+		return nil, Head{}, err
+	}
+	if h, ok := parseHead(said); ok {
+		return r, h, nil
+	}
+	h, err := r.Head(ctx) // the branch has no commit
+	return r, h, err
+}
+
 // open also returns what rev-parse prints about the head, in the same call of git. more
 // are the arguments for that. Without a commit there is nothing to print.
 func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []string, error) {
@@ -105,6 +119,8 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 		return nil, nil, fmt.Errorf("%w: %s: %s", ErrNoRepo, real, words)
 	case err != nil && !exited:
 		return nil, nil, err
+	case exited && slices.Equal(said[folders:], more[:1]): // git repeats what it does not know
+		said = said[:folders]
 	case err == nil && more != nil:
 		want += headLines
 	}
@@ -155,34 +171,30 @@ func (r *Repo) locate(folder string) error {
 // At returns the same repository seen from the top of another of its working copies,
 // such as one that Add created.
 func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
-	other, _, err := r.at(ctx, top)
-	return other, err
+	other, err := r.git.Open(ctx, top)
+	if err != nil {
+		return nil, err
+	}
+	return r.share(other)
 }
 
 // AtHead is At, and returns what the copy has checked out.
 func (r *Repo) AtHead(ctx context.Context, top string) (*Repo, Head, error) {
-	other, said, err := r.at(ctx, top, headArgs...)
-	if err != nil {
-		return nil, Head{}, err
+	other, h, err := r.git.OpenHead(ctx, top)
+	if err == nil {
+		other, err = r.share(other)
 	}
-	if h, ok := parseHead(said); ok {
-		return other, h, nil
-	}
-	h, err := other.Head(ctx)
 	return other, h, err
 }
 
-// at is At, with more arguments for Git.open.
-func (r *Repo) at(ctx context.Context, top string, more ...string) (*Repo, []string, error) {
-	other, said, err := r.git.open(ctx, top, more...)
-	if err != nil {
-		return nil, nil, err
-	}
+// share returns another working copy, which shares r's Copies. The error wraps ErrNoRepo if
+// it is of another repository.
+func (r *Repo) share(other *Repo) (*Repo, error) {
 	if other.Common != r.Common {
-		return nil, nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, top, other.Common)
+		return nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, other.Dir, other.Common)
 	}
 	other.Copies = r.Copies
-	return other, said, nil
+	return other, nil
 }
 
 // plain runs a git command that touches no working files.

@@ -119,6 +119,18 @@ func TestOpenIgnoresTheEnvironment(t *testing.T) {
 func TestHead(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
+	opened := func(what string) {
+		t.Helper()
+		want, err := r.Head(ctx)
+		testkit.Must(t, err)
+		if at, h, err := (Git{}).OpenHead(ctx, r.Top); err != nil || h != want || at.Top != r.Top {
+			t.Errorf("%s: opened with %+v, %v, and the head is %+v", what, h, err, want)
+		}
+		if _, h, err := r.AtHead(ctx, r.Top); err != nil || h != want {
+			t.Errorf("%s: found with %+v, %v, and the head is %+v", what, h, err, want)
+		}
+	}
+	opened("on a branch")
 	h, err := r.Head(ctx)
 	if err != nil || h.Branch != "main" || h.Commit != testkit.Shell(t, r.Top, "git rev-parse HEAD") {
 		t.Errorf("%+v, %v", h, err)
@@ -130,9 +142,14 @@ func TestHead(t *testing.T) {
 	if d, err := r.Head(ctx); err != nil || d.Branch != "" || d.Commit != h.Commit || d.Tree != h.Tree {
 		t.Errorf("detached: %+v, %v", d, err)
 	}
+	opened("detached")
 	testkit.Shell(t, r.Top, "git checkout -q --orphan new/born")
 	if u, err := r.Head(ctx); err != nil || u.Branch != "new/born" || u.Commit != "" {
 		t.Errorf("unborn: %+v, %v", u, err)
+	}
+	opened("unborn")
+	if _, _, err := r.AtHead(ctx, newRepo(t).Top); !errors.Is(err, ErrNoRepo) {
+		t.Errorf("a copy of another repository: %v", err)
 	}
 }
 
