@@ -39,17 +39,17 @@ func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return r.below(slices.Concat(gone, changed, fresh)), nil
+	return below(r.Prefix, slices.Concat(gone, changed, fresh)), nil
 }
 
-// below returns those of some paths of the repository that are below Dir, relative to
-// it.
-func (r *Repo) below(paths []string) []string {
+// below returns those of some paths of the repository that are below the folder prefix,
+// relative to it.
+func below(prefix string, paths []string) []string {
 	var list []string
 	for _, path := range paths {
-		if r.Prefix == "" {
+		if prefix == "" {
 			list = append(list, path)
-		} else if rest, in := strings.CutPrefix(path, r.Prefix+"/"); in {
+		} else if rest, in := strings.CutPrefix(path, prefix+"/"); in {
 			list = append(list, rest)
 		}
 	}

@@ -175,25 +175,25 @@ func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.share(other)
+	return r.Copies.joined(other, r.Common)
 }
 
 // AtHead is At, and returns what the copy has checked out.
 func (r *Repo) AtHead(ctx context.Context, top string) (*Repo, Head, error) {
 	other, h, err := r.git.OpenHead(ctx, top)
 	if err == nil {
-		other, err = r.share(other)
+		other, err = r.Copies.joined(other, r.Common)
 	}
 	return other, h, err
 }
 
-// share returns another working copy, which shares r's Copies. The error wraps ErrNoRepo if
-// it is of another repository.
-func (r *Repo) share(other *Repo) (*Repo, error) {
-	if other.Common != r.Common {
+// joined returns another working copy, which shares c from now on. The error wraps ErrNoRepo
+// if it is not of the repository with the folder common.
+func (c *Copies) joined(other *Repo, common string) (*Repo, error) {
+	if other.Common != common {
 		return nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, other.Dir, other.Common)
 	}
-	other.Copies = r.Copies
+	other.Copies = c
 	return other, nil
 }
 
