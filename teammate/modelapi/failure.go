@@ -180,7 +180,7 @@ var overflowText = regexp.MustCompile(`context_length_exceeded|prompt is too lon
 // OpenRouter 404, llama.cpp 500, some hosts 422. A request that would fail without images, too, is not
 // among these.
 func (f *failure) refusesImage(w wire) {
-	if f.Overflow || f.Type == "rate_limit" || f.Type == "overloaded" || !imageText.MatchString(f.Details+" "+f.words) {
+	if f.Overflow || f.Type == "rate_limit" || f.Type == "overloaded" || !imageText().MatchString(f.Details+" "+f.words) {
 		return
 	}
 	f.again, f.End, f.Message = false, agent.EndImageError, f.words
@@ -190,7 +190,7 @@ func (f *failure) refusesImage(w wire) {
 
 // imageText matches what providers and servers say of an image that they do not take: by its name, as
 // most do, or as Groq, DeepSeek, gateways with pydantic, and Mistral do.
-var imageText = regexp.MustCompile(`(?i)image|\bvision\b|multi-?modal|(?:expected|be) a (?:valid )?string|` +
+var imageText = notation.Pattern(`(?i)image|\bvision\b|multi-?modal|(?:expected|be) a (?:valid )?string|` +
 	`role '?user'? after role '?tool`)
 
 // noAnswer returns the failure of an answer that is not what was wanted, such as a stream,
