@@ -11,12 +11,13 @@ import (
 // Notable is a kind of event that people can be told of.
 type Notable string
 
-// The kinds of events. The first four stay open until somebody acts on them.
+// The kinds of events. The first five stay open until somebody acts on them.
 const (
 	NotableQuestion  Notable = "question"   // a member may not go on without an answer
 	NotableApproval  Notable = "approval"   // a plan or finished work waits for its approval
 	NotableAttention Notable = "attention"  // a member needs attention
 	NotableMergeHeld Notable = "merge_held" // a merge waits for a decision
+	NotableUnmerged  Notable = "unmerged"   // finished work waits until somebody merges it
 	NotableRefused   Notable = "refused"    // a gate has refused
 	NotableDone      Notable = "done"       // a task is completed
 	NotableEnded     Notable = "ended"      // the run of the team ends
@@ -26,7 +27,7 @@ const (
 // notables are all kinds, open ones first.
 var notables = []string{
 	string(NotableQuestion), string(NotableApproval), string(NotableAttention), string(NotableMergeHeld),
-	string(NotableRefused), string(NotableDone), string(NotableEnded), string(NotableBudget),
+	string(NotableUnmerged), string(NotableRefused), string(NotableDone), string(NotableEnded), string(NotableBudget),
 }
 
 // Notify is a rule of the section `notify`: who is told what, and when. It has one of Desktop,
@@ -161,7 +162,7 @@ func (s *notifySpec) fields() []yaml.Field {
 			Doc: "Where notices go: to this machine's desktop, to a command, or to a webhook."},
 		{Key: "about", Part: yaml.ListOf(&s.about, "a list of "+strings.Join(notables, ", "), kind),
 			Doc: "What they are about. Default: [question, approval, attention, merge_held], " +
-				"which is all that waits for a person."},
+				"which is all in which somebody waits for a person."},
 		{Key: "of", Part: yaml.Texts(&s.of),
 			Doc: "Only notices about these members, and about the team as a whole. Default: all."},
 		{Key: "after", Part: yaml.Span(&s.after),

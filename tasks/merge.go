@@ -35,6 +35,9 @@ func (s MergeState) Busy() bool {
 	return s == MergeQueued || s == MergeTesting || s == MergeLanding
 }
 
+// Stands reports whether the merge goes on only when a person asks for it.
+func (s MergeState) Stands() bool { return s == MergeWaiting || s == MergeHeld }
+
 // known reports whether s is one of the states above.
 func (s MergeState) known() bool {
 	return slices.Contains([]MergeState{

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -135,4 +136,81 @@ func TestTerminalBoardEnds(t *testing.T) {
 	c.types("1a\x03")
 	c.ends(cli.ExitDone)
 	c.waits("crew has ended; covey ps tells how")
+}
+
+// finishingTeam is a team in a repository whose member finishes two tasks, in a folder of its own,
+// and revises what is sent back. Nothing is merged unasked.
+func finishingTeam(t *testing.T) string {
+	t.Helper()
+	dir := testrun.Files(t, map[string]string{
+		".gitignore": ".state\n",
+		"team.yaml": `covey: 1
+name: crew
+goal: Write two files.
+lead: {model: {provider: script, script: lead.yaml}}
+teammates:
+  ana: {model: {provider: script, script: ana.yaml}, isolation: worktree, permission_mode: acceptEdits}
+tasks: [{id: a, subject: Write a, owner: ana}, {id: b, subject: Write b, owner: ana, needs: [a]}]
+`,
+		"lead.yaml": "steps: [{say: Well., times: -1}]\n",
+		"ana.yaml": `steps:
+  - when: Write a
+    call:
+      - {tool: TaskUpdate, input: {taskId: "1", status: in_progress}}
+      - {tool: Write, input: {file_path: a.txt, content: a}}
+      - {tool: TaskUpdate, input: {taskId: "1", status: completed}}
+  - {say: A is written.}
+  - when: Write b
+    call:
+      - {tool: TaskUpdate, input: {taskId: "2", status: in_progress}}
+      - {tool: Write, input: {file_path: b.txt, content: b}}
+      - {tool: TaskUpdate, input: {taskId: "2", status: completed}}
+  - {say: B is written.}
+  - when: In capitals
+    call:
+      - {tool: TaskUpdate, input: {taskId: "3", status: in_progress}}
+      - {tool: Write, input: {file_path: more.txt, content: B}}
+      - {tool: TaskUpdate, input: {taskId: "3", status: completed}}
+  - {say: In capitals now., times: -1}
+`,
+	})
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"config", "user.name", "dev"}, {"config", "user.email", "dev@example.invalid"},
+		{"add", "."}, {"commit", "-q", "-m", "first"},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// TestTerminalBoardMerges: finished work needs a person; on the board it is merged, and sent back to
+// its author, who revises it.
+func TestTerminalBoardMerges(t *testing.T) {
+	t.Parallel()
+	dir := finishingTeam(t)
+	up := newConsole(t, dir, "up", "--trust", "--detach", "--keep")
+	up.waits("crew is up")
+	up.ends(cli.ExitDone)
+	c := newConsole(t, dir, "attach")
+	c.sees("covey: crew · needs you", "1 Needs you (2)", "ana  to merge", "task 1 (Write a) is finished", "task 2 (Write b) is finished")
+	c.types("1gm")
+	c.sees("merge task 1?")
+	c.types("\r")
+	appears(t, dir, "a.txt")
+	c.sees("task 1 is in the merge queue", "1 Needs you (1)", "1  merged")
+	c.types("r")
+	c.sees("return task 2:")
+	c.types("In capitals, please.\r")
+	c.sees("Revise task 2", "task 3 (Revise", "2  done, returned", "1 Needs you (1)")
+	c.types("gm")
+	c.sees("merge task 3?")
+	c.types("\r")
+	appears(t, dir, "more.txt")
+	c.sees("1 Nothing needs you", "3  merged")
+	c.types("q")
+	c.ends(cli.ExitDone)
 }

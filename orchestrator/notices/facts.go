@@ -37,18 +37,26 @@ func openIn(ctx context.Context, store *tasks.Store) ([]Notice, error) {
 		return nil, fmt.Errorf("list the merges: %w", err)
 	}
 	for _, m := range merges {
-		if m.State == tasks.MergeHeld && !ids[m.Asked] {
-			n := Notice{
-				Kind: configs.NotableMergeHeld, Member: m.Member, ID: "merge " + m.ID, Since: m.Updated,
-			}
-			n.Text = oneLine(fmt.Sprintf("%s: the merge %s is held: %s", m.Member, m.Name(), m.Reason))
-			if len(m.Tasks) > 0 {
-				n.Task = m.Tasks[0]
-			}
-			list = append(list, n)
+		if m.State.Stands() && !ids[m.Asked] {
+			list = append(list, standing(m))
 		}
 	}
 	return list, nil
+}
+
+// standing returns the notice of a merge that waits for a person.
+func standing(m tasks.Merge) Notice {
+	n := Notice{Kind: configs.NotableMergeHeld, Member: m.Member, ID: "merge " + m.ID, Since: m.Updated}
+	text := fmt.Sprintf("%s: the merge %s is held: %s", m.Member, m.Name(), m.Reason)
+	if m.State == tasks.MergeWaiting {
+		n.Kind = configs.NotableUnmerged
+		text = fmt.Sprintf("%s: %s is finished, and waits to be merged into %s", m.Member, m.Name(), m.Into)
+	}
+	n.Text = oneLine(text)
+	if len(m.Tasks) > 0 {
+		n.Task = m.Tasks[0]
+	}
+	return n
 }
 
 // noticeOf returns the notice of an open request.

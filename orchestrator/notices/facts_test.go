@@ -55,7 +55,8 @@ func TestHappened(t *testing.T) {
 	}
 }
 
-// TestOpenIn: each kind of request to a person is open, with its task; one to a member is not.
+// TestOpenIn: each kind of request to a person is open, with its task, and so is finished work that
+// waits to be merged; a request to a member is not.
 func TestOpenIn(t *testing.T) {
 	r := newRig(t)
 	for _, q := range []requests.New{
@@ -69,6 +70,15 @@ func TestOpenIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, m := range []tasks.Merge{
+		{Branch: "b1", Member: "dev", Tasks: []string{"7"}, State: tasks.MergeWaiting},
+		{Branch: "b2", Member: "ops", Tasks: []string{"8"}, State: tasks.MergeQueued},
+	} {
+		m.Commit, m.Into = "c1", "main"
+		if _, err := r.store.Merges().Propose(t.Context(), actors.Actor{}, m); err != nil {
+			t.Fatal(err)
+		}
+	}
 	open, err := openIn(t.Context(), r.store)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +87,7 @@ func TestOpenIn(t *testing.T) {
 	for _, n := range open {
 		got += string(n.Kind) + " " + n.ID + " of " + n.Member + " " + n.Task + "\n"
 	}
-	if want := "approval r1 of dev \napproval r2 of dev 7\nattention r3 of ops \nmerge_held r4 of ops \n"; got != want {
+	if want := "approval r1 of dev \napproval r2 of dev 7\nattention r3 of ops \nmerge_held r4 of ops \nunmerged merge 1 of dev 7\n"; got != want {
 		t.Errorf("open:\n%swant:\n%s", got, want)
 	}
 }

@@ -75,7 +75,13 @@ func TestRuns(t *testing.T) {
 		{"nothing new", ended + nothingNew, stopped, "lead idle 0; ana idle 1; ben idle 0; "},
 		{"nothing new, twice", ended + nothingNew + nothingNew, stopped, "lead idle 0; ana idle 1; ben idle 0; "},
 		{"the next one", ended + nothingNew + `- team_started {"members":["lead","ana"]}
-lead member_started {"agent":"x"}`, stopped, "lead idle 0; ana starting 0; "},
+lead member_started {"agent":"x"}`, stopped, "lead idle 0; ana idle 0; "},
+		{"of a running team", ended + nothingNew + `- team_started {"members":["lead","ana"]}
+lead member_started {"agent":"x"}`, func(s *State) any { return words(s.Roster(true)[1].State, s.Roster(false)[1].State) }, "starting idle"},
+		{"as it was left", ended + nothingNew, func(s *State) any {
+			m := s.Roster(false)[1]
+			return words(m.Name, m.State, m.Done.Turns, m.Since.IsZero(), s.Roster(true)[1].Done.Turns)
+		}, "ana idle 1 true 0"},
 		{"who has left comes last", crew + `- team_started {"members":["ben","new"]}`, func(s *State) any {
 			text := ""
 			for _, m := range s.Members {

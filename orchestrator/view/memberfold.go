@@ -53,14 +53,10 @@ func (m *Member) rest() api.MemberState {
 func (m *Member) Stopped() api.MemberState {
 	free := *m
 	free.Held = nil
-	switch state := free.rest(); {
-	case state == api.Resting && m.State == api.Starting:
-		return api.Starting
-	case state == api.Waiting: // the next run tries again
-		return api.Resting
-	default:
+	if state := free.rest(); state != api.Waiting { // the next run tries again
 		return state
 	}
+	return api.Resting
 }
 
 // idles sets the state between turns, unless the member is in a turn, has ended, or has not

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,6 +17,21 @@ func (s *State) Run() Run {
 		return Run{}
 	}
 	return s.Runs[len(s.Runs)-1]
+}
+
+// Roster returns the members as a view shows them. Of a team that does not run they are those of the
+// last run that had any, as they are between turns; what is said of them then may be about the end.
+func (s *State) Roster(runs bool) []*Member {
+	if runs {
+		return s.Members
+	}
+	var list []*Member
+	for _, m := range s.Staff().Members {
+		stopped := *m
+		stopped.State, stopped.Since, stopped.Gate, stopped.WaitsFor, stopped.Doing = m.Stopped(), time.Time{}, "", "", ""
+		list = append(list, &stopped)
+	}
+	return list
 }
 
 // Member returns a member; nil if there is none of that name.
@@ -90,24 +106,25 @@ func (s *State) StaffedRun() Run {
 	return s.Run()
 }
 
-// Needs returns what only a person can do, the oldest first. Each is named once: a held merge
-// whose question is open is that question, and so is a member that needs attention.
+// Needs returns what only a person can do: what somebody waits for, the oldest first, then finished work
+// that holds up nobody. Each is named once: a held merge whose question is open is that question, and so
+// is a member that needs attention. A merge that is ready is left out, because covey does not learn when
+// its pull request is opened.
 func (s *State) Needs() []Need {
 	var list []Need
 	asked := map[string]bool{} // members with an open request for attention
 	for _, r := range s.Requests {
 		if r.Open() && r.To == actors.Operator {
 			list = append(list, Need{
-				Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Text: r.Text, Since: r.Created, Deadline: r.Deadline,
+				Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: s.taskAsked(r.ID), Text: r.Text,
+				Since: r.Created, Deadline: r.Deadline,
 			})
 			asked[r.Member] = asked[r.Member] || r.Kind == requests.AskAttention
 		}
 	}
 	for _, m := range s.Merges {
-		if m.State == tasks.MergeHeld && !s.isOpen(m.Asked) {
-			list = append(list, Need{
-				Kind: NeedsMerge, ID: m.ID, Member: m.Member, Text: m.Name() + ": " + m.Reason, Since: m.since(),
-			})
+		if m.State.Stands() && !s.isOpen(m.Asked) {
+			list = append(list, m.need())
 		}
 	}
 	for _, m := range s.Members {
@@ -117,8 +134,46 @@ func (s *State) Needs() []Need {
 			})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Need) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(list, func(a, b Need) int {
+		return cmp.Or(a.Kind.rank()-b.Kind.rank(), a.Since.Compare(b.Since))
+	})
 	return list
+}
+
+// need returns what a merge that stands needs.
+func (m *Merge) need() Need {
+	n := Need{Kind: NeedsDecision, ID: m.ID, Member: m.Member, Task: m.task(), Since: m.since()}
+	n.Text = m.Name() + ": " + m.Reason
+	if m.State == tasks.MergeWaiting {
+		n.Kind, n.Text = NeedsMerge, m.Name()+" is finished, and waits to be merged into "+m.Into
+	}
+	return n
+}
+
+// task returns the first task of the work; empty: it belongs to none.
+func (m *Merge) task() string {
+	if len(m.Tasks) == 0 {
+		return ""
+	}
+	return m.Tasks[0]
+}
+
+// taskAsked returns the task about whose merge a request asks; empty: it is about none.
+func (s *State) taskAsked(request string) string {
+	for _, m := range s.Merges {
+		if m.Asked == request {
+			return m.task()
+		}
+	}
+	return ""
+}
+
+// rank returns which needs come first.
+func (k NeedKind) rank() int {
+	if k == NeedsMerge {
+		return 1
+	}
+	return 0
 }
 
 // isOpen reports whether a request waits for its answer.

@@ -93,7 +93,18 @@ ben.1 request {"id":"r2","kind":"plan","member":"ben","to":"lead","text":"a plan
 				text += words(n.Kind, n.ID, n.Member, n.Text) + "; "
 			}
 			return text
-		}, "request r1 lead Bash; member ana ana stuck; merge 1 ben task 1 (Do it): a conflict; "},
+		}, "request r1 lead Bash; member ana ana stuck; held 1 ben task 1 (Do it): a conflict; "},
+		{"finished work", `- merge {"id":"1","member":"ana","branch":"b","tasks":["1","2"],"title":"Do it","into":"main","state":"waiting"}
+- merge {"id":"2","member":"ben","branch":"c","title":"work of ben","into":"main","state":"waiting"}
+- merge {"id":"2","member":"ben","branch":"c","title":"work of ben","into":"main","state":"queued"}
+- merge {"id":"3","member":"ben","branch":"d","tasks":["2"],"into":"main","state":"held","asked":"r1"}
+ben.1 request {"id":"r1","kind":"merge","member":"ben","to":"operator","text":"Merge?","state":"open"}`, func(s *State) any {
+			text := ""
+			for _, n := range s.Needs() {
+				text += words(n.Kind, n.Asks, n.Task, n.Since.IsZero(), n.Text) + "; "
+			}
+			return text
+		}, "request merge 2 true Merge?; merge  1 false tasks 1 and 2 (Do it) is finished, and waits to be merged into main; "},
 		{"a need is named once", `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","text":"ana needs attention: stuck","state":"open"}
 - request {"id":"r2","kind":"merge","member":"ben","to":"operator","text":"Merge?","state":"open"}

@@ -78,8 +78,9 @@ func (a *attachment) do(ctx context.Context, act board.Act) (said string, err er
 		r, err := client.Interrupt(ctx, api.InterruptRequest{Member: act.Member})
 		return interruptText(act.Member, r), err
 	case board.Merge:
-		_, err := client.Merge(ctx, api.MergeRequest{Task: act.Task})
-		return "task " + act.Task + " is in the merge queue", err
+		r := api.MergeRequest{Task: act.Task, Member: act.Member}
+		_, err := client.Merge(ctx, r)
+		return r.String() + " is in the merge queue", err
 	}
 	r, err := client.Return(ctx, api.ReturnRequest{Task: act.Task, Text: act.Text})
 	return "task " + act.Task + ": " + r.String(), err

@@ -10,8 +10,10 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	teamview "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -20,12 +22,14 @@ import (
 func Inbox(env *cli.Env) *cobra.Command {
 	list := inboxListCommand(env, "inbox")
 	list.Short = "See and answer what waits for a person"
-	list.Long = `List the questions that wait for an answer: calls that need permission, plans, work
-to be approved or merged, members that need attention, forms of MCP servers, and
-questions to members.
-Each has its time limit and the answer that counts when the time is up. ID is a
-request's id, such as r7; show also takes the name of a member. While the team does
-not run, an answer is kept for its next run.`
+	list.Long = `List what waits for a person. First the questions: calls that need permission, plans,
+work to be approved, members that need attention, forms of MCP servers, and questions
+to members. Each has its time limit and the answer that counts when the time is up. ID
+is a request's id, such as r7; show also takes the name of a member. While the team
+does not run, an answer is kept for its next run.
+
+Then the finished work that waits until you merge it, with the command. With --json
+the questions alone are listed; covey review --json has the work.`
 	list.Example = `  covey inbox
   covey inbox show backend
   covey inbox approve r7
@@ -40,16 +44,28 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   use,
-		Short: "List the questions that wait for an answer",
+		Short: "List what waits for a person",
 		Example: `  covey inbox list
   covey inbox list --all --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := readInbox(cmd.Context(), env, api.InboxQuery{All: all})
+			place, err := env.Find()
 			if err != nil {
 				return err
 			}
-			return env.Out.Show(asJSON, list, func() { printInbox(env.Out, list, time.Now()) })
+			list, err := cli.ReadInbox(cmd.Context(), place, api.InboxQuery{All: all})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return env.Out.JSON(list)
+			}
+			needs, err := view.ReadNeeds(place)
+			if err != nil {
+				return err
+			}
+			printInbox(env.Out, list, needs, time.Now())
+			return nil
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list answered requests, as far as they are kept")
@@ -137,13 +153,10 @@ func readInbox(ctx context.Context, env *cli.Env, q api.InboxQuery) ([]requests.
 	return cli.ReadInbox(ctx, place, q)
 }
 
-// printInbox prints questions as a table, and how to answer. It says how to answer
-// only if a question is for the operator: members answer what members ask each other.
-func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
-	if len(list) == 0 {
-		out.Printf("nothing waits for an answer\n")
-		return
-	}
+// printInbox prints questions as a table, then what else a person has to do, and how to
+// answer. It says how only if a question is for the operator: members answer what
+// members ask each other.
+func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need, now time.Time) {
 	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
 	mine := false
 	for _, r := range list {
@@ -155,6 +168,17 @@ func printInbox(out *term.Screen, list []requests.Request, now time.Time) {
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
 			term.Cell{Text: answererText(r)},
 			term.Cell{Text: left}, term.Cell{Text: term.PlainLine(firstLineOf(r.Text))})
+	}
+	for _, n := range needs {
+		if n.Kind == teamview.NeedsAnswer {
+			continue // it is in the list
+		}
+		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member}, term.Cell{Text: "you"},
+			term.Cell{}, term.Cell{Text: view.NeedText(n)})
+	}
+	if len(t.Rows) == 0 {
+		out.Printf("nothing waits for you\n")
+		return
 	}
 	t.Print(out)
 	if mine {

@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -155,10 +156,13 @@ func TestPrintedIsHarmless(t *testing.T) {
 		"merge": func(c *cli.Env) {
 			_ = printMerged(c.Out, state.Place{}, api.MergeReply{Merges: []tasks.Merge{m}}, false)
 		},
-		"diff":  func(c *cli.Env) { printDiffs(c.Out, []merging.Diff{{Title: hostile}}, false) },
-		"inbox": func(c *cli.Env) { printInbox(c.Out, []requests.Request{request}, noon) },
-		"ps":    func(c *cli.Env) { printStatus(c.Out, status, noon) },
-		"json":  func(c *cli.Env) { _ = c.Out.JSON(review) },
+		"diff": func(c *cli.Env) { printDiffs(c.Out, []merging.Diff{{Title: hostile}}, false) },
+		"inbox": func(c *cli.Env) {
+			printInbox(c.Out, []requests.Request{request},
+				[]view.Need{{Kind: view.NeedsMerge, Member: hostile, Text: hostile}}, noon)
+		},
+		"ps":   func(c *cli.Env) { printStatus(c.Out, status, noon) },
+		"json": func(c *cli.Env) { _ = c.Out.JSON(review) },
 	} {
 		harmlessOutput(t, what, printed(print))
 		harmlessOutput(t, what+" on a terminal", onTerminal(t, 60, print))
@@ -211,16 +215,29 @@ func TestPrintedInbox(t *testing.T) {
 		list       []requests.Request
 		want, lack string
 	}{
-		{nil, "nothing waits for an answer\n", "ID"},
+		{nil, "nothing waits for you\n", "ID"},
 		{[]requests.Request{mine}, hint, "more"},
 		{[]requests.Request{mine}, "r7  permission  ana   you  1m30s  may I?\n", "r12"},
 		{[]requests.Request{leads}, "lead  0s    the plan\n", hint},
 		{[]requests.Request{over}, "you  denied  may I?\n", hint},
 	} {
-		got := printed(func(c *cli.Env) { printInbox(c.Out, tc.list, noon) })
+		got := printed(func(c *cli.Env) { printInbox(c.Out, tc.list, nil, noon) })
 		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
 			t.Errorf("printed\n%s\nwant %q and not %q", got, tc.want, tc.lack)
 		}
+	}
+	work := []view.Need{
+		{Kind: view.NeedsAnswer, ID: "r7", Member: "ana", Text: "may I?"},
+		{Kind: view.NeedsMerge, ID: "1", Member: "ana", Task: "3", Text: "task 3 is finished"},
+		{Kind: view.NeedsDecision, ID: "2", Member: "ben", Text: "a conflict"},
+	}
+	got := printed(func(c *cli.Env) { printInbox(c.Out, nil, work, noon) })
+	want := `ID  KIND        FROM  TO   LEFT  WHAT
+-   to merge    ana   you  -     covey merge 3: task 3 is finished
+-   held merge  ben   you  -     covey merge ben: a conflict
+`
+	if got != want {
+		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 	for want, r := range map[string]requests.Request{
 		"1m30s left; without an answer it counts as no\n": mine,
@@ -240,7 +257,7 @@ func TestPrintedInboxFits(t *testing.T) {
 		To: actors.Operator, State: requests.Open,
 		Text: "documentation asks to use Bash: " + strings.Repeat("go test ./... ",
 			20), Deadline: noon.Add(599 * time.Second)}
-	out := onTerminal(t, 80, func(c *cli.Env) { printInbox(c.Out, []requests.Request{long}, noon) })
+	out := onTerminal(t, 80, func(c *cli.Env) { printInbox(c.Out, []requests.Request{long}, nil, noon) })
 	for line := range strings.Lines(out) {
 		if got := ansi.StringWidth(strings.TrimRight(line, "\r\n")); got > 80 {
 			t.Errorf("%d columns: %s", got, line)

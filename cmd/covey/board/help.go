@@ -1,6 +1,7 @@
 package board
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -11,8 +12,8 @@ import (
 // keyHint is a key and what it does, for the last line.
 type keyHint struct{ key, does string }
 
-// keyLine draws the last line: the keys that do something now, as many as fit. The way out comes
-// last and is never left out.
+// keyLine draws the last line: the keys that do something now. The way out comes last and is never
+// left out.
 func (m *model) keyLine() string {
 	filter, out := keyHint{"/", "filter"}, []keyHint{{"?", "help"}, {"q", "quit"}}
 	var hints []keyHint
@@ -34,34 +35,47 @@ func (m *model) keyLine() string {
 	return m.pencil().hints(hints, out, m.width)
 }
 
-// hints draws as many hints as fit beside those in out. The filter comes before verbs if there
-// is not room for all, and of out the last one stays.
+// hints draws the hints, then those in out. If there is not room for all words, keys stand without
+// them, those in out last, because the help has the words. If there is not room for all keys either,
+// the last hints are left out, and of out the last one stays.
 func (p pencil) hints(hints, out []keyHint, columns int) string {
-	const separator = "  "
-	room := columns + len(separator)
-	width := func(h keyHint) int { return ansi.StringWidth(h.key+" "+h.does) + len(separator) }
-	for len(out) > 1 && width(out[0])+width(out[1]) > room {
-		out = out[1:]
-	}
-	for _, h := range out {
-		room -= width(h)
-	}
-	fits := make([]bool, len(hints))
-	for _, first := range []bool{true, false} {
-		for i, h := range hints {
-			if (h.key == "/") == first && width(h) <= room {
-				fits[i] = true
-				room -= width(h)
-			}
+	hints, out = slices.Clone(hints), slices.Clone(out)
+	for _, list := range [][]keyHint{hints, out} {
+		for i := len(list) - 1; i >= 0 && p.hintsWidth(hints, out) > columns; i-- {
+			list[i].does = ""
 		}
 	}
-	var parts []string
-	for i, h := range append(hints, out...) {
-		if i >= len(fits) || fits[i] {
-			parts = append(parts, p.screen.Paint(term.Cyan, h.key)+" "+p.screen.Paint(term.Faint, h.does))
+	for p.hintsWidth(hints, out) > columns && len(hints)+len(out) > 1 {
+		if len(hints) > 0 {
+			hints = hints[:len(hints)-1]
+		} else {
+			out = out[1:]
 		}
 	}
-	return strings.Join(parts, separator)
+	return p.hintLine(hints, out)
+}
+
+// hintsWidth returns the columns of a line of hints.
+func (p pencil) hintsWidth(hints, out []keyHint) int { return ansi.StringWidth(p.hintLine(hints, out)) }
+
+// hintLine draws hints in a line. Keys without words stand closer together.
+func (p pencil) hintLine(hints, out []keyHint) string {
+	var b strings.Builder
+	all := slices.Concat(hints, out)
+	for i, h := range all {
+		b.WriteString(p.screen.Paint(term.Cyan, h.key))
+		if h.does != "" {
+			b.WriteString(" " + p.screen.Paint(term.Faint, h.does))
+		}
+		switch {
+		case i == len(all)-1:
+		case h.does == "" && all[i+1].does == "":
+			b.WriteString(" ")
+		default:
+			b.WriteString("  ")
+		}
+	}
+	return b.String()
 }
 
 // deedHints names what keys do with a row of a team that runs.

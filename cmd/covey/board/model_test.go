@@ -91,15 +91,15 @@ func TestAnswersWhatWasRead(t *testing.T) {
 // TestFirstFocus: until the first key, a new question gets the focus; later none takes it away.
 func TestFirstFocus(t *testing.T) {
 	b := newBoard(t, 80, 24)
-	b.sees(played()[:15]...)
+	b.sees(played()[:14]...)
 	b.shows("═ 2 Members", "> all")
-	b.sees(played()[15:]...)
-	b.shows("═ 1 Needs you (2)", "> docs")
+	b.sees(played()[14:]...)
+	b.shows("═ 1 Needs you (3)", "> docs")
 	b = newBoard(t, 80, 24)
-	b.sees(played()[:15]...)
+	b.sees(played()[:14]...)
 	b.press("down")
-	b.sees(played()[15:]...)
-	b.shows("═ 2 Members", "> lead", "1 Needs you (2)")
+	b.sees(played()[14:]...)
+	b.shows("═ 2 Members", "> lead", "1 Needs you (3)")
 }
 
 // TestReadsTheJournal: until the journal is read, the board does not take the past for the present.
@@ -137,7 +137,7 @@ func TestChoiceStays(t *testing.T) {
 	b.press("1", "down")
 	b.shows("> api")
 	b.sees(teamtest.Line(20, "docs", "turn_started", `{"cause":"person","prompt":"Go on."}`))
-	b.shows("1 Needs you (1)", "> api")
+	b.shows("1 Needs you (2)", "> api")
 	b.sees(teamtest.Line(12, "api", "request", `{"id":"r1","kind":"permission","member":"api","to":"operator","state":"denied"}`))
 	b.shows("1 Nothing needs you")
 	if got := b.chosen(); got.key != "" {
@@ -152,7 +152,7 @@ func TestFilters(t *testing.T) {
 	b := newBoard(t, 80, 24)
 	b.sees(played()...)
 	b.press("2", "/", "API")
-	b.shows("> api", `2 Members: 1 of 4 contain "API"`, "1 Needs you (2)")
+	b.shows("> api", `2 Members: 1 of 4 contain "API"`, "1 Needs you (3)")
 	b.hides("  docs  needs attention")
 	b.press("enter", "3", "/", "world", "enter")
 	b.shows(`3 Tasks: 0 of 4 contain "world"`, `2 Members: 1 of 4 contain "API"`)
@@ -269,5 +269,5 @@ func TestWholeTextScrolls(t *testing.T) {
 	b.press("home")
 	b.shows("first")
 	b.press("esc")
-	b.shows("1 Needs you (2)")
+	b.shows("1 Needs you (3)")
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +43,8 @@ type row struct {
 	member  string // whose log belongs to it, and who gets a message; empty: the whole team
 	held    bool   // the member is held
 	request string // the id of the question that approve and deny answer; empty: it is none
-	task    string // the id of the task that merge and return are about
-	merges  bool   // the work on task can be merged
+	task    string // the id of the task that merge and return are about; empty: all work of member
+	merges  bool   // the work can be merged
 	returns bool   // the work on task can be sent back
 }
 
@@ -112,37 +111,24 @@ func needRows(s *view.State, runs bool) []row {
 	var rows []row
 	for _, n := range s.Needs() {
 		r := row{
-			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: "attention",
+			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: termview.NeedWord(n),
 			style: term.Red, since: n.Since, left: n.Deadline, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
+			task: n.Task, returns: n.Task != "",
 		}
 		switch n.Kind {
 		case view.NeedsAnswer:
-			r.request, r.word = n.ID, kindOf(s, n.ID)
-			r.who = term.PlainLine(n.ID)
-		case view.NeedsMerge:
-			r.word = "held merge"
-		}
-		for _, m := range s.Merges {
-			if len(m.Tasks) > 0 && (n.Kind == view.NeedsMerge && m.ID == n.ID || n.Kind == view.NeedsAnswer && m.Asked == n.ID) {
-				r.task, r.merges, r.returns = m.Tasks[0], r.request == "", true
-			}
+			r.request, r.who = n.ID, term.PlainLine(n.ID)
+		case view.NeedsMerge, view.NeedsDecision:
+			r.merges = true
 		}
 		if !runs {
 			r.left = time.Time{} // it waits for the next run
+			r.text = term.PlainLine(termview.NeedText(n))
 		}
 		r.held = isHeld(s.Member(n.Member))
 		rows = append(rows, r)
 	}
 	return rows
-}
-
-// kindOf names what a request asks for.
-func kindOf(s *view.State, id string) string {
-	i := slices.IndexFunc(s.Requests, func(r *view.Request) bool { return r.ID == id })
-	if i < 0 {
-		return "question"
-	}
-	return term.PlainLine(string(s.Requests[i].Kind))
 }
 
 // isHeld reports whether a member is held.
@@ -151,18 +137,10 @@ func isHeld(m *view.Member) bool { return m != nil && m.Held != nil }
 // memberRows returns the members, below a row for the whole team.
 func memberRows(s *view.State, runs bool) []row {
 	rows := []row{{name: "all", text: "the whole team"}}
-	list, graph := s.Members, s.Graph()
-	if !runs {
-		list = s.Staff().Members
-	}
-	for _, m := range list {
-		if m.Left && m.State == api.Ended {
+	graph := s.Graph()
+	for _, m := range s.Roster(runs) {
+		if m.Left && (!runs || m.State == api.Ended) {
 			continue
-		}
-		if !runs {
-			stopped := *m
-			stopped.State, stopped.Gate, stopped.Since, stopped.WaitsFor, stopped.Doing = m.Stopped(), "", time.Time{}, "", ""
-			m = &stopped
 		}
 		r := row{key: m.Name, name: term.PlainLine(m.Name), member: m.Name, since: m.Since, held: m.Held != nil}
 		r.word, r.style = termview.MemberWord(m)

@@ -8,7 +8,7 @@ import (
 type Act struct {
 	Verb    Verb
 	Request string // of Approve and Deny: the id of the question
-	Member  string // of Send, Hold, Release and Interrupt; empty: the lead
+	Member  string // of Send, Hold, Release and Interrupt; empty: the lead; of Merge, if the work has no task
 	Task    string // of Merge and Return
 	Text    string // of Send and Return, and what goes along with an answer
 }
@@ -72,7 +72,9 @@ func (d deed) act(r row) Act {
 	case Approve, Deny:
 		a.Request = r.request
 	case Merge, Return:
-		a.Task = r.task
+		if a.Task = r.task; a.Task == "" {
+			a.Member = r.member
+		}
 	default:
 		a.Member = r.member
 	}

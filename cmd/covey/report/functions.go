@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -82,7 +83,10 @@ func functions() template.FuncMap {
 			}
 			return fmt.Sprintf("%d passes", n)
 		},
-		"took": term.Took,
+		"took":        term.Took,
+		"needword":    termview.NeedWord,
+		"needcommand": termview.NeedCommand,
+		"needtext":    termview.NeedText,
 	}
 	maps.Copy(list, pageLinks())
 	return list

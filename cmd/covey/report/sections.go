@@ -128,30 +128,18 @@ func (d *Drawing) needs() (*Section, error) {
 		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
 		return s, nil
 	}
-	requests, merges := map[string]*view.Request{}, map[string]*view.Merge{}
+	requests := map[string]*view.Request{}
 	for _, r := range d.State.Requests {
 		requests[r.ID] = r
-	}
-	for _, m := range d.State.Merges {
-		if len(m.Tasks) > 0 {
-			merges[m.ID], merges["asked "+m.Asked] = m, m
-		}
 	}
 	for _, n := range list {
 		one := struct {
 			view.Need
 			Request *view.Request
-			Task    string // the task that it is about
-		}{Need: n}
-		about := merges[n.ID]
-		switch n.Kind {
-		case view.NeedsAnswer:
-			one.Request, about = requests[n.ID], merges["asked "+n.ID]
-		case view.NeedsHelp:
-			about = nil
-		}
-		if about != nil {
-			one.Task = about.Tasks[0]
+			Merges  bool // it is merged when a person says so
+		}{Need: n, Merges: n.Kind == view.NeedsMerge || n.Kind == view.NeedsDecision}
+		if n.Kind == view.NeedsAnswer {
+			one.Request = requests[n.ID]
 		}
 		if err := d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one); err != nil {
 			return nil, err
@@ -266,7 +254,7 @@ func RowOf(s *view.State, m *view.Member) MemberRow {
 // members lists the members.
 func (d *Drawing) members() (*Section, error) {
 	s := &Section{ID: "members", Class: "members", Title: "Members"}
-	for _, m := range d.State.Members {
+	for _, m := range d.State.Roster(d.Now != nil) {
 		if m.Left {
 			continue
 		}

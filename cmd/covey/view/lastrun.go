@@ -21,16 +21,31 @@ func ReadLastRun(place state.Place) (*view.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	for l, err := range journal.Read(place.Journal(), begin) {
+	return run, foldAfter(run, place, begin)
+}
+
+// ReadNeeds folds the whole journal of a team, because finished work may wait from an early run on,
+// and returns what only a person can do.
+func ReadNeeds(place state.Place) ([]view.Need, error) {
+	s := &view.State{}
+	if err := foldAfter(s, place, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return s.Needs(), nil
+}
+
+// foldAfter applies the lines after a number. It skips damaged lines.
+func foldAfter(s *view.State, place state.Place, after uint64) error {
+	for l, err := range journal.Read(place.Journal(), after) {
 		var damaged *journal.LineError
 		switch {
 		case err == nil:
-			run.Apply(l)
+			s.Apply(l)
 		case !errors.As(err, &damaged):
-			return nil, err
+			return err
 		}
 	}
-	return run, nil
+	return nil
 }
 
 // lastStart returns the number of the line before the last start of a team in whose run a

@@ -114,27 +114,64 @@ func MemberDoes(s *view.State, m *view.Member, graph []tasks.Outline) string {
 		}
 	case m.State == api.Working && m.WaitsFor != "":
 		text = "waits for " + m.WaitsFor
-	case m.State == api.Resting, m.State == api.Held:
+	case m.State == api.Held:
+		text = "until covey resume " + m.Name
+	case m.State == api.Resting:
 		text = cmp.Or(waitsForTask(s, m.Name, graph), m.Doing)
 	}
 	return term.Short(text)
 }
 
-// waitsForTask names the task that a member's first waiting task waits for; empty: none. A
-// pending task that waits for nothing is about to be started and would only flicker.
+// waitsForTask names the task of somebody else that a member's first waiting task waits for; empty:
+// none. Its own task that waits for nothing is about to be started and would only flicker.
 func waitsForTask(s *view.State, member string, graph []tasks.Outline) string {
 	for i := range graph {
 		t := &graph[i]
 		if t.Owner != member || t.Status != tasks.Pending {
 			continue
 		}
-		if open := t.OpenBlockers(graph); len(open) > 0 {
-			text := "waits for task " + open[0]
-			if owner := s.Task(open[0]).Owner; owner != "" {
-				text += " of " + owner
+		for _, id := range t.OpenBlockers(graph) {
+			switch owner := s.Task(id).Owner; owner {
+			case member:
+			case "":
+				return "waits for task " + id
+			default:
+				return "waits for task " + id + " of " + owner
 			}
-			return text
 		}
+	}
+	return ""
+}
+
+// NeedWord says what a need is about in a word or two.
+func NeedWord(n view.Need) string {
+	switch n.Kind {
+	case view.NeedsAnswer:
+		return term.PlainLine(string(n.Asks))
+	case view.NeedsMerge:
+		return "to merge"
+	case view.NeedsDecision:
+		return "held merge"
+	}
+	return "attention"
+}
+
+// NeedText says what a need is about, for where only its command helps. The command comes first,
+// because a narrow terminal cuts the end.
+func NeedText(n view.Need) string {
+	if command := NeedCommand(n); command != "" {
+		return command + ": " + n.Text
+	}
+	return n.Text
+}
+
+// NeedCommand returns the command with which a person begins; empty: there is none.
+func NeedCommand(n view.Need) string {
+	switch n.Kind {
+	case view.NeedsAnswer:
+		return "covey inbox show " + n.ID
+	case view.NeedsMerge, view.NeedsDecision:
+		return "covey merge " + cmp.Or(n.Task, n.Member)
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // said is what a function of words.go says.
@@ -95,6 +97,45 @@ func TestTaskWord(t *testing.T) {
 		task := &view.Task{Task: tasks.Task{Status: test.status}, Awaits: test.awaits}
 		if word, style := TaskWord(task, test.merge, test.waits); (said{word, style}) != test.want {
 			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)
+		}
+	}
+}
+
+// TestWaitsForTask: a member waits for the tasks of others; its own is about to be started, or held
+// with it.
+func TestWaitsForTask(t *testing.T) {
+	task := func(id, owner string, status tasks.Status, blockers ...string) *view.Task {
+		return &view.Task{Task: tasks.Task{ID: id, Owner: owner, Status: status, BlockedBy: blockers}}
+	}
+	for want, list := range map[string][]*view.Task{
+		"said":                    {task("1", "ana", tasks.Pending), task("2", "ana", tasks.Pending, "1")},
+		"waits for task 1 of ben": {task("1", "ben", tasks.Pending), task("2", "ana", tasks.Pending, "1")},
+		"waits for task 1":        {task("1", "", tasks.Pending), task("2", "ana", tasks.Pending, "1")},
+		"waits for task 3 of ben": {task("1", "ana", tasks.Pending), task("2", "ana", tasks.Pending, "1", "3"), task("3", "ben", tasks.InProgress)},
+		"until covey resume ana":  {task("1", "ben", tasks.Pending), task("2", "ana", tasks.Pending, "1")},
+	} {
+		s := &view.State{Tasks: list}
+		m := &view.Member{Name: "ana", State: api.Resting, Doing: "said"}
+		if strings.HasPrefix(want, "until") {
+			m.State = api.Held
+		}
+		if got := MemberDoes(s, m, s.Graph()); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestNeedWords: each kind of need has a word, and the command with which a person begins.
+func TestNeedWords(t *testing.T) {
+	for want, n := range map[string]view.Need{
+		"plan: covey inbox show r1: x":   {Kind: view.NeedsAnswer, ID: "r1", Asks: requests.AskPlan},
+		"to merge: covey merge 3: x":     {Kind: view.NeedsMerge, ID: "1", Member: "ana", Task: "3"},
+		"held merge: covey merge ana: x": {Kind: view.NeedsDecision, ID: "1", Member: "ana"},
+		"attention: x":                   {Kind: view.NeedsHelp, ID: "ana", Member: "ana"},
+	} {
+		n.Text = "x"
+		if got := NeedWord(n) + ": " + NeedText(n); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -68,13 +68,15 @@ func (p *Page) send(ctx context.Context, form url.Values) (said, next string, er
 	return string(reply.Delivery) + " to " + to, "/member/" + url.PathEscape(to), err
 }
 
-// merge merges the work of a task. It does not wait: the page shows what becomes of it.
+// merge merges the work of a task, or of a member. It does not wait: the page shows what becomes of it.
 func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, err error) {
-	id := form.Get("task")
-	_, err = running(ctx, p, func(c *api.Client) (api.MergeReply, error) {
-		return c.Merge(ctx, api.MergeRequest{Task: id})
-	})
-	return "task " + id + " is in the merge queue", "/task/" + url.PathEscape(id), err
+	r := api.MergeRequest{Task: form.Get("task"), Member: form.Get("member")}
+	_, err = running(ctx, p, func(c *api.Client) (api.MergeReply, error) { return c.Merge(ctx, r) })
+	next = "/task/" + url.PathEscape(r.Task)
+	if r.Task == "" {
+		next = "/member/" + url.PathEscape(r.Member)
+	}
+	return r.String() + " is in the merge queue", next, err
 }
 
 // hold holds a member, or lets it go on.

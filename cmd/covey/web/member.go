@@ -34,8 +34,11 @@ func (m *memberLive) read() (*memberPage, error) {
 	one := &memberPage{Form: p.guard.formToken()}
 	found := false
 	p.feed.Read(func(now termview.Now) {
-		if m := now.State.Member(name); m != nil {
-			one.Data, one.Up, found = report.RowOf(now.State, m), now.Status != nil, true
+		one.Up = now.Status != nil
+		for _, m := range now.State.Roster(one.Up) {
+			if m.Name == name {
+				one.Data, found = report.RowOf(now.State, m), true
+			}
 		}
 	})
 	if !found {
