@@ -122,9 +122,9 @@ func TestLongList(t *testing.T) {
 	for i := range 30 {
 		b.sees(teamtest.Line(20, "", "task", fmt.Sprintf(`{"op":"created","task":{"id":"%d","subject":"More","status":"pending"}}`, i+5)))
 	}
-	b.shows("3 Tasks (34) · 1 to 4")
+	b.shows("3 Tasks (34) · 1 to 3")
 	b.press("3", "end")
-	b.shows("· 31 to 34", "> 34")
+	b.shows("· 32 to 34", "> 34")
 	b.press("up", "up")
 	b.shows("> 32")
 }
@@ -139,6 +139,8 @@ func TestChoiceStays(t *testing.T) {
 	b.sees(teamtest.Line(20, "docs", "turn_started", `{"cause":"person","prompt":"Go on."}`))
 	b.shows("1 Needs you (2)", "> api")
 	b.sees(teamtest.Line(12, "api", "request", `{"id":"r1","kind":"permission","member":"api","to":"operator","state":"denied"}`))
+	b.shows("1 Needs you (1)", "> lead")
+	b.sees(teamtest.Line(21, "", "merge", `{"id":"1","member":"lead","tasks":["3"],"state":"merged"}`))
 	b.shows("1 Nothing needs you")
 	if got := b.chosen(); got.key != "" {
 		t.Errorf("%+v is chosen of nothing", got)
