@@ -150,7 +150,7 @@ goal: Write two files.
 lead: {model: {provider: script, script: lead.yaml}}
 teammates:
   ana: {model: {provider: script, script: ana.yaml}, isolation: worktree, permission_mode: acceptEdits}
-tasks: [{id: a, subject: Write a, owner: ana}, {id: b, subject: Write b, owner: ana, needs: [a]}]
+tasks: [{id: a, subject: Write a, owner: ana}, {id: b, subject: Write b, owner: ana, blocked_by: [a]}]
 `,
 		"lead.yaml": "steps: [{say: Well., times: -1}]\n",
 		"ana.yaml": `steps:
@@ -196,7 +196,7 @@ func TestTerminalBoardMerges(t *testing.T) {
 	up.waits("crew is up")
 	up.ends(cli.ExitDone)
 	c := newConsole(t, dir, "attach")
-	c.sees("covey: crew · needs you", "1 Needs you (2)", "ana  to merge", "task 1 (Write a) is finished", "task 2 (Write b) is finished")
+	c.sees("covey: crew · needs you", "1 Needs you (2)", "ana  to merge", "task 1 (Write a) waits", "task 2 (Write b) waits")
 	c.types("1gm")
 	c.sees("merge task 1?")
 	c.types("\r")

@@ -50,7 +50,7 @@ func standing(m tasks.Merge) Notice {
 	text := fmt.Sprintf("%s: the merge %s is held: %s", m.Member, m.Name(), m.Reason)
 	if m.State == tasks.MergeWaiting {
 		n.Kind = configs.NotableUnmerged
-		text = fmt.Sprintf("%s: %s is finished, and waits to be merged into %s", m.Member, m.Name(), m.Into)
+		text = fmt.Sprintf("%s: %s waits to be merged into %s", m.Member, m.Name(), m.Into)
 	}
 	n.Text = oneLine(text)
 	if len(m.Tasks) > 0 {

@@ -145,7 +145,7 @@ func (m *Merge) need() Need {
 	n := Need{Kind: NeedsDecision, ID: m.ID, Member: m.Member, Task: m.task(), Since: m.since()}
 	n.Text = m.Name() + ": " + m.Reason
 	if m.State == tasks.MergeWaiting {
-		n.Kind, n.Text = NeedsMerge, m.Name()+" is finished, and waits to be merged into "+m.Into
+		n.Kind, n.Text = NeedsMerge, m.Name()+" waits to be merged into "+m.Into
 	}
 	return n
 }

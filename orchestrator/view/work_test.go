@@ -104,7 +104,7 @@ ben.1 request {"id":"r1","kind":"merge","member":"ben","to":"operator","text":"M
 				text += words(n.Kind, n.Asks, n.Task, n.Since.IsZero(), n.Text) + "; "
 			}
 			return text
-		}, "request merge 2 true Merge?; merge  1 false tasks 1 and 2 (Do it) is finished, and waits to be merged into main; "},
+		}, "request merge 2 true Merge?; merge  1 false tasks 1 and 2 (Do it) waits to be merged into main; "},
 		{"a need is named once", `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","text":"ana needs attention: stuck","state":"open"}
 - request {"id":"r2","kind":"merge","member":"ben","to":"operator","text":"Merge?","state":"open"}

@@ -47,7 +47,7 @@ func (r *report) Markdown() string {
 	if needs := s.Needs(); len(needs) > 0 {
 		b.WriteString("### Needs you\n\n")
 		for _, n := range needs[:min(len(needs), maxRefusals)] {
-			fmt.Fprintf(&b, "- %s of %s: %s\n", quoted(termview.NeedWord(n)), quoted(n.Member), quoted(termview.NeedText(n)))
+			fmt.Fprintf(&b, "- %s, %s: %s\n", quoted(termview.NeedWord(n)), quoted(n.Member), quoted(termview.NeedText(n)))
 		}
 		b.WriteString("\n")
 	}
