@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -15,7 +17,7 @@ import (
 func TestPsAll(t *testing.T) {
 	teamtest.StateHome(t)
 	teamtest.WriteRun(t, teamtest.Place(t, "aaa"), func(r *state.RunFile) {
-		r.Result = &state.RunResult{Reason: "told to stop", ExitCode: 1, Ended: time.Now()}
+		r.Result = &state.RunResult{Reason: "told to stop" + strings.Repeat(" by a person", 20), ExitCode: 1, Ended: time.Now()}
 	})
 	teamtest.WriteRun(t, teamtest.Place(t, "zzz"), func(*state.RunFile) {})
 	c, out, _ := program()
@@ -23,8 +25,14 @@ func TestPsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if !strings.HasPrefix(lines[1], "zzz   running") || !strings.Contains(lines[2], "told to stop (code 1)") {
+	if !strings.HasPrefix(lines[1], "zzz   running") || !strings.Contains(lines[2], "by a person (code 1)") {
 		t.Errorf("got\n%s", out)
+	}
+	narrow := onTerminal(t, 80, func(c *cli.Env) { _ = psAll(c, false) })
+	for line := range strings.Lines(narrow) {
+		if line = ansi.Strip(strings.TrimRight(line, "\r\n")); ansi.StringWidth(line) > 80 {
+			t.Errorf("%d columns on a terminal of 80: %s", ansi.StringWidth(line), line)
+		}
 	}
 	c, out, _ = program()
 	c.Team = "aaa"

@@ -128,7 +128,10 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 
 // sections makes the sections that a report has in common with the page.
 func (r *report) sections(tmpl *template.Template, l limits) (map[string]*Section, error) {
-	d := Drawing{State: r.State, Now: r.Now, Templates: tmpl, turnsShown: l.Turns, mergesShown: l.Rows, tasksShown: len(r.State.Tasks)}
+	d := Drawing{
+		State: r.State, Now: r.Now, Stopped: r.Now == nil, Templates: tmpl,
+		turnsShown: l.Turns, mergesShown: l.Rows, tasksShown: len(r.State.Tasks),
+	}
 	all := map[string]*Section{}
 	for _, make := range []func(*Drawing) (*Section, error){
 		(*Drawing).header, (*Drawing).members, (*Drawing).tasks, (*Drawing).turns, (*Drawing).merges,

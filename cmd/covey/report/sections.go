@@ -46,7 +46,8 @@ type Row struct {
 // once, because the State may change afterwards.
 type Drawing struct {
 	State     *view.State
-	Now       *api.Status        // of the running team; nil: it does not run
+	Now       *api.Status        // of the running team; nil: none has answered
+	Stopped   bool               // it is known that no process runs the team
 	Trouble   string             // why the journal cannot be read further
 	Templates *template.Template // of Templates
 	Form      string             // the token of the forms; empty: there are no forms
@@ -220,7 +221,7 @@ type MemberRow struct {
 	Pass, Turn  int
 	Unread      int
 	Attention   string
-	WaitsFor    string
+	WaitsFor    string // in words: what it waits for, in place of what it does
 	Doing       string
 	Lockout     *view.Lockout
 	Held        *view.Hold
@@ -230,15 +231,20 @@ type MemberRow struct {
 	Branch      string
 }
 
-// RowOf returns the row of a member.
-func RowOf(s *view.State, m *view.Member) MemberRow {
+// RowOf returns the row of a member. graph has the tasks of s.
+func RowOf(s *view.State, m *view.Member, graph []tasks.Outline) MemberRow {
 	one := MemberRow{
 		Name: m.Name, Agent: m.Agent, Lead: m.Lead, Since: m.Since, InProgress: slices.Clone(m.InProgress), Pass: m.Pass,
-		Turn: m.Turn, Unread: m.Unread, Attention: m.Attention, WaitsFor: m.WaitsFor, Doing: m.Doing, Lockout: m.Lockout,
+		Turn: m.Turn, Unread: m.Unread, Attention: m.Attention, Doing: m.Doing, Lockout: m.Lockout,
 		Held: m.Held, Done: m.Done.Counts, Spent: m.Spent, Full: -1,
 	}
 	word, style := termview.MemberWord(m)
 	one.Word, one.Class = word, classOf(style)
+	if does := termview.MemberDoes(s, m, graph); m.Attention == "" && m.Lockout == nil { // these have lines of their own
+		if does != term.Short(m.Doing) || m.State == api.Waiting {
+			one.WaitsFor, one.Doing = does, ""
+		}
+	}
 	if len(m.InProgress) > 0 && s.Task(m.InProgress[0]) != nil {
 		one.Task = m.InProgress[0]
 	}
@@ -254,11 +260,12 @@ func RowOf(s *view.State, m *view.Member) MemberRow {
 // members lists the members.
 func (d *Drawing) members() (*Section, error) {
 	s := &Section{ID: "members", Class: "members", Title: "Members"}
-	for _, m := range d.State.Roster(d.Now != nil) {
+	graph := d.State.Graph()
+	for _, m := range d.State.Roster(!d.Stopped) {
 		if m.Left {
 			continue
 		}
-		if err := d.row(s, "member-"+DomID(m.Name), "member", RowOf(d.State, m)); err != nil {
+		if err := d.row(s, "member-"+DomID(m.Name), "member", RowOf(d.State, m, graph)); err != nil {
 			return nil, err
 		}
 	}

@@ -128,7 +128,8 @@ func (b *board) draw() error {
 			b.kept, b.about = nil, about
 		}
 		d := report.Drawing{
-			State: s, Now: now.Status, Trouble: troubleText(now.Trouble), Templates: b.tmpl, Form: b.form,
+			State: s, Now: now.Status, Stopped: now.Absent != nil, Trouble: troubleText(now.Trouble),
+			Templates: b.tmpl, Form: b.form,
 			Before: b.rows, Kept: b.kept, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
 		}
 		fresh, err = d.Sections()

@@ -35,9 +35,9 @@ func (m *memberLive) read() (*memberPage, error) {
 	found := false
 	p.feed.Read(func(now termview.Now) {
 		one.Up = now.Status != nil
-		for _, m := range now.State.Roster(one.Up) {
+		for _, m := range now.State.Roster(now.Absent == nil) {
 			if m.Name == name {
-				one.Data, found = report.RowOf(now.State, m), true
+				one.Data, found = report.RowOf(now.State, m, now.State.Graph()), true
 			}
 		}
 	})
