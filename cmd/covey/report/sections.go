@@ -129,7 +129,7 @@ func (d *Drawing) needs() (*Section, error) {
 		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
 		return s, nil
 	}
-	requests := map[string]*view.Request{}
+	requests, works := map[string]*view.Request{}, d.State.Works()
 	for _, r := range d.State.Requests {
 		requests[r.ID] = r
 	}
@@ -137,8 +137,12 @@ func (d *Drawing) needs() (*Section, error) {
 		one := struct {
 			view.Need
 			Request *view.Request
-			Merges  bool // it is merged when a person says so
+			Merges  bool     // it is merged when a person says so
+			Marks   []string // what to look at before
 		}{Need: n, Merges: n.Kind == view.NeedsMerge || n.Kind == view.NeedsDecision}
+		if t := d.State.Task(n.Task); t != nil && d.Marks != nil {
+			one.Marks = d.Marks(works, t)
+		}
 		if n.Kind == view.NeedsAnswer {
 			one.Request = requests[n.ID]
 		}
