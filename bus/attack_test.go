@@ -118,7 +118,8 @@ func TestAttack34SpeakAsOthers(t *testing.T) {
 	own := string(bob.hello.Scope)
 	for _, subject := range []string{
 		string(alice.scope) + ".send", strings.Replace(own, ".bob.", ".alice.", 1) + ".send",
-		strings.Replace(own, ".tool.", ".operator.", 1) + ".down", strings.Replace(own, ".2.", ".1.", 1) + ".send",
+		strings.Replace(own, ".tool.", ".operator.", 1) + ".down", strings.Replace(own, ".2.", ".1.",
+			1) + ".send",
 		own, own + "x.send", "covey.wake.alice", "covey.journal", "covey.topic.x", inboxOf(bob.hello.Conn) + ".x",
 		string(alice.nc.NewInbox()), "$SYS.REQ.SERVER.PING", "$JS.API.INFO", "x",
 	} {
@@ -245,7 +246,8 @@ func TestAttack37Credentials(t *testing.T) {
 			if err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {
 				t.Fatalf("not hung up on: %v", err)
 			}
-			if !strings.Contains(string(said), "-ERR 'Authorization Violation'") || strings.Contains(string(said), "PONG") {
+			if !strings.Contains(string(said), "-ERR 'Authorization Violation'") ||
+				strings.Contains(string(said), "PONG") {
 				t.Errorf("the server said %q", said)
 			}
 		})

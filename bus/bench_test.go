@@ -74,7 +74,8 @@ func BenchmarkRequest(b *testing.B) {
 	contest(b, 4, []string{"typed", "raw", "nats-tcp", "chan", "bare-tcp"}, []func(int){
 		func(n int) {
 			for range n {
-				if got, err := Request[string, string](b.Context(), bus, topic, text); err != nil || got != text {
+				if got, err := Request[string, string](b.Context(), bus, topic, text); err != nil ||
+					got != text {
 					b.Fatal(err)
 				}
 			}

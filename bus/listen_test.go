@@ -121,7 +121,8 @@ func TestListenMakesItsFolder(t *testing.T) {
 	if err := b.Listen(path, func(net.Conn) (Identity, error) { return id, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Ask[string, Identity](within(t, patience), mustDial(t, path), "who", ""); got != id || err != nil {
+	if got, err := Ask[string, Identity](within(t, patience), mustDial(t, path), "who", ""); got != id ||
+		err != nil {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
 }
@@ -129,7 +130,8 @@ func TestListenMakesItsFolder(t *testing.T) {
 func TestRefusedCallerLearnsWhy(t *testing.T) {
 	b, _ := mustEmbed(t, Options{})
 	path := mustListenBy(t, b, func(net.Conn) (Identity, error) { return Identity{}, errors.New("you are user 7") })
-	if _, err := Dial(t.Context(), path); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "you are user 7") {
+	if _, err := Dial(t.Context(), path); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "you are user 7") {
 		t.Errorf("Dial = %v", err)
 	}
 	path = mustListen(t, b, Identity{Kind: "tool", Name: "a.>", PID: 1})
@@ -192,7 +194,8 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 			t.Fatalf("connection %d: %v", i, err)
 		}
 	}
-	if err := dial("tool", "api"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "tool api has 6 connections") {
+	if err := dial("tool", "api"); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "tool api has 6 connections") {
 		t.Errorf("one more of the same caller: %v", err)
 	}
 	for i := range 6 {
@@ -205,7 +208,8 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := dial("tool", "c"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "more than 14 connections") {
+	if err := dial("tool", "c"); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "more than 14 connections") {
 		t.Errorf("when only the places that are kept free are left: %v", err)
 	}
 	for i := range 2 {

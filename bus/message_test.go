@@ -84,7 +84,8 @@ func TestTooLargeIsRefused(t *testing.T) {
 	big := strings.Repeat("x", 10<<20) // a 10 MB prompt
 	topic := mustTopic(t, "big")
 	var size *SizeError
-	if err := Publish(b, topic, big); !errors.As(err, &size) || size.Limit != DefaultMaxPayload || size.Size < 10<<20 {
+	if err := Publish(b, topic, big); !errors.As(err, &size) || size.Limit != DefaultMaxPayload ||
+		size.Size < 10<<20 {
 		t.Errorf("Publish of 10 MB: %v", err)
 	}
 	if _, err := Request[string, int](within(t, patience), b, topic, big); !errors.As(err, &size) {
@@ -98,7 +99,8 @@ func TestTooLargeIsRefused(t *testing.T) {
 
 func TestUnencodableBody(t *testing.T) {
 	b, _ := mustEmbed(t, Options{})
-	if err := Publish(b, mustTopic(t, "x"), func() {}); err == nil || !strings.Contains(err.Error(), "func()") {
+	if err := Publish(b, mustTopic(t, "x"), func() {}); err == nil ||
+		!strings.Contains(err.Error(), "func()") {
 		t.Errorf("Publish of a function: %v", err)
 	}
 }

@@ -158,14 +158,16 @@ func TestHandlerTrouble(t *testing.T) {
 	}
 	client := mustDial(t, mustListen(t, b, Identity{Kind: "tool", Name: "api", PID: 1}))
 	for what, want := range map[string]Code{"panic": CodeInternal, "huge": CodeTooLarge, "refuse": CodeDenied} {
-		if _, err := Ask[string, string](within(t, patience), client, "do", what); err == nil || CodeOf(err) != want {
+		if _, err := Ask[string, string](within(t, patience), client, "do", what); err == nil ||
+			CodeOf(err) != want {
 			t.Errorf("%s: %v, want code %s", what, err, want)
 		}
 	}
 	if _, err := Ask[int, string](within(t, patience), client, "do", 7); CodeOf(err) != CodeInvalid {
 		t.Errorf("a request of the wrong type: %v", err)
 	}
-	if got, err := Ask[string, string](within(t, patience), client, "do", "fine"); got != "fine" || err != nil {
+	if got, err := Ask[string, string](within(t, patience), client, "do", "fine"); got != "fine" ||
+		err != nil {
 		t.Errorf("afterwards: %q, %v", got, err)
 	}
 	if p := wait[*PanicError](t, log); p.Value != "ouch" {

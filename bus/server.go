@@ -27,7 +27,8 @@ func Embed(opts Options) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
-	srv.SetLoggerV2(serverLog{opts.Log}, opts.Log.Enabled(context.Background(), slog.LevelDebug), false, false)
+	srv.SetLoggerV2(serverLog{opts.Log}, opts.Log.Enabled(context.Background(), slog.LevelDebug), false,
+		false)
 	g.account = srv.GlobalAccount
 	srv.Start()
 	b, err := embedded(srv, g, opts)

@@ -14,7 +14,8 @@ import (
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
-// withBackups are the options of a store with backups. A process that another test forks has the store's lock until it executes its program.
+// withBackups are the options of a store with backups. A process that another test forks has the
+// store's lock until it executes its program.
 var withBackups = Options{Backups: 2, BackupEvery: time.Hour, LockTimeout: time.Minute}
 
 // openSafe opens a store with backups, and comes back when the first one is made: that

@@ -18,10 +18,10 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// recordedInputs are what the hooks of each recording read, in the order in which they
-// started: the fields of the input without ids, names of members, paths and times, which differ from
-// run to run, and without what is a host's own: the suggestions of a PermissionRequest and the words and kind of
-// an API error. Of a teammate's recording they are those of the turns that are replayed, with
+// recordedInputs are what the hooks of each recording read, in the order in which they started: the
+// fields of the input without ids, names of members, paths and times, which differ from run to run,
+// and without what is a host's own: the suggestions of a PermissionRequest and the words and kind
+// of an API error. Of a teammate's recording they are those of the turns that are replayed, with
 // the Notification that covey fires in addition.
 func recordedInputs(t *testing.T) map[string][]map[string]any {
 	t.Helper()

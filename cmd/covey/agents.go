@@ -122,7 +122,8 @@ func printAgents(out *term.Screen, list []launch.AgentInfo) {
 		}
 		found.Add(name, term.Cell{Text: a.Version}, login, term.Cell{Text: strings.Join(a.Members, ", ")}, where)
 		h := a.Honours
-		held.Add(name, holdCell(h.Cancel), holdCell(h.Steer), holdCell(h.Resume), holdCell(h.Asks()), term.Cell{Text: h.MCP}, holdCell(h.Usage),
+		held.Add(name, holdCell(h.Cancel), holdCell(h.Steer), holdCell(h.Resume), holdCell(h.Asks()),
+			term.Cell{Text: h.MCP}, holdCell(h.Usage),
 			holdCell(h.System))
 	}
 	found.Print(out)
@@ -202,7 +203,8 @@ func printProbes(out *term.Screen, probes []launch.AgentProbe) {
 		case !p.Ready:
 			state, st = "not ready", term.Red
 		}
-		out.Printf("%s  %s after %s\n", out.Paint(term.Bold, term.PlainLine(p.Agent)), out.Paint(st, state), term.Elapsed(p.Took))
+		out.Printf("%s  %s after %s\n", out.Paint(term.Bold, term.PlainLine(p.Agent)),
+			out.Paint(st, state), term.Elapsed(p.Took))
 		if p.Problem != "" {
 			out.Note(term.Normal, p.Problem)
 		}

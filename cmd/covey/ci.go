@@ -121,7 +121,8 @@ func (c *ciRun) prepare() error {
 		return fmt.Errorf("the team's state: %w", err)
 	}
 	if _, up := state.Running(place); up {
-		return fmt.Errorf("team %s in %s: %w; give this job a checkout of its own", place.Team, place.Workspace, state.ErrRunning)
+		return fmt.Errorf("team %s in %s: %w; give this job a checkout of its own", place.Team,
+			place.Workspace, state.ErrRunning)
 	}
 	if c.out == "" {
 		if err := place.Create(); err != nil {
@@ -186,8 +187,8 @@ func (c *ciRun) run(ctx context.Context) error {
 	return cmp.Or(failed, error(&cli.EndError{Code: cli.ExitFailed}))
 }
 
-// summarize writes the summary: `covey report --md`, with the use of the budget at the end. If there is nothing to report, it says how
-// the run ended.
+// summarize writes the summary: `covey report --md`, with the use of the budget at the end. If
+// there is nothing to report, it says how the run ended.
 func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
@@ -196,7 +197,8 @@ func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	if err == nil {
 		return nil
 	}
-	text := fmt.Sprintf("## covey: team %s\n\n**%s**: %s\n\n> There is no report: %s\n", result.Team, result.Status,
+	text := fmt.Sprintf("## covey: team %s\n\n**%s**: %s\n\n> There is no report: %s\n", result.Team,
+		result.Status,
 		notation.MarkdownText(result.Reason), notation.MarkdownText(c.mask(err.Error())))
 	if err := state.WriteAtomic(path, []byte(text)); err != nil {
 		return fmt.Errorf("write the summary: %w", err)

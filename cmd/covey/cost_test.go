@@ -70,7 +70,8 @@ func TestCommandCost(t *testing.T) {
 		}
 		t.Logf("covey %v takes %.1f times what git --version does", args, ratio)
 		if ratio > commandCost {
-			t.Errorf("covey %v takes %.0f times what git --version does, more than %d", args, ratio, commandCost)
+			t.Errorf("covey %v takes %.0f times what git --version does, more than %d", args, ratio,
+				commandCost)
 		}
 	}
 }

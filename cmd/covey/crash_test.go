@@ -91,7 +91,8 @@ func crashTeamOf(t *testing.T, seed uint64, files map[string]string) *crashTeam 
 	c := &crashTeam{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 17)), dir: t.TempDir(), history: newClaimHistory(),
 	}
-	c.env = append(os.Environ(), "COVEY_STATE_HOME="+home, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	c.env = append(os.Environ(), "COVEY_STATE_HOME="+home, "GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_CONFIG_NOSYSTEM=1")
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)

@@ -122,7 +122,8 @@ func (c *crashTeam) checkTasks() {
 	for _, client := range c.clients {
 		for _, subject := range client.made {
 			if made[subject] != 1 {
-				c.t.Errorf("seed %d: %q was acknowledged once and made %d times", c.seed, subject, made[subject])
+				c.t.Errorf("seed %d: %q was acknowledged once and made %d times", c.seed, subject,
+					made[subject])
 			}
 		}
 	}
@@ -171,7 +172,8 @@ func (c *crashTeam) checkJournal() (events int) {
 	}
 	for id := uint64(1); id <= uint64(len(stored)); id++ {
 		if stored[id] != 1 {
-			c.t.Errorf("seed %d: event %d of the store stands in the journal %d times", c.seed, id, stored[id])
+			c.t.Errorf("seed %d: event %d of the store stands in the journal %d times", c.seed, id,
+				stored[id])
 		}
 	}
 	for _, id := range c.done {
@@ -256,7 +258,8 @@ func (c *crashTeam) checkMail() (messages int) {
 		for _, m := range client.mail {
 			n := times[m.to+" "+m.key]
 			if n > 1 || m.result == accepted && n != 1 || m.result == refused && n != 0 {
-				c.t.Errorf("seed %d: %s was shown mail %s %d times; its result was %d", c.seed, m.to, m.key, n, m.result)
+				c.t.Errorf("seed %d: %s was shown mail %s %d times; its result was %d", c.seed, m.to,
+					m.key, n, m.result)
 			}
 			if n > 0 {
 				want = append(want, m.to+" "+m.key)
@@ -289,6 +292,7 @@ func (c *crashTeam) checkOrder(hand, sender string, shown, sent []string) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		c.t.Errorf("seed %d: %s was shown, of %s: %v, in the order of sending: %v", c.seed, hand, sender, got, want)
+		c.t.Errorf("seed %d: %s was shown, of %s: %v, in the order of sending: %v", c.seed, hand,
+			sender, got, want)
 	}
 }

@@ -73,7 +73,8 @@ func TestCrashIsKept(t *testing.T) {
 		if len(files) != 2 {
 			t.Fatalf("%s: files %v", where, files)
 		}
-		if told := "covey: covey has crashed; its stack is in " + files[1]; where == "main" && !strings.Contains(errOut, told) {
+		if told := "covey: covey has crashed; its stack is in " + files[1]; where == "main" &&
+			!strings.Contains(errOut, told) {
 			t.Errorf("%s: it says %s, want %s", where, errOut, told)
 		}
 		const named = "covey: an earlier covey has crashed; its stack is in "

@@ -148,7 +148,8 @@ func (h *claimHistory) forged() *claimHistory {
 	for _, op := range h.ops {
 		lie.ops = append(lie.ops, op)
 		in := op.Input.(claimInput)
-		if len(lie.ops) > len(h.ops) || in.op != claims || op.Output.(claimOutput).result != accepted || lie.forgedAlready() {
+		if len(lie.ops) > len(h.ops) || in.op != claims || op.Output.(claimOutput).result != accepted ||
+			lie.forgedAlready() {
 			continue
 		}
 		in.member = "thief"
@@ -189,8 +190,10 @@ func TestCrashHistory(t *testing.T) {
 		"one after the other": {[]func(*claimHistory){step(claim("a"), accepted), step(release, accepted), step(claim("b"), accepted)}, porcupine.Ok},
 		"after it was done":   {[]func(*claimHistory){step(claim("a"), accepted), step(complete, accepted), step(claim("b"), accepted)}, porcupine.Illegal},
 		"kept":                {[]func(*claimHistory){step(claim("a"), accepted), found(claimState{owner: "a"})}, porcupine.Ok},
-		"lost":                {[]func(*claimHistory){step(claim("a"), accepted), found(claimState{})}, porcupine.Illegal},
-		"unknown and lost":    {[]func(*claimHistory){step(claim("a"), unknown), found(claimState{})}, porcupine.Ok},
+		"lost": {[]func(*claimHistory){step(claim("a"), accepted), found(claimState{})},
+			porcupine.Illegal},
+		"unknown and lost": {[]func(*claimHistory){step(claim("a"), unknown), found(claimState{})},
+			porcupine.Ok},
 		"unknown and kept":    {[]func(*claimHistory){step(claim("a"), unknown), found(claimState{owner: "a"})}, porcupine.Ok},
 		"refused for nothing": {[]func(*claimHistory){step(claim("a"), refused)}, porcupine.Illegal},
 	} {

@@ -112,7 +112,8 @@ type branchCrash struct {
 func newBranchCrash(t *testing.T, seed uint64) *branchCrash {
 	t.Helper()
 	tested := filepath.Join(t.TempDir(), "tested")
-	c := &branchCrash{crashTeam: crashTeamOf(t, seed, branchFiles(tested)), tested: tested, accepted: map[string]int{}}
+	c := &branchCrash{crashTeam: crashTeamOf(t, seed, branchFiles(tested)), tested: tested,
+		accepted: map[string]int{}}
 	c.git("init -q -b main; git config user.name dev; git config user.email dev@x; echo up.log >.git/info/exclude; " +
 		"git add -A; git commit -qm first; echo 'not committed' >mine.txt")
 	return c
@@ -266,7 +267,8 @@ func (c *branchCrash) rest() {
 	defer c.answering(ctx)()
 	for !c.allDone(ctx, client) {
 		if ctx.Err() != nil {
-			c.t.Errorf("seed %d: the team does not end its work: %s\n%s\n%s", c.seed, c.log(), c.git("status --porcelain"), c.open())
+			c.t.Errorf("seed %d: the team does not end its work: %s\n%s\n%s", c.seed, c.log(),
+				c.git("status --porcelain"), c.open())
 			c.keep()
 			c.t.FailNow()
 		}

@@ -51,7 +51,8 @@ func (c *branchCrash) check() {
 	if got := c.git("status --porcelain"); got != "M mine.txt" {
 		c.t.Errorf("seed %d: the user's files are left as %q", c.seed, got)
 	}
-	if mine, err := os.ReadFile(filepath.Join(c.dir, "mine.txt")); err != nil || string(mine) != "not committed\n" {
+	if mine, err := os.ReadFile(filepath.Join(c.dir, "mine.txt")); err != nil ||
+		string(mine) != "not committed\n" {
 		c.t.Errorf("seed %d: the user's own change became %q (%v)", c.seed, mine, err)
 	}
 	c.checkJournal()
@@ -85,7 +86,8 @@ func (c *branchCrash) checkRequests() {
 				c.t.Errorf("seed %d: request %s was closed twice: %s and %s", c.seed, r.ID, was, r.State)
 			}
 			closed[r.ID] = string(r.State)
-		case l.Type == string(tasks.MessageEvent) && json.Unmarshal(l.Data, &m) == nil && strings.HasSuffix(m.Text, "tick"):
+		case l.Type == string(tasks.MessageEvent) && json.Unmarshal(l.Data, &m) == nil &&
+			strings.HasSuffix(m.Text, "tick"):
 			ticks++
 		}
 	}
@@ -96,7 +98,8 @@ func (c *branchCrash) checkRequests() {
 	}
 	for id, n := range c.accepted {
 		if n != 1 || closed[id] != string(requests.Approved) {
-			c.t.Errorf("seed %d: the answer to %s was taken %d times, and it is %q", c.seed, id, n, closed[id])
+			c.t.Errorf("seed %d: the answer to %s was taken %d times, and it is %q", c.seed, id, n,
+				closed[id])
 		}
 	}
 	if plans != 1 || len(c.accepted) < branchAsks {

@@ -153,7 +153,8 @@ func TestMessagesNameAddresses(t *testing.T) {
 		})
 	}
 	for _, name := range trackedFiles(t) {
-		if ext := filepath.Ext(name); ext == ".tmpl" || ext == ".html" || ext == ".js" || name == "install.sh" {
+		if ext := filepath.Ext(name); ext == ".tmpl" || ext == ".html" || ext == ".js" ||
+			name == "install.sh" {
 			check(name, readDoc(t, name))
 		}
 	}

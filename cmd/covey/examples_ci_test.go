@@ -237,11 +237,15 @@ func TestExampleWorkflow(t *testing.T) {
 		sum                   string // in place of that of the archive
 		outcome, log, summary string
 	}{
-		"a fork that changes the work": {pull("mallory/app"), "echo x >README", "", "success", "1 of 1 tasks completed", "| 1 of 1 |"},
-		"a fork that changes the gate": {pull("mallory/app"), "echo exit 0 >ci/gates/changes-nothing.sh", "", "failure",
+		"a fork that changes the work": {pull("mallory/app"), "echo x >README", "", "success",
+			"1 of 1 tasks completed", "| 1 of 1 |"},
+		"a fork that changes the gate": {pull("mallory/app"),
+			"echo exit 0 >ci/gates/changes-nothing.sh", "", "failure",
 			"+exit 0\n", ""},
-		"a push":      {map[string]any{"ref": "refs/heads/main"}, "", "", "success", "1 of 1 tasks completed", "| 1 of 1 |"},
-		"a wrong sum": {pull("us/app"), "", "0815", "failure", "not 0815; it was changed, or the sum is of another archive", ""},
+		"a push": {map[string]any{"ref": "refs/heads/main"}, "", "", "success",
+			"1 of 1 tasks completed", "| 1 of 1 |"},
+		"a wrong sum": {pull("us/app"), "", "0815", "failure",
+			"not 0815; it was changed, or the sum is of another archive", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -269,7 +273,8 @@ func TestExampleWorkflow(t *testing.T) {
 			if r.outcome != tc.outcome || !strings.Contains(r.log, tc.log) {
 				t.Errorf("%s, want %s and %q in\n%s", r.outcome, tc.outcome, tc.log, r.log)
 			}
-			if got := r.file(t, "summary"); (tc.summary == "") != (got == "") || !strings.Contains(got, tc.summary) {
+			if got := r.file(t, "summary"); (tc.summary == "") != (got == "") ||
+				!strings.Contains(got, tc.summary) {
 				t.Errorf("want %q in the summary\n%s", tc.summary, got)
 			}
 			if r.outcome == "failure" && strings.Contains(r.log, "turn 1 begins") {

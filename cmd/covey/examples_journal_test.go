@@ -181,7 +181,8 @@ func (e example) turnEnds(member string) []turnEnd {
 func (e example) overMCP(member string, ends []turnEnd, l journalLine) bool {
 	return l.Data.Event == "TaskCompleted" && (len(ends) == 0 || ends[len(ends)-1].over()) &&
 		e.find(0, func(l journalLine) bool {
-			return l.Member == member && l.Type == "tool_call" && strings.HasPrefix(l.Data.Name, "mcp__covey__")
+			return l.Member == member && l.Type == "tool_call" &&
+				strings.HasPrefix(l.Data.Name, "mcp__covey__")
 		}) >= 0
 }
 
@@ -279,7 +280,8 @@ func (e example) checkTurnEnds(t *testing.T) {
 				seen[r.id] = r.event + " of " + member
 			}
 			if want := e.wantRuns(member, end, stops); !slices.Equal(got, want) {
-				t.Errorf("turn end %d of %s, which owned %d tasks, ran %v, want %v", n+1, member, end.owned, got, want)
+				t.Errorf("turn end %d of %s, which owned %d tasks, ran %v, want %v", n+1, member,
+					end.owned, got, want)
 			}
 		}
 	}
@@ -315,7 +317,8 @@ func (e example) members() []string {
 // told fits a change by which a member wrote a text into a task.
 func told(member, id, text string) func(journalLine) bool {
 	return func(l journalLine) bool {
-		return l.Type == "task" && l.Member == member && l.Data.Task.ID == id && strings.Contains(l.Data.Task.Description, text)
+		return l.Type == "task" && l.Member == member && l.Data.Task.ID == id &&
+			strings.Contains(l.Data.Task.Description, text)
 	}
 }
 

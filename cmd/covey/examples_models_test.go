@@ -51,10 +51,12 @@ func checkModels(tasks int, member, event, refusal string) func(*testing.T, exam
 	return func(t *testing.T, e example) {
 		e.checkAllDone(t, tasks)
 		refused := e.find(0, func(l journalLine) bool {
-			return l.Type == "hook_feedback" && l.Member == member && l.Data.Event == event && strings.Contains(l.Data.Text, refusal)
+			return l.Type == "hook_feedback" && l.Member == member && l.Data.Event == event &&
+				strings.Contains(l.Data.Text, refusal)
 		})
 		if e.find(refused, taskOp("completed", "1")) < 0 || e.completedBy("1") != member {
-			t.Errorf("%s refused no attempt of %s with %q before task 1 was completed", event, member, refusal)
+			t.Errorf("%s refused no attempt of %s with %q before task 1 was completed", event, member,
+				refusal)
 		}
 		for _, m := range e.line {
 			if m.Type == "message" && m.Data.To == "lead" && m.Data.Kind == "text" {

@@ -25,7 +25,8 @@ func task(id, status, owner string, blockedBy ...string) fields {
 func listOf(t *testing.T, listing string) string {
 	t.Helper()
 	dir := t.TempDir()
-	covey := "#!/bin/sh\n[ \"$*\" = 'tasks list --json' ] || exit 9\ncat '" + filepath.Join(dir, "list") + "'\n"
+	covey := "#!/bin/sh\n[ \"$*\" = 'tasks list --json' ] || exit 9\ncat '" + filepath.Join(dir,
+		"list") + "'\n"
 	if err := os.WriteFile(filepath.Join(dir, "list"), []byte(listing), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func TestReportSentPolicy(t *testing.T) {
 		{what: "an older agent", transcript: done + line(t, "assistant", call("b", "SendMessage", fields{"recipient": "lead"}))},
 		{what: "another lead", transcript: done + sent, args: []string{"boss"}, due: true},
 		{what: "in one message", transcript: line(t, "assistant",
-			call("a", "TaskUpdate", fields{"status": "completed"}), call("b", "SendMessage", fields{"to": "lead"}))},
+			call("a", "TaskUpdate", fields{"status": "completed"}), call("b", "SendMessage",
+				fields{"to": "lead"}))},
 		{what: "much talk", transcript: done + strings.Repeat(line(t, "user", result("x", strings.Repeat(`"{,`, 9000), false)), 20), due: true},
 	} {
 		t.Run(tc.what, func(t *testing.T) {

@@ -239,7 +239,8 @@ func checkQuickstart(t *testing.T, e example) {
 	e.checkTurns(t)
 	last := e.completedBy("4")
 	refused := e.find(0, feedback(last, "TeammateIdle", "Task 4"))
-	if claimed := e.find(refused, taskOp("claimed", "4")); refused < 0 || claimed < 0 || e.line[claimed].Member != last {
+	if claimed := e.find(refused, taskOp("claimed", "4")); refused < 0 || claimed < 0 ||
+		e.line[claimed].Member != last {
 		t.Errorf("no TeammateIdle refusal made %s claim task 4", last)
 	}
 	if e.count(feedback("ben", "Stop", "tells nobody anything")) != 1 {

@@ -66,7 +66,8 @@ func TestWorktreesGates(t *testing.T) {
 		{"prices", "dishes: 2\nbread 2.00\nsoup\n", "2:soup"},
 		{"prices", "dishes: 3\n<<<<<<< HEAD\ncake 3.20\n=======\ntea 1.80\n>>>>>>> main\n", "1:<<<<<<< HEAD"},
 		{"count", found, ""},
-		{"count", "dishes: 3\ncake 3.20\ntea 1.80\nbread 2.00\nsoup 4.50\n", "says 3 and has 4 dishes, merged into main"},
+		{"count", "dishes: 3\ncake 3.20\ntea 1.80\nbread 2.00\nsoup 4.50\n",
+			"says 3 and has 4 dishes, merged into main"},
 		{"count", "bread 2.00\n", "says nothing and has 0 dishes"},
 		{"count", "dishes: 0\n", ""},
 	} {

@@ -20,8 +20,9 @@ const minRest = 6
 
 // Mask replaces secrets in a text that leaves the machine: the given ones, and what has the shape
 // of a well-known token, a password in a URL or a private key, or stands under a name such as
-// password, secret or token. A secret of several lines is masked line by line. Where a text was cut, at its ends and at the marks of cuts, Mask also
-// replaces what is left of a secret. Secrets that are encoded, as in base64, are not found.
+// password, secret or token. A secret of several lines is masked line by line. Where a text was
+// cut, at its ends and at the marks of cuts, Mask also replaces what is left of a secret. Secrets
+// that are encoded, as in base64, are not found.
 //
 // The result is not longer than the text, and valid UTF-8 if the text is.
 func Mask(text string, secrets []string) string {

@@ -23,9 +23,9 @@ type Locator interface {
 	Locations(input json.RawMessage) []string
 }
 
-// Renderer is a Tool that can make what a model sees of a result, Content and Images, from a response
-// that a PostToolUse hook has replaced (updatedToolOutput). It fails if the response does not have the form of the
-// tool's own; the result then stays unchanged.
+// Renderer is a Tool that can make what a model sees of a result, Content and Images, from a
+// response that a PostToolUse hook has replaced (updatedToolOutput). It fails if the response does
+// not have the form of the tool's own; the result then stays unchanged.
 type Renderer interface {
 	Render(response json.RawMessage) (ToolResult, error)
 }

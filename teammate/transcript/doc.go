@@ -5,10 +5,11 @@
 // # The file
 //
 // A transcript is one file for each session of a member. Each line is one JSON object in the form
-// that hook scripts know from other hosts: type, message, uuid, parentUuid, sessionId, timestamp and
-// cwd, where the content of a tool's result is a string, with images beside it. Other lines hold what is no message but must
-// outlast a crash: tokens that were used outside of a message, inputs that are kept for the next
-// turn, which mail was shown, a compaction, and the change to another session.
+// that hook scripts know from other hosts: type, message, uuid, parentUuid, sessionId, timestamp
+// and cwd, where the content of a tool's result is a string, with images beside it. Other lines
+// hold what is no message but must outlast a crash: tokens that were used outside of a message,
+// inputs that are kept for the next turn, which mail was shown, a compaction, and the change to
+// another session.
 //
 // Append returns when the line can be read by others. Sync makes lines outlast a power cut; it is
 // called before the store forgets a message, so a message is in the store or in the transcript at

@@ -231,7 +231,8 @@ const olderLines = 200
 
 // onTerminal shows the attach view until the operator leaves it.
 func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow view.Follower) error {
-	view := view.Attach{Title: "covey: " + a.place.Team + " · " + a.member, Tail: tail, Follow: follow, Send: a.send, Older: a.older, Drafts: a.drafts}
+	view := view.Attach{Title: "covey: " + a.place.Team + " · " + a.member, Tail: tail, Follow: follow,
+		Send: a.send, Older: a.older, Drafts: a.drafts}
 	over, err := view.Run(ctx, a.env.In, a.env.Out)
 	if err != nil {
 		return err

@@ -65,7 +65,8 @@ func TestActsNeedARunningTeam(t *testing.T) {
 	if text, err := a.question(t.Context(), "r1"); err == nil || err.Error() != want {
 		t.Errorf("a question of nobody: %q, %v", text, err)
 	}
-	if entries, err := os.ReadDir(a.place.Dir); err != nil || strings.Contains(fmt.Sprint(entries), "tasks.db") {
+	if entries, err := os.ReadDir(a.place.Dir); err != nil ||
+		strings.Contains(fmt.Sprint(entries), "tasks.db") {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

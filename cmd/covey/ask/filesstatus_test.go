@@ -18,7 +18,8 @@ import (
 func TestFilesStatus(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	if _, err := filesStatus(t.Context(), place); err == nil || !strings.Contains(err.Error(), "never came up") {
+	if _, err := filesStatus(t.Context(), place); err == nil ||
+		!strings.Contains(err.Error(), "never came up") {
 		t.Errorf("before the first run: %v", err)
 	}
 	started := time.Now().Add(-time.Minute)
@@ -32,7 +33,8 @@ func TestFilesStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Goal != "Ship" || s.PID != 0 || s.Elapsed != 30*time.Second || s.Result.ExitCode != 1 || s.FailOpen != 2 {
+	if s.Goal != "Ship" || s.PID != 0 || s.Elapsed != 30*time.Second || s.Result.ExitCode != 1 ||
+		s.FailOpen != 2 {
 		t.Errorf("%+v", s)
 	}
 	if want := (api.TaskCounts{Pending: 2, InProgress: 1, Ready: 1, Blocked: 1}); s.Tasks != want {
@@ -81,7 +83,8 @@ func fillStore(t *testing.T, place state.Place) {
 func TestReadTasksFromFiles(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	if _, err := cli.ReadTasks(t.Context(), place); err == nil || !strings.Contains(err.Error(), "has never run") {
+	if _, err := cli.ReadTasks(t.Context(), place); err == nil ||
+		!strings.Contains(err.Error(), "has never run") {
 		t.Errorf("without a store: %v", err)
 	}
 	fillStore(t, place)

@@ -17,7 +17,8 @@ func TestHostilePs(t *testing.T) {
 		status := api.Status{
 			Team: "crew", Workspace: "/w", PID: 7, Up: true, Result: &state.RunResult{Reason: "done"},
 			Members: []api.MemberStatus{
-				{Name: "ana", Agent: "acp", State: api.Working, Doing: "d", Task: "3", Subject: "s", Attention: "a", Background: []string{"b"},
+				{Name: "ana", Agent: "acp", State: api.Working, Doing: "d", Task: "3", Subject: "s",
+					Attention: "a", Background: []string{"b"},
 					Worktree: &trees.Status{Path: "p", Branch: "b"}},
 				{Name: "ben", Agent: "acp", State: api.Limited, WaitsFor: "w", LimitedUntil: time.Now()},
 				{Name: "cem", Agent: "acp", State: api.Ended, Attention: "a"},

@@ -139,7 +139,8 @@ func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (reques
 	}
 	r, stored, err := cli.AnswerInbox(ctx, place, a)
 	if stored {
-		env.Err.Printf("team %s does not run; its next covey up applies the answer\n", term.PlainLine(place.Team))
+		env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
+			term.PlainLine(place.Team))
 	}
 	return r, err
 }
@@ -173,7 +174,8 @@ func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need
 		if n.Kind == teamview.NeedsAnswer {
 			continue // it is in the list
 		}
-		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member}, term.Cell{Text: "you"},
+		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member},
+			term.Cell{Text: "you"},
 			term.Cell{}, term.Cell{Text: view.NeedText(n)})
 	}
 	if len(t.Rows) == 0 {
@@ -189,7 +191,8 @@ func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need
 
 // printRequest prints one question in full.
 func printRequest(out *term.Screen, r requests.Request, now time.Time) {
-	out.Printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, term.PlainLine(r.Member), answererText(r), r.State)
+	out.Printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, term.PlainLine(r.Member), answererText(r),
+		r.State)
 	if left := leftText(r, now); left != "" {
 		out.Printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes",
 			false: "no"}[r.Default])

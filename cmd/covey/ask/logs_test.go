@@ -54,7 +54,8 @@ func TestLogsOfDamage(t *testing.T) {
 	place := teamtest.Place(t, "crew")
 	c, _, _ := program()
 	all := func(journal.Line) bool { return true }
-	if err := printLogs(t.Context(), c, place, logFlags{}, all); err == nil || !strings.Contains(err.Error(), "no journal yet") {
+	if err := printLogs(t.Context(), c, place, logFlags{}, all); err == nil ||
+		!strings.Contains(err.Error(), "no journal yet") {
 		t.Errorf("no journal: %v", err)
 	}
 	text := "{\"seq\":1,\"type\":\"text\",\"data\":{\"text\":\"one\"}}\nnot JSON \x1b[2J\n{\"seq\":2,\"type\":\"text\",\"data\":{\"text\":\"two\"}}\n"
@@ -68,7 +69,8 @@ func TestLogsOfDamage(t *testing.T) {
 	if !strings.Contains(out.String(), "one") || !strings.Contains(out.String(), "two") {
 		t.Errorf("printed %q", out)
 	}
-	if !strings.Contains(errOut.String(), "damaged line at byte") || strings.Contains(errOut.String(), "\x1b") {
+	if !strings.Contains(errOut.String(), "damaged line at byte") ||
+		strings.Contains(errOut.String(), "\x1b") {
 		t.Errorf("stderr %q", errOut)
 	}
 }

@@ -141,7 +141,8 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 		}
 		if m.State == tasks.MergeReady {
 			pull := merging.PullOf(place.Pulls(), m)
-			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(pull.Push)), term.PlainLine(shellLine(pull.Open)))
+			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(pull.Push)),
+				term.PlainLine(shellLine(pull.Open)))
 		}
 	}
 	_, up := state.Running(place)

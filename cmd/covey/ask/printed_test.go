@@ -89,9 +89,11 @@ func TestPrintedReview(t *testing.T) {
 		Changes: []string{"a.go", "b.go"}, Conflicts: []string{"a.go"}, Outside: []string{"b.go"},
 		Protected: []string{"policy/x"}, Evidence: []string{"go test: ok"},
 		Verdicts: []requests.Verdict{
-			{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "make check", Moment: "merge",
-				Pass: true, Duration: 61 * time.Second, Feedback: "not shown"},
-			{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task", Feedback: "two\nlines\n"},
+			{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "make check",
+				Moment: "merge",
+				Pass:   true, Duration: 61 * time.Second, Feedback: "not shown"},
+			{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task",
+				Feedback: "two\nlines\n"},
 			{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "task",
 				Feedback: "no", Log: "the log"},
 		},
@@ -316,9 +318,10 @@ func TestPrintedStatusLine(t *testing.T) {
 func TestPrintedTeams(t *testing.T) {
 	refused := &state.RunResult{Reason: "refused", ExitCode: 3}
 	for want, info := range map[string]cli.TeamInfo{
-		"crew|running|7||":                   {Team: "crew", State: cli.TeamRunning, PID: 7},
-		"crew|ended|||refused (code 3)":      {Team: "crew", State: cli.TeamEnded, Result: refused},
-		"crew|cut off|||its process is gone": {Team: "crew", State: cli.TeamCutOff, Trouble: "its process is gone"},
+		"crew|running|7||":              {Team: "crew", State: cli.TeamRunning, PID: 7},
+		"crew|ended|||refused (code 3)": {Team: "crew", State: cli.TeamEnded, Result: refused},
+		"crew|cut off|||its process is gone": {Team: "crew", State: cli.TeamCutOff,
+			Trouble: "its process is gone"},
 		"crew|never ran||2026-03-02 12:00|": {Team: "crew", State: cli.TeamNeverRan,
 			Started: noon.Add(shiftOf(noon))},
 	} {

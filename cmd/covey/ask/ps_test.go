@@ -46,10 +46,12 @@ func TestPrintStatus(t *testing.T) {
 		Members: []api.MemberStatus{
 			{Name: "lead", Agent: "builtin/script", State: api.Working, Turn: 2, Pass: 3,
 				Doing: "Bash ls", WaitsFor: "x"},
-			{Name: "ana", Agent: "builtin/script", State: api.Resting, Turn: 1, WaitsFor: "task 1", Unread: 4},
+			{Name: "ana", Agent: "builtin/script", State: api.Resting, Turn: 1, WaitsFor: "task 1",
+				Unread: 4},
 			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
-				Subject: "Do it", Counts: budget.Counts{Refusals: 8, TasksDone: 1}, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
+				Subject: "Do it", Counts: budget.Counts{Refusals: 8,
+					TasksDone: 1}, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")

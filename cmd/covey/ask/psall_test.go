@@ -17,7 +17,8 @@ import (
 func TestPsAll(t *testing.T) {
 	teamtest.StateHome(t)
 	teamtest.WriteRun(t, teamtest.Place(t, "aaa"), func(r *state.RunFile) {
-		r.Result = &state.RunResult{Reason: "told to stop" + strings.Repeat(" by a person", 20), ExitCode: 1, Ended: time.Now()}
+		r.Result = &state.RunResult{Reason: "told to stop" + strings.Repeat(" by a person", 20),
+			ExitCode: 1, Ended: time.Now()}
 	})
 	teamtest.WriteRun(t, teamtest.Place(t, "zzz"), func(*state.RunFile) {})
 	c, out, _ := program()

@@ -25,14 +25,19 @@ func TestPsTokensAndCost(t *testing.T) {
 		heads   string // of the columns after REFUSALS
 		cells   string // of each member there
 	}{
-		"nobody has used anything":     {[]api.MemberStatus{used(0, 0), used(0, 0)}, "", "|"},
-		"tokens without a price":       {[]api.MemberStatus{used(1234567, 0), used(0, 0)}, "TOKENS", "1234567|-"},
-		"a cost of earlier runs":       {[]api.MemberStatus{used(0, 1.005), used(0, 12)}, "COST", "$1.00|$12.00"},
-		"both":                         {[]api.MemberStatus{used(7, 0), used(9, 0.25)}, "TOKENS COST", "7 -|9 $0.25"},
-		"a context":                    {[]api.MemberStatus{full(900, 1000), full(0, 0), full(0, 7)}, "CONTEXT", "90%|?|0%"},
-		"no known context":             {[]api.MemberStatus{full(900, 0)}, "", ""},
-		"less than a cent":             {[]api.MemberStatus{used(7, 0.004), used(0, 0)}, "TOKENS", "7|-"},
-		"less than a cent beside more": {[]api.MemberStatus{used(7, 0.004), used(8, 3)}, "TOKENS COST", "7 -|8 $3.00"},
+		"nobody has used anything": {[]api.MemberStatus{used(0, 0), used(0, 0)}, "", "|"},
+		"tokens without a price": {[]api.MemberStatus{used(1234567, 0), used(0, 0)}, "TOKENS",
+			"1234567|-"},
+		"a cost of earlier runs": {[]api.MemberStatus{used(0, 1.005), used(0, 12)}, "COST",
+			"$1.00|$12.00"},
+		"both": {[]api.MemberStatus{used(7, 0), used(9, 0.25)}, "TOKENS COST",
+			"7 -|9 $0.25"},
+		"a context": {[]api.MemberStatus{full(900, 1000), full(0, 0), full(0, 7)},
+			"CONTEXT", "90%|?|0%"},
+		"no known context": {[]api.MemberStatus{full(900, 0)}, "", ""},
+		"less than a cent": {[]api.MemberStatus{used(7, 0.004), used(0, 0)}, "TOKENS", "7|-"},
+		"less than a cent beside more": {[]api.MemberStatus{used(7, 0.004), used(8, 3)}, "TOKENS COST",
+			"7 -|8 $3.00"},
 	} {
 		c, out, _ := program()
 		memberTable(test.members, time.Now()).Print(c.Out)
@@ -42,7 +47,8 @@ func TestPsTokensAndCost(t *testing.T) {
 		for _, row := range rows[1:] {
 			cells = append(cells, strings.Join(strings.Fields(row)[10:], " "))
 		}
-		if got := strings.Join(strings.Fields(heads), " "); got != test.heads || strings.Join(cells, "|") != test.cells {
+		if got := strings.Join(strings.Fields(heads), " "); got != test.heads ||
+			strings.Join(cells, "|") != test.cells {
 			t.Errorf("%s: columns %q with %q\n%s", name, got, cells, out)
 		}
 	}

@@ -26,7 +26,8 @@ func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 		if missed := !s.Next.IsZero() && s.Next.Before(now); missed && of.PID == 0 {
 			next = "with covey up"
 		}
-		t.Add(term.Cell{Text: s.Name}, term.Cell{Text: s.Cron}, term.Cell{Text: next}, term.Cell{Text: when(s.Last)}, term.Cell{Text: s.What})
+		t.Add(term.Cell{Text: s.Name}, term.Cell{Text: s.Cron}, term.Cell{Text: next},
+			term.Cell{Text: when(s.Last)}, term.Cell{Text: s.What})
 	}
 	out.Printf("\n")
 	t.Print(out)

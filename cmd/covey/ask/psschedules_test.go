@@ -23,7 +23,8 @@ func TestMissedSchedules(t *testing.T) {
 		var out bytes.Buffer
 		c := cli.New(strings.NewReader(""), &out, &bytes.Buffer{}, "devel")
 		printSchedules(c.Out, api.Status{PID: pid, Schedules: list}, now)
-		if got := strings.Count(out.String(), "with covey up"); got != want || strings.Count(out.String(), "task ") != 3 {
+		if got := strings.Count(out.String(), "with covey up"); got != want ||
+			strings.Count(out.String(), "task ") != 3 {
 			t.Errorf("process %d:\n%s", pid, out.String())
 		}
 	}

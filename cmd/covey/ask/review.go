@@ -115,7 +115,8 @@ func PrintUnmerged(out *term.Screen, work []string) {
 func printReview(out *term.Screen, r api.Review) {
 	line := func(label, text string, s term.Style) {
 		if text != "" {
-			out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded(label, 10)), out.Paint(s, term.PlainLine(text)))
+			out.Printf("%s %s\n", out.Paint(term.Faint, term.Padded(label, 10)),
+				out.Paint(s, term.PlainLine(text)))
 		}
 	}
 	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(view.MergeName(r.Merge))))

@@ -77,7 +77,8 @@ func TestTaskMermaid(t *testing.T) {
 func BenchmarkTaskList(b *testing.B) {
 	var list []tasks.Outline
 	for i := range 8000 {
-		t := tasks.Outline{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Add the endpoint ", i), Status: tasks.Pending, Owner: "api"}
+		t := tasks.Outline{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Add the endpoint ", i),
+			Status: tasks.Pending, Owner: "api"}
 		if i%2 == 1 {
 			t.BlockedBy = []string{fmt.Sprint(i)}
 		}

@@ -105,7 +105,8 @@ func TestAnswer(t *testing.T) {
 	}
 	refused := api.TaskReply{Task: task, Refused: []string{"Stop hook feedback:\nno", "and no"}}
 	err := printAnswer(c.Out, refused, &changeFlags{json: true}, "created")
-	if !errors.Is(err, errRefused) || cli.ExitCode(err) != cli.ExitFailed || !strings.HasSuffix(err.Error(), "\nno\nand no") {
+	if !errors.Is(err, errRefused) || cli.ExitCode(err) != cli.ExitFailed ||
+		!strings.HasSuffix(err.Error(), "\nno\nand no") {
 		t.Errorf("a refusal: %v", err)
 	}
 	out.Reset()
@@ -127,7 +128,8 @@ func TestCheckStatus(t *testing.T) {
 		{"deleted", true, true}, {"deleted", false, false}, {"done", true, false}, {"Pending", false, false},
 		{"proposed", true, false},
 	} {
-		if err := checkStatus(tc.status, tc.deleting); (err == nil) != tc.ok || err != nil && !errors.Is(err, cli.ErrUsage) {
+		if err := checkStatus(tc.status, tc.deleting); (err == nil) != tc.ok || err != nil &&
+			!errors.Is(err, cli.ErrUsage) {
 			t.Errorf("checkStatus(%q, %t) = %v", tc.status, tc.deleting, err)
 		}
 	}
@@ -158,13 +160,16 @@ func TestShowTask(t *testing.T) {
 	c, out, _ := program()
 	task := tasks.Task{
 		ID: "2", Subject: "Server", Status: tasks.InProgress, Owner: "api", Epoch: 3, BlockedBy: []string{"1"},
-		Blocks: []string{"4"}, Labels: []string{"go"}, Wants: tasks.Wants{Tools: []string{"Bash"}, Role: "coder"},
+		Blocks: []string{"4"}, Labels: []string{"go"}, Wants: tasks.Wants{Tools: []string{"Bash"},
+			Role: "coder"},
 		Metadata:    map[string]json.RawMessage{"b": json.RawMessage(`[1]`), "a": json.RawMessage(`"x"`)},
 		Description: "All of it.\n\x1b[2JReally.\n",
 	}
 	verdicts := []requests.Verdict{
-		{VerdictKey: requests.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task", Feedback: "\x1b[2Jno\n"},
-		{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true, Feedback: "fine"},
+		{VerdictKey: requests.VerdictKey{Tree: "0123456789abc"}, Command: "make", Moment: "task",
+			Feedback: "\x1b[2Jno\n"},
+		{VerdictKey: requests.VerdictKey{Tree: "ab"}, Command: "lint", Moment: "merge", Pass: true,
+			Feedback: "fine"},
 	}
 	standing := api.Standing{
 		Verdicts: verdicts, Unchanged: true,

@@ -30,7 +30,8 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	}
 	board.model.take(n)
 	board.Update(tea.WindowSizeMsg{Width: 200, Height: 60})
-	keys := []string{"2", "down", "down", "pgup", "shift+up", "ctrl+home", "pgdown", "4", "enter", "pgup", "esc", "/", "o", "k", "esc", "end", "?", "esc", "3", "tab"}
+	keys := []string{"2", "down", "down", "pgup", "shift+up", "ctrl+home", "pgdown", "4", "enter",
+		"pgup", "esc", "/", "o", "k", "esc", "end", "?", "esc", "3", "tab"}
 	took := make([]time.Duration, 0, b.N)
 	b.ResetTimer()
 	for i := range b.N {

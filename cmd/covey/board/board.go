@@ -38,7 +38,8 @@ func (b Board) Run(ctx context.Context, in io.Reader, out *term.Screen) (runs bo
 	m := newModel(out, b.Place.Team)
 	m.do = func(a Act) (string, error) { return b.Do(ctx, a) }
 	m.question = func(id string) (string, error) { return b.Question(ctx, id) }
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.File), tea.WithoutSignalHandler())
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out.File),
+		tea.WithoutSignalHandler())
 	arrived := &tray{}
 	feed := view.NewFeed(b.Place)
 	feed.Begin, feed.Line, feed.Drafting = arrived.clear, arrived.add, true

@@ -98,7 +98,8 @@ var named = map[string]tea.KeyPressMsg{
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
 	"shift+up": {Code: tea.KeyUp, Mod: tea.ModShift}, "shift+down": {Code: tea.KeyDown, Mod: tea.ModShift},
 	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "backspace": {Code: tea.KeyBackspace},
-	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
+	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd',
+		Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
 	"ctrl+home": {Code: tea.KeyHome, Mod: tea.ModCtrl}, "ctrl+end": {Code: tea.KeyEnd, Mod: tea.ModCtrl},
 }
 
@@ -148,7 +149,8 @@ func (b *boardOf) hides(texts ...string) {
 
 // task is a line about a task.
 func task(at int, op, id, status, owner, blockedBy string) journal.Line {
-	subjects := map[string]string{"1": "Add the endpoint", "2": "Describe it 世界", "3": "Cover it with tests", "4": "Tag the release"}
+	subjects := map[string]string{"1": "Add the endpoint", "2": "Describe it 世界",
+		"3": "Cover it with tests", "4": "Tag the release"}
 	return teamtest.Line(at, owner, "task", fmt.Sprintf(
 		`{"op":%q,"task":{"id":%q,"subject":%q,"status":%q,"owner":%q,"blockedBy":[%s]}}`, op, id, subjects[id], status, owner, blockedBy))
 }

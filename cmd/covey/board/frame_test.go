@@ -36,7 +36,8 @@ func TestFrames(t *testing.T) {
 		{"60x14, low", 60, 14, false, nil},
 		{"19x4, too small for panes", 19, 4, false, nil},
 		{"80x24, the chosen member", 80, 24, false, []string{"tab", "down", "down"}},
-		{"80x24, the chosen task, a merge is asked about", 80, 24, false, []string{"tab", "tab", "down", "down", "m"}},
+		{"80x24, the chosen task, a merge is asked about", 80, 24, false,
+			[]string{"tab", "tab", "down", "down", "m"}},
 		{"80x24, a filter is typed", 80, 24, false, []string{"3", "/", "TEST"}},
 		{"80x24, the whole question", 80, 24, false, []string{"down", "enter"}},
 		{"80x24, the whole log", 80, 24, false, []string{"4", "enter"}},
@@ -60,7 +61,8 @@ func TestFrames(t *testing.T) {
 		return
 	}
 	for i, f := range drawn {
-		if i >= len(golden.Files) || golden.Files[i].Name != f.Name || string(golden.Files[i].Data) != string(f.Data) {
+		if i >= len(golden.Files) || golden.Files[i].Name != f.Name ||
+			string(golden.Files[i].Data) != string(f.Data) {
 			t.Errorf("-- %s --\n%s", f.Name, f.Data)
 		}
 	}

@@ -30,7 +30,8 @@ func (m *model) keyLine() string {
 	case m.whole:
 		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Esc", "back"})
 	default:
-		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Tab", "next"}, keyHint{"Enter", "zoom"}, keyHint{"PgUp", "scroll"})
+		hints = append(deedHints(m.chosen(), m.scene.runs), filter, keyHint{"Tab", "next"},
+			keyHint{"Enter", "zoom"}, keyHint{"PgUp", "scroll"})
 	}
 	return m.pencil().hints(hints, out, m.width)
 }

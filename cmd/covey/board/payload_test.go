@@ -67,7 +67,8 @@ func (b *boardOf) fits(t interface{ Fatalf(string, ...any) }, what string) {
 			t.Fatalf("%s: %d columns on a terminal of %d: %q", what, w, b.width, line)
 		}
 		for _, r := range line {
-			if r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) || r == '\u2028' || r == '\u2029' {
+			if r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) ||
+				r == '\u2028' || r == '\u2029' {
 				t.Fatalf("%s: %q in %q", what, r, line)
 			}
 		}
@@ -92,7 +93,8 @@ func TestPayloads(t *testing.T) {
 		drafts := lives.Drafting{Number: 1, Seq: 99, Drafts: []lives.Draft{{Member: payload, Text: payload, Cut: true}, {Member: "lead", Text: payload}}}
 		b.does(news{scene: b.look(drafts), drafts: drafts})
 		for _, keys := range [][]string{
-			nil, {"down"}, {"enter"}, {"esc", "tab"}, {"down", "down"}, {"tab"}, {"m"}, {"esc", "r"}, {"esc", "4"}, {"enter"}, {"esc", "2", "home", "s"},
+			nil, {"down"}, {"enter"}, {"esc", "tab"}, {"down", "down"}, {"tab"}, {"m"}, {"esc",
+				"r"}, {"esc", "4"}, {"enter"}, {"esc", "2", "home", "s"},
 		} {
 			b.press(keys...)
 			b.fits(t, fmt.Sprintf("%q after %q", payload, keys))
@@ -122,7 +124,8 @@ func TestLongLine(t *testing.T) {
 // TestAnyKeys: no order of keys, news and sizes makes a frame that does not fit, or a way in that
 // has no way out.
 func TestAnyKeys(t *testing.T) {
-	keys := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "pgup", "pgdown", "home", "end", "shift+up", "shift+down", "left", "right",
+	keys := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "pgup", "pgdown", "home", "end",
+		"shift+up", "shift+down", "left", "right",
 		"backspace", "ctrl+z", "ctrl+home", "ctrl+end", "1", "2", "3", "4", "a", "d", "s", "h", "i", "m", "r", "j", "k", "g", "G", "/", "?", "x", "世", " "}
 	all := played()
 	for _, p := range []string{"\x1b[2J世界\u202e", "👩\u200d💻"} {

@@ -100,7 +100,8 @@ func (p pencil) row(r row, c columns, isChosen bool) string {
 		style = term.Bold
 	}
 	column := func(text string, width int) string { return term.Padded(term.Fit(text, width), width) }
-	line := p.screen.Paint(style, column(r.name, c.name)) + "  " + p.screen.Paint(r.style, column(p.word(r), c.word)) + "  "
+	line := p.screen.Paint(style, column(r.name, c.name)) + "  " + p.screen.Paint(r.style,
+		column(p.word(r), c.word)) + "  "
 	if c.who > 0 {
 		line += column(r.who, c.who) + "  "
 	}

@@ -142,7 +142,8 @@ func memberRows(s *view.State, runs bool) []row {
 		if m.Left && (!runs || m.State == api.Ended) {
 			continue
 		}
-		r := row{key: m.Name, name: term.PlainLine(m.Name), member: m.Name, since: m.Since, held: m.Held != nil}
+		r := row{key: m.Name, name: term.PlainLine(m.Name), member: m.Name, since: m.Since,
+			held: m.Held != nil}
 		r.word, r.style = termview.MemberWord(m)
 		r.text, r.about = memberText(s, m, graph), memberAbout(m)
 		rows = append(rows, r)
@@ -226,7 +227,8 @@ func taskRows(s *view.State) []row {
 			}
 		}
 		merge := merges[t.ID]
-		r := row{key: t.ID, name: term.PlainLine(t.ID), task: t.ID, member: t.Owner, returns: t.Status == tasks.Completed}
+		r := row{key: t.ID, name: term.PlainLine(t.ID), task: t.ID, member: t.Owner,
+			returns: t.Status == tasks.Completed}
 		if merge != nil {
 			r.member = cmp.Or(t.Owner, merge.Member)
 			r.merges = r.returns && !merge.State.Busy() && !merge.State.Over() && merge.State != tasks.MergeReady

@@ -22,12 +22,14 @@ func TestSceneOfTrouble(t *testing.T) {
 		style term.Style
 		runs  bool
 	}{
-		"not asked yet":   {termview.Now{}, "…", term.Faint, false},
-		"runs":            {termview.Now{Status: &api.Status{}}, "idle", term.Faint, true},
-		"stopped":         {termview.Now{Absent: api.ErrNotRunning}, "has never run", term.Faint, false},
-		"another version": {termview.Now{Absent: other}, "team crew: run by another version of covey", term.Red, false},
+		"not asked yet": {termview.Now{}, "…", term.Faint, false},
+		"runs":          {termview.Now{Status: &api.Status{}}, "idle", term.Faint, true},
+		"stopped":       {termview.Now{Absent: api.ErrNotRunning}, "has never run", term.Faint, false},
+		"another version": {termview.Now{Absent: other}, "team crew: run by another version of covey",
+			term.Red, false},
 		"a newer journal": {termview.Now{Absent: other, Trouble: errors.New("update\x1b covey")}, `the journal cannot be read: update\x1b covey`, term.Red, false},
-		"reads":           {termview.Now{Status: &api.Status{}, Until: 50}, "reading the journal, 0 %", term.Faint, true},
+		"reads": {termview.Now{Status: &api.Status{}, Until: 50}, "reading the journal, 0 %",
+			term.Faint, true},
 	} {
 		test.now.State = &view.State{}
 		if sc := sceneOf(test.now); sc.word != test.word || sc.style != test.style || sc.runs != test.runs {
@@ -45,8 +47,9 @@ func TestFacts(t *testing.T) {
 	}
 	used := []journal.BudgetUse{{What: journal.USD, Used: 1.25, Limit: 5}, {What: journal.Time, Used: 3}}
 	for want, now := range map[string]termview.Now{
-		"1 of 4 tasks done · 1 refused · $1.25":                            {State: &s},
-		"1 of 4 tasks done · 1 refused · $1.25 · 25 % of the budget (usd)": {State: &s, Status: &api.Status{Budget: used}},
+		"1 of 4 tasks done · 1 refused · $1.25": {State: &s},
+		"1 of 4 tasks done · 1 refused · $1.25 · 25 % of the budget (usd)": {State: &s,
+			Status: &api.Status{Budget: used}},
 		"": {State: &view.State{}},
 	} {
 		if got := factsOf(now); got != want {
@@ -92,7 +95,8 @@ func TestTaskRow(t *testing.T) {
 	if want := "Cover it with tests\ntask 3 (Cover it with tests) is held: conflict in a.go"; r.about != want || !r.merges || !r.returns {
 		t.Errorf("%q, merges %v, returns %v; want %q", r.about, r.merges, r.returns, want)
 	}
-	if needs := needRows(&s, true); needs[2].word != "held merge" || needs[2].task != "3" || !needs[2].merges {
+	if needs := needRows(&s, true); needs[2].word != "held merge" || needs[2].task != "3" ||
+		!needs[2].merges {
 		t.Errorf("%+v", needs[2])
 	}
 }

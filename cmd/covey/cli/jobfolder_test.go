@@ -108,7 +108,8 @@ func TestJobFolder(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "mine.txt" {
 		t.Errorf("left are %v (%v)", left, err)
 	}
-	link, file, full := filepath.Join(t.TempDir(), "link"), filepath.Join(dir, "mine.txt"), filepath.Join(t.TempDir(), "full")
+	link, file, full := filepath.Join(t.TempDir(), "link"), filepath.Join(dir,
+		"mine.txt"), filepath.Join(t.TempDir(), "full")
 	if err := errors.Join(os.Symlink(dir, link), os.MkdirAll(filepath.Join(full, jobFiles[0], "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

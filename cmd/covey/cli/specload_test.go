@@ -20,14 +20,16 @@ func TestSpecTrouble(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.LoadSpec(path); ExitCode(err) != ExitUsage || !strings.HasPrefix(ErrorText(err), path+":") {
+		if _, err := c.LoadSpec(path); ExitCode(err) != ExitUsage ||
+			!strings.HasPrefix(ErrorText(err), path+":") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := c.LoadSpec(filepath.Join(dir, "gone.yaml")); ExitCode(err) != ExitUsage {
 		t.Errorf("a spec that is not there: %v", err)
 	}
-	if team, err := c.LoadSpec(filepath.Join(dir, "team.yaml")); err != nil || team.Name != "crew" || errOut.Len() > 0 {
+	if team, err := c.LoadSpec(filepath.Join(dir, "team.yaml")); err != nil || team.Name != "crew" ||
+		errOut.Len() > 0 {
 		t.Errorf("a good spec: %v, %q", err, errOut)
 	}
 }
@@ -52,7 +54,8 @@ func TestSpecRequires(t *testing.T) {
 	if err := os.WriteFile(path, append(text, "requires: '>=0.2'\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.LoadSpec(path); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "requires covey >=0.2, and this is covey 0.1.0") {
+	if _, err := c.LoadSpec(path); ExitCode(err) != ExitUsage ||
+		!strings.Contains(err.Error(), "requires covey >=0.2, and this is covey 0.1.0") {
 		t.Errorf("an older covey: %v", err)
 	}
 }

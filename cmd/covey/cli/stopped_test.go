@@ -44,7 +44,8 @@ func asks(t *testing.T, place state.Place, list ...requests.New) []string {
 func TestInboxOfStopped(t *testing.T) {
 	teamtest.StateHome(t)
 	place, ctx := teamtest.Place(t, "crew"), t.Context()
-	if list, err := ReadInbox(ctx, place, api.InboxQuery{All: true}); err != nil || list == nil || len(list) > 0 {
+	if list, err := ReadInbox(ctx, place, api.InboxQuery{All: true}); err != nil || list == nil ||
+		len(list) > 0 {
 		t.Errorf("before the first run: %v, %v", list, err)
 	}
 	if _, stored, err := AnswerInbox(ctx, place, api.InboxAnswer{ID: "r1", Approve: true}); !errors.Is(err, tasks.ErrNotFound) || stored {
@@ -60,15 +61,18 @@ func TestInboxOfStopped(t *testing.T) {
 	}{
 		"nobody asked this":        {api.InboxAnswer{ID: "r99"}, tasks.ErrNotFound},
 		"only the lead answers it": {api.InboxAnswer{ID: ids[2], Approve: true}, tasks.ErrInvalid},
-		"no plan, but a mode":      {api.InboxAnswer{ID: ids[1], Approve: true, Mode: "acceptEdits"}, tasks.ErrInvalid},
-		"a mode that is none":      {api.InboxAnswer{ID: ids[0], Approve: true, Mode: "anything"}, tasks.ErrInvalid},
+		"no plan, but a mode": {api.InboxAnswer{ID: ids[1], Approve: true, Mode: "acceptEdits"},
+			tasks.ErrInvalid},
+		"a mode that is none": {api.InboxAnswer{ID: ids[0], Approve: true, Mode: "anything"},
+			tasks.ErrInvalid},
 	} {
 		if r, stored, err := AnswerInbox(ctx, place, test.answer); !errors.Is(err, test.want) || stored {
 			t.Errorf("%s: %+v, stored %v, %v", name, r, stored, err)
 		}
 	}
 	r, stored, err := AnswerInbox(ctx, place, api.InboxAnswer{ID: ids[0], Approve: true, Feedback: "go", Mode: "acceptEdits"})
-	if err != nil || !stored || r.State != requests.Approved || r.By != actors.Operator || r.Feedback != "go" || r.Mode != "acceptEdits" {
+	if err != nil || !stored || r.State != requests.Approved || r.By != actors.Operator ||
+		r.Feedback != "go" || r.Mode != "acceptEdits" {
 		t.Errorf("%+v, stored %v, %v", r, stored, err)
 	}
 	if _, stored, err := AnswerInbox(ctx, place, api.InboxAnswer{ID: ids[0]}); !errors.Is(err, tasks.ErrAnswered) || stored {

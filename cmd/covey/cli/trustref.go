@@ -20,7 +20,8 @@ import (
 // head of fork's pull request in its history. It returns the commit.
 // Nobody is asked, and what was trusted before does not count: the answer depends on the commit
 // and the files alone.
-func (e *Env) MayRunAt(ctx context.Context, team *configs.Team, ref string, fork Fork) (commit string, err error) {
+func (e *Env) MayRunAt(ctx context.Context, team *configs.Team, ref string, fork Fork) (commit string,
+	err error) {
 	if err := NotFromInside("--trust-ref"); err != nil {
 		return "", err
 	}
@@ -33,7 +34,8 @@ func (e *Env) MayRunAt(ctx context.Context, team *configs.Team, ref string, fork
 	case err != nil:
 		return "", fmt.Errorf("--trust-ref %s: %w", ref, err)
 	case !report.Trusted:
-		head := fmt.Sprintf("What %s would run differs from what it would run at %s:\n", term.PlainLine(team.File), ref)
+		head := fmt.Sprintf("What %s would run differs from what it would run at %s:\n",
+			term.PlainLine(team.File), ref)
 		return "", fmt.Errorf("%s%sit is %w, and nothing was started; the change counts once it is merged",
 			head, changesText(e.Err, team, report.Changes), ErrNotTrusted)
 	}

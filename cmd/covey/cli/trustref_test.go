@@ -36,7 +36,8 @@ func TestForkOf(t *testing.T) {
 		if tc.want == "mallory/app" {
 			want.Head = "abc"
 		}
-		if got != want || (err == nil) != (tc.trouble == "") || err != nil && !strings.HasPrefix(err.Error(), tc.trouble) {
+		if got != want || (err == nil) != (tc.trouble == "") || err != nil &&
+			!strings.HasPrefix(err.Error(), tc.trouble) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

@@ -29,7 +29,8 @@ const (
 
 // brokenTeam is a team whose files hold secrets. The returned function runs covey bug-report
 // in its folder.
-func brokenTeam(t *testing.T) (place state.Place, spec string, report func(args ...string) (out, errOut string, err error)) {
+func brokenTeam(t *testing.T) (place state.Place, spec string,
+	report func(args ...string) (out, errOut string, err error)) {
 	t.Helper()
 	teamtest.StateHome(t)
 	t.Setenv("SOME_API_KEY", envKey)
@@ -155,7 +156,8 @@ func TestBugReportWithTranscripts(t *testing.T) {
 	if text := unpacked(t, to)["journal.jsonl"]; !strings.Contains(text, `"content":"(33 bytes)","id":"c1","name":"Read"`) {
 		t.Errorf("the journal has\n%s", text)
 	}
-	if _, _, err := report("--yes", "--with-transcripts", "--out", "r.tar.gz"); err == nil || !strings.Contains(err.Error(), "file exists") {
+	if _, _, err := report("--yes", "--with-transcripts", "--out", "r.tar.gz"); err == nil ||
+		!strings.Contains(err.Error(), "file exists") {
 		t.Errorf("it overwrites: %v", err)
 	}
 	if _, _, err := report("--yes", "--with-transcripts", "--out", "t.tar.gz"); err != nil {

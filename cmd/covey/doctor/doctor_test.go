@@ -81,8 +81,10 @@ func TestCommandFlaws(t *testing.T) {
 		{"none behind the mark", command("./none.sh"), "names no interpreter"},
 		{"a program", command("./binary"), ""},
 		{"empty", command("./empty.sh"), ""},
-		{"another folder", hooks.Handler{Type: "command", Command: "./run.sh", Cwd: "folder"}, "./run.sh is not there"},
-		{"another language", hooks.Handler{Type: "command", Command: "&& x", Shell: "powershell"}, "there is no pwsh"},
+		{"another folder", hooks.Handler{Type: "command", Command: "./run.sh", Cwd: "folder"},
+			"./run.sh is not there"},
+		{"another language", hooks.Handler{Type: "command", Command: "&& x", Shell: "powershell"},
+			"there is no pwsh"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := exec.LookPath("pwsh"); err == nil && tc.hook.Shell != "" {
@@ -138,7 +140,8 @@ func TestMatcherFlaw(t *testing.T) {
 		{hooks.StopFailure, "rate_limit|overload", "write overloaded", false},
 	} {
 		got := matcherFlaw(infos[tc.event], tc.matcher)
-		if !strings.Contains(got.wayOut, tc.wayOut) || (got.text == "") != (tc.wayOut == "") || got.mild != tc.mild {
+		if !strings.Contains(got.wayOut, tc.wayOut) || (got.text == "") != (tc.wayOut == "") ||
+			got.mild != tc.mild {
 			t.Errorf("%s %q: %+v, want %q", tc.event, tc.matcher, got, tc.wayOut)
 		}
 	}
@@ -165,11 +168,13 @@ func TestIndexLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := indexLines(path)
-		got := []int{x.of("./a", "Stop", 0), x.of("./a", "Stop", 1), x.of("./a", "Setup", 0), x.at("hooks.Stop[0].hooks[0].type")}
+		got := []int{x.of("./a", "Stop", 0), x.of("./a", "Stop", 1), x.of("./a", "Setup", 0),
+			x.at("hooks.Stop[0].hooks[0].type")}
 		if want := []int{tc.first, tc.second, tc.setup, tc.field}; !slices.Equal(got, want) {
 			t.Errorf("%s: lines %v, want %v", name, got, want)
 		}
-		if x.of("./gone", "Stop", 0) != 0 || x.at("nothing[3].here") != 0 || x.at("hooks.Stop[0].nothing") != x.at("hooks.Stop[0]") {
+		if x.of("./gone", "Stop", 0) != 0 || x.at("nothing[3].here") != 0 ||
+			x.at("hooks.Stop[0].nothing") != x.at("hooks.Stop[0]") {
 			t.Errorf("%s: lines of what is not there", name)
 		}
 	}

@@ -33,7 +33,8 @@ func TestBackupFinding(t *testing.T) {
 			"with 2048 MiB the store is too big to be backed up"},
 	} {
 		f := backupFinding(place, tc.state, now)
-		if f.Verdict != tc.verdict || !strings.Contains(f.Text, tc.want) || (f.WayOut == "") != (f.Verdict == isOK) {
+		if f.Verdict != tc.verdict || !strings.Contains(f.Text, tc.want) ||
+			(f.WayOut == "") != (f.Verdict == isOK) {
 			t.Errorf("%s: %+v", tc.name, f)
 		}
 	}

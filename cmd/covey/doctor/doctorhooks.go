@@ -39,7 +39,8 @@ type hookExam struct {
 }
 
 // examineHooks examines all hooks of a set.
-func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []finding, checked int, err error) {
+func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []finding, checked int,
+	err error) {
 	x := &hookExam{set: set, probe: probe, lines: map[string]*lineIndex{}, seen: map[string]int{},
 		infos: map[hooks.Event]hooks.EventInfo{}}
 	for _, info := range hooks.Events() {
@@ -179,7 +180,8 @@ func (x *hookExam) time(h *runner.Configured) flaw {
 			term.Elapsed(time.Duration(t)*time.Second)),
 			fmt.Sprintf("write %v if milliseconds were meant", t/1000), true}
 	}
-	if limit, member := x.shortestTurn(h); limit > 0 && t > limit.Seconds() && !h.Handler.Async && !h.Handler.AsyncRewake {
+	if limit, member := x.shortestTurn(h); limit > 0 && t > limit.Seconds() && !h.Handler.Async &&
+		!h.Handler.AsyncRewake {
 		return flaw{fmt.Sprintf("a time-out of %v s is longer than a turn of %s may be (%s)", t, member, term.Elapsed(limit)),
 			"write a shorter one, or raise limits.turn_timeout", true}
 	}
@@ -261,7 +263,8 @@ func (x *hookExam) warning(warning error) {
 // checkKeys finds keys of a settings file that are similar to one that covey reads.
 // Others belong to other programs.
 func (x *hookExam) checkKeys(file string) {
-	known := []string{"hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls",
+	known := []string{"hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly",
+		"allowedHttpHookUrls",
 		"httpHookAllowedEnvVars", "pluginConfigs"}
 	if filepath.Ext(file) != ".json" {
 		return
@@ -288,7 +291,8 @@ func otherKeys(key string) bool {
 func (x *hookExam) settingsFiles() []string {
 	var files []string
 	for _, s := range x.set.Sources {
-		if s.Root == "" && filepath.Ext(s.Name) == ".json" && (x.set.Team == nil || s.Name != x.set.Team.File) {
+		if s.Root == "" && filepath.Ext(s.Name) == ".json" &&
+			(x.set.Team == nil || s.Name != x.set.Team.File) {
 			files = append(files, s.Name)
 		}
 	}
@@ -361,7 +365,8 @@ func (x *hookExam) absolute(file string) string {
 
 // at formats a place; line 0: the file.
 func (x *hookExam) at(file string, line int) string {
-	if rel, err := filepath.Rel(x.set.Folder, file); filepath.IsAbs(file) && err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(x.set.Folder, file); filepath.IsAbs(file) && err == nil &&
+		filepath.IsLocal(rel) {
 		file = rel
 	}
 	if line == 0 {

@@ -83,7 +83,8 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 // listOf splits a matcher that is a list of names; nil: it is an expression.
 func listOf(event hooks.Event, matcher string) []string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_|, -", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_|, -", r)
 	}
 	if strings.ContainsFunc(matcher, func(r rune) bool { return !plain(r) }) {
 		return nil

@@ -22,9 +22,11 @@ func TestNoticeFindings(t *testing.T) {
 		rule configs.Notify
 		want string // empty: it can work
 	}{
-		"no notify-send":            {configs.Notify{Desktop: true}, "no notify-send"},
-		"a command that is gone":    {configs.Notify{Command: []string{"./gone"}}, "the command ./gone cannot be run"},
-		"a command that is none":    {configs.Notify{Command: []string{"./tell"}}, "the command ./tell cannot be run"},
+		"no notify-send": {configs.Notify{Desktop: true}, "no notify-send"},
+		"a command that is gone": {configs.Notify{Command: []string{"./gone"}},
+			"the command ./gone cannot be run"},
+		"a command that is none": {configs.Notify{Command: []string{"./tell"}},
+			"the command ./tell cannot be run"},
 		"a webhook":                 {hook(filepath.Join(outside, "secret")), ""},
 		"a short secret":            {hook(filepath.Join(outside, "short")), "is too short"},
 		"a secret that is gone":     {hook(filepath.Join(outside, "gone")), "cannot be read"},
@@ -32,7 +34,8 @@ func TestNoticeFindings(t *testing.T) {
 	} {
 		found := noticeFindings(&configs.Team{Workspace: dir, Notify: []configs.Notify{c.rule}})
 		bad := c.want != ""
-		if len(found) != 1 || (found[0].Verdict == isWarn) != bad || !strings.Contains(found[0].Text, c.want) ||
+		if len(found) != 1 || (found[0].Verdict == isWarn) != bad ||
+			!strings.Contains(found[0].Text, c.want) ||
 			strings.Contains(found[0].Text, "T0KEN") {
 			t.Errorf("%s: %+v", name, found)
 		}

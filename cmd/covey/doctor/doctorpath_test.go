@@ -54,7 +54,8 @@ func TestPathFinding(t *testing.T) {
 			t.Errorf("%s: found %q, want %q", tc.path, found, want)
 		}
 		f := pathFinding(at(tc.self), found)
-		if f.Verdict != tc.verdict || !strings.Contains(f.Text, tc.want) || (f.WayOut == "") != (f.Verdict == isOK) {
+		if f.Verdict != tc.verdict || !strings.Contains(f.Text, tc.want) ||
+			(f.WayOut == "") != (f.Verdict == isOK) {
 			t.Errorf("%s: %+v", tc.path, f)
 		}
 	}

@@ -27,12 +27,14 @@ func TestFireWaitsForTheBackground(t *testing.T) {
 	stop := hooks.Input{Payload: hooks.StopInput{}, Common: hooks.Common{Cwd: t.TempDir()}}
 	out, err := fireWhole(t.Context(), hookRunner(hooks.Stop, rewake), stop)
 	want := []string{"Stop hook feedback:\n[sleep 0.1; echo no >&2; exit 2]: no"}
-	if err != nil || out.Decision != hooks.Block || !slices.Equal(out.Feedback, want) || len(out.Results) != 1 ||
+	if err != nil || out.Decision != hooks.Block || !slices.Equal(out.Feedback, want) ||
+		len(out.Results) != 1 ||
 		out.Results[0].Outcome != hooks.Blocking || out.Results[0].ExitCode != 2 {
 		t.Errorf("%+v, %v", out, err)
 	}
 
-	tool := hooks.Input{Payload: hooks.PostToolUseInput{ToolName: "Bash"}, Common: hooks.Common{Cwd: t.TempDir()}}
+	tool := hooks.Input{Payload: hooks.PostToolUseInput{ToolName: "Bash"},
+		Common: hooks.Common{Cwd: t.TempDir()}}
 	words := hooks.Handler{Type: "command", Async: true, Command: `echo '{"systemMessage":"m","decision":"block",` +
 		`"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"c"}}'`}
 	out, err = fireWhole(t.Context(), hookRunner(hooks.PostToolUse, words, rewake), tool)

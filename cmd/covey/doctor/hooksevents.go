@@ -13,7 +13,8 @@ import (
 func printEvents(out *term.Screen, events []hooks.EventInfo) {
 	t := term.Table{Head: []string{"EVENT", "MATCHER", "EXIT 2", "BLOCK", "HALTS", "TYPES", "FIRES"}}
 	for _, e := range events {
-		t.Add(term.Cell{Text: string(e.Event)}, term.Cell{Text: e.Matcher}, term.Cell{Text: e.Exit2.String()}, term.Cell{Text: e.Decision.String()},
+		t.Add(term.Cell{Text: string(e.Event)}, term.Cell{Text: e.Matcher},
+			term.Cell{Text: e.Exit2.String()}, term.Cell{Text: e.Decision.String()},
 			term.Cell{Text: yesNo(e.Halts)}, term.Cell{Text: e.Types}, firesCell(e.Fires))
 	}
 	t.Print(out)
