@@ -304,10 +304,10 @@ func goldenRunner(t *testing.T, c goldenCase) HookRunner {
 
 // shellTool is as much of a Bash tool as the recordings need.
 func shellTool() agent.Tool {
-	render := func(r json.RawMessage) (string, error) {
+	render := func(r json.RawMessage) (agent.ToolResult, error) {
 		var out struct{ Stdout string }
 		err := json.Unmarshal(r, &out)
-		return out.Stdout, err
+		return agent.ToolResult{Content: out.Stdout}, err
 	}
 	return shell{fakeTool{spec: agent.Spec{Name: "Bash"}, run: func(ctx context.Context,
 		call agent.ToolCall) agent.ToolResult {
@@ -338,7 +338,7 @@ func shellTool() agent.Tool {
 // shell is a fakeTool that can render another response.
 type shell struct {
 	fakeTool
-	render func(json.RawMessage) (string, error)
+	render func(json.RawMessage) (agent.ToolResult, error)
 }
 
-func (s shell) Render(response json.RawMessage) (string, error) { return s.render(response) }
+func (s shell) Render(response json.RawMessage) (agent.ToolResult, error) { return s.render(response) }

@@ -120,7 +120,9 @@ func TestSuppressOriginalPrompt(t *testing.T) {
 // rendered shows a response as it is.
 type rendered struct{ fakeTool }
 
-func (rendered) Render(response json.RawMessage) (string, error) { return string(response), nil }
+func (rendered) Render(response json.RawMessage) (agent.ToolResult, error) {
+	return agent.ToolResult{Content: string(response)}, nil
+}
 
 // golden: post_updated_mcp. Only tools of MCP servers heed it.
 func TestUpdatedMCPToolOutput(t *testing.T) {

@@ -230,12 +230,12 @@ func TestToolHooksBroken(t *testing.T) {
 // rendering is a tool that can show another response.
 type rendering struct{ fakeTool }
 
-func (rendering) Render(response json.RawMessage) (string, error) {
+func (rendering) Render(response json.RawMessage) (agent.ToolResult, error) {
 	var r struct{ Stdout *string }
 	if err := json.Unmarshal(response, &r); err != nil || r.Stdout == nil {
-		return "", errors.New("no stdout in it")
+		return agent.ToolResult{}, errors.New("no stdout in it")
 	}
-	return *r.Stdout, nil
+	return agent.ToolResult{Content: *r.Stdout}, nil
 }
 
 // golden: post_updated_output; a response of another shape is ignored.

@@ -162,7 +162,7 @@ func TestWorkCommittedOutsideOfARepository(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	r := repo{t: t, dir: t.TempDir()}.begin(1)
 	if got := r.ask(); got.Outcome != hooks.NonBlockingError || !strings.Contains(got.Warning,
-		"not a git repository") {
+		"no git repository") {
 		t.Errorf("no repository: %+v", got)
 	}
 	r.dir = filepath.Join(r.dir, "gone")

@@ -19,8 +19,12 @@ import (
 // ErrFolder: a state folder that cannot be used, because of its place or its mode.
 var ErrFolder = errors.New("state folder")
 
-// FolderError returns the error that a file or folder of the state cannot be used, with the way out.
+// FolderError returns the error that a file or folder of the state cannot be used, with the way
+// out. ExplainFullDisk has the one of a full disk.
 func FolderError(err error) error {
+	if noRoom(err) {
+		return err
+	}
 	return fmt.Errorf("%w: %w; mend that, or set COVEY_STATE_HOME to another folder", ErrFolder, err)
 }
 
