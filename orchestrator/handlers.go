@@ -32,12 +32,12 @@ type commands struct {
 func (q commands) handlers() []api.Handler {
 	o, r := q.o, q.r
 	return []api.Handler{
-		api.VerbStatus.Handle(api.NoInput(q.status)),
+		api.VerbStatus.Handle(q.status),
 		api.VerbReady.Handle(func(ctx context.Context, _ struct{}) (api.Status, error) {
 			if err := q.allStarted(ctx); err != nil {
 				return api.Status{}, err
 			}
-			return q.status(ctx)
+			return q.status(ctx, api.StatusQuery{})
 		}),
 		api.VerbTasks.Handle(api.ListTasks(r.store.List, r.store.Outline)),
 		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return r.store.Task(ctx, t.ID) }),
@@ -265,7 +265,7 @@ func (q commands) allStarted(ctx context.Context) error {
 }
 
 // status returns the team as `covey ps` shows it.
-func (q commands) status(ctx context.Context) (api.Status, error) {
+func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status, error) {
 	o, r := q.o, q.r
 	all, err := r.store.Outline(ctx)
 	if err != nil {
@@ -297,6 +297,9 @@ func (q commands) status(ctx context.Context) (api.Status, error) {
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
 		names = append(names, m.Name)
+	}
+	if want.Brief {
+		return st, nil
 	}
 	for i, copy := range r.work.Trees.Status(ctx, names) {
 		st.Members[i].Worktree = copy

@@ -67,7 +67,8 @@ func coordinationLine(c budget.Coordination) string {
 	}
 	line := fmt.Sprintf("coordination: about %d of the lead's %d tokens (%.1f %%)", c.Tokens, c.Of, 100*c.Share())
 	if c.Finished > 0 {
-		line += fmt.Sprintf(", %d per finished task", c.Tokens/int64(c.Finished))
+		tokens, _ := c.PerTask()
+		line += fmt.Sprintf(", %d per finished task", tokens)
 	}
 	return line
 }

@@ -66,7 +66,7 @@ func TestAllowed(t *testing.T) {
 		ask  func(by process.Caller) error
 		may  []process.Caller
 	}{
-		{"ps", asking(VerbStatus, struct{}{}), everybody},
+		{"ps", asking(VerbStatus, StatusQuery{}), everybody},
 		{"wait", asking(VerbReady, struct{}{}), everybody},
 		{"tasks list", asking(VerbTasks, TaskQuery{}), everybody},
 		{"tasks show", asking(VerbStanding, TaskRef{ID: "1"}), everybody},
@@ -206,7 +206,7 @@ func noting[Req, Rep any](f *fakeTeam, v Verb[Req, Rep], rep Rep) Handler {
 func (f *fakeTeam) handlers() []Handler {
 	one, up := tasks.Task{ID: "1", Subject: "one", Status: tasks.Pending}, Status{Team: "crew", Up: true}
 	return []Handler{
-		VerbStatus.Handle(NoInput(func(context.Context) (Status, error) { return did(f, "status", up) })),
+		VerbStatus.Handle(func(context.Context, StatusQuery) (Status, error) { return did(f, "status", up) }),
 		VerbReady.Handle(func(ctx context.Context, _ struct{}) (Status, error) {
 			select {
 			case <-f.up:

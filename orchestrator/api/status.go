@@ -14,9 +14,15 @@ import (
 
 // The verbs that return the state of a team.
 var (
-	VerbStatus = forAll[struct{}, Status]("status")
+	VerbStatus = forAll[StatusQuery, Status]("status")
 	VerbReady  = forAll[struct{}, Status]("ready") // answered once all members have started
 )
+
+// StatusQuery says what is wanted of a Status.
+type StatusQuery struct {
+	// Brief leaves out the working copies, because git takes processes to look at them.
+	Brief bool `json:"brief,omitempty"`
+}
 
 // MemberState is what a member does, as `covey ps` shows it.
 type MemberState string
@@ -182,7 +188,13 @@ func CountTasks(all []tasks.Outline) TaskCounts {
 
 // Status returns the current state of the team.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, c, VerbStatus, struct{}{})
+	return ask(ctx, c, VerbStatus, StatusQuery{})
+}
+
+// Brief returns the current state of the team without the working copies, for those who ask often.
+// A team of an older version returns them, too.
+func (c *Client) Brief(ctx context.Context) (Status, error) {
+	return ask(ctx, c, VerbStatus, StatusQuery{Brief: true})
 }
 
 // WaitUp waits until all members have started, and returns the state of the team.

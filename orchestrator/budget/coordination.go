@@ -40,6 +40,11 @@ func (c Coordination) Share() float64 {
 	return float64(c.Tokens) / float64(c.Of)
 }
 
+// PerTask returns Tokens and Turns for each finished task, of which there is one at least.
+func (c Coordination) PerTask() (tokens int64, turns float64) {
+	return c.Tokens / int64(c.Finished), float64(c.Turns) / float64(c.Finished)
+}
+
 // bytesPerToken is the average size of a token of English text and JSON in common models.
 const bytesPerToken = 4
 

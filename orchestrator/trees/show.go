@@ -21,8 +21,10 @@ type Status struct {
 	Branch string `json:"branch,omitempty"` // empty: none, or not a git working copy
 	Dirty  int    `json:"dirty"`            // files and folders that git status shows
 	Ahead  int    `json:"ahead"`            // commits that are not in the target branch
-	// Unknown says that git did not answer in time; Dirty and Ahead are then
-	// meaningless.
+	// Added and Removed count lines since the branch left the target branch, committed or not.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
+	// Unknown says that git did not answer in time; the numbers are then meaningless.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
@@ -67,7 +69,10 @@ func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) 
 		return err
 	}
 	st.Dirty, st.Branch = len(dirty), head.Branch
-	st.Ahead, err = own.Ahead(ctx, target, head.Commit)
+	if st.Ahead, err = own.Ahead(ctx, target, head.Commit); err != nil || st.Ahead+st.Dirty == 0 {
+		return err
+	}
+	st.Added, st.Removed, err = worktree.Lines(ctx, own, target)
 	return err
 }
 

@@ -125,13 +125,13 @@ func TestStatus(t *testing.T) {
 	g := newGrove(t)
 	ana, _ := g.Of("ana")
 	ben, _ := g.Of("ben")
-	sh(t, ana.Root, "git commit -q --allow-empty -m hers; echo x >x")
+	sh(t, ana.Root, "git commit -q --allow-empty -m hers; echo x >x; echo two >shared.txt")
 	sh(t, ben.Root, "git commit -q --allow-empty -m his; git -C "+g.team.Workspace+" merge -q covey/crew/ben")
 	got := g.Status(t.Context(), []string{"lead", "ana", "ben", "nobody"})
 	if got[0] != nil || got[3] != nil {
 		t.Errorf("they have no copies: %+v", got)
 	}
-	if want := (Status{Path: ana.Top, Branch: "covey/crew/ana", Dirty: 1, Ahead: 1}); got[1] == nil || *got[1] != want {
+	if want := (Status{Path: ana.Top, Branch: "covey/crew/ana", Dirty: 2, Ahead: 1, Added: 1, Removed: 1}); got[1] == nil || *got[1] != want {
 		t.Errorf("ana: %+v, want %+v", got[1], want)
 	}
 	if want := (Status{Path: ben.Top, Branch: "covey/crew/ben"}); got[2] == nil || *got[2] != want {

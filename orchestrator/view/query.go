@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -104,6 +106,41 @@ func (s *State) StaffedRun() Run {
 		}
 	}
 	return s.Run()
+}
+
+// Noticed returns what the lead has spent on notices in this run, and how many tasks it has completed.
+func (s *State) Noticed() budget.Coordination {
+	c := s.Coordination
+	c.Finished = s.Run().Turns.Completed
+	return c
+}
+
+// BudgetEnd returns when a limit of the team is used up if the present run goes on at its pace so far,
+// to the minute. It is the zero time if that is more than a day away, or if the run has only begun.
+func (s *State) BudgetEnd(u journal.BudgetUse) time.Time {
+	run, spent := s.Run(), 0.0
+	begun := run.Started
+	for i, t := range s.Turns {
+		if t.First < run.First {
+			continue
+		}
+		if i == 0 && s.Dropped.Turns > 0 {
+			begun = t.Started
+		}
+		if u.What == journal.USD {
+			spent += t.CostUSD
+		} else {
+			spent += float64(t.Usage.Total())
+		}
+	}
+	worked, left := s.Time.Sub(begun).Seconds(), u.Limit-u.Used
+	if u.What == journal.Time {
+		spent = worked
+	}
+	if left <= 0 || spent <= 0 || worked < 60 || left*worked/spent > 24*60*60 {
+		return time.Time{}
+	}
+	return s.Time.Add(time.Duration(left * worked / spent * float64(time.Second))).Round(time.Minute)
 }
 
 // Needs returns what only a person can do: what somebody waits for, the oldest first, then finished work

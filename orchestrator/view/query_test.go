@@ -3,7 +3,9 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -38,6 +40,35 @@ func TestRefusalOf(t *testing.T) {
 		if r.Seq != 9 || r.Time != noon.Add(9e9) {
 			t.Errorf("%s: line %d at %v", text, r.Seq, r.Time)
 		}
+	}
+}
+
+// TestBudgetEnd: a limit ends at the pace of this run, if that can be said.
+func TestBudgetEnd(t *testing.T) {
+	s := State{
+		Time: noon.Add(10 * time.Minute), Runs: []Run{{First: 1, Started: noon.Add(-time.Hour)}, {First: 9, Started: noon}},
+		Turns: []*Turn{
+			{First: 3, CostUSD: 100}, {First: 10, Usage: agent.Usage{InputTokens: 900, OutputTokens: 100}, CostUSD: 1}, {First: 12},
+		},
+	}
+	for _, test := range []struct {
+		use  journal.BudgetUse
+		want string
+	}{
+		{journal.BudgetUse{What: journal.Tokens, Used: 5000, Limit: 8000}, "12:40"},
+		{journal.BudgetUse{What: journal.USD, Used: 101, Limit: 102}, "12:20"},
+		{journal.BudgetUse{What: journal.Time, Used: 4200, Limit: 6000}, "12:40"},
+		{journal.BudgetUse{What: journal.USD, Used: 1, Limit: 1000}, "00:00"}, // more than a day
+		{journal.BudgetUse{What: journal.USD, Used: 2, Limit: 1}, "00:00"},
+		{journal.BudgetUse{What: journal.USD, Used: 2}, "00:00"},
+	} {
+		if got := s.BudgetEnd(test.use).Format("15:04"); got != test.want {
+			t.Errorf("%+v ends at %s, want %s", test.use, got, test.want)
+		}
+	}
+	s.Time = noon.Add(time.Second)
+	if got := s.BudgetEnd(journal.BudgetUse{What: journal.Time, Limit: 60}); !got.IsZero() {
+		t.Errorf("a run that has only begun: %v", got)
 	}
 }
 

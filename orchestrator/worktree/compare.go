@@ -59,6 +59,24 @@ func (r *Repo) Diff(ctx context.Context, from, to string, opts DiffOptions) ([]b
 	return r.run(ctx, append(args, opts.Paths...)...)
 }
 
+// Lines counts the lines that the working copy of r adds and removes since its head left the branch of
+// the commit base, committed or not. Files that git does not know count for nothing.
+func Lines(ctx context.Context, r *Repo, base string) (added, removed int, err error) {
+	out, err := r.run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--find-renames", "--shortstat",
+		"--merge-base", base, "--")
+	said := strings.Fields(string(out)) // 2 files changed, 12 insertions(+), 1 deletion(-)
+	for i := 1; i < len(said); i++ {
+		n, _ := strconv.Atoi(said[i-1]) // 0 before other words
+		switch {
+		case strings.HasPrefix(said[i], "insertion"):
+			added = n
+		case strings.HasPrefix(said[i], "deletion"):
+			removed = n
+		}
+	}
+	return added, removed, err
+}
+
 // Ahead counts the commits of branch that base does not contain.
 func (r *Repo) Ahead(ctx context.Context, base, branch string) (int, error) {
 	out, err := r.plain(ctx, "rev-list", "--count", branch, "^"+base, "--")

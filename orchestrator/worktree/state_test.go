@@ -211,7 +211,13 @@ func TestDirty(t *testing.T) {
 	if want := []string{" M a", "?? d/", "?? s p"}; err != nil || !reflect.DeepEqual(all, want) {
 		t.Errorf("%q, %v", all, err)
 	}
-	testkit.Shell(t, r.Top, `git stash -q -u || git -c user.name=u -c user.email=u@x stash -q -u`)
+	base := testkit.Shell(t, r.Top, "git rev-parse HEAD")
+	testkit.Shell(t, r.Top, `git -c user.name=u -c user.email=u@x commit -qam more; sed -i 1d a`)
+	if added, removed, err := Lines(t.Context(), r, base); err != nil || added != 1 || removed != 1 {
+		t.Errorf("+%d -%d, %v", added, removed, err)
+	}
+	testkit.Shell(t, r.Top, `git checkout -q a; git reset -q --soft `+base+`; git reset -q
+		git stash -q -u || git -c user.name=u -c user.email=u@x stash -q -u`)
 	if none, err := r.Dirty(t.Context()); err != nil || none != nil {
 		t.Errorf("%q, %v", none, err)
 	}

@@ -1,10 +1,10 @@
 package ask
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/trees"
 )
@@ -25,19 +25,5 @@ func worktreeLine(member string, w trees.Status) string {
 	if w.Branch != "" {
 		parts = append(parts, "branch "+term.PlainLine(w.Branch))
 	}
-	switch {
-	case w.Unknown && w.Branch != "":
-		parts = append(parts, "git reports no more")
-	case w.Unknown:
-	case w.Dirty == 0 && w.Ahead == 0:
-		parts = append(parts, "nothing of its own")
-	default:
-		if w.Dirty > 0 {
-			parts = append(parts, term.Plural(w.Dirty, "change")+" not committed")
-		}
-		if w.Ahead > 0 {
-			parts = append(parts, fmt.Sprintf("%s not merged", term.Plural(w.Ahead, "commit")))
-		}
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(append(parts, view.CopyWords(w)...), " · ")
 }

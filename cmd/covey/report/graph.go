@@ -17,6 +17,7 @@ const (
 	nodeGapX    = 48
 	nodeGapY    = 14
 	nodeLetters = 22
+	nodeGates   = 3   // the last ones
 	margin      = 4   // for the lines of nodes at the edge
 	maxNodes    = 300 // more are a list only
 )
@@ -36,6 +37,7 @@ type node struct {
 	Word, Class string
 	X, Y        int
 	Label       string // id and subject, as far as they fit
+	Gates       []gateSign
 
 	task   *view.Task
 	layer  int
@@ -53,7 +55,7 @@ type edge struct {
 func drawGraph(s *view.State) graph {
 	var g graph
 	byID := map[string]*node{}
-	linked := map[string]bool{}
+	linked, works := map[string]bool{}, s.Works()
 	for _, t := range s.Tasks {
 		for _, id := range t.BlockedBy {
 			if other := s.Task(id); !t.Deleted && other != nil && !other.Deleted {
@@ -72,6 +74,7 @@ func drawGraph(s *view.State) graph {
 			if strings.HasPrefix(n.Word, "waits for ") {
 				n.Word = "waits" // the lines that lead to it say for what
 			}
+			n.Gates = signs(works.Gates[t.ID], nodeGates)
 			byID[t.ID] = n
 			g.Nodes = append(g.Nodes, n)
 		}

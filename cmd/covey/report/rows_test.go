@@ -2,12 +2,16 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -56,6 +60,45 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestFacts: the page says what a working copy has of its own, when the budget ends at this pace, what
+// notices cost, and what the gates of a task in the graph have said.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	var s view.State
+	for _, l := range teamtest.BusyDay(40, 3) {
+		s.Apply(l)
+	}
+	s.Time = s.Run().Started.Add(time.Hour)
+	s.Coordination = budget.Coordination{Tokens: 200, Of: 1000, Notices: 3, Turns: 2}
+	s.Runs[len(s.Runs)-1].Turns.Completed = 4
+	s.Tasks[1].BlockedBy = []string{s.Tasks[0].ID}
+	s.Gates = append(s.Gates, &view.Gate{ID: "g-last", Task: s.Tasks[0].ID, Verdict: view.Refused})
+	now := &api.Status{
+		Budget:  []journal.BudgetUse{{What: journal.Time, Used: 3600, Limit: 7200}},
+		Members: []api.MemberStatus{{Name: s.Members[1].Name, Worktree: &trees.Status{Branch: "b-own", Ahead: 2, Added: 12, Removed: 3}}},
+	}
+	list, err := (&Drawing{State: &s, Now: now, Templates: Templates()}).Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, one := range list {
+		text += fmt.Sprint(*one)
+	}
+	for _, want := range []string{
+		"b-own · &#43;12 −3 lines · 2 commits not merged", "used up at " + s.Time.Add(time.Hour).Local().Format("15:04:00"),
+		"3 notices to the lead, 2 turns for notices alone (0.5 a finished task); about 200 of its 1000 tokens, 50 a finished task",
+		`<tspan class="refused">✗</tspan></text>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
 // TestHash: values that a template shows differently have different numbers.
 func TestHash(t *testing.T) {
 	t.Parallel()
@@ -75,8 +118,8 @@ func TestHash(t *testing.T) {
 		return outer{inner{"a", "b"}, &inner{"c", "d"}, map[string]any{"k": 1, "l": "x"}, []string{"e", "f"}, now, 1, 1, 1}
 	}
 	sum := func(v any) uint64 {
-		d := Drawing{Templates: Templates()}
-		if _, err := d.drawn("id", "mailhead", v); err != nil {
+		d := Drawing{Templates: template.Must(template.New("any").Parse(""))}
+		if _, err := d.drawn("id", "any", v); err != nil {
 			t.Fatal(err)
 		}
 		return d.Rows()["id"].sum

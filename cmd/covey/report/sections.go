@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
@@ -13,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -153,52 +154,6 @@ func (d *Drawing) needs() (*Section, error) {
 	return s, nil
 }
 
-// headline is the state of the whole team.
-type headline struct {
-	Run      view.Run
-	Runs     bool   // a process runs the team
-	Words    string // its state
-	Class    string
-	Done     int
-	All      int
-	Tokens   int64
-	CostUSD  float64
-	Turns    journal.TurnCount
-	Refused  int
-	Budget   []journal.BudgetUse
-	Waits    *view.Wait
-	Trouble  string
-	Gaps     []view.Gap
-	Attached int
-}
-
-// header summarizes the team.
-func (d *Drawing) header() (*Section, error) {
-	run, counts := d.State.Run(), d.State.TaskCounts()
-	if worked := d.State.StaffedRun(); run.Merge != "" && worked.First > 0 {
-		run = worked // covey merge has no goal and no turns
-	}
-	h := headline{
-		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
-		Refused: run.Refusals, Budget: d.State.Budget, Waits: d.State.Waits, Trouble: d.Trouble,
-	}
-	for _, g := range d.State.Gaps {
-		if !g.Restart {
-			h.Gaps = append(h.Gaps, g)
-		}
-	}
-	for _, m := range d.State.Members {
-		h.Tokens, h.CostUSD = h.Tokens+m.Spent.Tokens, h.CostUSD+m.Spent.CostUSD
-	}
-	if d.Now != nil {
-		h.Budget, h.Attached = d.Now.Budget, d.Now.Attached
-	}
-	words, style := termview.TeamWord(d.State, d.Now != nil)
-	h.Words, h.Class = words, classOf(style)
-	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
-	return s, d.row(s, "headline", "headline", h)
-}
-
 // classOf returns the class of a colour, as style sheets call it.
 func classOf(style term.Style) string {
 	switch style {
@@ -233,6 +188,7 @@ type MemberRow struct {
 	Spent       view.Spent
 	Full        int64 // percent of its context; -1: nobody says so
 	Branch      string
+	Copy        string // what its working copy has of its own; empty: unknown, or it has none
 }
 
 // RowOf returns the row of a member. graph has the tasks of s.
@@ -269,11 +225,28 @@ func (d *Drawing) members() (*Section, error) {
 		if m.Left {
 			continue
 		}
-		if err := d.row(s, "member-"+DomID(m.Name), "member", RowOf(d.State, m, graph)); err != nil {
+		one := RowOf(d.State, m, graph)
+		if own := d.copyOf(m.Name); own != nil {
+			one.Branch, one.Copy = own.Branch, strings.Join(termview.CopyWords(*own), " · ")
+		}
+		if err := d.row(s, "member-"+DomID(m.Name), "member", one); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// copyOf returns what the running team says of a member's working copy; nil: nothing.
+func (d *Drawing) copyOf(member string) *trees.Status {
+	if d.Now == nil {
+		return nil
+	}
+	for _, m := range d.Now.Members {
+		if m.Name == member {
+			return m.Worktree
+		}
+	}
+	return nil
 }
 
 // TaskRow is one task.
@@ -333,9 +306,7 @@ func (d *Drawing) tasks() (*Section, error) {
 		if d.Marks != nil {
 			line.Marks = d.Marks(works, t)
 		}
-		for _, g := range one.Gates[max(0, len(one.Gates)-shownGates):] {
-			line.Gates = append(line.Gates, gateSign{g.ID, g.Event, g.Verdict})
-		}
+		line.Gates = signs(one.Gates, shownGates)
 		if err := d.row(s, "task-"+DomID(t.ID), "task", line); err != nil {
 			return nil, err
 		}
@@ -357,6 +328,15 @@ type taskLine struct {
 type gateSign struct {
 	ID, Event string
 	Verdict   view.Verdict
+}
+
+// signs returns the last n gates as signs.
+func signs(gates []*view.Gate, n int) []gateSign {
+	var list []gateSign
+	for _, g := range gates[max(0, len(gates)-n):] {
+		list = append(list, gateSign{g.ID, g.Event, g.Verdict})
+	}
+	return list
 }
 
 // TaskWord says a task's state in a word or two, and the class of its colour.
@@ -458,7 +438,14 @@ func (d *Drawing) merges() (*Section, error) {
 // mail lists the newest messages.
 func (d *Drawing) mail() (*Section, error) {
 	s := &Section{ID: "mail", Class: "mail", Title: "Mail"}
-	spent := d.State.Coordination
+	spent := struct {
+		budget.Coordination
+		TaskTokens int64 // for each finished task
+		TaskTurns  float64
+	}{Coordination: d.State.Noticed()}
+	if spent.Finished > 0 {
+		spent.TaskTokens, spent.TaskTurns = spent.PerTask()
+	}
 	head, err := Execute(d.Templates, "mailhead", spent)
 	if err != nil {
 		return nil, err

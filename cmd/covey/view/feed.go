@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -202,13 +203,14 @@ func (f *Feed) listenTo(ctx context.Context, client *api.Client, wake chan<- str
 	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
 	attached := false
+	looks := copyLooks{}
 	for {
 		if f.Watched() && !attached {
 			_, err := client.Attach(ctx) // a person looks, whom the team may ask
 			attached = err == nil
 		}
 		if f.Watched() || f.status == nil {
-			if now, err := client.Status(ctx); err == nil {
+			if now, err := looks.status(ctx, client, f.status); err == nil {
 				f.update(func() { f.status, f.absent = &now, nil })
 			}
 		}
@@ -230,6 +232,33 @@ func (f *Feed) listenTo(ctx context.Context, client *api.Client, wake chan<- str
 			return false, nil // the next connection is not attached
 		}
 	}
+}
+
+// copyLooks looks at working copies now and then. Git takes processes for each, so all looks take at
+// most a fiftieth of the time.
+type copyLooks struct {
+	last time.Time
+	took time.Duration
+}
+
+// status returns the status of a team, with the working copies of before if it is not yet time to
+// look at them again.
+func (l *copyLooks) status(ctx context.Context, client *api.Client, before *api.Status) (api.Status, error) {
+	if before == nil || time.Since(l.last) > 50*l.took {
+		begun := time.Now()
+		now, err := client.Status(ctx)
+		l.last, l.took = time.Now(), time.Since(begun)
+		return now, err
+	}
+	now, err := client.Brief(ctx)
+	for i, m := range now.Members {
+		for _, was := range before.Members {
+			if was.Name == m.Name {
+				now.Members[i].Worktree = cmp.Or(m.Worktree, was.Worktree)
+			}
+		}
+	}
+	return now, err
 }
 
 // followDrafts keeps what models write until ctx or the team ends. A team of an older version has

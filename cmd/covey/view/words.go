@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -174,4 +175,28 @@ func NeedCommand(n view.Need) string {
 		return "covey merge " + cmp.Or(n.Task, n.Member)
 	}
 	return ""
+}
+
+// CopyWords says what a working copy has of its own: lines, changes that are not committed, and
+// commits that are not merged.
+func CopyWords(w trees.Status) []string {
+	var words []string
+	switch {
+	case w.Unknown && w.Branch != "":
+		return []string{"git reports no more"}
+	case w.Unknown:
+		return nil
+	case w.Dirty == 0 && w.Ahead == 0:
+		return []string{"nothing of its own"}
+	}
+	if w.Added+w.Removed > 0 {
+		words = append(words, fmt.Sprintf("+%d −%d lines", w.Added, w.Removed))
+	}
+	if w.Dirty > 0 {
+		words = append(words, term.Plural(w.Dirty, "change")+" not committed")
+	}
+	if w.Ahead > 0 {
+		words = append(words, term.Plural(w.Ahead, "commit")+" not merged")
+	}
+	return words
 }

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"time"
+
+	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// headline is the state of the whole team.
+type headline struct {
+	Run      view.Run
+	Runs     bool   // a process runs the team
+	Words    string // its state
+	Class    string
+	Done     int
+	All      int
+	Tokens   int64
+	CostUSD  float64
+	Turns    journal.TurnCount
+	Refused  int
+	Budget   []budgetRow
+	Waits    *view.Wait
+	Trouble  string
+	Gaps     []view.Gap
+	Attached int
+}
+
+// budgetRow is a limit of the team, and when it would be used up at the pace so far; zero: nobody knows.
+type budgetRow struct {
+	journal.BudgetUse
+	Ends time.Time
+}
+
+// header summarizes the team.
+func (d *Drawing) header() (*Section, error) {
+	run, counts := d.State.Run(), d.State.TaskCounts()
+	if worked := d.State.StaffedRun(); run.Merge != "" && worked.First > 0 {
+		run = worked // covey merge has no goal and no turns
+	}
+	h := headline{
+		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
+		Refused: run.Refusals, Waits: d.State.Waits, Trouble: d.Trouble,
+	}
+	for _, g := range d.State.Gaps {
+		if !g.Restart {
+			h.Gaps = append(h.Gaps, g)
+		}
+	}
+	for _, m := range d.State.Members {
+		h.Tokens, h.CostUSD = h.Tokens+m.Spent.Tokens, h.CostUSD+m.Spent.CostUSD
+	}
+	uses := d.State.Budget
+	if d.Now != nil {
+		uses, h.Attached = d.Now.Budget, d.Now.Attached
+	}
+	for _, u := range uses {
+		one := budgetRow{BudgetUse: u}
+		if d.Now != nil {
+			one.Ends = d.State.BudgetEnd(u)
+		}
+		h.Budget = append(h.Budget, one)
+	}
+	words, style := termview.TeamWord(d.State, d.Now != nil)
+	h.Words, h.Class = words, classOf(style)
+	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
+	return s, d.row(s, "headline", "headline", h)
+}
