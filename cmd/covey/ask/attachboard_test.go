@@ -3,16 +3,13 @@ package ask
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/board"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // TestBoardIsRefused: there is no board of a team that has never run, or that another version
@@ -23,24 +20,7 @@ func TestBoardIsRefused(t *testing.T) {
 	if err := a.board(t.Context()); !errors.Is(err, api.ErrNotRunning) {
 		t.Errorf("of a team that has never run: %v", err)
 	}
-	teamtest.WriteRun(t, a.place, func(r *state.RunFile) { r.Protocol, r.Version = 7, "9.0.0" })
-	if err := os.MkdirAll(filepath.Dir(a.place.Socket()), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", a.place.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = fmt.Fprintln(c, `{"covey":2,"hello":"world"}`)
-		}
-	}()
+	teamtest.OtherVersion(t, a.place)
 	want := "team crew: running with covey 9.0.0; covey down, then covey up"
 	if err := a.board(t.Context()); !errors.Is(err, api.ErrOtherVersion) || err.Error() != want {
 		t.Errorf("of a team of another version: %v", err)

@@ -113,7 +113,7 @@ func (s *server) open(ctx context.Context, cwd string, want acp.SessionId) (*ses
 	}
 	report, err := trust.Check(ctx, team)
 	if err != nil {
-		return nil, fmt.Errorf("check the trust in %s: %w", spec, err)
+		return nil, refusal("check the trust in %s: %v", spec, err)
 	}
 	if !report.Trusted {
 		return nil, refusal("%s is not trusted, because nobody has agreed to what it would run; read that with"+
@@ -121,7 +121,7 @@ func (s *server) open(ctx context.Context, cwd string, want acp.SessionId) (*ses
 	}
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
-		return nil, fmt.Errorf("find the state of team %s: %w", team.Name, err)
+		return nil, refusal("find the state of team %s: %v", team.Name, err)
 	}
 	id := acp.SessionId(filepath.Base(place.Dir))
 	if want != "" && want != id {

@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 			return err
 		}
 	}
-	runs := func() error { // somewhere else
+	runs := func(run func(*testing.T, state.Place)) error { // somewhere else
 		if err := one.place.Create(); err != nil {
 			t.Fatal(err)
 		}
@@ -74,10 +74,11 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer lock.Release()
-		teamtest.WriteRun(t, one.place, func(*state.RunFile) {})
+		run(t, one.place)
 		defer os.Remove(one.place.RunFile())
 		return prompt("Go.")()
 	}
+	sameVersion := func(t *testing.T, p state.Place) { teamtest.WriteRun(t, p, func(*state.RunFile) {}) }
 	for _, tc := range []struct {
 		name string
 		more string // of the spec
@@ -86,7 +87,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no text", "", prompt(" \n"), "the prompt has no text"},
 		{"a goal that is too long", "", prompt(strings.Repeat("x", maxGoal+1)), "put a long text into a file"},
-		{"a team that runs", "", runs, "runs already, outside of this session"},
+		{"a team that runs", "", func() error { return runs(sameVersion) }, "runs already, outside of this session"},
+		{"another version", "", func() error { return runs(teamtest.OtherVersion) }, "running with covey 9.0.0; covey down, then covey up"},
 		{"another spec", "description: [\n", prompt("Go."), "team.yaml:"},
 		{"no trust any more", "gates: {stop: [echo fine]}\n", prompt("Go."), "is not trusted"},
 		{"schedules", "schedules: [{name: x, every: 1h, task: {subject: x}}]\n", prompt("Go."), "schedules"},

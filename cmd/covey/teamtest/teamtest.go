@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,29 @@ func WriteRun(t *testing.T, place state.Place, change func(*state.RunFile)) {
 	if err := run.Write(place); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// OtherVersion makes this process look as covey 9.0.0 that runs a team.
+func OtherVersion(t *testing.T, place state.Place) {
+	t.Helper()
+	WriteRun(t, place, func(r *state.RunFile) { r.Protocol, r.Version = 7, "9.0.0" })
+	if err := os.MkdirAll(filepath.Dir(place.Socket()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", place.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = fmt.Fprintln(c, `{"covey":2,"hello":"world"}`)
+		}
+	}()
 }
 
 // WriteJournal writes a journal with these lines.
