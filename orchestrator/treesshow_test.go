@@ -51,6 +51,12 @@ func TestMaxDiskInARun(t *testing.T) {
 		"big")); !strings.Contains(got, "big") {
 		t.Errorf("what she has made: %s", got)
 	}
+	if all, err := u.client().Status(t.Context()); err != nil || all.Members[1].Worktree == nil {
+		t.Errorf("the status of ana: %+v, %v", all.Members, err)
+	}
+	if brief, err := u.client().Brief(t.Context()); err != nil || len(brief.Members) != 3 || brief.Members[1].Worktree != nil {
+		t.Errorf("the brief status of ana: %+v, %v", brief.Members, err)
+	}
 	u.stop(errors.New("enough"))
 	u.end()
 }

@@ -61,8 +61,9 @@ journal's own lines of all runs, one object a line.`,
 
 // printLogs prints the wanted lines of the journal. After a tail it continues with
 // the line after the tail's last one, so that no line is lost or repeated.
-func printLogs(ctx context.Context, env *cli.Env, place state.Place, f logFlags,
-	want func(journal.Line) bool) error {
+func printLogs(
+	ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(journal.Line) bool,
+) error {
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {

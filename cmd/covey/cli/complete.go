@@ -62,8 +62,9 @@ func CompleteTeam(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 }
 
 // CompleteWork completes a task or a member.
-func (e *Env) CompleteWork(cmd *cobra.Command, args []string, part string) ([]string,
-	cobra.ShellCompDirective) {
+func (e *Env) CompleteWork(
+	cmd *cobra.Command, args []string, part string,
+) ([]string, cobra.ShellCompDirective) {
 	names, how := e.CompleteTask(cmd, args, part)
 	if len(args) > 0 {
 		return nil, how

@@ -51,8 +51,9 @@ func filedInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]req
 
 // AnswerInbox sends the operator's answer to the running team. If none runs, it stores the
 // answer for the next run and reports that.
-func AnswerInbox(ctx context.Context, place state.Place, a api.InboxAnswer) (r requests.Request,
-	stored bool, err error) {
+func AnswerInbox(
+	ctx context.Context, place state.Place, a api.InboxAnswer,
+) (r requests.Request, stored bool, err error) {
 	r, err = Ask(ctx, place, func(c *api.Client) (requests.Request, error) {
 		return c.AnswerInbox(ctx, a)
 	}, func() (requests.Request, error) {
@@ -95,8 +96,9 @@ func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest
 
 // ReadReview asks the running team for finished work, or reads the files of one that does not
 // run.
-func (e *Env) ReadReview(ctx context.Context, place state.Place, r api.ReviewRequest) (api.ReviewReply,
-	error) {
+func (e *Env) ReadReview(
+	ctx context.Context, place state.Place, r api.ReviewRequest,
+) (api.ReviewReply, error) {
 	return Ask(ctx, place, func(c *api.Client) (api.ReviewReply, error) {
 		return c.Review(ctx, r)
 	}, func() (api.ReviewReply, error) {

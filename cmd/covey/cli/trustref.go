@@ -20,8 +20,9 @@ import (
 // head of fork's pull request in its history. It returns the commit.
 // Nobody is asked, and what was trusted before does not count: the answer depends on the commit
 // and the files alone.
-func (e *Env) MayRunAt(ctx context.Context, team *configs.Team, ref string, fork Fork) (commit string,
-	err error) {
+func (e *Env) MayRunAt(
+	ctx context.Context, team *configs.Team, ref string, fork Fork,
+) (commit string, err error) {
 	if err := NotFromInside("--trust-ref"); err != nil {
 		return "", err
 	}

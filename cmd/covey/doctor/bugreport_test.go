@@ -29,8 +29,9 @@ const (
 
 // brokenTeam is a team whose files hold secrets. The returned function runs covey bug-report
 // in its folder.
-func brokenTeam(t *testing.T) (place state.Place, spec string,
-	report func(args ...string) (out, errOut string, err error)) {
+func brokenTeam(t *testing.T) (
+	place state.Place, spec string, report func(args ...string) (out, errOut string, err error),
+) {
 	t.Helper()
 	teamtest.StateHome(t)
 	t.Setenv("SOME_API_KEY", envKey)

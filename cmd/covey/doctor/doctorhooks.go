@@ -39,8 +39,9 @@ type hookExam struct {
 }
 
 // examineHooks examines all hooks of a set.
-func examineHooks(ctx context.Context, set *hookSet, probe bool) (findings []finding, checked int,
-	err error) {
+func examineHooks(
+	ctx context.Context, set *hookSet, probe bool,
+) (findings []finding, checked int, err error) {
 	x := &hookExam{set: set, probe: probe, lines: map[string]*lineIndex{}, seen: map[string]int{},
 		infos: map[hooks.Event]hooks.EventInfo{}}
 	for _, info := range hooks.Events() {

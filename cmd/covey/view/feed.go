@@ -251,14 +251,19 @@ func (l *copyLooks) status(ctx context.Context, client *api.Client, before *api.
 		return now, err
 	}
 	now, err := client.Brief(ctx)
-	for i, m := range now.Members {
-		for _, was := range before.Members {
+	keepCopies(now.Members, before.Members)
+	return now, err
+}
+
+// keepCopies gives members without a working copy the one that they had before.
+func keepCopies(now, before []api.MemberStatus) {
+	for i, m := range now {
+		for _, was := range before {
 			if was.Name == m.Name {
-				now.Members[i].Worktree = cmp.Or(m.Worktree, was.Worktree)
+				now[i].Worktree = cmp.Or(m.Worktree, was.Worktree)
 			}
 		}
 	}
-	return now, err
 }
 
 // followDrafts keeps what models write until ctx or the team ends. A team of an older version has
