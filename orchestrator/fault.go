@@ -69,7 +69,7 @@ func faultKinds() []faultKind {
 		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT}},
 		{faultRunning, []error{state.ErrRunning}},
 		{faultOtherVersion, []error{api.ErrOtherVersion}},
-		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer}},
+		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer, launch.ErrNewerTranscript}},
 		{faultInUse, []error{tasks.ErrLocked}},
 		{faultForeign, []error{tasks.ErrForeign}},
 		{faultReplaced, []error{tasks.ErrReplaced}},

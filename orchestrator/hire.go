@@ -169,7 +169,7 @@ func (h hiring) envFile(s *crew.Seat) string {
 
 // makeOccupant makes who works at a seat.
 func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, error) {
-	file, history, unfit, err := h.openTranscript(s.Member)
+	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
 	if err != nil {
 		return crew.Occupant{}, err
 	}

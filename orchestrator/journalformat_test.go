@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -50,6 +51,29 @@ func TestJournalSaysItsFormat(t *testing.T) {
 	}
 	if !errors.Is(last, journal.ErrNewer) {
 		t.Errorf("reading it: %v", last)
+	}
+}
+
+// A team with a transcript of a newer covey does not go on, and the transcript stays as it is.
+func TestNewerTranscriptEndsTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done., times: -1}]\n"})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	path := globAll(t, r.place().Transcripts())[0]
+	text := mustRead(t, path)
+	if !strings.Contains(text, `"format":1`) {
+		t.Fatalf("lines without a format:\n%s", text)
+	}
+	newer := strings.Replace(text, `"format":1`, `"format":2`, 1)
+	if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context())
+	if FaultOf(err) != faultNewerFiles || !strings.Contains(err.Error(), path) {
+		t.Errorf("it ended with %q: %v", FaultOf(err), err)
+	}
+	if mustRead(t, path) != newer {
+		t.Error("the newer transcript was changed")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -42,12 +43,15 @@ type formats struct {
 	Control int `json:"control"` // requests at the control socket
 	Report  int `json:"report"`  // the JSON of covey report and of the page
 	Notice  int `json:"notice"`  // the JSON of notices
+
+	Script     int `json:"script"`     // scripts of the script model
+	Transcript int `json:"transcript"` // lines of transcripts
 }
 
 // String returns the versions on one line.
 func (f formats) String() string {
-	return fmt.Sprintf("spec %d, store %d, journal %d, run %d, control %d, report %d, notice %d",
-		f.Spec, f.Store, f.Journal, f.Run, f.Control, f.Report, f.Notice)
+	return fmt.Sprintf("spec %d, store %d, journal %d, run %d, control %d, report %d, notice %d, script %d, transcript %d",
+		f.Spec, f.Store, f.Journal, f.Run, f.Control, f.Report, f.Notice, f.Script, f.Transcript)
 }
 
 // thisBuild returns what the compiler stamped into the program. A build without a
@@ -59,6 +63,7 @@ func thisBuild() build {
 		Formats: formats{
 			Spec: configs.Format, Store: kv.Format, Journal: journal.Format, Run: state.RunFormat,
 			Control: api.Protocol, Report: view.Version, Notice: notices.Version,
+			Script: launch.ScriptFormat, Transcript: launch.TranscriptFormat,
 		},
 	}
 	info, ok := debug.ReadBuildInfo()

@@ -14,7 +14,7 @@ import (
 
 // The keys of each mapping of a script, as in docs/script-model.md.
 const (
-	scriptKeys = "steps helpers usage delay exhausted"
+	scriptKeys = "covey steps helpers usage delay exhausted"
 	stepKeys   = "say call when times error usage delay"
 	helperKeys = "when steps"
 	callKeys   = "tool input"
@@ -41,6 +41,9 @@ func (d *decoder) script(root ast.Node) *Script {
 	if !has(parts, "steps") && !has(parts, "helpers") {
 		d.atNode(root, "a script needs steps; write `steps: [{say: hello}]`")
 	}
+	if n := parts["covey"]; n != nil {
+		d.format(n)
+	}
 	if n := parts["usage"]; n != nil {
 		s.usage = d.usage(n)
 	}
@@ -55,6 +58,13 @@ func (d *decoder) script(root ast.Node) *Script {
 		s.helpers = append(s.helpers, d.helper(n, s))
 	}
 	return s
+}
+
+// format checks the version of the file's format.
+func (d *decoder) format(n ast.Node) {
+	if v := d.integer(n, "covey", "the version of the script's format"); v != Format {
+		d.atNode(n, "this covey reads version %d of the format, not %d; write covey: %d", Format, v, Format)
+	}
 }
 
 // helper decodes the script of a helper. It inherits usage, delay and exhausted

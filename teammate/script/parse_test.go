@@ -111,6 +111,13 @@ exhausted: halt
 	}
 }
 
+// A script may say which format it has.
+func TestScriptSaysItsFormat(t *testing.T) {
+	if s := parse(t, "covey: 1\nsteps: [{say: hello}]\n"); s.Steps() != 1 {
+		t.Errorf("%d steps", s.Steps())
+	}
+}
+
 // TestUnknownTools: a call of an unknown tool is reported with its position, in
 // helpers too.
 func TestUnknownTools(t *testing.T) {
@@ -159,6 +166,8 @@ func TestFilesThatAreNoScript(t *testing.T) {
 			"times is 18446744073709551615"},
 		"negative delay":    {"steps: [{say: x, delay: -1s}]\n", `delay is "-1s"`},
 		"delay of a list":   {"steps: [{say: x, delay: [1s]}]\n", "delay is"},
+		"newer format":      {"covey: 2\nsteps: []\n", "1:8: this covey reads version 1 of the format, not 2; write covey: 1"},
+		"format as text":    {"covey: v1\nsteps: []\n", "1:8: covey is "},
 		"an empty helper":   {"steps: []\nhelpers: [{}]\n", "a helper is empty"},
 		"error with a call": {"steps: [{error: {type: unknown}, call: []}]\n", "either answers or fails"},
 	}

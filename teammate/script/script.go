@@ -24,6 +24,10 @@ import (
 // MaxSize is the size of the largest script, in bytes.
 const MaxSize = 1 << 20
 
+// Format is the version of the scripts' format. A script may name it in its key `covey`, and
+// keys may be added under the same number.
+const Format = 1
+
 // Script is a parsed script file. Any number of models may use it at the same time.
 type Script struct {
 	name    string // for messages

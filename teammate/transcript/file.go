@@ -19,6 +19,10 @@ import (
 // lines with others after them. The file is not changed.
 var ErrDamaged = errors.New("the transcript is damaged")
 
+// ErrNewer is wrapped by the error of Open and ReadHistory if a newer covey has written the
+// transcript. The file is not changed.
+var ErrNewer = errors.New("written by a newer covey; update covey")
+
 // File is one member's stored conversation: a JSONL file that hook scripts read at
 // transcript_path and that a member resumes from.
 //
@@ -105,7 +109,7 @@ func (t *File) Append(ln Line) error {
 	if t.file == nil {
 		return fmt.Errorf("transcript %s: %w", t.path, os.ErrClosed)
 	}
-	ln.UUID = uuid.NewString()
+	ln.UUID, ln.Format = uuid.NewString(), Format
 	ln.Timestamp = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	if t.last != "" {
 		ln.ParentUUID = &t.last

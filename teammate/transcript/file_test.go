@@ -101,20 +101,20 @@ func TestTranscriptLine(t *testing.T) {
 	}
 	want := []string{
 		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"a <b> & \"c\"\n"}]},` +
-			`"uuid":"U1","parentUuid":null,"sessionId":"s","timestamp":"T","cwd":"/w","turn":1}`,
+			`"uuid":"U1","parentUuid":null,"sessionId":"s","timestamp":"T","cwd":"/w","format":1,"turn":1}`,
 		`{"type":"assistant","message":{"role":"assistant","content":[` +
 			`{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"a && b"}},` +
 			`{"type":"tool_use","id":"c2","name":"Bash","input":"{\"command\": \"cut o"},` +
 			`{"type":"tool_use","id":"c3","name":"Bash","input":{}}]},` +
-			`"uuid":"U2","parentUuid":"U1","sessionId":"s","timestamp":"T","cwd":"/w","step":3,` +
+			`"uuid":"U2","parentUuid":"U1","sessionId":"s","timestamp":"T","cwd":"/w","format":1,"step":3,` +
 			`"usage":{"input_tokens":5,"output_tokens":0}}`,
 		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]},` +
-			`"uuid":"U3","parentUuid":"U2","sessionId":"","timestamp":"T","cwd":""}`,
+			`"uuid":"U3","parentUuid":"U2","sessionId":"","timestamp":"T","cwd":"","format":1}`,
 		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":""},` +
 			`{"type":"tool_result","tool_use_id":"c3","content":"bad","is_error":true}]},` +
-			`"uuid":"U4","parentUuid":"U3","sessionId":"","timestamp":"T","cwd":""}`,
+			`"uuid":"U4","parentUuid":"U3","sessionId":"","timestamp":"T","cwd":"","format":1}`,
 		`{"type":"assistant","message":{"role":"assistant","content":[]},` +
-			`"uuid":"U5","parentUuid":"U4","sessionId":"","timestamp":"T","cwd":""}`,
+			`"uuid":"U5","parentUuid":"U4","sessionId":"","timestamp":"T","cwd":"","format":1}`,
 	}
 	equal(t, "lines", plainLines(t, data), want)
 }
@@ -296,6 +296,41 @@ func TestDamagedTranscript(t *testing.T) {
 }
 
 // Lines of tens of megabytes come through whole.
+// A transcript of a newer covey is neither read as ours nor changed, also where a field has
+// another type or the last line is torn.
+func TestNewerTranscript(t *testing.T) {
+	for name, newer := range map[string]string{
+		"a new type":      `{"type":"new","uuid":"u","format":2}` + "\n",
+		"another field":   `{"type":"user","turn":"one","format":2}` + "\n",
+		"before a tear":   `{"type":"user","format":2}` + "\n" + `{"type":"us`,
+		"before old ones": `{"type":"user","format":2}` + "\n" + `{"type":"user","format":1}` + "\n",
+	} {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		write(t, path, started(1), userSays("go"))
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := slices.Concat(old, []byte(newer))
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		const want = "line 3 was written by a newer covey; update covey (format 2, this one reads up to 1)"
+		for _, read := range []func() error{
+			func() error { _, _, err := Open(path); return err },
+			func() error { _, err := ReadHistory(path); return err },
+		} {
+			if err := read(); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), path+": "+want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		after, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(after, whole) {
+			t.Errorf("%s: the file was changed: %q, %v", name, after, err)
+		}
+	}
+}
+
 func TestBigLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	big := strings.Repeat("0123456789abcdef", 2<<20) // 32 MiB

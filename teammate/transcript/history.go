@@ -102,7 +102,11 @@ func readTranscript(file io.Reader) (*past, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		var ln Line
-		if bad := json.Unmarshal(raw, &ln) != nil || ln.Type == ""; bad {
+		bad := json.Unmarshal(raw, &ln) != nil || ln.Type == ""
+		if ln.Format > Format { // read also where another field has another type
+			return nil, fmt.Errorf("line %d was %w (format %d, this one reads up to %d)", n, ErrNewer, ln.Format, Format)
+		}
+		if bad {
 			if p.bad == 0 {
 				p.bad = n
 			}

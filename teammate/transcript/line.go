@@ -2,6 +2,10 @@ package transcript
 
 import "github.com/coveyteam/covey/teammate/agent"
 
+// Format is the version of the lines, and each line has it. New types and fields of lines
+// appear under the same number.
+const Format = 1
+
 // Line is one line of a transcript. Hook scripts know the fields up to Cwd from other
 // hosts; those after it are covey's.
 type Line struct {
@@ -13,6 +17,7 @@ type Line struct {
 	SessionID  string         `json:"sessionId"`
 	Timestamp  string         `json:"timestamp"`
 	Cwd        string         `json:"cwd"`
+	Format     int            `json:"format,omitempty"` // Format of the covey that wrote the line; 0: of one that wrote none, as 1
 
 	Turn     int               `json:"turn,omitempty"`
 	PromptID string            `json:"promptId,omitempty"` // turn_started
