@@ -87,7 +87,7 @@ func restsUntil(free <-chan time.Time) routine.Clock {
 // life is shown it once, and of each sender in the order of sending.
 func TestRecipientIsDeadAtSend(t *testing.T) {
 	const letters = 5
-	stateHome(t)
+	t.Parallel()
 	var lives atomic.Int32
 	dies := func(Brief) (agent.Agent, error) {
 		if lives.Add(1) == 1 {

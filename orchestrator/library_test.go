@@ -77,7 +77,7 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []journal.Line) 
 
 // TestGivenAgentMissing: a spec cannot run if the program lacks one of its agents.
 func TestGivenAgentMissing(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{"dev": made(quiet)}})
 	if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(),
 		`member lead: the program brings no agent "boss"`) ||
@@ -88,7 +88,7 @@ func TestGivenAgentMissing(t *testing.T) {
 
 // TestGivenAgentBrief: the program is told for whom it makes an agent.
 func TestGivenAgentBrief(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var told []Brief
 	maker := func(b Brief) (agent.Agent, error) {
 		told = append(told, b)
@@ -118,7 +118,7 @@ func TestGivenAgentBrief(t *testing.T) {
 // TestGivenAgentTools: an agent reaches the tools that the spec gives its member,
 // through hooks and permissions, and no others.
 func TestGivenAgentTools(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var results []string
 	dev := func(ctx context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		for i, name := range []string{"Bash", "TaskList"} {
@@ -138,7 +138,7 @@ func TestGivenAgentTools(t *testing.T) {
 // TestGivenAgentBroken: what is wrong with an agent of the program's own ends its
 // member, and is told; the others go on.
 func TestGivenAgentBroken(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	for want, maker := range map[string]AgentMaker{
 		"make agent \"dev\": no key": func(Brief) (agent.Agent, error) {
 			return nil,
@@ -168,7 +168,7 @@ func (c closing) Close() error { c.closed.Add(1); return nil }
 
 // TestGivenAgentClosed: an agent that holds something open is closed once.
 func TestGivenAgentClosed(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var closed atomic.Int32
 	_, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
 		Options{Agents: map[string]AgentMaker{
@@ -181,7 +181,7 @@ func TestGivenAgentClosed(t *testing.T) {
 
 // TestGivenAgentResumes: an agent is told of the turn that it was stopped in.
 func TestGivenAgentResumes(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	dir, spec := t.TempDir(), "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -241,7 +241,7 @@ func finisher(tries *atomic.Int32) agentFunc {
 // TestCallbackInTeam: a callback is asked where a command is, its words reach the
 // agent, and the journal names it.
 func TestCallbackInTeam(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var reg hooks.Registry
 	var asked, tries atomic.Int32
 	_, err := reg.Add(hooks.TaskCompleted, hooks.Callback{Name: "review", Gate: true,
@@ -309,7 +309,7 @@ func TestCallbackDeafInTeam(t *testing.T) {
 // TestAfterTurnInTeam: callbacks behind a turn get its whole context, the last
 // added first, and leave a line; a turn that was interrupted has none.
 func TestAfterTurnInTeam(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var reg hooks.Registry
 	var tries atomic.Int32
 	for _, name := range []string{"first", "second"} {
@@ -346,7 +346,7 @@ func TestAfterTurnInTeam(t *testing.T) {
 
 // TestAfterTurnInterrupted: nobody is told of a turn that had no end of its own.
 func TestAfterTurnInterrupted(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var reg hooks.Registry
 	reg.AfterTurn("never", func(context.Context, hooks.Turn) (hooks.Note, error) {
 		t.Error("it was called")
@@ -371,7 +371,7 @@ func TestAfterTurnInterrupted(t *testing.T) {
 
 // TestAfterTurnAtTheLimit: a turn that used up its passes has come to its end.
 func TestAfterTurnAtTheLimit(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var reg hooks.Registry
 	var reached atomic.Bool
 	reg.AfterTurn("limit", func(_ context.Context, turn hooks.Turn) (hooks.Note, error) {

@@ -113,7 +113,7 @@ func TestOwnJournal(t *testing.T) {
 // TestOwnJournalDoesNotHoldUp: a loop that stands still does not keep the team
 // from ending.
 func TestOwnJournalDoesNotHoldUp(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	o, log := solo(t, t.TempDir(), chatty(3000))
 	first, ended := make(chan struct{}), make(chan struct{})
 	var loop sync.WaitGroup
@@ -308,7 +308,7 @@ func TestJournalChooses(t *testing.T) {
 // TestOwnJournalsApart: a program may run several teams at once; each loop
 // sees the lines of its own.
 func TestOwnJournalsApart(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	var teams sync.WaitGroup
 	for i := range 3 {
 		o, log := solo(t, t.TempDir(), chatty(100+i))

@@ -27,7 +27,7 @@ func leave(t *testing.T, dir, name, text string) string {
 // TestManagedSettings: a settings file that the spec lists switches the spec's
 // hooks off, and neither the administrator's nor gates.
 func TestManagedSettings(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	dir := t.TempDir()
 	leave(t, dir, "off.json", `{"disableAllHooks": true}`)
 	managed := leave(t, dir, "etc/managed-settings.json", `{"permissions": {"deny": ["Bash(curl *)"]},
@@ -61,7 +61,7 @@ gates: {stop: [touch gate-ran]}
 // TestManagedSettingsBroken: a team does not start as if an administrator had
 // said nothing.
 func TestManagedSettingsBroken(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	managed := leave(t, t.TempDir(), "etc/managed-settings.json", `{"hooks": `)
 	_, _, err := given(t, t.TempDir(), givenSpec, Options{ManagedFolders: []string{managed},
 		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(quiet)}})

@@ -42,7 +42,7 @@ type request struct {
 // begin, with all tools, so that whoever changes a text sees all of them. Agent programs have
 // tools of their own and read the rest. The length of the builtin agent's is bounded.
 func TestTextsForModels(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, ".claude/skills/release/SKILL.md", "---\nname: release\ndescription: How we release\n---\nTag it.\n")
 	first := modelRequests(t, dir)

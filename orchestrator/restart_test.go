@@ -13,7 +13,7 @@ import (
 // TestRestartOfALife: a member whose agent breaks begins anew under a new epoch, with
 // its task, until it works; one that keeps breaking leaves, and its task is open again.
 func TestRestartOfALife(t *testing.T) {
-	stateHome(t)
+	t.Parallel()
 	for name, breaks := range map[string]int32{"twice": 2, "always": 99} {
 		var lives atomic.Int32
 		maker := func(Brief) (agent.Agent, error) {

@@ -12,8 +12,8 @@ import (
 // TestUnreadablePermissions: a team does not start while nobody can tell what its
 // settings were to forbid, and says which entry that is.
 func TestUnreadablePermissions(t *testing.T) {
-	stateHome(t)
-	dir := t.TempDir()
+	t.Parallel()
+	dir, home := t.TempDir(), t.TempDir()
 	put(t, dir, "team.yaml", soloSpec+"settings: [settings.json]\n")
 	put(t, dir, "lead.yaml", "steps: [{say: hello}]\n")
 	load := func() *configs.Team { return mustLoad(t, filepath.Join(dir, "team.yaml")) }
@@ -21,12 +21,12 @@ func TestUnreadablePermissions(t *testing.T) {
 		`{"permissions": {"deny": ["*"]}}`: "permissions.deny[0]", `{"permissions": {"ask": 7}}`: "permissions.ask", `{"permissions": []}`: "permissions",
 	} {
 		put(t, dir, "settings.json", text)
-		if _, err := New(load(), Options{}); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), want) {
+		if _, err := New(load(), Options{StateHome: home}); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	put(t, dir, "settings.json", `{"permissions": {"deny": ["Bash(git push"]}}`)
-	o, err := New(load(), Options{})
+	o, err := New(load(), Options{StateHome: home})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestWatchdogRousesAMember(t *testing.T) {
 		"once": {1, "interrupted", CodeDone}, "twice": {2, "interrupted given up", CodeUnfinished},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stateHome(t)
+			t.Parallel()
 			spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
 			o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{
 				"boss": made(quiet), "dev": silentAtFirst(tt.silent),
