@@ -25,8 +25,8 @@ func clone(t *testing.T) string {
 	return dir
 }
 
-// TestBuild: a release of this system from two folders is the same, and what install.sh
-// and dpkg install of it runs and says its version, its commit and its formats.
+// TestBuild: a release of this system from two folders is the same, and what install.sh,
+// the formula and dpkg install of it runs and says its version, its commit and its formats.
 func TestBuild(t *testing.T) {
 	host := target{runtime.GOOS, runtime.GOARCH}
 	if !slices.Contains(targets(), host) {
@@ -34,16 +34,18 @@ func TestBuild(t *testing.T) {
 	}
 	var outs []string
 	var commit string
+	var made *release
 	for range 2 {
 		source, out := clone(t), t.TempDir()
 		r := &release{source: source, out: out, log: t.Output()}
 		if err := r.make(t.Context(), []target{host}); err != nil {
 			t.Fatal(err)
 		}
-		outs = append(outs, out)
+		outs, made = append(outs, out), r
 		commit = strings.TrimSpace(output(t, "git", "-C", source, "rev-parse", "HEAD"))
 	}
 	sameFolders(t, outs[0], outs[1])
+	t.Run("Homebrew", func(t *testing.T) { newStandIn(t).install(t, made, host) })
 
 	m := newInstallation(t, "")
 	m.env["COVEY_INSTALL_BASE"] = "file://" + outs[0]

@@ -125,28 +125,6 @@ func TestOwnModules(t *testing.T) {
 	}
 }
 
-// TestFormula: Ruby reads the formula, where there is Ruby.
-func TestFormula(t *testing.T) {
-	sums := map[string]string{}
-	for i, tgt := range targets()[:4] {
-		sums[archiveName("v0.1.0", tgt)+".tar.gz"] = strings.Repeat(string(rune('a'+i)), 64)
-	}
-	text, err := brewFormula("v0.1.0", sums)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "covey.rb", text)
-	path := filepath.Join(t.TempDir(), "covey.rb")
-	writeFile(t, path, string(text))
-	if ruby := lookPath("ruby"); ruby != "" {
-		output(t, ruby, "-c", path)
-	}
-	delete(sums, "covey_0.1.0_darwin_arm64.tar.gz")
-	if _, err := brewFormula("v0.1.0", sums); err == nil || !strings.Contains(err.Error(), "there is no covey_0.1.0_darwin_arm64.tar.gz") {
-		t.Errorf("without an archive: %v", err)
-	}
-}
-
 // TestDeb: dpkg installs the package below another root, and removes it again.
 func TestDeb(t *testing.T) {
 	p, err := programOf(target{"linux", "amd64"}, []byte("#!/bin/sh\necho covey\n"), stamp())

@@ -123,13 +123,9 @@ func (r *release) makeFor(ctx context.Context, t target, completions []file) err
 	if err != nil {
 		return err
 	}
-	texts := []file{{"THIRD_PARTY.txt", isText, terms}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		data, err := os.ReadFile(filepath.Join(r.source, name))
-		if err != nil {
-			return fmt.Errorf("pack %s: %w", name, err)
-		}
-		texts = append(texts, file{name, isText, data})
+	texts, err := r.texts(terms)
+	if err != nil {
+		return err
 	}
 	if err := r.pack(p, texts); err != nil {
 		return err
@@ -151,6 +147,19 @@ func (r *release) makeFor(ctx context.Context, t target, completions []file) err
 		return err
 	}
 	return r.write("covey_"+strings.TrimPrefix(p.version, "v")+"_"+p.Arch+".deb", data)
+}
+
+// texts returns the texts that go with each program; terms are those of its modules.
+func (r *release) texts(terms []byte) ([]file, error) {
+	texts := []file{{"THIRD_PARTY.txt", isText, terms}}
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		data, err := os.ReadFile(filepath.Join(r.source, name))
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+		texts = append(texts, file{name, isText, data})
+	}
+	return texts, nil
 }
 
 // pack makes the archive of a program, and the list of its modules beside it.
