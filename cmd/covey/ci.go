@@ -80,28 +80,24 @@ type ciRun struct {
 // mask replaces the secrets of this machine, and those of the team once it is known.
 func (c *ciRun) mask(text string) string { return notation.Mask(text, c.secrets) }
 
-// start runs a team in a CI job. The results of an earlier job go before it is decided whether this
-// one may run: nobody shall take them for those of a job that was refused.
+// start runs a team in a CI job. The results of an earlier job go before anything else can refuse
+// this one: nobody shall take them for those of a job that was refused.
 func (c *ciRun) start(ctx context.Context, args []string) error {
 	if err := runsTeams(c.env, runtime.GOOS); err != nil {
+		return err
+	}
+	spec, err := c.read(args)
+	if err != nil {
+		return errors.Join(err, c.clearNamed())
+	}
+	if err := c.prepare(); err != nil {
 		return err
 	}
 	if c.trust && c.ref != "" {
 		return cli.Usagef("--trust and --trust-ref exclude each other")
 	}
-	spec, goal, err := specAndGoal(c.env, args)
-	if err != nil {
-		return err
-	}
-	if c.team, err = c.env.RunnableSpec(spec); err != nil {
-		return err
-	}
-	c.goal, c.secrets = goal, launch.Secrets(c.team, os.Environ())
 	if b := c.team.Budget; b.Tokens == 0 && b.USD == 0 && b.Time == 0 {
 		return cli.Usagef("%s has no budget, which covey ci needs; add one, such as budget: {usd: 5, time: 30m}", spec)
-	}
-	if err := c.prepare(); err != nil {
-		return err
 	}
 	if err := c.mayRun(ctx, spec); err != nil {
 		return err
@@ -112,6 +108,27 @@ func (c *ciRun) start(ctx context.Context, args []string) error {
 	// A job ends when the work is done, and begins without what an earlier one has left.
 	c.team.Keep, c.team.Schedules, c.fresh, c.job = false, nil, true, true
 	return c.run(ctx)
+}
+
+// read reads the spec and the goal, and returns the path of the spec.
+func (c *ciRun) read(args []string) (spec string, err error) {
+	if spec, c.goal, err = specAndGoal(c.env, args); err != nil {
+		return spec, err
+	}
+	if c.team, err = c.env.RunnableSpec(spec); err != nil {
+		return spec, err
+	}
+	c.secrets = launch.Secrets(c.team, os.Environ())
+	return spec, nil
+}
+
+// clearNamed removes the results of an earlier job from the folder of --out. Without a spec the team
+// is unknown, and so is its own folder.
+func (c *ciRun) clearNamed() error {
+	if c.out == "" {
+		return nil
+	}
+	return cli.ClearJob(c.env.Path(c.out))
 }
 
 // prepare makes the folder of the results. Those of a job that runs now must stay.

@@ -18,21 +18,13 @@ import (
 var jobFiles = []string{"result.json", "junit.xml", "summary.md"}
 
 // JobFolder prepares the folder for the results of a CI job before the team starts: what cannot
-// be written should cost no run. It removes the results of an earlier job, so that nobody takes
-// them for those of a job that did not come so far. A link is refused, because the checkout of a
-// pull request could have brought it.
+// be written should cost no run. It removes the results of an earlier job, as ClearJob does.
 func JobFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Usagef("--out: %s cannot be made: %s; name another folder", dir, notation.Cause(err))
 	}
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return Usagef("--out: %s is a link; name the folder itself", dir)
-	}
-	for _, name := range jobFiles {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Usagef("--out: %s of an earlier job cannot be removed: %s; name another folder",
-				filepath.Join(dir, name), notation.Cause(err))
-		}
+	if err := ClearJob(dir); err != nil {
+		return err
 	}
 	probe, err := os.CreateTemp(dir, ".covey-*")
 	if err != nil {
@@ -40,6 +32,29 @@ func JobFolder(dir string) error {
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// ClearJob removes the results of an earlier job from a folder, so that nobody takes them for those
+// of a job that did not come so far. A folder that is not there is as good as empty. A link is
+// refused, because the checkout of a pull request could have brought it.
+func ClearJob(dir string) error {
+	switch info, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return Usagef("--out: %s cannot be looked at: %s; name another folder", dir, notation.Cause(err))
+	case info.Mode().Type() == fs.ModeSymlink:
+		return Usagef("--out: %s is a link; name the folder itself", dir)
+	case !info.IsDir():
+		return Usagef("--out: %s is no folder; name another one", dir)
+	}
+	for _, name := range jobFiles {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Usagef("--out: %s of an earlier job cannot be removed: %s; name another folder",
+				filepath.Join(dir, name), notation.Cause(err))
+		}
 	}
 	return nil
 }

@@ -122,6 +122,11 @@ func TestJobFolder(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
+	for path, want := range map[string]string{link: "is a link", file: "is no folder", filepath.Join(dir, "new"): ""} {
+		if err := ClearJob(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("clear %s: %v, want %q", path, err, want)
+		}
+	}
 	readOnly := t.TempDir()
 	if err := os.Chmod(readOnly, 0o500); err != nil {
 		t.Fatal(err)
