@@ -229,7 +229,7 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 		}
 	case "permission":
 		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback reports it
-			return fmt.Sprintf("may not use %s (%s)", p.Tool, cmp.Or(p.Rule, "decided by "+p.By)), term.Yellow
+			return fmt.Sprintf("may not use %s%s", p.Tool, whyDenied(p)), term.Yellow
 		}
 	case "subagent_ended":
 		if p.Problem != "" {
@@ -239,6 +239,25 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 		return "warning: " + p.Text, term.Yellow
 	}
 	return "", term.Normal
+}
+
+// whyDenied returns why a tool call was denied, as the end of a sentence.
+func whyDenied(p payload) string {
+	asked := "" // a rule that wants a person to decide
+	if p.Rule != "" {
+		asked = p.Rule + " asks, and "
+	}
+	switch p.By {
+	case "rule", "":
+		return " (" + cmp.Or(p.Rule, "denied") + ")"
+	case "mode":
+		return ": its permission mode forbids it"
+	case "nobody":
+		return ": " + asked + "nobody can be asked"
+	case "time limit":
+		return ": " + asked + "nobody answered in time"
+	}
+	return ": " + asked + p.By + " said no"
 }
 
 // endedInOrder is the reason with which members end when their team does.
