@@ -32,6 +32,8 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 	}
 	switch {
 	case test.Command == "":
+		env.Out.Printf("\nNo test command was found here, so tasks have no gate: write yours under gates in %s,\n"+
+			"such as `task: [make test]`.\n", term.PlainLine(path))
 		return nil
 	case test.Missing != "":
 		env.Err.Printf("warning: this folder's tests (%s) are no gate yet, because %s is not installed; "+
