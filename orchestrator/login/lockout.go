@@ -160,7 +160,8 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.Event
 			if was := l.State(m.Name).Lockout; was != nil {
 				hint = was.Text
 			}
-			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("covey send %s \"go on\"", m.Name))
+			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("covey send %s \"go on\"", m.Name)) +
+				", or `covey up` if the team has ended" // the journal keeps the text
 		}
 		return e, nil
 	default:

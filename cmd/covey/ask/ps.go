@@ -98,9 +98,11 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 		default:
 			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s needs attention: %s", name,
 				term.PlainLine(m.Attention))))
-			out.Printf("%s\n", out.Paint(term.Faint,
-				fmt.Sprintf("  covey logs %s tells what happened; covey send %s TEXT helps it on",
-					name, name)))
+			helps := "covey send " + name + " TEXT helps it on"
+			if s.PID == 0 { // a team that does not run takes no text
+				helps = "covey up lets it try again"
+			}
+			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; %s", name, helps)))
 		}
 	}
 	printWorktrees(out, s.Members)

@@ -69,6 +69,18 @@ ben     builtin/script  needs attention  -     -     2 Do it  -          1     0
 	}
 }
 
+// A team that does not run takes no text: the way out is another one.
+func TestPrintStatusStopped(t *testing.T) {
+	c, out, _ := program()
+	printStatus(c.Out, api.Status{Team: "crew", Workspace: "/x", Members: []api.MemberStatus{
+		{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals"},
+	}}, time.Now())
+	want := "! ben needs attention: 8 refusals\n  covey logs ben tells what happened; covey up lets it try again\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got\n%s\nwant at the end\n%s", out, want)
+	}
+}
+
 func TestPsOfLockouts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	c, out, _ := program()
