@@ -2,11 +2,14 @@ package permission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -163,7 +166,33 @@ func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
 	if err := json.Unmarshal(call.Input, &value); err != nil {
 		return nil, err
 	}
-	return fields, t.schema.Validate(value)
+	if err := t.schema.Validate(value); err != nil {
+		return fields, cmp.Or(unknownField(t.schema.Schema(), fields), err)
+	}
+	return fields, nil
+}
+
+// unknownField returns an error if an object has fields that its schema does not allow. It names
+// those that the schema knows, which the error of the schema does not.
+func unknownField(schema *jsonschema.Schema, fields []notation.Field) error {
+	if schema.AdditionalProperties == nil || schema.AdditionalProperties.Not == nil || len(schema.PatternProperties) > 0 {
+		return nil
+	}
+	var unknown []string
+	for _, f := range fields {
+		if schema.Properties[f.Name] == nil {
+			unknown = append(unknown, fmt.Sprintf("%.60q", f.Name))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	if len(known) == 0 {
+		return fmt.Errorf("unknown field %s; it has no fields", strings.Join(unknown[:min(len(unknown), 5)], ", "))
+	}
+	return fmt.Errorf("unknown field %s; the fields are %s",
+		strings.Join(unknown[:min(len(unknown), 5)], ", "), strings.Join(known, ", "))
 }
 
 // objectFields returns the members of a JSON object, in order. It refuses names that differ only

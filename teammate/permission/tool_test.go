@@ -35,6 +35,26 @@ func TestFilePath(t *testing.T) {
 	}
 }
 
+// A model that wrote a wrong field learns the right ones.
+func TestUnknownFields(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"to":{},"message":{}},"additionalProperties":false}`: `unknown field "mesage", "x"; the fields are message, to`,
+		`{"type":"object","additionalProperties":false}`:                                     `unknown field "to", "mesage", "x"; it has no fields`,
+		`{"type":"object","properties":{"to":{"type":"string"}}}`:                            `type: 1 has type "integer", want "string"`,
+		`{"type":"object","properties":{"to":{}}}`:                                           "",
+	} {
+		resolved, err := resolveSchema(json.RawMessage(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := agent.ToolCall{Name: "T", Input: json.RawMessage(`{"to":1,"mesage":"x","x":null}`)}
+		err = (&Tool{schema: resolved}).Prepare(&call, t.TempDir())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
 func TestInside(t *testing.T) {
 	root, out := t.TempDir(), t.TempDir()
 	w := workspace.NewWorkdir(root)
