@@ -22,7 +22,7 @@ import (
 // are in the log of commits (log.go).
 
 // maxVerified is the size of the biggest store that is verified when it is opened,
-// and backed up: 1 GiB is about 1.6 million tasks, and 100 MiB take about 0.4 s. A
+// and backed up: 1 GiB is about 2.8 million tasks, and 100 MiB take about 0.4 s. A
 // bigger store is opened unverified and without backups, and Trouble says so.
 const maxVerified = 1 << 30
 
