@@ -154,7 +154,7 @@ func TestMaxDisk(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "worktree: {max_disk: 1kB}\n"))
 	_, err := g.orchestrator(Options{}).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "exceeds worktree.max_disk, 1.0 kB") {
+	if err == nil || !strings.Contains(err.Error(), "exceeds worktree.max_disk, 1.0 kB") || FaultOf(err) != FaultDiskFull {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,17 +2,23 @@ package trees
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // diskEvery is how often the size of working copies is measured; less often where
 // measuring takes long.
 const diskEvery = 30 * time.Second
 
-// room fails if another working copy would exceed worktree.max_disk.
+// ErrMaxDisk is wrapped where a working copy would exceed worktree.max_disk.
+var ErrMaxDisk = errors.New("the working copies take too much room")
+
+// room fails with ErrMaxDisk if another working copy would exceed worktree.max_disk.
 func (t *Trees) room(ctx context.Context) error {
 	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
@@ -23,7 +29,7 @@ func (t *Trees) room(ctx context.Context) error {
 		return fmt.Errorf("worktree.max_disk: %w", err)
 	}
 	if used := diskUse(ctx, t.dir); used+more > limit {
-		return fmt.Errorf("the working copies take %s and one more %s, which exceeds worktree.max_disk, %s; "+
+		return notation.Errorf(ErrMaxDisk, "the working copies take %s and one more %s, which exceeds worktree.max_disk, %s; "+
 			"remove unneeded ones (`git worktree list`), or raise it",
 			bytesText(used), bytesText(more), bytesText(limit))
 	}
