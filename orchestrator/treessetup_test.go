@@ -70,6 +70,30 @@ func TestSetupFails(t *testing.T) {
 	g.want(g.run(Options{}), 0, "all work is done")
 }
 
+// TestSetupMendedInTheBase: a copy whose setup failed begins anew with what was committed
+// since, unless it holds work.
+func TestSetupMendedInTheBase(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		setup string
+		code  int
+	}{
+		"clean": {"test -e cure", CodeDone}, "with work": {"echo x >work; test -e cure", CodeUnfinished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGrove(t, groveFiles("true", "true", "worktree: {setup: ['"+tt.setup+"']}\n"))
+			g.want(g.run(Options{}), CodeUnfinished, "")
+			g.write("cure", "")
+			g.git("add cure")
+			g.git("commit -qm cure")
+			g.want(g.run(Options{}), tt.code, "")
+			if _, err := os.Stat(g.tree("ana", "work")); tt.code != CodeDone && err != nil {
+				t.Errorf("the work is gone: %v", err)
+			}
+		})
+	}
+}
+
 // TestWorktreeHooks: a hook makes the copies in git's place, and is told when one
 // goes.
 func TestWorktreeHooks(t *testing.T) {

@@ -27,9 +27,15 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 		var own Tree
 		var found bool
 		var err error
-		if own, others, found, err = t.adopt(ctx, m, path); err != nil || found {
-			own.Base, own.Ready = was.Base, was.Ready
+		if own, others, found, err = t.adopt(ctx, m, path); err != nil {
 			return own, err
+		}
+		if found && had && t.outdated(ctx, was) {
+			found = t.removeClean(ctx, name, own) != ""
+		}
+		if found {
+			own.Base, own.Ready = was.Base, was.Ready
+			return own, nil
 		}
 	}
 	if makesTrees(t.opts.Hooks.Sources()) {
@@ -70,6 +76,16 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others 
 	}
 	t.notices.tell(m.Name, e)
 	return own, os.MkdirAll(own.Root, 0o755) // the branch may have no files there
+}
+
+// outdated reports whether a copy was never set up and its base has moved since. Nobody has
+// worked in it, and what made its setup fail may have been mended in the base.
+func (t *Trees) outdated(ctx context.Context, own Tree) bool {
+	if own.Ready || own.Base == "" {
+		return false
+	}
+	base, err := baseOf(ctx, t.ground.repo, t.opts.Team())
+	return err == nil && base != own.Base
 }
 
 // adopt adopts the working copy at path, if there is one: a restarted team continues in
