@@ -91,7 +91,7 @@ func (h *handlerSpec) commonFields(kind string) []yaml.Field {
 		{Key: "timeout", Part: yaml.Amount(&h.timeout),
 			Doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
 		{Key: "statusMessage", Part: yaml.Text(&h.statusMessage), Doc: "What is shown while the hook runs."},
-		{Key: "once", Part: yaml.Truth(&h.once), Doc: "Run the hook only once."},
+		{Key: "once", Part: yaml.Truth(&h.once), Doc: "Run the hook only once in a session."},
 		{Key: "onFailure", Part: yaml.OneOf(&h.onFailure, "continue", "block"),
 			Doc: "What happens when the hook fails. Default: continue."},
 		{Key: "mode", Part: yaml.OneOf(&h.mode, "observe"),
@@ -228,7 +228,7 @@ func (h *handlerSpec) agentFields() []yaml.Field {
 func (h *handlerSpec) toolFields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "server", Need: true, Part: yaml.Text(&h.server),
-			Doc: "covey for the team's own tools, or plugin:PLUGIN:SERVER."},
+			Doc: "covey for the team's own tools, a name under mcp_servers, or plugin:PLUGIN:SERVER."},
 		{Key: "tool", Need: true, Part: yaml.Text(&h.tool), Doc: "The tool to call."},
 		{Key: "input", Part: inputPart{&h.input},
 			Doc: "The tool's input. ${path} in a text stands for a field of the hook's input."},
