@@ -210,8 +210,8 @@ func gatePart(g *gateSpec) yaml.Part {
 func (g *gateSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "run", Part: yaml.Text(&g.run),
-			Doc: "The command. /bin/sh runs it in the member's working directory with the hook input on " +
-				"stdin; exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
+			Doc: "The command. /bin/sh runs it in the workspace or the member's working copy, wherever the member is in it, with " +
+				"the hook input on stdin; exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
 		{Key: "timeout", Part: yaml.Span(&g.timeout),
 			Doc: "How long the gate may take, such as 2m. Default: 10m."},
 		{Key: "policy", Part: yaml.OneOf(&g.policy, Policies()...),

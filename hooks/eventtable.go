@@ -80,7 +80,7 @@ func firedOf(event Event) []string {
 	case SessionStart:
 		return []string{"startup", "resume", "clear", "compact"}
 	case SessionEnd:
-		return []string{"other"}
+		return []string{"clear", "resume", "other"}
 	case Notification:
 		return []string{"permission_prompt", "idle_prompt", "agent_needs_input", "agent_completed",
 			"elicitation_response"}

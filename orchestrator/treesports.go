@@ -55,12 +55,13 @@ func (r *rooms) copyOf(member string) (own, inGit bool) {
 	return own, tree.Branch != ""
 }
 
-// locate implements runner.Options.Locate: for a member in its own working copy, scripts
-// that hooks name are those of the workspace.
+// locate implements runner.Options.Locate: for a member in its own working copy, and one that
+// has changed its folder, scripts that hooks name are those of the workspace, because nobody
+// has trusted other files of that name.
 func locate(r *rooms, o *Orchestrator) runner.Locate {
 	return func(in hooks.Input, h hooks.Handler) (string, []string) {
 		if s, ok := r.seats.BySession(in.SessionID); ok {
-			if _, own := r.work.Trees.Of(s.Member.Name); own {
+			if _, own := r.work.Trees.Of(s.Member.Name); own || in.Cwd != s.Member.Dir {
 				return o.team().Located(h)
 			}
 		}

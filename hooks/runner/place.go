@@ -88,9 +88,15 @@ func optionVariable(name string) string {
 	}, name)
 }
 
-// handlerDir returns where a hook runs. It does not replace a missing folder that the hook
-// names, because the hook relies on that folder.
+// handlerDir returns where a hook runs. A gate runs in the root of what it judges, because a
+// `cd` of the member must not change what it tests. It does not replace a missing folder that
+// the hook names, because the hook relies on that folder.
 func (r *run) handlerDir(h *armed) (string, error) {
+	if h.Gate && r.opts.Root != nil {
+		if root := r.opts.Root(r.in); isDir(root) {
+			return root, nil
+		}
+	}
 	if h.Cwd == "" {
 		return r.dir, nil
 	}

@@ -31,7 +31,7 @@ func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 	if !ok {
 		return runner.GateRun{}
 	}
-	run, err := d.memberGate(ctx, m.Name, in, gate)
+	run, err := d.memberGate(ctx, m, in, gate)
 	if err != nil {
 		run.Fault = fmt.Sprintf("finding what it judges: %v", err)
 	}
@@ -40,14 +40,14 @@ func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 
 // memberGate is GateRun for a known member. A zero GateRun runs the gate as it is. An
 // error must not count as a pass: GateRun reports it as Fault.
-func (d *Desk) memberGate(ctx context.Context, member string, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
-	copy, ok, err := d.copyOf(ctx, member)
+func (d *Desk) memberGate(ctx context.Context, m *lives.Member, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
+	copy, ok, err := d.copyOf(ctx, m.Name)
 	if err != nil || !ok {
 		return runner.GateRun{}, err
 	}
 	c := Case{
-		Copy: copy, Trust: d.queue.Repo.Top, Cwd: in.Cwd, Moment: "task", Member: member,
-		Index: filepath.Join(d.opts.Place.Scratch(), member+".index"),
+		Copy: copy, Trust: d.queue.Repo.Top, Cwd: m.Dir, Moment: "task", Member: m.Name,
+		Index: filepath.Join(d.opts.Place.Scratch(), m.Name+".index"),
 	}
 	if done, ok := in.Payload.(hooks.TaskCompletedInput); ok {
 		c.Subject, c.Input = done.TaskID, askedAbout(done.TaskInput)
