@@ -31,7 +31,6 @@ type Answer struct {
 	// Decision is Block to refuse, or Halt to stop the agent (continue:false); any other
 	// value decides nothing. Which refusals an event accepts is in Events; a refusal
 	// without effect causes a warning.
-	// matter (Events); a refusal that has no effect is warned of.
 	Decision Decision
 	Reason   string // of Block, for the model; of Halt, for people
 
