@@ -65,18 +65,25 @@ func PrintHookTrouble(out *term.Screen, list []hookTrouble) {
 	}
 }
 
-// failedText lists a member's hooks that failed open; empty: none did.
+// failedText lists a member's hooks that failed open; empty: none did. A script that failed
+// in the same way on several events is there once.
 func failedText(t hookTrouble) string {
-	sum, parts := 0, []string(nil)
+	sum, parts, each := 0, []string(nil), map[string]int{}
 	for _, h := range t.hooks {
 		if h.FailedOpen == 0 {
 			continue
 		}
-		sum += h.FailedOpen
-		parts = append(parts, fmt.Sprintf("%s (%s)%s", term.Short(h.Command), term.Short(h.Why), times(h.FailedOpen)))
+		text := fmt.Sprintf("%s (%s)", term.Short(h.Command), term.Short(h.Why))
+		if each[text] == 0 {
+			parts = append(parts, text)
+		}
+		sum, each[text] = sum+h.FailedOpen, each[text]+h.FailedOpen
 	}
 	if sum == 0 {
 		return ""
+	}
+	for i, text := range parts {
+		parts[i] = text + times(each[text])
 	}
 	return fmt.Sprintf("%s: %s failed open: %s", term.PlainLine(cmp.Or(t.member, "team")), term.Plural(sum, "hook"),
 		strings.Join(parts, ", "))

@@ -17,13 +17,14 @@ func TestHookTroubleOfMembers(t *testing.T) {
 		seq++
 		counted.Apply(teamtest.Line(seq, member, kind, data))
 	}
-	finished := func(member, command, more string) {
-		note(member, "hook_finished", fmt.Sprintf(`{"event":"Stop","command":%q%s}`, command, more))
+	on := func(event, member, command, more string) {
+		note(member, "hook_finished", fmt.Sprintf(`{"event":%q,"command":%q%s}`, event, command, more))
 	}
+	finished := func(member, command, more string) { on("Stop", member, command, more) }
 	finished("ben", "./fine", `,"outcome":"success"`)
 	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
 	finished("ana", "./odd", `,"outcome":"success","failed_open":true,"warning":"its JSON\nis broken"`)
-	finished("ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
+	on("TeammateIdle", "ana", "./slow", `,"outcome":"cancelled","failed_open":true`)
 	finished("ana", "./no", `,"outcome":"blocking","exit_code":2`)
 	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
 	finished("ana", "./new", `,"outcome":"blocking","exit_code":2,"observed":"block"`)
