@@ -66,7 +66,6 @@ func TestDocumentedPresets(t *testing.T) {
 		{"docs/spec.md", `A member that names (.|\n)*?\n\n`},
 		{"cmd/covey/starter/team.yaml.tmpl", `an agent program that you have \([^)]*\)`},
 		{"cmd/covey/starter/agents.yaml.tmpl", "(?m)^# claude, codex.*$"},
-		{"docs/agents.md", "(?m)^\\| `use: claude`.*$"},
 	} {
 		text := regexp.MustCompile(list.passage).FindString(readDoc(t, list.doc))
 		for _, p := range configs.Presets() {
