@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -30,7 +31,7 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 		if own, others, found, err = t.adopt(ctx, m, path); err != nil {
 			return own, err
 		}
-		if found && had && t.outdated(ctx, was) {
+		if found && had && t.ground.outdated(ctx, t.opts.Team(), was) {
 			found = t.removeClean(ctx, name, own) != ""
 		}
 		if found {
@@ -80,11 +81,11 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others 
 
 // outdated reports whether a copy was never set up and its base has moved since. Nobody has
 // worked in it, and what made its setup fail may have been mended in the base.
-func (t *Trees) outdated(ctx context.Context, own Tree) bool {
+func (g ground) outdated(ctx context.Context, team *configs.Team, own Tree) bool {
 	if own.Ready || own.Base == "" {
 		return false
 	}
-	base, err := baseOf(ctx, t.ground.repo, t.opts.Team())
+	base, err := baseOf(ctx, g.repo, team)
 	return err == nil && base != own.Base
 }
 
