@@ -20,11 +20,12 @@ import (
 func (c *console) sees(texts ...string) {
 	c.t.Helper()
 	frame := ""
-	for end := time.Now().Add(scriptPatience); time.Now().Before(end); {
+	settles := 300 * time.Millisecond // longer each time, because a busy machine draws slowly
+	for end := time.Now().Add(scriptPatience); time.Now().Before(end); settles *= 2 {
 		c.width ^= 1
 		from := len(c.raw())
 		c.resize(c.width, 30)
-		for settle := time.Now().Add(300 * time.Millisecond); time.Now().Before(settle); time.Sleep(10 * time.Millisecond) {
+		for settle := time.Now().Add(settles); time.Now().Before(settle); time.Sleep(10 * time.Millisecond) {
 			frame = ansi.Strip(c.raw()[from:])
 			missing := false
 			for _, text := range texts {

@@ -16,8 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptPatience is how long a script waits for something to happen.
-const scriptPatience = 8 * time.Second
+// scriptPatience is how long a script waits for something to happen. It is for what hangs: a
+// busy machine may need much longer than a quiet one.
+const scriptPatience = 2 * time.Minute
 
 // setUpScript gives each script a state home of its own, and ends whatever team
 // a failed script leaves running.

@@ -231,9 +231,9 @@ func (u *upgradeTeam) answersInTime() {
 	}
 }
 
-// commandPatience is what a command may take; two seconds are meant, and a busy machine may
+// commandPatience is for a command that hangs: two seconds are meant, and a busy machine may
 // add to them.
-const commandPatience = 10 * time.Second
+const commandPatience = 2 * time.Minute
 
 // commandLines returns a call of each command that asks or tells a team something, with
 // arguments, those that change its course last. Those that end the team, wait for it or

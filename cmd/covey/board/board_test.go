@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen at once.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // terminal is a terminal of 80 by 24: the program's end, ours, and a function that waits until a text
 // was printed.

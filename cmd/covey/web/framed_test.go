@@ -24,7 +24,7 @@ import (
 )
 
 // hangs is how long a test waits for what must happen at once.
-const hangs = 20 * time.Second
+const hangs = 2 * time.Minute
 
 // framed is the page of a team that does not run. The test writes its journal, and tells the feed
 // that it has grown.
