@@ -22,6 +22,9 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 	if err != nil {
 		return fmt.Errorf("list members: %w", err)
 	}
+	// A removed member has no seat, and therefore no transcript that is open: its use is
+	// read from the file. A file that is missing is no error, because the member may never
+	// have taken a turn.
 	for _, m := range known {
 		if _, ok := r.seats.Of(m.Name); !ok {
 			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
@@ -30,6 +33,8 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 			}
 			r.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		}
+		// What an agent program has cost is in the store and not in a transcript, so it is
+		// recalled for members with a seat, too.
 		if err := r.programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}

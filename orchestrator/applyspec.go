@@ -29,6 +29,10 @@ import (
 // the hooks are replaced, because they are the most likely to fail. The rest happens in
 // the crew's loop between two rounds; if it fails, the old hooks are restored. A dry run
 // ends before the second stage.
+//
+// The caller may be any goroutine; o.applying serializes changes. After an error the team
+// runs as before, with one exception: if the old hooks cannot be restored, the new ones
+// stay in effect, and covey's log says so.
 func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (api.SpecChange, error) {
 	o.applying.Lock() // one change at a time
 	defer o.applying.Unlock()
@@ -44,6 +48,9 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
 		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
 	}
+	// A member that could not be seated after an earlier change is not among the
+	// differences, because the spec in effect already names it. Without this line no
+	// further covey up would try it again.
 	change.Members = append(change.Members, unseated(r, next.team, change)...)
 	goal, err := specs.AddPreview(ctx, r.store, next.team, ask.Goal, &change)
 	if err != nil || ask.DryRun || change.Empty() {
@@ -80,6 +87,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	if err != nil {
 		return design{}, notation.Errorf(configs.ErrSpec, "%v", err)
 	}
+	// A dry run puts nothing into effect, so it needs no digest that somebody has trusted.
 	if !r.DryRun {
 		digest, err := trust.DigestOf(team)
 		if err != nil {
@@ -95,6 +103,8 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 		return design{}, fmt.Errorf("managed settings: %w", err)
 	}
 	c, missing, wrong := check(team, o.opts.Agents)
+	// What is wrong comes before what is missing: a mistake in the spec may be the reason
+	// why a program is looked for at all.
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
 			return design{}, notation.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
@@ -118,6 +128,8 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // running turns; a member in a turn keeps its agent and prompt until the turn ends.
 func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change api.SpecChange,
 	goal specs.Goal) error {
+	// Other goroutines read the design without a lock. Until n.Load has returned they may
+	// see one that is withdrawn again after an error.
 	before := o.design.Load()
 	o.design.Store(&next)
 	n := specs.News{Values: map[string]json.RawMessage{}}
@@ -138,6 +150,9 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 		o.design.Store(before)
 		return err
 	}
+	// Nothing below this line may fail: the store has the new spec. The members come last,
+	// because a member that is seated reads the limits, the slots and the goal that are set
+	// before.
 	r.times.Use(times)
 	r.accounts.ledger.SetBudget(next.team.Budget, next.prices)
 	r.board.SetMembers(next.team.Members())

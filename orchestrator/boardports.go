@@ -87,6 +87,9 @@ func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }
 
 // completerOf returns who completes the task that gates look at: a member or the
 // operator. claims reports whether the completion includes a statement.
+//
+// A change by a tool or a command carries its author in ctx. The gates of a turn end do
+// not, and there the session of the hook's input tells the member.
 func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
 	if by, ok := teamtools.Completer(ctx); ok {
 		return by, true

@@ -93,6 +93,11 @@ type endCause struct {
 }
 
 // ending sums up a run.
+//
+// It is called once, after the crew has ended, and before the working copies, the bus and
+// the journal are closed. The code depends on several facts, in this order: the list is not
+// done or a member has a problem (1), a limit is the reason (3), nothing was changed (1).
+// ctx may have ended, so what is stored here is stored without it.
 func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, before earlier) (Ending, error) {
 	end, err := rest.end, rest.err
 	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
@@ -135,9 +140,13 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	default:
 		return e, err
 	}
+	// A run that only merges has begun no session and taken no turn, so it has nothing to
+	// say about the goal.
 	if o.only.Merge != nil {
 		return e, nil // the record of the last full run stays
 	}
+	// The goal is forgotten, so that the same goal counts as a new one in the next run.
+	// With the goal kept, the next run would find nothing new and end at once.
 	if e.Reason == noResult {
 		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
@@ -165,6 +174,9 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 
 // sumUp sets what the members did. It reports whether a usage limit holds one of those
 // that need attention.
+//
+// The cases are in the order of their weight: a member that has left is not also reported
+// as locked out, nor a locked-out one as needing attention.
 func sumUp(r *rooms, e *Ending) (limited bool) {
 	e.Coordination, e.Turns = coordination(r), r.accounts.tally.Sum()
 	for _, s := range r.seats.All() {
@@ -231,6 +243,8 @@ func (o *Orchestrator) markRunning(goal string) error {
 // an ending.
 func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	r, written := o.record.Current()
+	// A run that only merges must not replace the result of the run that did the work,
+	// which covey ps and covey report show. It has put that record aside in r.Before.
 	if o.only.Merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil

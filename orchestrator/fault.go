@@ -89,6 +89,9 @@ func faultKinds() []faultKind {
 }
 
 // FaultOf returns the fault of an error that ends a run.
+//
+// It looks at the whole chain of wrapped errors. nil has the fault FaultUnexpected, so ask
+// only after a failure.
 func FaultOf(err error) Fault {
 	for _, kind := range faultKinds() {
 		for _, one := range kind.errs {

@@ -29,6 +29,9 @@ type commands struct {
 }
 
 // handlers returns a handler for each verb.
+//
+// Handlers run concurrently, so what they share guards itself. One that waits, such as that
+// of VerbReady, must return when its ctx ends.
 func (q commands) handlers() []api.Handler {
 	o, r := q.o, q.r
 	return []api.Handler{
@@ -175,6 +178,8 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	if err != nil {
 		return api.SendReply{}, err
 	}
+	// A reply is only a prediction: it says how soon the member can read the text, not that
+	// it has.
 	// Read this first: the member may be in its turn with the text once it is sent.
 	takes := q.takingMail(r.As == "")
 	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
@@ -184,6 +189,9 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 		return api.SendReply{}, err
 	}
 	reply := api.SendReply{Delivery: api.Delivered, RequestID: a.Request}
+	// Without a message that was sent the board has something else to say, for example that
+	// the text was an answer to a request. A text that waits for tasks is stored, but
+	// nobody reads it yet.
 	if len(a.Sent) == 0 || len(r.WaitFor) > 0 {
 		reply.Message = a.Message
 	}
@@ -218,6 +226,8 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 	reply := api.InterruptReply{
 		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: q.r.watch.Of(s.Member.Name).Turn,
 	}
+	// A member that waits after a failed turn is in no turn that could end. For it,
+	// interrupt means to try again now, and then it must not be held.
 	reply.Retries = q.r.crew.TryNow(s)
 	if !r.GoOn && !reply.Retries && s.Life.State().Gone == "" {
 		if err := q.r.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
@@ -284,6 +294,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
 	spent := coordination(r)
 	st.Coordination, st.Turns = &spent, r.accounts.tally.Sum()
+	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
 	case <-r.crew.Up():
 		st.Up = true
@@ -298,6 +309,9 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 		st.Members = append(st.Members, m)
 		names = append(names, m.Name)
 	}
+	// Git is asked once for each working copy, which takes processes and far more time than
+	// all the rest. Views that refresh often leave it out. The result has one element for
+	// each name, in the same order.
 	if want.Brief {
 		return st, nil
 	}

@@ -55,6 +55,8 @@ func helperTypes(files []settings.Helper) []builtin.HelperType {
 // helper names, or the member's. Of a script it is the part for such a prompt, which each
 // helper plays from the beginning.
 func (h hiring) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
+	// A name that is not that of a real model, such as the name of a script's, is ignored,
+	// and the helper gets the member's model.
 	spec := s.Member.CurrentAgent().Model
 	if named := h.o.team().Models[of.Name]; named.BaseURL != "" {
 		spec = named

@@ -80,6 +80,13 @@ type hiring struct {
 
 // hire makes the members: each is added to the store and gets its transcript, tools,
 // agent and seat. rooms.dismiss closes what hire has opened.
+//
+// The order of the steps matters. The settings of gates and the runner come first, because
+// making a working copy may run hooks. Working copies come before seats, because a seat's
+// directory may be one of them. Tasks of removed members are opened once all seats exist,
+// so that nobody's tasks are opened by mistake, and their working copies retire after that.
+// The use of former members is counted when the present ones have been, and the schedules
+// come last.
 func (h hiring) hire(ctx context.Context) error {
 	changed, err := h.r.hooks.settings.Open(h.o.place.GateSettings())
 	if err != nil {
@@ -114,6 +121,10 @@ func (h hiring) hire(ctx context.Context) error {
 
 // hookRunner returns the runner of all members' hooks. The session in the input of a hook
 // determines its member.
+//
+// All functions in the options are called while members work, from the goroutines of their
+// hooks. They look members up each time, because seats are replaced. A session without a
+// seat belongs to no member; its hook is told the team alone.
 func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
@@ -168,6 +179,11 @@ func (h hiring) envFile(s *crew.Seat) string {
 }
 
 // makeOccupant makes who works at a seat.
+//
+// It runs in the goroutine that seats members: that of Run before the crew begins, and the
+// crew's loop afterwards. What it opens is registered with s.OnClose at once, so that the
+// seat closes it if a later step fails. The agent is made only when the first turn begins,
+// so that a member that never gets work costs almost nothing.
 func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, error) {
 	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
 	if err != nil {
@@ -178,6 +194,8 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		return crew.Occupant{}, err
 	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
+	// The mode of the spec is only the usual one: a mode that the lead or a person has
+	// given, and that of an approved plan, outlast a restart and take precedence.
 	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings)
 	if err != nil {
 		return crew.Occupant{}, err
@@ -192,6 +210,8 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	shown := h.r.instructionsOf(s.Member)
 	limits := s.Member.Limits
 	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
+	// A copy on the heap only for members that have a past: the closure of Equip keeps it
+	// as long as the member lives.
 	var past *transcript.History // history of a member that is not new; nil for most
 	if history.Turns > 0 || len(history.Messages) > 0 {
 		own := history
@@ -215,6 +235,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}
+	// After the options are complete, because it reads the member's directory from them.
 	h.r.surround(&options, s.Member, shown)
 	mate, err := teammate.New(options)
 	if err != nil {
@@ -252,6 +273,8 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 		if err != nil {
 			return nil, nil, err
 		}
+		// CurrentAgent may be a fallback, whose kind differs from that of the spec; so it
+		// is asked here, each time that the equipment is made.
 		switch s.Member.CurrentAgent().Kind {
 		case configs.ACP, configs.Command:
 			return h.programGear(ctx, s, history)
@@ -280,6 +303,8 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 		EnvFile:   h.envFile(s),
 		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
+		// The rights are read at each call: hooks, people and a reloaded settings file
+		// change them during a session.
 		Withheld: func(tool string, dir *workspace.Workdir, file string) bool {
 			return s.Teammate().Rights().Now().Withhold(rules.Call{Tool: tool, Cwd: dir.Dir(), Root: dir.Root()}, file)
 		},
@@ -300,6 +325,8 @@ func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 	known, _ := h.o.team().Skills() // the layers of hooks warn of broken ones
 	var list []tools.Skill
 	for _, k := range known {
+		// A member in a working copy reads the copy's version of a skill. Where its branch
+		// has none, it gets the workspace's.
 		rel, err := filepath.Rel(h.o.team().Workspace, k.File)
 		if err == nil && filepath.IsLocal(rel) {
 			own := filepath.Join(workdir.Root(), rel)
@@ -404,6 +431,8 @@ func permissionsOf(m configs.Member, settings configs.Permissions) (permission.P
 		}
 		return all
 	}
+	// The lists of the spec and of the settings files are added up. Deny wins over ask, and
+	// ask over allow, wherever they come from, so their order does not matter.
 	p.Allow = parse(m.Permissions.Allow, settings.Allow)
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))

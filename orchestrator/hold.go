@@ -10,6 +10,10 @@ import (
 )
 
 // hold holds or resumes a member for the operator or the lead.
+//
+// It changes nothing if the hold is already as asked; Changed in the reply tells. An
+// operator's hold replaces one of the lead, because the lead could otherwise resume a
+// member that a person has stopped.
 func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
 	s, ok := q.r.seats.Of(r.Member)
 	if !ok {

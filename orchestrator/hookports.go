@@ -127,6 +127,8 @@ func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
 		Spent: func(asked hooking.ModelAsked) {
 			name := s.Member.Name
 			r.accounts.tally.Spend(name, asked.Usage)
+			// The use counts in this run in any case. Only the line in the transcript is
+			// missing, by which the next run would count it again.
 			if err := s.Teammate().Spend(asked.Usage); err != nil {
 				o.opts.Log.Warn("the use of a hook will not count in the next run", "member", name, "err", err)
 			}

@@ -16,6 +16,8 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 		Store: r.store, Clock: r.clock, Log: r.log, Changed: r.loop.Poke, Go: r.group.Go,
 		Attached: func() bool { return r.control.Attached() > 0 },
 		Member:   r.seats.Member, Gone: r.seats.GoneFor,
+		// These are functions and not values, because the crew is made after the inbox (see
+		// newRooms).
 		Lend:   func(member string) func(context.Context) error { return r.crew.Lend(member) },
 		Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
 		Closed: func(ctx context.Context, q requests.Request) error { return r.crew.RequestClosed(ctx, q) },

@@ -35,6 +35,7 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 	if err != nil {
 		return nil, err
 	}
+	// The list comes from the store as a copy, so clearing a payload changes nothing there.
 	for i := range list {
 		if len(list[i].Payload) > maxPayload {
 			list[i].Payload = nil

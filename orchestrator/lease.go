@@ -17,6 +17,10 @@ const leaseGrace = time.Minute
 // reclaim is the actor that opens the tasks of owners that nothing runs: the member is
 // gone permanently, or was never started in this run and got work anyway. A silent member
 // keeps its tasks; the watchdog and people decide about it.
+//
+// A member must be absent in two looks in a row, so its tasks are opened between one and
+// two leaseGrace after it left. reclaim returns ctx's error when ctx ends, and the store's
+// if that fails, which ends the team.
 func reclaim(ctx context.Context, store *tasks.Store, at routine.Clock, changed func()) error {
 	var before []string
 	for {

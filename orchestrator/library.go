@@ -86,6 +86,7 @@ func (h hiring) givenAgent(
 // awaitCallbacks waits for callbacks that continue after their deadline, and warns of
 // those that do not end.
 func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Journal) {
+	// ctx has mostly ended by now, because it ended the run.
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {

@@ -39,6 +39,8 @@ func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.S
 			}
 			if wake != nil {
 				defer hangUp()
+				// The wake channel exists before the file is read, so a line that is
+				// written in between is not missed.
 				lines = journal.Follow(ctx, place.Journal(), opts.After, wake)
 			}
 		}
@@ -72,6 +74,8 @@ func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangU
 func only(ctx context.Context, lines iter.Seq2[journal.Line, error], member string) iter.Seq2[journal.Line, error] {
 	return func(yield func(journal.Line, error) bool) {
 		for line, err := range lines {
+			// An error is yielded even if ctx has ended, because it may be the reason for
+			// that.
 			if err == nil && ctx.Err() != nil {
 				yield(journal.Line{}, ctx.Err())
 				return
@@ -133,6 +137,8 @@ func newReaders() *readers {
 func (r *readers) open(after uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// begun is closed once in the life of an Orchestrator: a second run finds it closed,
+	// also if the first one ended before it had a journal.
 	first := !r.opened && !r.over
 	r.opened, r.over, r.after = true, false, after
 	if first {
@@ -169,6 +175,8 @@ func (r *readers) join() (after uint64, wake chan struct{}, leave func(), ok boo
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wake = make(chan struct{}, 1)
+	// The run has ended, but its lines are still to be read: a closed channel lets Follow
+	// read the rest of the file and end.
 	if r.over {
 		close(wake)
 	} else {

@@ -30,6 +30,8 @@ func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) a
 		case agent.TurnEnded:
 			atMax = data.Reason == agent.EndMaxTurns
 		case agent.Idle:
+			// Other reasons mean that the turn has not completed, for example because it is
+			// tried again.
 			switch data.Reason {
 			case agent.IdleAvailable, agent.IdleStopped, agent.IdleLimited:
 				h.callAfterTurn(ctx, s, atMax, func(told agent.EventData) {

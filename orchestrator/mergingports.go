@@ -27,7 +27,9 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 		SessionOf: r.seats.SessionOf,
 		Landing:   r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
 		Changed: r.loop.Poke,
-		Mask:    func(text string) string { return notation.Mask(text, launch.Secrets(o.team(), os.Environ())) },
+		// Read at each call: the spec, and with it the variables that hold keys, may change
+		// while the team runs.
+		Mask: func(text string) string { return notation.Mask(text, launch.Secrets(o.team(), os.Environ())) },
 	})
 }
 

@@ -28,6 +28,8 @@ func keyModel(member string) string { return "model/" + member }
 // It returns the model that the member goes on with.
 func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.History) (configs.Model, error) {
 	now := s.Member.CurrentAgent()
+	// An agent program has its own models. A fallback takes the agent's place only for a
+	// while, so it is no change of the spec.
 	if now.Kind != configs.Builtin || s.Member.FallbackAgent() != "" {
 		return now.Model, nil
 	}
@@ -39,6 +41,9 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 	if before == next {
 		return now.Model, nil
 	}
+	// A member without a turn has no conversation that the hooks could protect, and one
+	// whose model was never stored has nothing to be compared with. Tokens is an estimate:
+	// four bytes for each.
 	if before != "" && past.Turns > 0 {
 		change := agent.ModelSwitched{
 			From: before, To: next, Why: "the spec has changed", BySpec: true,
@@ -55,6 +60,9 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 }
 
 // keepModel lets a member go on with the model that it had.
+//
+// The stored name stays that of the old model, so the hooks are asked again when the next
+// agent is made, and a changed hook can agree then.
 func (h hiring) keepModel(s *crew.Seat, change agent.ModelSwitched, refusal string) (configs.Model, error) {
 	own, known := modelNamed(h.o.team(), change.From)
 	if !known {
@@ -72,6 +80,10 @@ func (h hiring) keepModel(s *crew.Seat, change agent.ModelSwitched, refusal stri
 }
 
 // modelNamed finds a model of a spec by its full name.
+//
+// The section models is searched first, and then the agents, whose models may be written in
+// place. Two models of a spec may have one full name, such as one model at two hosts; which
+// of them is found is not defined.
 func modelNamed(team *configs.Team, name string) (configs.Model, bool) {
 	for _, m := range team.Models {
 		if m.FullName() == name {

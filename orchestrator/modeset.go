@@ -33,6 +33,8 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	if err := p.r.asks.Plans.GiveMode(ctx, s.Member, mode); err != nil {
 		return err
 	}
+	// The mode holds already when the member reads of it. If the mail fails, the caller
+	// gets the error although the mode was changed, and may repeat the call.
 	_, err := p.r.store.Mail().Send(ctx, by, actors.Outgoing{
 		To: []string{to}, Kind: actors.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
 		Data: notation.Encode(actors.ModeChange{Type: actors.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),

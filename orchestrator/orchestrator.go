@@ -237,6 +237,11 @@ func (o *Orchestrator) clearUp() {
 
 // withStore opens what depends on the store, runs the team, and closes it all in reverse
 // order: the bus and the store outlive the actors that use them.
+//
+// The order of closing is fixed. The crew ends first, and then callbacks of the program
+// that outlive it. The journal writes its last line and run.json gets the result before the
+// bus closes: who sees the socket gone finds both. The handlers of the server are the last
+// to be waited for. An error of one step does not keep the others from running.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
 	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
 	j, err := o.journalOf(ctx, store, heard)
@@ -269,6 +274,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 			o.opts.Log.Debug("publish that the journal grew", "err", err)
 		}
 	}}
+	// The error is looked at only below: the journal must run and be closed in any case,
+	// and what assemble has opened must be dismissed.
 	before, err := o.assemble(ctx, r)
 	for _, s := range r.seats.All() {
 		r.watch.Completed(s.Member.Name, heard.open[s.Member.Name]...)
@@ -283,6 +290,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		ending, err = o.withCrew(ctx, r, before)
 		awaitCallbacks(ctx, r.hooks.functions, r.journal)
 	}
+	// A run that is done met a full disk only for a while; nobody has to be told.
 	if ending.Code != CodeDone {
 		ending.Full = state.ExplainFullDisk(o.place, o.short.Cause())
 	}
@@ -349,6 +357,11 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 
 // runActors runs the run.Group: crew, control server and the caller's context, which
 // carries the signals. The first to return ends the others.
+//
+// When it returns, no actor runs: run.Group waits for all of them. Each actor ends with
+// crewCtx, which the interrupt of the crew cancels, so the other interrupts have nothing to
+// do. An actor that returns ends the run; those that only watch therefore wait for crewCtx
+// while they have nothing to report.
 func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, err error) {
 	if o.opts.OwnProcess {
 		if err := process.BecomeReaper(); err != nil {
@@ -398,6 +411,9 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	}
 	g.Add(run.ContextHandler(ctx))
 
+	// run.json comes after the socket listens and before the first turn: who reads in it
+	// that the team runs can reach the team, and a run that is killed from here on is known
+	// as one that was cut off.
 	if err := o.markRunning(r.goals.Text()); err != nil {
 		stopCrew(err)
 		return plan.Move{}, err

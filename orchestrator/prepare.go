@@ -53,6 +53,8 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	if err != nil {
 		return e, err
 	}
+	// Nothing is loaded and keyEnded stays as it is, so the next run decides as if this one
+	// had not been.
 	if o.only.Merge != nil { // there are no turns, so the next run loads what is new
 		e.goal = goal.Given
 		return e, nil
@@ -60,6 +62,8 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 	next := goal.Next(o.opts.Goal, o.team().Goal)
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
+	// A member that the store does not know has no session yet. It begins one even if there
+	// is neither a task nor mail for it.
 	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
 		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
@@ -77,6 +81,9 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 }
 
 // quietSinceEnd reports whether no mail has come in since the team ended.
+//
+// An error counts as not quiet: the run then begins and meets the error where it can be
+// reported.
 func quietSinceEnd(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
 	all, err := s.List(ctx)
 	if err != nil || len(tasks.OpenTasks(all)) > 0 {

@@ -88,6 +88,10 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 
 // journalOf opens the journal, passes its lines to heard, and repairs what the store has
 // lost.
+//
+// Lines whose event the store does not know are what it has lost, because an older copy has
+// taken its place. They are put back before anything else changes the store, so that no new
+// event gets the number of a lost one.
 func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard reports) (*journal.Journal, error) {
 	lost, err := journal.NewSalvage(ctx, store)
 	if err != nil {

@@ -40,6 +40,8 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layer
 	if err := hooklist.PreparePlugins(o.place.Home(), l.Sources); err != nil {
 		return err
 	}
+	// All policies are made before the first is used, because a rule that cannot be read
+	// must leave every member as it is.
 	seats := r.seats.All()
 	next := make([]permission.Policy, len(seats))
 	var errs []error

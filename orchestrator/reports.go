@@ -17,6 +17,9 @@ type reports struct {
 
 // recall processes a line of an earlier run. Events in the store's outbox have no line
 // yet; they reach noteTask and noteMessage.
+//
+// Lines that cannot be parsed are passed over: at worst a member is asked for a report that
+// it has given.
 func (r reports) recall(l journal.Line) {
 	switch tasks.EventType(l.Type) {
 	case tasks.TaskEvent:

@@ -56,6 +56,9 @@ func folders(r *rooms) []specs.Folder {
 			if err != nil {
 				return owned.Snapshot{}, err
 			}
+			// The first snapshot has no base yet and takes the present commit. A later one
+			// is taken against the same base, or a commit of the member would hide its
+			// changes.
 			if base == "" {
 				if base, err = g.Head(ctx); err != nil {
 					return owned.Snapshot{}, err

@@ -86,6 +86,9 @@ type accounts struct {
 
 // newRooms makes a team without seats. Its parts refer to each other by functions that
 // are called only once members work, when all parts exist.
+//
+// It starts no goroutine and no process, so after an error there is nothing to close. It is
+// called once per run, after the store is open and before the journal runs.
 func newRooms(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
 ) (*rooms, error) {

@@ -13,6 +13,8 @@ const guardEvery = time.Second
 // guardState checks trust.json and run.json until ctx ends: it undoes and reports changes
 // by members' processes.
 func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
+	// The clock of the machine and not the Clock of tests, because the files are checked
+	// and nothing waits for the time.
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
 	for {

@@ -15,6 +15,9 @@ import (
 func ownScript(team *configs.Team, path string) bool {
 	played := false
 	for _, a := range launch.AgentsInUse(team) {
+		// A script may be the model of several agents, or a fallback of another model. One
+		// agent program among them is enough: its tools are its own, and covey does not
+		// know them.
 		plays := func(m configs.Model) bool { return m.Script == path }
 		if !plays(a.Model) && !slices.ContainsFunc(team.Fallbacks(a.Model), plays) {
 			continue

@@ -36,6 +36,9 @@ func ofSpec(err error) error {
 }
 
 // leftBehind reads what must be kept of a run that is forgotten.
+//
+// It must be called before forget, which removes the store. It never fails: without the
+// remains, the branches of the forgotten run only count as foreign.
 func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 	if _, err := os.Stat(p.Store()); err != nil {
 		return trees.Remains{}

@@ -115,6 +115,10 @@ func (c *Crew) Up() <-chan struct{} { return c.opening.Up() }
 
 // Run directs the team until it comes to rest. It returns why the team rests, or an error
 // if ctx ended or the store failed. When it returns, no member runs.
+//
+// The wake-ups of the bus are subscribed to before the first round, so that no change after
+// the first snapshot is missed. The members have a context of their own, which an error of
+// the loop ends, too; ctx remains the caller's.
 func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	defer c.ports.Loop.Close() // also after an early error, because EndMember may wait for it
 	d := &director{c: c}
@@ -179,6 +183,10 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 
 // finish ends everything that the crew has started, whatever Run returns, and waits for
 // it.
+//
+// Group.Wait comes first: members and the goroutines that they started may still use hooks
+// and tools, which end after it. It is called after work has returned, in the goroutine of
+// Run.
 func (c *Crew) finish(ctx context.Context) {
 	c.ports.Loop.Close()
 	c.ports.Group.Wait()

@@ -59,6 +59,9 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		return d.atSetup(ctx)
 	}
 	for {
+		// What time and vacated seats have changed is stored before the snapshot is taken,
+		// so that one round sees it all. An error here means that the store has failed, and
+		// ends the team.
 		err := errors.Join(d.c.ports.Accounts.Ledger.CheckTime(ctx), d.c.ports.Times.Run(ctx), staffing{d.c}.fillVacated(ctx))
 		if err != nil {
 			return plan.Move{}, err
@@ -68,6 +71,8 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 			return plan.Move{}, err
 		}
 		for _, m := range moves {
+			// A team that stays up rests here, too, until something happens; only a limit
+			// ends it.
 			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() || m.Limit) {
 				d.announce(ctx, m)
 				return m, nil
@@ -119,6 +124,8 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 		s.Seats[i] = m.view()
 	}
 	d.c.ports.Logins.FillSeats(s.Seats, func(i int) *lives.Member { return seats[i].Member })
+	// All that is read from here on may have changed since the seats were read. That is
+	// harmless: a change pokes the loop, and the next round sees it.
 	s.Noted, s.Digests = d.c.ports.Notes.Waits()
 	s.Free = d.c.ports.Logins.Free()
 	// Read the questions before the mail: an answer in between then shows up as mail.
@@ -140,6 +147,10 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 }
 
 // carryOut carries out one move.
+//
+// The scene may be out of date by now: a task may have been claimed, or mail be obsolete. A
+// move that no longer applies is skipped and the loop poked. An error ends the team; only
+// the loop removes seats, so a member without one is a fault of covey.
 func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	s, ok := d.c.ports.Seats.Of(m.Member)
 	if !ok && m.Member != "" {
@@ -172,10 +183,13 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 		d.c.ports.Accounts.Ledger.GiveUp(s.Member.Name)
 		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
+		// The mark is the impasse: the lead is told of each once, also over restarts.
 		return d.mailLeadOnce(ctx, keyTold, m.Mark, plan.TellText(m))
 	case plan.AskReport:
 		return d.askForReport(ctx, m.Mark)
 	case plan.Finish:
+		// A team that stays up comes here in each round at rest; people are told only of
+		// the first.
 		before := d.resting
 		d.resting = &m
 		if before == nil {
@@ -199,6 +213,8 @@ func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
 	if next.IsZero() {
 		return nil
 	}
+	// Round(0) drops the monotonic reading: a time that was stored has none, and the wall
+	// clock is what a vendor means.
 	return d.c.ports.Clock.After(min(max(next.Round(0).Sub(d.c.ports.Clock.Now().Round(0)), 0), maxSleep))
 }
 
@@ -217,6 +233,8 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 			turns[v.Name] = s.Turn()
 		}
 	}
+	// The ledger compares the numbers of turns, so that a turn that began after the limit
+	// was reached is not taken for the one that overran it.
 	for _, name := range d.c.ports.Accounts.Ledger.Overrun(turns) {
 		if s, ok := d.c.ports.Seats.Of(name); ok {
 			reason, _ := d.c.ports.Accounts.Ledger.Spent(name)

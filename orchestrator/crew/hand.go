@@ -16,6 +16,10 @@ import (
 
 // hand gives an idle member work. mark is set only for a nudge, which is counted under
 // it.
+//
+// The agent is switched first: the member makes its agent when it takes the work. Give
+// comes last, because from then on the member's goroutine may run. Whoever calls hand has
+// stored what must not be repeated after a crash; the work itself is in no file.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
 	d.c.ports.Accounts.Ledger.Begin(s.Member.Name)

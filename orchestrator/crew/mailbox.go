@@ -14,6 +14,11 @@ import (
 
 // Next returns the next work. While there is none, the member is idle and needs no
 // goroutine until Life.Give gets work for it.
+//
+// It may be called again for the same wait, after ErrResting; waiting makes the steps
+// before a wait run once. The order of these steps matters: what the member has finished is
+// harvested before it counts as idle, so the loop never sees a team at rest that has
+// unharvested work.
 func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 	if w, ok := s.inherit(); ok {
 		return w, nil
@@ -79,6 +84,8 @@ func (s *Seat) read(ctx context.Context, mail []actors.Message) ([]agent.Input, 
 	if len(show) == 0 {
 		return nil, nil
 	}
+	// Answers take effect before the member reads them, for example the mode of an approved
+	// plan. After a crash in between they take effect again, which changes nothing.
 	if err := s.crew.ports.Asks.ActOn(ctx, show); err != nil {
 		return nil, err
 	}

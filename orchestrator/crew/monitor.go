@@ -16,6 +16,11 @@ import (
 type monitor struct{ c *Crew }
 
 // sinkOf returns the sink for a member's events.
+//
+// The sink is called in the member's goroutine, or in that of a helper or a hook, and the
+// caller waits for it. Its errors are logged: they concern notices to others, and the
+// member cannot do anything about them. What depends on an event being journaled comes
+// after Append.
 func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 	return func(e agent.Event) {
 		// Update the crew before the journal, because a slow journal blocks the member
@@ -133,6 +138,11 @@ func (m monitor) journalCoordination(s *Seat, e agent.Event) {
 
 // recordIdle stores the member's idle note for the lead. After a failed turn it tells the lead
 // at once, or marks the member as needing attention if no reminder would reach it.
+//
+// A failed turn has three outcomes. It is tried again, and nobody is told. The restart
+// policy of the spec handles it, and the lead is told. Or the lead is told and the member
+// reminded of its tasks; if it has none, or the lead itself has failed, no reminder would
+// come, and people are told.
 func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
 	again, worn := m.c.ports.Logins.TriesAgain(s.Member.Name)

@@ -29,6 +29,9 @@ func (p Purpose) Merges() string {
 const prepared = "the workspace is prepared"
 
 // setUp runs the Setup hooks, once for the team, in the lead's session.
+//
+// It runs before any member's session begins, because what it prepares, such as installed
+// packages, is for all of them.
 func (c *Crew) setUp(ctx context.Context) error {
 	if c.ports.Purpose.Trigger == "" || c.ports.Seats.Lead().Life.State().Gone != "" {
 		return nil

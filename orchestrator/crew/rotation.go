@@ -93,6 +93,8 @@ func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Wor
 	if err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}
+	// The new transcript must be complete before the store names its session. The other
+	// order would leave, after a crash, a session without a brief.
 	if err := transcript.Succeed(s.transcript(h.Next), s.transcript(s.Member.Session.Session), h); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}

@@ -76,6 +76,9 @@ func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 // view returns what plan needs to know of a member, except its login. A leaving member
 // does not count as idle: its tasks become open one after another, and it must not get
 // the first of them again.
+//
+// Only the crew's loop calls it. It reads each part under that part's own lock, so the
+// parts may differ by a moment; see director.scene.
 func (s *Seat) view() plan.Seat {
 	now := s.Life.State()
 	v := plan.Seat{
@@ -118,6 +121,9 @@ func (s *Seat) Permissions() permission.Policy {
 }
 
 // Reconfigure replaces the member's configured rules, from its next decision on.
+//
+// Only one goroutine at a time may call it, because the old policy is read before the new
+// one is set. Rights that hooks or people have added during the session stay.
 func (s *Seat) Reconfigure(p permission.Policy) {
 	s.occupant.Teammate.Rights().Reconfigure(s.Permissions(), p)
 	s.mu.Lock()

@@ -44,6 +44,10 @@ func (c *Crew) end(s *Seat) {
 }
 
 // finishLife cleans up after a member whose Run returned err, and decides what follows.
+//
+// The cases are in the order in which they take precedence: a decision that the member
+// leaves holds even if it failed meanwhile; the end of the team decides nothing about the
+// member; only then the member's own result counts.
 func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer c.end(s)
 	defer s.Life.MarkLeft()
@@ -107,6 +111,8 @@ func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task
 	if err != nil {
 		return released, err
 	}
+	// Release opens the tasks in progress. Pending ones that were assigned to the member
+	// keep their owner there, and nobody else could claim them.
 	owned, err := c.ports.Store.Owned(ctx, member)
 	if err != nil {
 		return released, err

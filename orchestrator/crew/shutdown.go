@@ -236,6 +236,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		if err := (departures{c}).mayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
 		}
+		// mayEnd has found the seat.
 		s, _ := c.ports.Seats.Of(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {

@@ -73,6 +73,10 @@ func (h staffing) fillVacated(ctx context.Context) error {
 
 // removeSeat removes the seat of a member that is no longer in the spec. If the name comes
 // back, it finds its session and its mail again.
+//
+// Once the seat has left the list, what the parts of the crew know of the name is
+// forgotten, so that a later member of that name starts without it. Its tasks are opened
+// before, while its name still means this member.
 func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 	released, err := h.c.release(ctx, s.Member.Name, "the spec has no member of this name any more")
 	if err != nil {
@@ -114,6 +118,9 @@ func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 }
 
 // seatAgain replaces a member's seat with a new one.
+//
+// The new seat is complete before it takes the old one's place in the list, so that readers
+// never see a member without a seat. Only the crew's loop may call it.
 func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {

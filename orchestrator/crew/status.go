@@ -9,6 +9,10 @@ import (
 )
 
 // State returns what the member does now.
+//
+// The order of the cases is that of importance for people. A member between two tries of a
+// failed turn waits, although it is locked out. A hold is shown before a lockout, because
+// it does not end by itself.
 func (s *Seat) State(now lives.State) api.MemberState {
 	login := s.crew.ports.Logins.State(s.Member.Name)
 	locked := login.Lockout
@@ -52,6 +56,8 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 		m.Pass = now.Pass
 	}
 	m.SetTask(own, all)
+	// The first pending task of its own that is blocked is what it waits for, unless
+	// something below says more.
 	for _, i := range own {
 		t := &all[i]
 		if t.Status != tasks.Pending || m.WaitsFor != "" {

@@ -11,6 +11,7 @@ import (
 func (c *Crew) switchAgent(s *Seat) {
 	if a, changed := c.ports.Logins.Switch(s.Member, s.Turn()); changed {
 		s.occupant.Teammate.Renew(s.Member.FallbackAgent())
+		// The ledger prices what the member uses by its agent's models.
 		c.ports.Accounts.Ledger.SetAgent(s.Member.Name, a)
 	}
 }

@@ -35,6 +35,9 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 
 // watched returns the members as the watchdog sees them. It also pokes the loop if a poke
 // was lost.
+//
+// Members that wait for something that others decide are marked: their silence is no sign
+// of trouble.
 func (w watchdog) watched() []lives.Watched {
 	w.c.ports.Loop.PokeSurely()
 	seats := w.c.ports.Seats.All()
