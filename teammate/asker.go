@@ -50,6 +50,7 @@ func (p permitter) asker() Asker {
 
 // onHold returns what the member waits for before its turn end can be judged, or "".
 func (t *Teammate) onHold() string {
+	// A helper cannot wait: its caller's turn waits for it.
 	if t.opts.OnHold == nil || t.helper != nil {
 		return ""
 	}

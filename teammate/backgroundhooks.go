@@ -33,6 +33,10 @@ func (at *scope) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
 
 // deliverOutput delivers a background hook's output to the model. Output that wakes the
 // member goes through its mailbox; the rest waits for its next request.
+//
+// Without OnBackgroundHook there is no mailbox that could wake the member, so all output
+// waits. Feedback of a turn end is shown to people as such, because it may be why the
+// member's next turn begins.
 func (at *scope) deliverOutput(p hooks.Progress) {
 	t, b := at.t.root(), p.Background
 	kind, path := agent.FromContext, "tool"

@@ -15,6 +15,7 @@ import (
 // it fires PostToolBatch; the output of those hooks goes below that call's result.
 func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
 	response, err := notation.Marshal(batchResponse(call.Name, r.Content))
+	// A batch that is cut off fires nothing: its hooks would see only a part of the calls.
 	if err != nil || ctx.Err() != nil || run.deferred != "" {
 		run.batch = nil
 		return nil

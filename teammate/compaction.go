@@ -64,6 +64,10 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 }
 
 // Compacted implements agent.Compactor. The order of the hooks is that of recorded hosts.
+//
+// The summary is in the transcript before anything else happens: the messages that it
+// replaces are gone for the model from here on, and a crash must find either them or the
+// summary. Mail among the summarized inputs is confirmed only after that.
 func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent.Input, error) {
 	u := run.u
 	ln := transcript.SummaryOf(c)
@@ -81,6 +85,7 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 		return nil, err
 	}
 	var told []agent.Input
+	// A helper has no session of its own, so no SessionStart hooks run for it.
 	if u.t.helper == nil {
 		out, _ := u.at.try(ctx, hooks.SessionStartInput{Source: "compact"})
 		u.at.applySessionOutput(out)

@@ -28,6 +28,8 @@ func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome,
 			addProgress(summary, p)
 			at.emit(HookEvent(p))
 		})
+	// The hooks were killed or did not begin; what they have said so far decides nothing
+	// and is not passed on.
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
@@ -68,6 +70,9 @@ func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 // common returns the fields that every hook input begins with. Which events carry the
 // permission mode follows recorded hosts (HOOKS.md section 2); a TaskCompleted that a
 // tool causes does not.
+//
+// The path of the transcript is always the member's, also for a helper, as hosts were
+// recorded. A lead has no agent id, because its hooks are those of a plain session.
 func (at *scope) common(event hooks.Event) hooks.Common {
 	o := &at.t.opts
 	c := hooks.Common{

@@ -93,6 +93,8 @@ func hookInputs(out hooks.Outcome) []agent.Input {
 // report writes a gate's decision to the journal and, after Stop hooks, their
 // summary.
 func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
+	// The journal gets what the hooks said, one event for each text, and not the combined
+	// feedback that the model gets.
 	texts := out.Feedback
 	if v.Decision == Awaits { // hook_finished reports it, and the model gets nothing
 		texts = nil

@@ -70,6 +70,8 @@ func (t *Teammate) inBackground() []hooks.BackgroundTask {
 // interrupted.
 func (u *turn) runInBackground(ctx context.Context, inputs []agent.Input) {
 	t, e := u.t.root(), u.t.helper
+	// The helper outlives the turn that called it, so that turn's time limit does not end
+	// it. It has the same limit for itself.
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTurnTimeout)
 		defer cancel()
@@ -82,6 +84,8 @@ func (u *turn) runInBackground(ctx context.Context, inputs []agent.Input) {
 		t.helpers.remove(e)
 		u.reportHelperEnd(help)
 	}()
+	// The member is being stopped. Its transcript still says that the helper runs, and its
+	// next run tells it that the helper was interrupted (reportLostHelpers).
 	if context.Cause(ctx) == context.Canceled {
 		return
 	}
@@ -122,6 +126,9 @@ func (at *scope) writeMemberLine(subtype string, used agent.Usage, usd float64) 
 }
 
 // reportLostHelpers tells the member which helpers were interrupted when its last run ended.
+//
+// The notice has the helper's id, so posting it again after a crash has no effect. The line
+// that the helper has ended follows the notice: the other order could lose it.
 func (t *Teammate) reportLostHelpers(ctx context.Context, lost []string) error {
 	for _, id := range lost {
 		if t.opts.PostNotice == nil {

@@ -48,6 +48,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 // employ makes a helper: a Teammate with its own transcript and tools, and with the
 // member's hooks, permissions and limits.
 func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
+	// A copy: what follows changes it for the helper alone.
 	o := u.t.opts
 	e := &helperRole{Helper: h, id: helperID(o.SessionID, h.Call), caller: u}
 	file, past, err := u.openHelper(e)
@@ -87,6 +88,8 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 		closer()
 		return nil, nil, err
 	}
+	// Shared with the member: what the helper uses counts for the member, and what people
+	// allow one of them holds for both.
 	t.helper, t.used, t.rights = e, u.t.used, u.t.rights
 	return &turn{t: t, at: t.scope(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
 }
@@ -158,6 +161,9 @@ func (u *turn) reportHelperEnd(h Help) {
 }
 
 // serve runs a helper's only turn, whose gates are the SubagentStop hooks.
+//
+// A helper that is cut off by the end of its member writes no end into its transcript, so
+// one that continues it later finds its turn cut off and does not take it for complete.
 func (u *turn) serve(ctx context.Context, inputs []agent.Input) ending {
 	if ctx.Err() != nil {
 		return u.aborted(ctx, false)

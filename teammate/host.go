@@ -9,6 +9,10 @@ import (
 )
 
 // Pass implements Host.
+//
+// Its order matters: hooks of the last batch come before the limits, because they may end
+// the turn, and mail comes last, because mail that was taken for a pass that does not begin
+// would have to be kept. What was collected before a refusal is kept for the next turn.
 func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -73,6 +77,7 @@ func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 	for _, in := range inputs { // a background hook's feedback on an earlier turn end
 		u.refused = u.refused || in.Kind == agent.FromHook
 	}
+	// The prompts that were not looked at yet are kept with the others for the next turn.
 	if u.at.halted != "" && ctx.Err() == nil {
 		u.at.keepInputs(inputs)
 		return nil

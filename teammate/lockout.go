@@ -11,6 +11,9 @@ import (
 
 // usedUp is the ending of a turn whose agent has reached its usage limit. The gates
 // are skipped, because the agent could not act on a refusal.
+//
+// The inputs are owed: the account, and not the work, was the reason for the end. The
+// lockout tells whoever gives work when to try again.
 func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 	return ending{
 		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: owed,

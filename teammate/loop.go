@@ -72,6 +72,10 @@ func (u *turn) resumption(cut *transcript.Cut) step {
 func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	run := &agentRun{u: u}
 	reply, err := run.safely(ctx, next)
+	// Whatever the agent returned, the transcript must be whole before anything is decided:
+	// each call has a result, and each input that the model got is recorded. The order of
+	// the cases below is that of precedence. The end of the context comes first, because an
+	// agent may return any error then.
 	if recordErr := run.completeTranscript(ctx, reply, err); recordErr != nil {
 		return broken(recordErr), true
 	}
@@ -91,6 +95,8 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 	case err != nil:
 		return u.failedWith(err, run.unansweredInputs()), true
 	}
+	// An agent program reports its own calls in the reply; those of others went through the
+	// host.
 	if max(reply.ToolCalls, run.calls) > 0 {
 		u.refusals = 0
 	}
@@ -166,6 +172,8 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	end.lockout = agent.TurnFailed{
 		Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1, NoStart: e.NoStart,
 	}
+	// An agent that retains its conversation still has the inputs, and a failure that does
+	// not pass would meet them again in every turn.
 	if _, retains := u.t.opts.Agent.(agent.Retainer); !retains && e.Passes() {
 		end.owed = owed
 	}

@@ -132,6 +132,10 @@ func (t *Teammate) Run(ctx context.Context) error {
 	case errors.Is(err, errRotated): // what /clear does in recorded hosts
 		why, err = "clear", nil
 	}
+	// The end has an order. Nothing new may begin: files are no longer watched and helpers
+	// are stopped. Hooks that run are waited for, because their output belongs to this
+	// session. SessionEnd hooks come when all that is over, and what hooks have left for
+	// the next request is stored last.
 	t.watching.End()
 	t.helperRuns.Stop()
 	t.hookRuns.End(ctx)
@@ -153,6 +157,9 @@ func (t *Teammate) Run(ctx context.Context) error {
 // enter begins the session at the first call of Run. It takes the turns that do not come
 // from the inbox: a turn that a crash interrupted, and the lead's first prompt if a hook
 // has set one.
+//
+// entered is set before the first step: after ErrResting Run is called again, and the
+// session must not begin twice. After any other error Run has ended for good.
 func (t *Teammate) enter(ctx context.Context) error {
 	if t.entered {
 		return nil
@@ -251,6 +258,8 @@ func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop 
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
 		turn, release = context.WithTimeoutCause(turn, limit, errTurnTimeout)
 	}
+	// From here on Interrupt reaches this turn. It cancels with a cause of its own, by
+	// which aborted tells an interrupt from a time limit and from the end of the member.
 	t.interrupter.Store(&cancel)
 	return turn, func() {
 		t.interrupter.Store(nil)

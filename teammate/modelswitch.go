@@ -33,6 +33,7 @@ func (t *Teammate) SwitchModel(ctx context.Context, s agent.ModelSwitched) (refu
 
 // maySwitch runs the PreModelSwitch hooks, and returns why they refuse; empty: they do not.
 func (at *scope) maySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
+	// Hooks that fail refuse nothing; try has warned of them.
 	out, _ := at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
 	// Nobody is there to ask.
 	if p := out.Permission.Decision; out.Decision == hooks.Block || p == "deny" || p == "ask" {

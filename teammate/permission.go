@@ -25,6 +25,7 @@ type permitter struct{ at *scope }
 func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: permission.SaidBy(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
+	// A protected file needs a person's yes, whatever allowed the call.
 	if _, ask := p.unwritable(tl, *call); ask && r.Behavior == permission.Allow {
 		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: "protect"})
 	}
@@ -115,6 +116,8 @@ func (p permitter) askSomebody(ctx context.Context, a asking, call *agent.ToolCa
 	case byHook:
 		reason = "a hook asks: " + a.reason
 	}
+	// Without an asker the answer stays empty, and the call is denied because nobody could
+	// be asked.
 	var answer Answer
 	if asker != nil {
 		p.at.notify(ctx, "permission_prompt", fmt.Sprintf("%s needs your permission to use %s", p.at.t.opts.Name,

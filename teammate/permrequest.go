@@ -35,6 +35,8 @@ func (p permitter) request(
 	case !ok: // as if there were no such hooks
 		return "", false
 	}
+	// An Outcome has the decision itself; the rest of it is read here, and if that is
+	// malformed only the rest is lost.
 	var more requestDecision
 	if raw, ok := out.Output["decision"]; ok {
 		if err := json.Unmarshal(raw, &more); err != nil {

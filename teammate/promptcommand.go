@@ -35,6 +35,7 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 		u.at.halt(hooks.UserPromptExpansion, out)
 		u.at.warn("Operation stopped by hook: %s", u.at.halted)
 	}
+	// The form in which recorded hosts show a command to the model.
 	head := "<command-message>" + name + "</command-message>\n<command-name>/" + name + "</command-name>"
 	if args != "" {
 		head += "\n<command-args>" + args + "</command-args>"

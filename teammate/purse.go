@@ -13,6 +13,9 @@ const minNoted = 10
 
 // notes returns the notes about limits for the next pass. Helpers get none: they are
 // short, and their member is told.
+//
+// A note has a message id like mail, made from the limit, its level and the turn. It is
+// shown once: the transcript knows the ids that it has shown.
 func (u *turn) notes() []agent.Input {
 	if u.t.helper != nil {
 		return nil

@@ -12,6 +12,10 @@ import (
 )
 
 // Record implements Host.
+//
+// The line is on disk before the message counts: the journal, the totals, and the
+// confirmation of mail follow it. After a crash in between the transcript decides what was
+// said. It may be called only from the agent's Run.
 func (run *agentRun) Record(m agent.Record) error {
 	if m.Message.Role != agent.User && m.Message.Role != agent.Assistant {
 		return fmt.Errorf("record: role %q", m.Message.Role)
@@ -146,6 +150,8 @@ func (run *agentRun) completeTranscript(ctx context.Context, reply agent.Reply, 
 			return flushErr
 		}
 	}
+	// An agent may report its use with each message, in its reply, or in both; only what no
+	// message had is counted here.
 	rest := reply.Usage.Less(run.recorded)
 	if err == nil && !run.answered && reply.Text != "" {
 		return run.Record(agent.Record{Message: agent.TextMessage(agent.Assistant, reply.Text), Usage: rest})

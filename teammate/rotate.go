@@ -51,6 +51,10 @@ type rotation struct {
 
 // take ends the session: the agent writes a brief, and the session that begins with it takes
 // work. It returns errRotated then. Interrupted, it keeps work for the next turn.
+//
+// After the handover is written the old session only hands over: after a crash its next
+// work leads to succeed again, with the same brief. Before it, an interrupt or the end of
+// the member leaves the session as it was.
 func (n rotation) take(ctx context.Context, work Work) error {
 	t, inbox := n.t, n.inbox
 	if h := t.opts.History.Handover; h != nil { // a crash came after the brief

@@ -20,6 +20,7 @@ const sessionEndLimit = 60 * time.Second
 // cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
 	at := t.scope(t.turns, "")
+	// The order of these events is that of recorded hosts.
 	at.tellInstructions(ctx, false)
 	out, _ := at.try(ctx, hooks.SessionStartInput{Source: t.opts.source()})
 	if ctx.Err() != nil {

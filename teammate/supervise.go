@@ -32,6 +32,11 @@ func (run *agentRun) Mail(ctx context.Context) []agent.Input {
 }
 
 // Permit implements agent.Supervisor.
+//
+// The program makes the call itself, so covey can allow or deny it but not change it. A
+// hook that wants another input therefore denies the call and says which input it wants.
+// What cannot be judged, because the program does not say what it runs, is denied if a rule
+// might forbid it.
 func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Permission {
 	tl := permitter{run.u.at}.foreign(call)
 	if err := tl.Prepare(&call, run.u.t.opts.Workdir.Dir()); err != nil {
@@ -96,6 +101,7 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 	}
 	r.Content = notation.Middle(r.Content, maxFailure)
 	after := afterCall(madeCall{call, tl.Server(), run.u.permitted.Since(call.ID)}, r, ctx.Err() != nil)
+	// The call was made, so its hooks run even if the turn has ended meanwhile.
 	ctx, cancel := lastingContext(ctx)
 	defer cancel()
 	out, ok := run.u.at.try(ctx, after)

@@ -80,6 +80,9 @@ func unused(format string, args ...any) waiting {
 
 // use runs one call: input check, PreToolUse hooks, permission, the tool, PostToolUse
 // hooks. It returns when the tool has begun.
+//
+// Every way out is a result, also where the tool has not run: the model reads why and goes
+// on with something else.
 func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
 	tl := run.u.t.tools.Named(call.Name)
 	if tl == nil {
@@ -148,6 +151,9 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
 	var r agent.ToolResult
 	var took int64
+	// The goroutine ends with the tool, which must return soon after ctx has ended. Whoever
+	// called use calls the returned function and waits for it there, so no tool outlives
+	// its turn.
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -114,6 +114,8 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	}
 	started := u.at.line(transcript.TurnStarted)
 	started.Cause, started.PromptID = u.cause, u.at.promptID
+	// Kept inputs are taken only after the turn is in the transcript: up to here a crash
+	// leaves them kept.
 	if err := u.t.opts.Transcript.Append(started); err != nil {
 		return broken(err)
 	}
@@ -142,6 +144,10 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 }
 
 // finish closes the turn in the transcript and the journal, and notifies people.
+//
+// It gets the member's ctx and not the turn's, which has ended. The transcript has the end
+// of the turn before the journal and people hear of it: they may give the member its next
+// work at once.
 func (u *turn) finish(ctx context.Context, end ending) error {
 	u.t.refusals = u.refusals
 	if end.lockout != nil {

@@ -10,6 +10,9 @@ import (
 
 // watchFiles makes FileChanged fire, during turns and between them, until t.watching ends or ctx
 // does.
+//
+// The hooks run in the watcher's goroutine, outside of the member's loop, and never block a
+// turn.
 func (t *Teammate) watchFiles(ctx context.Context) {
 	t.outside().tellUnwatched(t.watching.Begin(ctx, func(ctx context.Context, c workspace.FileChange) {
 		at := t.outside()
