@@ -163,8 +163,13 @@ func holdCell(h launch.Hold) term.Cell {
 
 // probeAgents starts the programs, all at once, and prints what they report. If a
 // named agent is not ready, the exit code is 1, so that scripts can test for it.
+//
+// Each program writes into its own element of probes, so no lock is needed; Wait comes
+// before they are read. A probe ends early with ctx.
 func probeAgents(ctx context.Context, out *term.Screen, list []launch.AgentInfo, named, asJSON bool) error {
 	if !named {
+		// Only programs that speak ACP can say something in an empty session. One that is
+		// named is probed in any case, so that the answer says why it cannot be.
 		list = slices.DeleteFunc(list, func(a launch.AgentInfo) bool {
 			return a.Path == "" || a.Kind != configs.ACP
 		})

@@ -12,6 +12,8 @@ import (
 // printAgent prints everything that is known about one agent.
 func printAgent(out *term.Screen, a launch.AgentInfo) {
 	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(a.Name)))
+	// A fact without a text is left out: an empty line would read as if the program had
+	// none.
 	fact := func(name, text string) {
 		if text != "" {
 			out.Printf("  %-9s%s\n", name, term.PlainLine(text))

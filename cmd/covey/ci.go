@@ -154,6 +154,10 @@ func (c *ciRun) prepare() error {
 }
 
 // mayRun decides whether the team may run.
+//
+// A fork can change everything that its commit has, the spec included, so only another
+// commit can say what may run. Its job must hold no secrets: the agents read text of the
+// fork, which may tell them to pass secrets on.
 func (c *ciRun) mayRun(ctx context.Context, spec string) error {
 	fork, err := cli.ForkOf(os.Getenv)
 	if err != nil {
@@ -184,6 +188,7 @@ func (c *ciRun) run(ctx context.Context) error {
 	defer stop()
 	began := time.Now()
 	ending, failed := r.run(ctx, c.goal)
+	// The folder of results may belong to that other run.
 	if errors.Is(failed, state.ErrRunning) {
 		return failed
 	}
@@ -193,6 +198,8 @@ func (c *ciRun) run(ctx context.Context) error {
 	}
 	result := job.Result(c.mask)
 	saved := errors.Join(result.Save(c.out), c.summarize(context.WithoutCancel(ctx), result))
+	// The report on the terminal comes last: it is for people, and a cancelled job may not
+	// get this far.
 	if failed == nil {
 		failed = r.report(ending)
 	}
@@ -207,6 +214,8 @@ func (c *ciRun) run(ctx context.Context) error {
 // summarize writes the summary: `covey report --md`, with the use of the budget at the end. If
 // there is nothing to report, it says how the run ended.
 func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
+	// A copy that selects this team and shows nothing: the report is written for the file
+	// alone.
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
 	path := filepath.Join(c.out, "summary.md")

@@ -46,6 +46,7 @@ func completeFlags(env *cli.Env, root *cobra.Command) {
 		return env.MemberNames(), cobra.ShellCompDirectiveNoFileComp
 	}
 	commands := root.Commands()
+	// The list grows while it is walked, so that subcommands at any depth are reached.
 	for i := 0; i < len(commands); i++ {
 		commands = append(commands, commands[i].Commands()...)
 		for _, flag := range []string{"as", "owner"} {

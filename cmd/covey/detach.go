@@ -33,6 +33,9 @@ const maxComplaint = 16 << 10
 // team is up, or with the reason why it is not. Trust was decided before, because the
 // background process cannot ask. The log is opened here and not by that process, so
 // that even a program that cannot start has a place for its error.
+//
+// The background process is not waited for after it is up; Release gives up the handle
+// only. An error of the page's address leaves the team running.
 func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	out, errOut := env.Out, env.Err
 	place, err := state.PlaceOf(team.Name, team.Workspace)
@@ -120,6 +123,8 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 	child.SysProcAttr = proc.OwnSession() // it must survive the terminal
 	child.ExtraFiles = []*os.File{write}
 	child.Env = append(os.Environ(), readyVariable+"=3")
+	// The child has its own copy of the writing end now. This one must be closed, or the
+	// end of the child would not be noticed below.
 	err = child.Start()
 	if closeErr := write.Close(); err == nil {
 		err = closeErr

@@ -64,6 +64,9 @@ it once. A folder that does not exist is made. Existing files are not overwritte
 
 // initFolder writes the starter and prints the next step. Without a terminal it chooses a
 // model only if there is nothing else: whoever has agent programs has mostly paid for them.
+//
+// Nothing is written before all choices are made. Whether the gate works is asked last, by
+// doctor.NewTeam, because trying it runs what is in the folder.
 func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) error {
 	if f.offline && len(f.with) > 0 {
 		return cli.Usagef("--offline and --with exclude each other: an offline team has no agents")

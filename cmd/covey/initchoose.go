@@ -106,6 +106,7 @@ func readChoice(answer string, found []candidate) ([]starterAgent, error) {
 	var list []starterAgent
 	for _, word := range words {
 		i := slices.IndexFunc(found, func(c candidate) bool { return strings.EqualFold(string(c.agent), word) })
+		// A number counts in the list above, from 1; no agent has a number for its name.
 		if no, err := strconv.Atoi(word); err == nil {
 			i = no - 1
 		}

@@ -64,6 +64,8 @@ func serveModels(ctx context.Context, env *cli.Env, args []string, addr string) 
 		}
 		scripts[i] = env.Path(arg)
 	}
+	// Errors of the scripts and of the address are the operator's and get the exit code of
+	// wrong usage.
 	err := launch.ServeModels(ctx, launch.ModelServer{Scripts: scripts, Addr: addr, Out: env.Out.Writer})
 	if errors.Is(err, launch.ErrModelServer) {
 		return cli.Usagef("%v", err)

@@ -54,6 +54,8 @@ The exit code is 1 if a model that members use cannot be used.`,
 			if f.offline && f.probe {
 				return cli.Usagef("--offline and --probe exclude each other")
 			}
+			// The exit code is decided after the output, so that a script that only reads
+			// the list gets all of it.
 			list, err := modelsNamed(cmd.Context(), env, args, f)
 			switch {
 			case err != nil:

@@ -25,6 +25,9 @@ const (
 
 // rootCommand builds the tree of commands. run prints errors, not the library, which
 // would print the whole help below each of them and hide what was wrong.
+//
+// It is built anew for each call of execute, because flags keep their values: tests run
+// many commands in one process.
 func rootCommand(env *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "covey",

@@ -97,6 +97,8 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if err != nil {
 		return err
 	}
+	// The steps are in the order of their cost for the operator: flags, then what is
+	// installed, then a question about the gate, and only then something is written.
 	members, err := f.members()
 	if err != nil {
 		return err
@@ -212,6 +214,7 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 	agents := map[string]string{} // program -> the agent's name
 	b.WriteString("agents:\n")
 	for _, a := range append([]launch.AgentInfo{r.lead}, r.mates...) {
+		// A program that is both lead and teammate has one entry under agents.
 		if agents[a.Name] == "" {
 			agents[a.Name] = a.Name
 			auth := configs.Login
@@ -281,6 +284,8 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
 	}
+	// After the check for a running team: its operator need not decide about programs that
+	// are not started.
 	if err := confirmStandIns(env, team, allowUnenforced); err != nil {
 		return nil, err
 	}

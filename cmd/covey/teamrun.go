@@ -56,6 +56,9 @@ func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 }
 
 // run runs the team until it ends, and displays it meanwhile.
+//
+// The page listens before the display begins, because an address that is taken must be an
+// error on a normal screen. hide waits for all goroutines that display something.
 func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, error) {
 	f := r.flags
 	o, err := orchestrator.New(r.team, orchestrator.Options{
@@ -133,6 +136,7 @@ func (r *teamRun) showPage(ctx context.Context) {
 			r.view.News("the page of this team: " + r.page.URL())
 		}
 	}
+	// The page outlives a Ctrl-C: it shows how the team ends. hide ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -194,6 +198,8 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 		if !ok {
 			return // it failed before it began
 		}
+		// Not the run's context: the last lines come after it has ended. The loop ends when
+		// hide closes wake.
 		for l, err := range journal.Follow(context.Background(), r.place.Journal(), from(first), r.wake) {
 			if err != nil {
 				r.log.Error("the journal cannot be read", "err", err)
@@ -228,6 +234,8 @@ func (r *teamRun) facts() *facts.State {
 // hide shows the rest of a run that is over, and restores the terminal. The reader
 // finishes first: what happened last is often why the run ended.
 func (r *teamRun) hide() {
+	// The orchestrator has returned, so onLine is not called any more and both channels can
+	// be closed.
 	r.once.Do(func() { close(r.first) })
 	close(r.wake)
 	r.reading.Wait()

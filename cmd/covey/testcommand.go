@@ -61,6 +61,8 @@ func testCommand(dir string) (command, found, missing string) {
 		if command = t.command(dir, manifest); command == "" {
 			continue
 		}
+		// Missing is only reported: the command is right for the project, and the operator
+		// may install what it needs.
 		program, _, _ := strings.Cut(command, " ")
 		if _, err := exec.LookPath(program); err != nil {
 			missing = program

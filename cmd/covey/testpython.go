@@ -46,6 +46,8 @@ func pythonTest(dir string) (command, found, missing string) {
 	if len(tests.all) == 0 {
 		return "", "", ""
 	}
+	// Python needs no file that describes the project; without one, the first test is named
+	// as the reason.
 	found = tests.all[0]
 	for _, name := range pythonFiles() {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {

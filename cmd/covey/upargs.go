@@ -39,6 +39,8 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	case len(args) == 1:
 		goal = args[0]
 	}
+	// A goal alone is for the spec of this folder. It must not go to the team that worked
+	// here last.
 	if env.Team == "" && (goal != "" || fileExists(env.SpecPath(nil))) {
 		return env.SpecPath(nil), goal, nil
 	}

@@ -25,6 +25,8 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 	if err != nil {
 		return false, err
 	}
+	// The team may begin or end at any moment. What is found here only chooses the way; the
+	// lock of the team and the reply of the running one decide.
 	_, up := state.Running(place)
 	// A running team cannot start fresh or run Setup hooks; starting it reports that.
 	if up && (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
@@ -49,6 +51,8 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 		if err != nil {
 			return false, err
 		}
+		// The running team compares it with what it reads itself, so that it applies what
+		// was trusted here and nothing else.
 		r.Digest = report.Digest()
 	}
 	change, err := client.ApplySpec(ctx, r)

@@ -20,6 +20,8 @@ import (
 // printReport prints how a run ended: the lead's last answer, why it ended, what each
 // member did, and what needs the operator. The answer comes first, because the team
 // was started for it.
+//
+// What needs the operator comes last, because that is what stays on the screen.
 func printReport(out *term.Screen, team string, e orchestrator.Ending, run *facts.State) {
 	if answer := strings.TrimSpace(term.Plain(e.Answer)); answer != "" {
 		out.Printf("\n%s\n", answer)

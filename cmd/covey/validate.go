@@ -80,6 +80,7 @@ func printValidation(out *term.Screen, path string, team *configs.Team, found er
 	v := validation{Spec: path, Valid: found == nil, Problems: []yaml.Problem{}, Warnings: []yaml.Problem{}}
 	var mistakes configs.Errors
 	switch {
+	// A spec that can be read has warnings at most.
 	case team != nil:
 		v.Team, v.Override, v.Warnings = team.Name, team.Override, append(v.Warnings, team.Warnings...)
 	case errors.As(found, &mistakes):

@@ -76,6 +76,7 @@ func thisBuild() build {
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
 	}
+	// A program built outside of a repository has neither.
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

@@ -44,6 +44,10 @@ func (h *armed) inProcess() bool {
 }
 
 // arm adds the hooks of one source.
+//
+// A mistake in a group or a hook is kept as a flaw of its event, and every Outcome of that
+// event warns of it. A hook that managed settings do not allow is dropped, unless it is
+// binding: then it stays, and refuses (refuseBarred).
 func (r *Runner) arm(source *settings.Source) {
 	for event, groups := range source.Settings {
 		known := hooks.InfoOf(event)
@@ -70,6 +74,8 @@ func (r *Runner) arm(source *settings.Source) {
 // armOne prepares one handler and records what is wrong with its `if`.
 func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rules.Matcher, h hooks.Handler) *armed {
 	a := &armed{Handler: h, source: source, matcher: m, label: labelOf(&h)}
+	// Everything that tells two hooks apart is in the key, so that a hook never takes the
+	// place of one that does something else.
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
 		strings.Join(h.Args, "\x01"), h.If,
 		fmt.Sprint(h.Args != nil, h.Gate), placeKey(&h), string(h.Dialect.Program)}, "\x00")
@@ -97,6 +103,8 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook with an `if` never runs on %s",
 			known.Event)
 		a.never = true
+	// A rule that cannot be read must not switch off a hook that guards something. If at
+	// least the tool is clear, the hook runs for all its calls.
 	case err != nil:
 		whole, ok := rules.WholeTool(h.If)
 		a.rule, a.never = &whole, !ok
@@ -157,6 +165,8 @@ func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Inp
 			continue
 		}
 		if i, twice := last[h.key]; twice {
+			// The later hook runs, but with the shell of the first (see shellKey). h is
+			// shared by all events, so it is copied.
 			if before := chosen[i]; before.Shell != h.Shell {
 				other := *h
 				other.Shell = before.Shell

@@ -87,6 +87,8 @@ func (r *Runner) Drain(ctx context.Context, session string) {
 		if len(running) == 0 {
 			return
 		}
+		// New hooks may go into the background meanwhile, so the list is read again until
+		// it is empty.
 		for _, b := range running {
 			if ctx.Err() == nil {
 				select {

@@ -30,6 +30,7 @@ func (h *armed) backgroundTimeout(known *hooks.EventInfo) time.Duration {
 // counts against its timeout.
 func (r *run) startInBackground(ctx context.Context, h *armed) {
 	r.report(hooks.Progress{Command: h.label, Status: h.StatusMessage})
+	// The hook outlives its event. Its time, Drain and its own end are what ends it.
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	b := r.detach(h, end, false)
 	c := &commandRun{limit: h.backgroundTimeout(r.known), started: r.opts.Now()}
@@ -69,6 +70,9 @@ func (r *run) runForeground(caller, ctx context.Context, h *armed) {
 		asked: make(chan time.Duration, 1), ended: make(chan struct{})}
 	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	timer := time.AfterFunc(c.limit, func() { end(context.DeadlineExceeded) })
+	// Until the hook detaches, the end of the event ends it, too. timer.Stop and hold
+	// report whether they came in time: only then neither has ended the hook, and it may go
+	// on.
 	hold := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	l := r.launch(own, h, func(limit time.Duration) { c.asked <- limit })
 	c.follow(own, l)

@@ -57,6 +57,8 @@ func callbackFinding(found judging.Finding, known *hooks.EventInfo, h *armed, a 
 
 // answerWire returns the answer as a command would print it, or nil if it is empty.
 func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
+	// The fields are those of the protocol, so that a callback cannot do what a command
+	// could not.
 	object := map[string]any{}
 	set := func(to map[string]any, name, value string) {
 		if value != "" {
@@ -65,6 +67,8 @@ func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 	}
 	switch a.Decision {
 	case hooks.Block:
+		// Where only an exit code can refuse, callbackFinding sets the code, and a decision
+		// in the answer would be reported as one without effect.
 		if known.Decision >= hooks.Refuses || known.Exit2 < hooks.Refuses {
 			object["decision"] = "block"
 			set(object, "reason", a.Reason)

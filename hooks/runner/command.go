@@ -64,6 +64,8 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect, release: func() {}}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
+	// Both count: the hooks that this process runs inside of, and those of this program
+	// that enclose the event.
 	if depth := r.outerDepth + r.depth; depth >= maxDepth {
 		c.fault = fmt.Sprintf("hooks that start covey are nested %d deep: no further one is started", depth)
 		return c
@@ -118,6 +120,9 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 }
 
 // wait waits until the command has ended. ctx must be the one that launch was given.
+//
+// It reads what the process wrote only after Wait has returned, when nothing writes to it
+// any more. A process that was stopped has no verdict, whatever it has printed.
 func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 	found := judging.Finding{Code: -1, Fault: c.fault}
 	if c.running == nil {
@@ -190,6 +195,8 @@ func commandLine(h *armed, lookup func(name string) string) ([]string, error) {
 	if strings.TrimSpace(h.Command) == "" {
 		return nil, fmt.Errorf("the hook has no command")
 	}
+	// In exec form no shell reads the arguments, so all values are filled in as they are.
+	// An empty list is exec form, too.
 	if h.Args != nil {
 		args := make([]string, 0, len(h.Args)+1)
 		for _, arg := range append([]string{h.Command}, h.Args...) {

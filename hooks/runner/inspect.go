@@ -141,6 +141,7 @@ func (i *inspection) matchInput(a *armed) (not, only string) {
 	}
 	call, _ := i.in.Call(i.opts.rootOf(*i.in))
 	switch {
+	// Without the input of the call, only its tool can rule the hook out.
 	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.MayFire(call.Tool):
 		return "its `if` does not hold: " + a.If, ""
 	case len(call.Input) == 0 && a.rule.Spec != "":

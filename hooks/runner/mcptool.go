@@ -115,6 +115,7 @@ func (r *run) callTool(ctx context.Context, h *armed) (reply ToolReply, err erro
 	if err != nil {
 		return ToolReply{}, err
 	}
+	// The tool may be a program's own code; its panic must not end the team.
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("calling the tool panicked: %v", cause)

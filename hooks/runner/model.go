@@ -111,6 +111,8 @@ func fillPrompt(prompt, wire string) string {
 	var b strings.Builder
 	found := false
 	for rest := prompt; rest != ""; {
+		// One pass from left to right, so that neither the event nor an escaped dollar sign
+		// is looked at again.
 		i := strings.IndexAny(rest, `\$`)
 		if i < 0 {
 			b.WriteString(rest)

@@ -38,6 +38,7 @@ func (a textOutput) describe(v *judging.Verdict, limit int) {
 // runModel puts the question of a prompt or agent hook to a model and reads the answer.
 func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, textOutput) {
 	found := judging.Finding{Code: -1}
+	// Not every event can be judged by a model; the hook then gives no verdict.
 	if text := settings.CheckType(r.known, h.Type); text != "" {
 		found.Fault = text
 		return found, textOutput{}
@@ -100,6 +101,7 @@ func (r *run) applyAnswer(found *judging.Finding, h *armed, s modelAnswer) (note
 	switch {
 	case s.ok:
 		return ""
+	// The event cannot be refused, so the no is only reported.
 	case r.known.Exit2 < hooks.Refuses && !h.Gate:
 		return fmt.Sprintf("the model said no, which has no effect on %s: %s", event,
 			cmp.Or(s.reason, judging.NoReason))

@@ -133,6 +133,7 @@ func userConfig(text string, source *settings.Source, shell bool) (string, error
 			out.WriteString(open + rest)
 			return out.String(), nil
 		}
+		// Only the name is shown: the value may be a secret.
 		if shell {
 			return "", fmt.Errorf("${user_config.%s} cannot stand in a shell command: write $%s%s, or use args",
 				name, optionPrefix, optionVariable(name))

@@ -29,6 +29,7 @@ func (r *run) runPolicy(ctx context.Context, h *armed) (v judging.Verdict) {
 			refuse(hooks.Result{ExitCode: -1}, fmt.Sprintf("the policy panicked: %v", cause))
 		}
 	}()
+	// Any outcome but these three refuses, also one that the policy has left empty.
 	result := policy(ctx, r.in)
 	if result.Outcome == hooks.Success || result.Outcome == hooks.Cancelled && ctx.Err() != nil || result.Waits() {
 		return judging.Verdict{Result: result}

@@ -46,6 +46,8 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 		defer cancel()
 		hooksCtx = limited
 	}
+	// The input is encoded once for all hooks. An error is the verdict of each of them, so
+	// that gates refuse.
 	wire, err := r.in.Wire()
 	r.wire, r.dir = wire, r.workDir()
 	r.env = r.eventEnv(r.in)
@@ -61,6 +63,8 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 			continue
 		}
 		if !r.acquire(hooksCtx, h) {
+			// hooksCtx has ended: with the caller's, or because the time for all hooks is
+			// up.
 			found := judging.Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
 				Fault: errBudget.Error()}
 			r.finish(h, judgeAny(r.known, h, found))
@@ -149,6 +153,8 @@ func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	defer cancel()
 	started := r.opts.Now()
 	var v judging.Verdict
+	// Under the gate's own deadline, because the caller may have to look at files to
+	// answer.
 	h, gate := r.planGate(limited, h)
 	switch {
 	case gate.Known != nil:

@@ -150,6 +150,8 @@ func (r *Runner) load(sources []settings.Source) {
 }
 
 // complete checks the options and fills in defaults.
+//
+// New and Inspect call it on a copy of the caller's Options.
 func (o *Options) complete() error {
 	if o.OutputCap < 0 || o.Parallel < 0 || o.Grace < 0 || o.MaxProcesses < 0 {
 		return fmt.Errorf("hook options: OutputCap, Parallel, Grace and MaxProcesses must not be negative")
@@ -194,12 +196,16 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 		return hooks.Outcome{Event: event, ToolUseID: id, Decision: hooks.Pass, Warnings: r.flaws[event]}, ctx.Err()
 	}
 	known := hooks.InfoOf(event)
+	// From here on the event has its hooks: later changes of the Registry do not concern
+	// it.
 	chosen, warnings := r.choose(known, listening, in)
 	chosen = withoutModels(ctx, chosen)
 	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, depth: depthOf(ctx)}
 	if len(chosen) > 0 {
 		run.runAll(ctx, chosen)
 	}
+	// After all verdicts are known, because a refusal makes the questions void, and before
+	// they are merged, because an answer may be known at once.
 	run.askAwaited(ctx)
 	out := judging.Merge(known, in.HookName(), run.verdicts)
 	out.ToolUseID = id

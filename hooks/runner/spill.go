@@ -30,6 +30,7 @@ func (r *run) spill(v *judging.Verdict) {
 // shorten returns text, or its replacement if it is too long. If the file cannot be
 // written, the preview says so: that must not fail the turn.
 func (r *run) shorten(v *judging.Verdict, text string) string {
+	// The limit is in characters; a text with fewer bytes has fewer characters, too.
 	if len(text) <= maxText || utf8.RuneCountInString(text) <= maxText {
 		return text
 	}

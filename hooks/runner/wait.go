@@ -12,6 +12,7 @@ import (
 // because the work they are about will change then.
 func (r *run) askAwaited(ctx context.Context) {
 	for _, v := range r.verdicts {
+		// The verdicts need no lock any more: all hooks have ended.
 		if v.Refused >= hooks.Refuses || v.Halt {
 			return
 		}

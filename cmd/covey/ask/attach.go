@@ -113,6 +113,8 @@ func (a *attachment) run(ctx context.Context) error {
 		return err
 	}
 	a.client, a.path = client, reply.Journal
+	// The tail is read after Attach has said which line was the last: a line that comes in
+	// between is in the tail or follows it, and is shown once.
 	tail, err := journal.Tail(a.path, a.tailLength(), a.isShown)
 	if err != nil {
 		return err
@@ -129,6 +131,8 @@ func (a *attachment) run(ctx context.Context) error {
 		for l, err := range journal.Follow(ctx, a.path, after, wake) {
 			var damaged *journal.LineError
 			switch {
+			// A damaged line is passed over here, as it is in the tail; covey logs reports
+			// it.
 			case errors.As(err, &damaged) || err == nil && !a.isShown(l):
 				continue
 			case err != nil:

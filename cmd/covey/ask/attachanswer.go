@@ -38,6 +38,7 @@ func (a *attachment) runCommand(ctx context.Context, text string) view.Answer {
 		return a.answer(ctx, text, with)
 	}
 	word, rest, _ := strings.Cut(text, " ")
+	// Such a command may name another member than the one that is shown.
 	to := cmp.Or(strings.TrimSpace(rest), a.member)
 	switch word {
 	case ":help":

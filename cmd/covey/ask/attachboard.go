@@ -50,6 +50,9 @@ func (a *attachment) question(ctx context.Context, id string) (string, error) {
 
 // do does what a key of the board asks for, as the command of that name does, but for a running
 // team only. Work is merged in the background: the board shows what becomes of it.
+//
+// Each act has a connection of its own, because the team may have ended and started again
+// since the last one.
 func (a *attachment) do(ctx context.Context, act board.Act) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()

@@ -46,6 +46,8 @@ again. The next start of the team brings it back.`,
 			if err != nil {
 				return err
 			}
+			// A team that is about to start must be stopped as well, and one that is about
+			// to end must have ended when the command returns.
 			client, err := dialWhenReady(cmd.Context(), place)
 			if errors.Is(err, api.ErrNotRunning) {
 				return printDown(env.Out, downResult{Team: place.Team}, asJSON)
@@ -60,6 +62,7 @@ again. The next start of the team brings it back.`,
 			if end.Member != "" {
 				return endMember(cmd.Context(), env.Out, client, end, asJSON)
 			}
+			// Another version may answer the connection and refuse only the request.
 			err = takeDown(cmd.Context(), client, end.Reason)
 			if errors.Is(err, api.ErrOtherVersion) {
 				return downOther(cmd.Context(), env.Out, place, asJSON)

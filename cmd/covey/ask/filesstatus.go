@@ -29,6 +29,8 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	if err != nil {
 		return api.Status{}, err
 	}
+	// A run that only merged may have put the record of the last full run aside; that one
+	// is what people ask for.
 	file = file.LastRun()
 	run, err := view.ReadLastRun(place)
 	if err != nil {
@@ -58,6 +60,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	if err != nil {
 		return s, err
 	}
+	// Tasks and mail are from one snapshot of the store, so their numbers agree.
 	all := tasks.Outlines(snapshot.Tasks)
 	s.Tasks = api.CountTasks(all)
 	owned := api.OwnedTasks(all)

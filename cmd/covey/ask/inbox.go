@@ -60,6 +60,8 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 			if asJSON {
 				return env.Out.JSON(list)
 			}
+			// What else a person has to do is found in the journal, so it is read
+			// separately, and only for people.
 			needs, err := view.ReadNeeds(place)
 			if err != nil {
 				return err

@@ -25,6 +25,8 @@ continues with its next work.`,
   covey interrupt backend --go-on`,
 		Args: cli.ArgCount(1, 1, "a member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only a running team has a turn to interrupt; there is nothing to read from
+			// its files.
 			reply, err := cli.Call(cmd.Context(), env,
 				func(c *api.Client) (api.InterruptReply, error) {
 					return c.Interrupt(cmd.Context(), api.InterruptRequest{Member: args[0], GoOn: goOn})

@@ -84,6 +84,7 @@ func printLogs(
 			return nil
 		}
 	}
+	// after is the last line of the tail, or 0: then all lines come.
 	err := eachLine(ctx, env, place, after, f.follow, func(l journal.Line) error {
 		if !want(l) {
 			return nil
@@ -115,6 +116,8 @@ func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64
 			if err != nil {
 				return err
 			}
+			// If the team ends between the two steps, wake is closed and Follow reads to
+			// the end of the file.
 			lines = journal.Follow(ctx, place.Journal(), after, wake)
 		} else if !errors.Is(err, api.ErrNotRunning) {
 			return err

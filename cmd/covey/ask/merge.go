@@ -47,6 +47,8 @@ covey prints the commands that open the pull request.`,
 			if err != nil {
 				return err
 			}
+			// Without a running team the work is merged here, and the command waits in any
+			// case.
 			r.Wait = !noWait
 			reply, err := mergeWork(cmd.Context(), env, place, r, trust)
 			if err != nil {
@@ -125,6 +127,8 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 			return err
 		}
 	}
+	// Work whose pull request is ready, that was dropped, or that the team is busy with is
+	// no reason for an error: nobody has to do something about it now.
 	open, returned := 0, false
 	for _, m := range reply.Merges {
 		returned = returned || m.State == tasks.MergeReturned
@@ -145,6 +149,7 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 				term.PlainLine(shellLine(pull.Open)))
 		}
 	}
+	// The author repairs returned work in a turn, which needs a running team.
 	_, up := state.Running(place)
 	switch {
 	case open > 0 && returned && !up:

@@ -54,6 +54,8 @@ func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any)
 		return err
 	}
 	a, err := client.CallTool(ctx, api.TeamCall{Tool: tool, Input: input})
+	// The team tells callers apart by their process. A person is refused, too, and gets
+	// told what people do instead.
 	if errors.Is(err, api.ErrDenied) && cli.NotFromInside(tool) == nil {
 		return fmt.Errorf("%w: %s", api.ErrDenied, insteadOf(tool))
 	}

@@ -84,6 +84,7 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 		out.Printf("\n")
 		memberTable(s.Members, now).Print(out)
 	}
+	// The texts are too long for a column, and must be read whole.
 	for _, m := range s.Members {
 		name := term.PlainLine(m.Name)
 		switch {

@@ -47,6 +47,7 @@ work to merge is opened again.`,
 					return err
 				}
 			}
+			// An empty text is a text: the flag decides, not its value.
 			if cmd.Flags().Changed("return") {
 				return returnWork(cmd.Context(), env, place, api.ReturnRequest{Task: r.Task, Text: back})
 			}

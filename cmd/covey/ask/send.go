@@ -63,6 +63,8 @@ answer to a goal that was a question.`,
 			if asJSON {
 				return env.Out.JSON(reply)
 			}
+			// The team has something to say about the delivery that the two words for it do
+			// not cover.
 			if reply.Message != "" {
 				env.Out.Printf("%s\n", term.PlainLine(reply.Message))
 				return nil

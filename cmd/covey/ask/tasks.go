@@ -61,6 +61,8 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// One filter for both forms: people get an outline, which is quick to read;
+			// JSON has the whole tasks.
 			skip := func(has tasks.Status, of string) bool {
 				return status != "" && string(has) != status || owner != "" && of != owner
 			}
@@ -147,6 +149,8 @@ end a turn.`,
 			if err != nil {
 				return err
 			}
+			// All tasks are read, because what the task waits for is computed from the
+			// others.
 			i := slices.IndexFunc(all, func(t tasks.Task) bool { return t.ID == taskID(args[0]) })
 			if i < 0 {
 				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])

@@ -208,6 +208,8 @@ func (t *taskChange) request(cmd *cobra.Command, f *changeFlags) (api.TaskUpdate
 		}
 		req.Evidence = append(req.Evidence, tasks.Evidence{File: file})
 	}
+	// A flag with an empty text is a change, too, so flags are counted by whether they were
+	// given. The order of the map does not matter: each entry writes its own field.
 	given := len(t.blocks) + len(t.blockedBy) + len(metadata) + len(req.Evidence)
 	for name, field := range map[string]struct {
 		from *string

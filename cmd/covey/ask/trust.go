@@ -68,6 +68,7 @@ func applyTrust(ctx context.Context, out *term.Screen, team *configs.Team, spec 
 		}
 	}
 	if f.json {
+		// The report is from before the change; what is printed holds after it.
 		report.Trusted = !f.forget && (report.Trusted || !f.show)
 		if err := out.JSON(report); err != nil || f.show || f.forget {
 			return err
