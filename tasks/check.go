@@ -43,6 +43,9 @@ type taskWalk struct {
 }
 
 // readTasks decodes both task buckets and keeps the confirmed tasks.
+//
+// A record that cannot be read or stands under a wrong key is reported and left out, so
+// that later checks do not report its consequences as well.
 func (w *taskWalk) readTasks(c *kv.Checker) {
 	w.tasks = map[uint64]*taskRecord{}
 	last := c.Count(kv.TaskCounter)
@@ -82,6 +85,8 @@ func (w *taskWalk) checkTasks(c *kv.Checker) {
 		if rec.Status == InProgress && rec.Owner == "" {
 			c.Fault("task %s is in progress and has no owner", rec.ID)
 		}
+		// Blocks is computed from the other tasks when a task is read. A stored one could
+		// contradict them.
 		if rec.Version == 0 || len(rec.Blocks) > 0 {
 			c.Fault("task %s is stored with version %d and blocks %v", rec.ID, rec.Version, rec.Blocks)
 		}

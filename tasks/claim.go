@@ -44,6 +44,8 @@ func (t *txn) claim(a actors.Actor, id string, c Claim) (*receiptRecord, error) 
 	if err != nil {
 		return nil, err
 	}
+	// What a task wants is a hint for those who choose among tasks. Whoever assigns one has
+	// decided.
 	if c.Member != a.Name {
 		c.Skills = nil
 	}
@@ -91,6 +93,9 @@ func (s *Store) Release(ctx context.Context, a actors.Actor, member, reason stri
 }
 
 // release finds the tasks in the index of tasks in progress, in list order.
+//
+// The loss is recorded without a notice: the member does not run, and reads about it when
+// it begins its next session (notifyAll).
 func (t *txn) release(a actors.Actor, member, reason string) (*receiptRecord, error) {
 	list := []taskRecord{}
 	for _, n := range t.Bucket(bucketProgress).Numbers(kv.NameKey(member), 0) {

@@ -97,6 +97,9 @@ func newDrafts(c *kv.Job, author string, list []New) ([]draft, error) {
 }
 
 // newDraft checks and packs a new task.
+//
+// It runs in the caller's goroutine, before the change is submitted, so that checks and the
+// writing of long texts do not hold up the committer.
 func newDraft(c *kv.Job, author string, n New) (draft, error) {
 	rec := &taskRecord{}
 	rec.normalize()
@@ -241,6 +244,9 @@ func (t *txn) addAll(a actors.Actor, drafts []draft) (*receiptRecord, error) {
 }
 
 // keyIDs predicts the ids of the drafts that have keys.
+//
+// All drafts get their ids one after another in the same transaction, so the prediction
+// holds. It is needed because an entry may be blocked by a later one.
 func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
 	ids := make(map[string]string, len(drafts))
 	for i, d := range drafts {

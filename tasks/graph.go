@@ -45,6 +45,10 @@ func findCycle(start string, next func(string) []string) []string {
 
 // acyclic checks a whole graph: order holds its nodes, next returns the edges of a
 // node. It returns a cycle as findCycle does.
+//
+// It takes away nodes into which no edge goes any more; those that remain are on a cycle or
+// behind one. Its time is linear in the edges, while findCycle from every node would be
+// quadratic.
 func acyclic(order []string, next func(string) []string) []string {
 	waits := make(map[string]int, len(order)) // number of edges into a node from nodes not removed yet
 	for _, id := range order {

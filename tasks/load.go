@@ -23,6 +23,8 @@ type Loading struct {
 // of it is stored or nothing.
 func (s *Store) Load(ctx context.Context, l Loading) ([]Task, error) {
 	c := s.db.Job("load")
+	// Everything is packed before the change: a text that is too long for the store is then
+	// in its file, and the change itself only refers to it.
 	letters := make([]actors.Packed, len(l.Mail))
 	drafts, err := newDrafts(c, "", l.Tasks)
 	for i := 0; err == nil && i < len(l.Mail); i++ {

@@ -201,6 +201,7 @@ func (r reader) checkNotLost(a actors.Actor, rec *taskRecord) error {
 	if err != nil {
 		return err
 	}
+	// A loss has a reason if covey took the task away, and an actor if somebody else did.
 	why := l.Reason
 	if why == "" {
 		why = "by " + l.By

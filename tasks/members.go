@@ -51,6 +51,9 @@ func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
 // earlier sessions, and gives each task that the member has in progress a new epoch.
 // The first Attach creates the member and calls newSession for the UUID of its
 // conversation; newSession runs in the committer, so it must be quick.
+//
+// The member counts as attached only once the change is on disk: until then its earlier
+// session may still be the valid one.
 func (m *Members) Attach(ctx context.Context, name string, newSession func() string) (actors.Member, error) {
 	if err := kv.CheckName("member", name); err != nil {
 		return actors.Member{}, err

@@ -164,6 +164,7 @@ func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 		return Merge{}, err
 	}
 	i := slices.IndexFunc(known, func(k Merge) bool { return k.Branch == m.Branch && !k.State.Over() })
+	// Nothing has been added since, so what was decided about the work holds.
 	if i >= 0 && known[i].Commit == m.Commit {
 		return known[i], nil
 	}
@@ -189,6 +190,10 @@ func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 // with ErrConflict. If fix is not nil, that task for the author is created in the
 // same change and its id is stored in the merge. Move fails with ErrNotFound for a
 // merge that is gone and with ErrTransition for a step that is not allowed.
+//
+// The version makes two movers safe: the one that comes second has decided on an old state,
+// and reads the merge again. m is the whole merge and not a patch, so a caller changes the
+// copy that it has read.
 func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (Merge, error) {
 	m, err := m.cleaned()
 	if err != nil {
@@ -197,6 +202,7 @@ func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (
 	c := ms.db.Job("move merge")
 	var drafts []draft
 	if fix != nil {
+		// Covey is the author of the task, whoever has asked for the move.
 		d, err := newDraft(c, "", *fix)
 		if err != nil {
 			return Merge{}, c.Abandon(err)

@@ -56,6 +56,9 @@ func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
 		if len(rec.BlockedBy) > 0 {
 			first := len(blockers)
 			blockers = append(blockers, rec.BlockedBy...)
+			// The capacity ends with the task's own ids, so that a caller who appends to
+			// the list does not overwrite the next one's. If blockers grows, earlier
+			// outlines keep the old array.
 			o.BlockedBy = blockers[first:len(blockers):len(blockers)]
 		}
 		list = append(list, o)

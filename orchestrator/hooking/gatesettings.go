@@ -42,6 +42,7 @@ func (s *GateSettings) Open(dir string) (changed []string, err error) {
 			return nil, fmt.Errorf("settings for gates: %w", err)
 		}
 		copied := filepath.Join(s.dir, f.name)
+		// The copy counts, not the operator's file: it is from before any member ran.
 		f.text, err = os.ReadFile(copied)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

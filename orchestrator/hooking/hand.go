@@ -44,6 +44,8 @@ func NewHand(o HandOptions) *Hand {
 		},
 		Spent: func(ModelAsked) {},
 	}
+	// No team runs, so nobody asks whose the processes are; they are registered because the
+	// parts want it.
 	processes := process.New(process.Unmarked)
 	return &Hand{
 		models: NewModels(ModelOptions{

@@ -37,6 +37,9 @@ func (l *Live) Begin(r *runner.Runner, layers hooklist.Layers) {
 
 // Renew replaces the layers from the next event on. sources are the sources of the layers and
 // covey's own.
+//
+// Begin must have been called. Callers serialize their calls, since the new runner is made
+// from the current one.
 func (l *Live) Renew(layers hooklist.Layers, sources []settings.Source) {
 	l.current.Store(&version{runner: l.current.Load().runner.Renew(sources), layers: layers})
 }

@@ -110,6 +110,7 @@ func (m *Models) Ask(ctx context.Context, q runner.Question) (runner.Reply, erro
 	} else {
 		text, err = m.judge(ctx, who, q, &asked)
 	}
+	// After an error, too: a request that failed may have cost something.
 	who.member.Spent(asked)
 	return runner.Reply{Text: text, Note: who.note}, err
 }
@@ -122,6 +123,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 	who := answerer{member: m.Member(q.Input.SessionID)}
 	named, known := team.Models[q.Model]
 	var err error
+	// The first model that can answer is taken; further calls do nothing.
 	take := func(of configs.Model, name string) {
 		if who.script != nil || who.real != nil || err != nil {
 			return

@@ -107,6 +107,7 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 	if name != "" && len(owed) > 0 {
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), words.Completing())
 	}
+	// Only one task is named, because another member may claim the others first.
 	for _, t := range all {
 		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(lives.Skills(member.Member))) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,

@@ -90,6 +90,9 @@ type keptChange struct {
 }
 
 // Run checks the files when they change, when Ask is called, and at intervals, until ctx ends.
+//
+// One goroutine follows notifications, because waiting for one cannot be combined with the
+// other channels; Run waits for it. While ConfigChange hooks run, Ask and Adopt wait.
 func (r *Reloader) Run(ctx context.Context) {
 	changes := make(chan string)
 	var watching sync.WaitGroup
@@ -170,6 +173,9 @@ func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 
 // Adopt replaces the hooks with those of another spec, and watches its files. It waits until
 // this is done. If it fails, nothing has changed.
+//
+// If ctx ends while the change is being made, the change goes on and its result is lost to
+// the caller. done has room for it, so Run does not block.
 func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hooklist.Layers) error {
 	done := make(chan error, 1)
 	change := func() {
@@ -312,6 +318,8 @@ func (r *Reloader) keep(path string, now hooklist.File, reason string) api.KeptF
 
 // takeUp applies changed files, all of them or none.
 func (r *Reloader) takeUp(taken hooklist.Files, reply *api.ReloadReply) {
+	// The hooks are read from the contents that were checked, and not from the disk again,
+	// where a member may have written in between.
 	next := r.counts.With(taken)
 	l, err := hooklist.Read(r.team, next.Read)
 	var managed settings.Managed

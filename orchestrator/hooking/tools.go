@@ -49,6 +49,8 @@ func (t *Tools) CallTool(ctx context.Context, call runner.ToolCall) (runner.Tool
 	if i < 0 {
 		return runner.ToolReply{}, fmt.Errorf("MCP server '%s' has no tool %q", teamServer, call.Tool)
 	}
+	// The id is new with each call, so the receipt of another call is never taken for its
+	// own.
 	made := agent.ToolCall{ID: "hook_" + uuid.NewString(), Name: call.Tool, Input: call.Arguments}
 	if denial := (permission.Policy{}).Permits(list[i], &made, workspace.NewWorkdir("/"), hooks.Outcome{
 		Decision: hooks.Pass,

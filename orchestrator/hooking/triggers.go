@@ -36,6 +36,8 @@ func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger
 	for i, m := range team.Members() {
 		t, who := Trigger{Member: m.Name}, &lives.Member{Member: &m, Lead: i == 0}
 		var why []string
+		// A member may come to work with each of its fallbacks, and what one of them can
+		// fire counts.
 		for _, a := range team.AgentsOf(m) {
 			values, open, err := firedBy(who, a, event)
 			if err != nil {

@@ -43,6 +43,8 @@ func (m *Models) verify(
 	dir.Move(q.Input.Cwd)
 	id := "hook_" + uuid.NewString()
 	output := filepath.Join(m.Scratch, id)
+	// A set of its own: it remembers which files were read, and that must not count for the
+	// member.
 	set := tools.New(tools.Env{
 		Workdir:   dir,
 		Environ:   append(slices.Clone(m.Environ), "COVEY_MEMBER="+member.Name),

@@ -70,6 +70,10 @@ func (b *branches) disclaim(ctx context.Context, branch string) error {
 }
 
 // set changes which branches are the team's, and stores them.
+//
+// The lock is not held while the store writes, so two concurrent calls could be stored in
+// the wrong order. Only the goroutine that seats members, and Tidy after all members have
+// ended, change branches.
 func (b *branches) set(ctx context.Context, change func([]string) []string) error {
 	b.mu.Lock()
 	b.own = change(slices.Clone(b.own))

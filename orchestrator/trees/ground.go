@@ -142,6 +142,9 @@ func groundOf(ctx context.Context, git worktree.Git, team *configs.Team) ground 
 	return ground{repo: repo, base: commit}
 }
 
+// openGround opens the workspace's repository and finds the commit. Its checks are in the
+// order of what people can do about them: a repository, a git that is new enough, a commit,
+// files in it.
 func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*worktree.Repo, string, error) {
 	if !inRepository(team.Workspace) { // git need not be installed
 		return nil, "", fmt.Errorf("%w: %s is in none; `git init` and a first commit create one",

@@ -18,6 +18,9 @@ import (
 
 // byHook lets the WorktreeCreate hooks create a working copy. made is false if none of
 // them ran, so that git must create it.
+//
+// Unlike for other events, a hook that fails lets nothing pass: the error keeps the member
+// from working in files that are not its own.
 func (t *Trees) byHook(ctx context.Context, m *lives.Member) (own Tree, made bool, err error) {
 	out, err := t.fire(ctx, m, hooks.WorktreeCreateInput{Name: m.Name})
 	switch {
@@ -40,6 +43,7 @@ func (t *Trees) byHook(ctx context.Context, m *lives.Member) (own Tree, made boo
 	if own, err = t.ground.found(ctx, t.opts.Team().Workspace, path); err != nil {
 		return own, false, fmt.Errorf("the WorktreeCreate hook's folder %s: %w", path, err)
 	}
+	// A script that ignores the name in its input would give all members one folder.
 	if other, taken := t.holder(own.Root, m.Name); taken {
 		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", m.Name,
 			other, own.Root)
@@ -84,6 +88,8 @@ func (g ground) found(ctx context.Context, workspace, path string) (Tree, error)
 	if repo.Top == g.repo.Top {
 		return own, fmt.Errorf("%s is in the workspace's own working copy", real)
 	}
+	// A hook that names the top of a working copy means the workspace's path in it; one
+	// that names a folder below means that folder.
 	if inner := g.rootIn(repo.Top); repo.Dir == repo.Top && IsFolder(inner) {
 		own.Root = inner
 	}

@@ -95,6 +95,10 @@ func (t *Trees) Tidy(ctx context.Context) {
 
 // removeClean removes a working copy without unmerged work. It returns why it did not,
 // or empty if it did.
+//
+// The work is looked at here and not before, so that a commit of the last moment counts.
+// Nothing is forced: if the copy has changed in between, git refuses to remove it, and that
+// is the reason for keeping it.
 func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why string) {
 	repo, err := t.ground.repo.At(ctx, own.Top)
 	if err != nil {
@@ -124,6 +128,9 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 
 // gone deletes the branch of a removed working copy, if it is the team's, and the record of
 // the copy, as the end of an operation.
+//
+// The branch is deleted only if it still is where it was found: a commit that came in
+// between keeps it. An error leaves a record or a branch too many, so it is only reported.
 func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e Changed, head worktree.Head) {
 	err := t.record.drop(ctx, member)
 	if t.branches.made(head.Branch) {
@@ -210,6 +217,8 @@ func (t *Trees) forget(ctx context.Context) error {
 }
 
 // rescue removes a working copy and keeps its work.
+//
+// The reference exists before the copy is discarded, so a crash in between leaves both.
 func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	member := filepath.Base(c.Path)
 	if c.Begun {

@@ -16,6 +16,9 @@ import (
 )
 
 // plant creates a member's working copy, or adopts its existing one.
+//
+// An existing copy comes first, whoever made it, because it may have work. A hook comes
+// before git, since it replaces git's way of making copies.
 func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 	name := m.Name
 	was, had := t.record.all()[name]
@@ -99,6 +102,7 @@ func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (
 	if err != nil {
 		return Tree{}, nil, false, err
 	}
+	// A kill came while git made the copy. Nobody has worked in it, so it is made anew.
 	if there && known.Begun {
 		return Tree{}, others, false, t.ground.repo.Copies.Discard(ctx, path)
 	}

@@ -72,6 +72,9 @@ func (r *record) member(member string) (*lives.Member, bool) {
 }
 
 // of returns the copy that a member works in; false: it works in the workspace.
+//
+// A member that was moved to the workspace keeps its copy in the record until the copy is
+// removed; its Dir tells where it works.
 func (r *record) of(member string) (Tree, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

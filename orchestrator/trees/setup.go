@@ -42,6 +42,8 @@ func (t *Trees) Ready(ctx context.Context, m *lives.Member, doing func(what stri
 	if err := t.setupOf(m.Name, own.Root, doing).run(ctx); err != nil {
 		return err
 	}
+	// After a kill during the setup all of it runs again, so commands of worktree.setup
+	// must bear that.
 	own.Ready = true
 	return t.record.keep(ctx, m.Name, own)
 }
@@ -118,6 +120,7 @@ func (s setup) command(ctx context.Context, command string) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	// The error says which time was up, and not that a context has ended.
 	case timed.Err() != nil:
 		err = context.Cause(timed)
 	case err == nil && exit.Code == 0:
@@ -154,6 +157,8 @@ func (s setup) include(ctx context.Context) error {
 	if len(globs) == 0 {
 		return nil
 	}
+	// Roots confine all that follows, also if somebody replaces a folder by a link
+	// meanwhile.
 	from, err := os.OpenRoot(s.team.Workspace)
 	if err != nil {
 		return fmt.Errorf("open the workspace: %w", err)

@@ -33,6 +33,7 @@ type Status struct {
 func (t *Trees) Status(ctx context.Context, members []string) []*Status {
 	ctx, cancel := context.WithTimeout(ctx, showLimit)
 	defer cancel()
+	// Each goroutine writes one element, so no lock is needed.
 	list := make([]*Status, len(members))
 	var looking sync.WaitGroup
 	for i, member := range members {

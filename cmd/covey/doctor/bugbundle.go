@@ -130,6 +130,8 @@ func (b *bundle) addTeam(ctx context.Context) {
 		b.add("spec/left-out.txt", "The spec cannot be read, so covey cannot tell which values in it are secret. "+
 			"doctor.txt says what is wrong with it.\n")
 	}
+	// Lines of JSON are masked value by value; run.json is one document over several lines,
+	// so it is masked as text.
 	b.addEnd("run.json", b.place.RunFile(), asText)
 	b.addEnd("journal.jsonl", b.place.Journal(), asLine)
 	b.addEnd("covey.log", b.place.Log(), asLine)

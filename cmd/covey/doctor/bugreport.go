@@ -117,6 +117,7 @@ func (f reportFlags) write(env *cli.Env, b *bundle) error {
 	for _, p := range b.pieces {
 		env.Err.Printf("  %8d bytes  %s\n", len(p.text), term.PlainLine(p.name))
 	}
+	// The list is shown before either check, so that a script's log has it, too.
 	if !f.yes && !env.Interactive() {
 		return cli.Usagef("covey bug-report asks before it writes; without a terminal, --yes agrees")
 	}

@@ -72,6 +72,8 @@ gate that cannot run is a failure.`,
 				return err
 			}
 			d := &examination{dir: dir, spec: env.SpecPath(args), managed: env.Managed, version: env.Version}
+			// Gates run only when asked for, and after the checks: they are the only part
+			// that runs what the spec names.
 			findings := d.all(cmd.Context())
 			if gates {
 				tried, err := tryGates(cmd.Context(), env, d.spec)

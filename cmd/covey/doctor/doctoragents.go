@@ -19,6 +19,8 @@ func agentFindings(team *configs.Team) []finding {
 			continue
 		}
 		what := fmt.Sprintf("%s, of %s: %s (%s)", a.Name, strings.Join(a.Members, ", "), a.Path, a.Kind)
+		// A stand-in has its warning in place of an ok; being logged out is a second
+		// finding of the same agent.
 		i := slices.IndexFunc(standIns, func(s launch.StandIn) bool { return s.Agent == a.Name })
 		if i >= 0 {
 			s := standIns[i]

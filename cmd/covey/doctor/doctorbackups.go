@@ -29,6 +29,8 @@ func (x *examination) backups() []finding {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		// A place in the list of all does not always know its workspace, so it is compared
+		// with the one that a team of that name would have here.
 		mine, broken := state.PlaceOf(p.Team, x.dir)
 		here := broken == nil && mine.Dir == p.Dir
 		if here {

@@ -124,6 +124,7 @@ func (x *examination) socket() finding {
 	if err == nil {
 		err = tryListen(filepath.Join(dir, "doctor"))
 	}
+	// The folders are removed even after an error, since the doctor changes nothing.
 	for _, folder := range made {
 		_ = os.Remove(folder) // fails if it is in use by now
 	}
@@ -192,6 +193,10 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 }
 
 // specAndHooks checks the spec and, if it has no mistakes, its programs, models, hooks and trust.
+//
+// Without a spec there is only a warning: the doctor is also for a machine on which nothing
+// has been set up. After a mistake in the spec nothing else of it is examined, because most
+// findings would follow from that mistake.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
 	team, err := configs.LoadWith(x.spec, configs.Options{Version: x.version})
 	if errors.Is(err, fs.ErrNotExist) {

@@ -108,6 +108,7 @@ func (s commandCheck) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
 		if len(words) == 0 {
 			return nil, len(cmd.Args) == 0 // an assignment
 		}
+		// These change the shell and do not end it, so what follows them is certain to run.
 		if slices.Contains([]string{"set", "export", "umask", ":", "trap"}, words[0]) {
 			return nil, true
 		}
@@ -206,6 +207,8 @@ func (s commandCheck) program(words []string) []flaw {
 
 // find looks for a program as a hook would. Relative paths are relative to the folder
 // in which the hook runs.
+//
+// A missing file that something may still create is only a warning.
 func (s commandCheck) find(program string) (path string, bad flaw) {
 	wayOut := "write the program's path, install it, or chmod +x it"
 	if !strings.Contains(program, "/") {

@@ -39,6 +39,10 @@ type hookExam struct {
 }
 
 // examineHooks examines all hooks of a set.
+//
+// What concerns whole files comes first, and then the hooks by event, in the order in which
+// they are written. checked is the number of hooks and gates that were examined, for people
+// who see no finding. The error is one that keeps hooks from being examined at all.
 func examineHooks(
 	ctx context.Context, set *hookSet, probe bool,
 ) (findings []finding, checked int, err error) {
@@ -63,6 +67,7 @@ func examineHooks(
 	for i := range list {
 		x.hook(ctx, &list[i], string(list[i].Event))
 	}
+	// Gates of merges are in no layer of hooks: covey runs them itself.
 	merges, err := hooklist.MergeGates(set.Team)
 	if err != nil {
 		return nil, 0, err

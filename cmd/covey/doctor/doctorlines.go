@@ -179,6 +179,7 @@ func (x *lineIndex) node(path string, n ast.Node, before int) {
 	if n == nil || n.GetToken() == nil {
 		return
 	}
+	// Tokens count from 1 within the YAML text, which may be the head of another file.
 	line := before + n.GetToken().Position.Line
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -198,6 +199,7 @@ func (x *lineIndex) node(path string, n ast.Node, before int) {
 		for i, item := range n.Values {
 			x.node(fmt.Sprintf("%s[%d]", path, i), item, before)
 		}
+	// An anchor and a tag stand in front of a value and have no path of their own.
 	case *ast.AnchorNode:
 		x.node(path, n.Value, before)
 	case *ast.TagNode:

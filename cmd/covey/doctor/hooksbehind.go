@@ -18,6 +18,8 @@ func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (
 			late = append(late, p)
 		}
 	})
+	// Drain returns after all observers have been told, so late is complete and needs no
+	// lock.
 	hookRunner.Drain(ctx, "")
 	for _, p := range late {
 		b := p.Background
