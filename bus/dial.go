@@ -51,6 +51,10 @@ func (b *Bus) Remote() Remote { return b.remote }
 const maxHello = 4096
 
 // handshake reads the credentials and then starts NATS.
+//
+// Each way to fail has an error of its own: a team that says nothing may be hung, one that
+// hangs up has ended, and one that begins otherwise is another version, or no covey at all.
+// The caller closes c after an error.
 func handshake(c net.Conn) (*Bus, error) {
 	if err := c.SetReadDeadline(time.Now().Add(2 * helloWait)); err != nil {
 		return nil, err
@@ -74,6 +78,8 @@ func handshake(c net.Conn) (*Bus, error) {
 		return nil, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign,
 			h.Format, helloFormat)
 	}
+	// The deadline was for the first line alone; the connection lives as long as the team
+	// and the caller.
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}

@@ -158,6 +158,9 @@ const acceptPause = 100 * time.Millisecond
 
 // serve gives c the credentials of id and connects it to the server until one side hangs
 // up.
+//
+// The token counts until the connection ends. The connection is registered as a peer before
+// the hello is sent: a bus that closes in between ends it, too.
 func (b *Bus) serve(c net.Conn, id Identity) {
 	conn := ConnID(newID())
 	scope, err := controlScope(id, conn)

@@ -17,6 +17,8 @@ func (p *places) reserve(id Identity, o Options) error {
 	id.PID = 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Favoured callers have all places, and no limit of their own: a person must be able to
+	// stop a team whose members use up the rest.
 	most, favoured := o.MaxConns, o.Favoured != nil && o.Favoured(id)
 	if !favoured {
 		if o.Favoured != nil {

@@ -29,6 +29,7 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
 			}
 		}
+		// defaults apply to teammates only: they get their work from the lead.
 		if i == 0 || i > len(t.Teammates) {
 			continue
 		}

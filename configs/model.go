@@ -135,6 +135,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		return Model{}
 	}
 	p := Provider(m.provider.V)
+	// By whether the provider is a script: the keys that it cannot have.
 	keys := map[bool][]string{
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "headers"},
 		false: {"script"},

@@ -99,6 +99,7 @@ func (r noticeRules) target(n *Notify, to *targetSpec) {
 	switch {
 	case command && hook:
 		r.Fail(to.webhook.At.At, "a rule has one target; make two rules of it")
+	// Its keys were not read, so nothing can be said of them.
 	case to.at.Broken:
 	case !command && !hook:
 		r.Fail(to.at.At, "the target is missing; write %s", targetForms)

@@ -89,6 +89,8 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
 	t.AskLimit = w.askLimit.Or(defaultAskLimit)
+	// 0 is also the value after a mistake that was reported already, such as a text that is
+	// no time.
 	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.MappingKind && !r.Said(w.askLimit.At.At) {
 		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
 			"or on_ask: deny")

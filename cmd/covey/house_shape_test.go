@@ -106,7 +106,7 @@ func wideLines(t *tree) []string {
 }
 
 func commentDensity(t *tree) []string {
-	const low, high = 0.175, 0.50
+	const low, high = 0.18, 0.50
 	code, comment := 0, 0
 	for _, f := range t.code() {
 		c, m := t.density(f)

@@ -36,6 +36,8 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answ
 	if len(files) > 0 {
 		approvers = append(approvers, actors.Operator)
 	}
+	// One after another: a no of the first spares the others the question. Who has answered
+	// for this commit is not asked again, so a later call goes on where this one stopped.
 	for i, approver := range approvers {
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
 			continue // a member that completed its work has approved it already

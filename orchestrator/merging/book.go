@@ -208,6 +208,9 @@ func inExecForm(gate hooks.Handler, words []word, instead map[string]string) (st
 }
 
 // hashOf returns a hash of all that can make a gate judge the same files differently.
+//
+// Fields must keep their names and order: a changed hash makes all stored verdicts useless,
+// and every gate runs again.
 func hashOf(gate hooks.Handler, scripts []script, told string) (string, error) {
 	data, err := json.Marshal(struct {
 		Command, Shell, Cwd string

@@ -97,6 +97,8 @@ func (d *Desk) Freshen(ctx context.Context, member string) {
 		d.warn(err)
 		return
 	}
+	// Work of blockers that is not merged yet is taken from its own branch, so that the
+	// member need not wait for the merge.
 	commits, err := d.workOn(ctx, upon)
 	if err == nil {
 		_, err = d.queue.Freshen(ctx, copy, head, commits...)

@@ -207,6 +207,7 @@ func (d *Desk) updateOnWay(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.onWay)
+	// Whoever is woken takes the lock first, and so sees the new state.
 	close(d.moved)
 	d.moved = make(chan struct{})
 	for _, m := range merges {

@@ -53,6 +53,8 @@ func ReadDiff(
 	if r.Task != "" {
 		return d.ofTask(ctx, reviews.Reviews, r.Task)
 	}
+	// Copies are found by their place and not by the spec, so that those of former members
+	// are shown, too.
 	copies, err := repo.Copies.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)

@@ -192,6 +192,8 @@ func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error)
 // the next start if covey itself was killed.
 func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
 	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
+	// The index is another one than that of a member, because merges are tested while gates
+	// of members run.
 	c := Case{
 		Copy: t.Copy, Base: t.Base, Trust: g.repo.Top, Subject: t.Subject(), Input: told,
 		Moment: "merge", Member: t.Member, Index: filepath.Join(g.opts.Place.Scratch(), "merge.index"),

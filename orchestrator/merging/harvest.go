@@ -133,6 +133,9 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if w.Task != nil {
 		m.Title, m.Tasks = w.Task.Subject, []string{w.Task.ID}
 	}
+	// Nothing has changed up to here. From here on each step may be repeated after a kill:
+	// a commit without changes is none, a branch that is set again stays, and Propose finds
+	// the merge of the branch.
 	copy, err := w.Copy.Operation(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
