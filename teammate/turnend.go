@@ -55,8 +55,6 @@ func (u *turn) endTurn(ctx context.Context) (Verdict, error) {
 	if why := t.onHold(); why != "" { // there is no work for the gates to judge yet
 		return Verdict{Decision: Awaits, Why: why}, nil
 	}
-	// The gates may take minutes. Whether the member still stays is asked again after them,
-	// and their verdict has no effect on one that leaves.
 	v, err := u.askGates(ctx)
 	u.gated = t.leaves()
 	switch {
@@ -105,8 +103,6 @@ func (u *turn) askGates(ctx context.Context) (Verdict, error) {
 	for _, task := range owned {
 		gates = append(gates, u.at.taskInput(task))
 	}
-	// The tasks are those of one moment, before the first gate. A task that is claimed
-	// while the gates run is judged at the next turn end.
 	for _, gate := range append(gates, u.at.idleInput()) {
 		if t.leaves() {
 			return v, nil
