@@ -25,7 +25,7 @@ type permitter struct{ at *scope }
 func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: permission.SaidBy(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
-	// A protected file needs a person's yes, whatever allowed the call.
+	// A protected file is asked about, whatever allowed the call.
 	if _, ask := p.unwritable(tl, *call); ask && r.Behavior == permission.Allow {
 		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: "protect"})
 	}

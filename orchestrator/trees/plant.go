@@ -17,8 +17,9 @@ import (
 
 // plant creates a member's working copy, or adopts its existing one.
 //
-// An existing copy comes first, whoever made it, because it may have work. A hook comes
-// before git, since it replaces git's way of making copies.
+// An existing copy comes first, whoever made it, because it may have work. Only one that
+// was never set up, and whose base has moved since, is made anew. A hook comes before git,
+// since it replaces git's way of making copies.
 func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 	name := m.Name
 	was, had := t.record.all()[name]
