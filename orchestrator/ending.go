@@ -87,9 +87,9 @@ func (e Ending) open() int { return e.Tasks[tasks.Pending] + e.Tasks[tasks.InPro
 
 // endCause is why a crew came to rest: by itself, or with an error.
 type endCause struct {
-	end      plan.Move
-	err      error
-	noResult bool // it is done without a result
+	end   plan.Move
+	err   error
+	lacks string // why it is not done, though nothing is left to do; empty: it is
 }
 
 // ending sums up a run.
@@ -130,8 +130,8 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 		if end.Done && len(e.Problems) > 0 {
 			e.Reason, e.fault = strings.Join(e.Problems, "; "), FaultAttention
 		}
-		if e.Code == CodeDone && rest.noResult {
-			e.Reason, e.Code, e.fault = noResult, CodeUnfinished, FaultNoResult
+		if e.Code == CodeDone && rest.lacks != "" {
+			e.Reason, e.Code, e.fault = rest.lacks, CodeUnfinished, FaultNoResult
 		}
 	case errors.Is(err, errToldToStop):
 		e.Reason, e.Code, e.fault = err.Error(), CodeUnfinished, FaultStopped
@@ -147,7 +147,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	}
 	// The goal is forgotten, so that the same goal counts as a new one in the next run.
 	// With the goal kept, the next run would find nothing new and end at once.
-	if e.Reason == noResult {
+	if e.fault == FaultNoResult {
 		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}

@@ -50,7 +50,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 			continue
 		}
 		s, err := script.Load(path)
-		if err == nil && ownScript(team, path) {
+		if err == nil && launch.OwnScript(team, path) {
 			err = s.CheckTools(scriptTools())
 		}
 		errs = append(errs, err)

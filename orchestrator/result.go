@@ -2,20 +2,29 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/specs"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The spec of `covey run` has no tasks, so an empty task list says nothing about its
 // goal. Such a run is done only if it has changed a file or completed a task since the
-// lead got the goal, or if the lead has answered the goal as a question.
+// lead got the goal, or if the lead has answered the goal as a question. If its tasks have
+// gates, changes without a task are not enough, because no gate has judged them.
 
-// noResult is the reason for a run without any result.
-const noResult = "nothing was changed, no task was completed"
+// Why a run is not done, though nothing is left to do.
+const (
+	noResult = "nothing was changed, no task was completed"
+	unjudged = "files were changed without a task, so no gate has judged them"
+)
 
 // needsResult reports whether the run needs a result to be done: its spec is one that `covey
 // run` keeps with the team's state, also if `covey up` runs it.
@@ -23,7 +32,7 @@ func (o *Orchestrator) needsResult() bool {
 	return filepath.Dir(o.team().File) == o.place.Dir && o.only.Merge == nil && !o.only.Setup
 }
 
-// recordBaseline records the state that hasNoResult compares with. An error is only a
+// recordBaseline records the state that lacks compares with. An error is only a
 // warning, and the run then counts as having a result.
 func (o *Orchestrator) recordBaseline(ctx context.Context, r *rooms) {
 	if !o.needsResult() {
@@ -34,17 +43,38 @@ func (o *Orchestrator) recordBaseline(ctx context.Context, r *rooms) {
 	}
 }
 
-// hasNoResult reports whether a run at rest has no result. If that cannot be
-// determined, people are warned and the run counts as having one.
-func (o *Orchestrator) hasNoResult(ctx context.Context, r *rooms) bool {
+// lacks returns why a run at rest is not done; empty: it is. If that cannot be determined,
+// people are warned and the run counts as done.
+func (o *Orchestrator) lacks(ctx context.Context, r *rooms) string {
 	if !o.needsResult() {
-		return false
+		return ""
 	}
-	nothing, err := r.goals.NoResult(ctx, folders(r))
+	result, err := r.goals.Result(ctx, folders(r))
 	if err != nil {
 		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("covey cannot tell whether the run has changed anything: %v", err)})
 	}
-	return err == nil && nothing
+	switch {
+	case result == specs.NoResult:
+		return noResult
+	case result == specs.Changed && o.team().Gates[hooks.TaskCompleted] != nil:
+		return unjudged
+	}
+	return ""
+}
+
+// purposeOf returns the purpose of the run for its crew.
+func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
+	p := o.only
+	p.Unjudged = func(ctx context.Context) bool { return o.lacks(ctx, r) == unjudged }
+	p.Judge = func(ctx context.Context, task string) (string, error) {
+		status, covey := tasks.Completed, teamtools.Actor{Fire: r.seats.Lead().Teammate().Fire}
+		_, _, err := r.board.Update(ctx, covey, task, tasks.Patch{Status: &status})
+		if refused, ok := errors.AsType[*teamtools.RefusedError](err); ok {
+			return refused.Feedback, nil
+		}
+		return "", err
+	}
+	return p
 }
 
 // folders returns the folders in which members work.

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
@@ -118,6 +120,51 @@ func TestRunMustShowSomething(t *testing.T) {
 			g.want(ending, test.code, test.reason)
 			if ending.Answer != test.answer {
 				t.Errorf("the answer is %q, want %q", ending.Answer, test.answer)
+			}
+		})
+	}
+}
+
+// Where tasks have gates, changes without a task are judged, too: covey makes a task of them,
+// and if the gates refuse, the lead has to do it.
+func TestRunMustBeJudged(t *testing.T) {
+	t.Parallel()
+	const writes = `{call: [{tool: Bash, input: {command: "echo x >> new"}}]}, {say: Done.}, `
+	const mends = `{when: refused, call: [{tool: Bash, input: {command: "echo y >> new"}}]},` +
+		`{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, `
+	for name, test := range map[string]struct {
+		lead, gate, reason   string
+		git                  bool
+		code, refused, turns int
+	}{
+		"good":           {lead: writes, gate: "test -e new", reason: "all work is done", turns: 1},
+		"good with git":  {lead: writes, gate: "test -e new", git: true, reason: "all work is done", turns: 1},
+		"bad":            {lead: writes, gate: "false", reason: "task 1", code: CodeUnfinished, refused: 1, turns: 5},
+		"mended":         {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", reason: "all work is done", refused: 1, turns: 3},
+		"mended in git":  {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done", refused: 1, turns: 3},
+		"nothing at all": {lead: "{say: Done.}, ", gate: "false", reason: noResult, code: CodeUnfinished, turns: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := grove{newRig(t, map[string]string{
+				"team.yaml": runSpec + "gates: {task: ['" + test.gate + "']}\n", "notes": "a\n",
+				"lead.yaml": "steps: [" + test.lead + "{say: So be it., times: -1}]\n", "dev.yaml": "steps: [{say: fine, times: -1}]\n",
+			})}
+			if test.git {
+				testkit.Commit(t, g.dir)
+			}
+			g.want(g.runAsRun(Options{}), test.code, test.reason)
+			if all := g.list(); test.reason != noResult && (len(all) != 1 || all[0].Subject != "Ship it." || all[0].Owner != "lead") {
+				t.Errorf("the tasks are %+v", all)
+			}
+			refused, turns := 0, len(of[agent.TurnStarted](g.rig, "turn_started"))
+			for _, f := range of[agent.HookFinished](g.rig, "hook_finished") {
+				if f.Event == string(hooks.TaskCompleted) && f.ExitCode != 0 {
+					refused++
+				}
+			}
+			if refused != test.refused || turns != test.turns {
+				t.Errorf("refused %d times in %d turns\n%s", refused, turns, show(g.lines.all()))
 			}
 		})
 	}

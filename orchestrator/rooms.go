@@ -143,7 +143,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Accounts: crew.Accounts{
 			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: o.only, StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
+		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})
 }
 

@@ -74,6 +74,11 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 			// A team that stays up rests here, too, until something happens; only a limit
 			// ends it.
 			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() || m.Limit) {
+				if judged, err := d.judge(ctx, m); err != nil {
+					return plan.Move{}, err
+				} else if judged {
+					continue
+				}
 				d.announce(ctx, m)
 				return m, nil
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -156,6 +157,57 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	}
 	d.c.ports.Loop.Poke()
 	return nil
+}
+
+// judge asks the gates before the team finishes, if files were changed without a task, so that
+// they were not asked yet: it makes a task of the goal for the lead and completes it. If they
+// refuse, the lead has to do it. It happens once for each goal; judge reports whether it did.
+//
+// The crew's loop waits meanwhile. The team is at rest, so only an order could want it.
+func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
+	lead := d.c.ports.Seats.Lead()
+	if !m.Done || d.c.ports.Purpose.Unjudged == nil || lead.Life.State().Gone != "" || !d.c.ports.Purpose.Unjudged(ctx) {
+		return false, nil
+	}
+	goal, err := specs.ReadGoal(ctx, d.c.ports.Store)
+	mark := fmt.Sprint("unjudged ", goal.No)
+	if err != nil || d.told == mark {
+		return false, err
+	}
+	task := teamtools.UnjudgedTask(goal.Given, lead.Member.Name)
+	// The mark is stored last: after a crash before that, the same call makes no other task.
+	made, err := d.c.ports.Store.Add(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, []tasks.New{task})
+	if err != nil {
+		return false, err
+	}
+	feedback, err := d.c.ports.Purpose.Judge(ctx, made[0].ID)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil: // the lead completes it itself, or says why it cannot
+		d.c.ports.Log.Warn("judge the lead's work", "task", made[0].ID, "err", err)
+	case feedback == "": // the lead has already said what it did
+		all, err := d.c.ports.Store.List(ctx)
+		if err != nil {
+			return false, err
+		}
+		d.reported = plan.Fingerprint(all)
+		if err := d.c.ports.Store.Put(ctx, keyReported, notation.Encode(d.reported)); err != nil {
+			return false, err
+		}
+	default:
+		feedback = fmt.Sprintf("Task %s is not completed: %s", made[0].ID, feedback)
+	}
+	if err := d.c.ports.Store.Put(ctx, keyTold, notation.Encode(mark)); err != nil {
+		return false, err
+	}
+	d.told = mark
+	d.c.ports.Loop.Poke()
+	if feedback == "" {
+		return true, nil
+	}
+	_, err = d.c.mailLead(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, feedback)
+	return true, err
 }
 
 // askForReport asks the lead for its report. It lists the completed tasks again, because

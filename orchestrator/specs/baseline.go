@@ -28,7 +28,7 @@ type baseline struct {
 	Folders   map[string]owned.Snapshot `json:"folders"`   // by Folder.Dir
 }
 
-// Begin stores the state of the work at the start of a new goal, for NoResult. It does
+// Begin stores the state of the work at the start of a new goal, for Result. It does
 // nothing for a goal that an earlier run has begun.
 func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
 	goal, err := ReadGoal(ctx, g.store)
@@ -65,34 +65,46 @@ func (g *Goals) readBaseline() (e baseline, ok bool) {
 	return e, err == nil && json.Unmarshal(data, &e) == nil
 }
 
-// NoResult reports whether the team has no result for its goal: no file has changed and
-// no task was completed since Begin, and the lead has given no answer.
-func (g *Goals) NoResult(ctx context.Context, folders []Folder) (bool, error) {
+// Result is what a team has to show for its goal.
+type Result int
+
+// The results.
+const (
+	Shown    Result = iota // a completed task, or the lead's answer to a question; or it is not known
+	Changed                // files have changed, and no task was completed
+	NoResult               // neither
+)
+
+// Result returns what the team has to show for its goal since Begin. With an error it is Shown.
+func (g *Goals) Result(ctx context.Context, folders []Folder) (Result, error) {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
-		return false, err
+		return Shown, err
 	}
 	if text, err := g.Answered(ctx); text != "" || err != nil {
-		return false, err
+		return Shown, err
 	}
 	then, ok := g.readBaseline()
 	if !ok || then.Goal > goal.No {
-		return false, nil // people were warned when the run began
+		return Shown, nil // people were warned when the run began
 	}
 	if now, err := completedTasks(ctx, g.store); err != nil || now > then.Completed {
-		return false, err
+		return Shown, err
 	}
 	for _, f := range folders {
 		was, known := then.Folders[f.Dir]
 		if !known {
-			return false, fmt.Errorf("the earlier state of %s is not known", f.Dir)
+			return Shown, fmt.Errorf("the earlier state of %s is not known", f.Dir)
 		}
 		now, err := f.Snapshot(ctx, was.Base)
-		if err != nil || len(now.Since(was)) > 0 {
-			return false, err
+		if err != nil {
+			return Shown, err
+		}
+		if len(now.Since(was)) > 0 {
+			return Changed, nil
 		}
 	}
-	return true, nil
+	return NoResult, nil
 }
 
 // completedTasks counts the completed tasks.
