@@ -106,8 +106,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 		printChosen(env.Out, agents)
 	}
 	path := filepath.Join(dir, cli.DefaultSpec)
-	test, missing := foundTest(dir)
-	if err := doctor.NewTeam(ctx, env, path, doctor.FoundTest{Command: test, Missing: missing}); err != nil {
+	if err := doctor.NewTeam(ctx, env, path, doctor.FindTest(dir)); err != nil {
 		return err
 	}
 	env.Out.Printf("\nNext: covey up%s\n", cli.SpecArg(path))

@@ -37,11 +37,12 @@ func runCommand(env *cli.Env) *cobra.Command {
 		Use:   "run GOAL",
 		Short: "Run a team of the installed agent programs, without a spec",
 		Long: `Run a team in this folder without a team.yaml: a lead, and a teammate for each agent
-program of --with (see covey agents); by default, all that are installed and logged
-in. The lead plans, the teammates take its tasks, and a gate must agree before a
-task counts as completed: the commands of --gate, else the folder's own test
-command. If there is none, run asks for one; without a terminal it fails unless you
-give --no-gate.
+program of --with (see covey agents). By default these are all that are installed and
+logged in; if covey knows that of none, all that may be. The lead plans, the teammates
+take its tasks, and a gate must agree before a task counts as completed: the commands
+of --gate, else the folder's own test command. What is changed without a task is
+judged as one. If there is no test command, run asks for one; without a terminal it
+fails unless you give --no-gate.
 
 A run that changed no file and completed no task ends with code 1, unless the goal
 was a question that the lead has answered.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
@@ -19,15 +20,15 @@ func findGates(env *cli.Env, dir string, f *runFlags) error {
 	case f.noGate || len(f.gates) > 0:
 		return nil
 	}
-	test, missing := foundTest(dir)
-	if test != "" && missing == "" {
-		f.gates = []string{test}
-		env.Err.Printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", term.PlainLine(test))
+	test := doctor.FindTest(dir)
+	if test.Command != "" && test.Missing == "" {
+		f.gates = []string{test.Command}
+		env.Err.Printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", term.PlainLine(test.Command))
 		return nil
 	}
 	why := "no test command is known for this folder"
-	if missing != "" {
-		why = fmt.Sprintf("this folder's tests are %q, and %s is not installed", test, missing)
+	if test.Missing != "" {
+		why = fmt.Sprintf("this folder's tests are %q, and %s is not installed", test.Command, test.Missing)
 	}
 	if !env.Interactive() {
 		return cli.Usagef("%s; name a command that must succeed before a task is completed with --gate COMMAND, or --no-gate for none", why)

@@ -12,6 +12,7 @@ import (
 	"text/template"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -87,7 +88,8 @@ func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string
 		return nil, nil, fmt.Errorf("starter: %w; name a folder to write the spec for", err)
 	}
 	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}
-	s.Test, s.Found, s.Program = testCommand(abs)
+	test := doctor.FindTest(abs)
+	s.Test, s.Found, s.Program = test.Command, test.File, test.Missing
 	if len(opts.Agents) == 0 {
 		return s.scripted()
 	}

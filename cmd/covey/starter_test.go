@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/testrun"
@@ -113,9 +114,27 @@ func TestFoundCommand(t *testing.T) {
 		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
 		"nothing":       {nil, "", ""},
 	} {
-		if got, lacks := foundTest(testrun.Files(t, test.files)); got != test.want || lacks != test.lacks {
-			t.Errorf("%s: %q without %q, want %q without %q", name, got, lacks, test.want, test.lacks)
+		if got := doctor.FindTest(testrun.Files(t, test.files)); got.Command != test.want || got.Missing != test.lacks {
+			t.Errorf("%s: %+v, want %q without %q", name, got, test.want, test.lacks)
 		}
+	}
+}
+
+// TestPythonStarter: a command that cannot run here is a comment in the spec, and the other
+// command runs.
+func TestPythonStarter(t *testing.T) {
+	bin := testrun.Files(t, map[string]string{"python3": "#!/bin/sh\nexit 1\n"}) // without pytest
+	if err := os.Chmod(filepath.Join(bin, "python3"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	_, spec := start(t, testrun.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
+	if want := "# task: [python3 -m pytest -q]    # found by setup.py, but pytest is not installed here"; !strings.Contains(spec, want) {
+		t.Errorf("the spec lacks %q:\n%s", want, spec)
+	}
+	_, spec = start(t, testrun.Files(t, map[string]string{"setup.py": "", "t/test_a.py": "import unittest\n"}))
+	if want := "\n  task: [python3 -m unittest discover -s t]"; !strings.Contains(spec, want) {
+		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
 }
 

@@ -27,7 +27,7 @@ func heldWork(s Scene) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is held; `covey resume %s`, or a message to it, lets it go on",
+	return fmt.Sprintf("%s is held; `covey resume %s` lets it go on",
 		strings.Join(names, " and "), names[0])
 }
 

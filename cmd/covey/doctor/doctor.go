@@ -50,7 +50,7 @@ func fail(check, text, wayOut string) finding {
 
 // Command returns `covey doctor`.
 func Command(env *cli.Env) *cobra.Command {
-	var asJSON, gates bool
+	var asJSON, gates, trusts bool
 	cmd := &cobra.Command{
 		Use:   "doctor [SPEC]",
 		Short: "Check what covey needs on this machine and in this folder",
@@ -76,7 +76,7 @@ gate that cannot run is a failure.`,
 			// that runs what the spec names.
 			findings := d.all(cmd.Context())
 			if gates {
-				tried, err := tryGates(cmd.Context(), env, d.spec)
+				tried, err := tryGates(cmd.Context(), env, d.spec, trusts)
 				if err != nil {
 					return err
 				}
@@ -93,6 +93,7 @@ gate that cannot run is a failure.`,
 		},
 	}
 	cmd.Flags().BoolVar(&gates, "gates", false, "run each gate once and show its verdict")
+	cmd.Flags().BoolVar(&trusts, "trust", false, "with --gates: trust what the spec would run, for this command")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

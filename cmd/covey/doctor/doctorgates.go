@@ -19,12 +19,12 @@ import (
 
 // tryGates runs each gate of a spec once, in the workspace as it is now, and reports
 // its decision. A spec with mistakes has findings already, and no gates to run.
-func tryGates(ctx context.Context, env *cli.Env, spec string) ([]finding, error) {
+func tryGates(ctx context.Context, env *cli.Env, spec string, trusts bool) ([]finding, error) {
 	team, err := configs.Load(spec)
 	if err != nil {
 		return nil, nil
 	}
-	if err := env.MayRun(ctx, team, spec, false); err != nil {
+	if err := env.MayRun(ctx, team, spec, trusts); err != nil {
 		return nil, err
 	}
 	gates, err := hooklist.Gates(team)

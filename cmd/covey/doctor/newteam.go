@@ -9,12 +9,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// FoundTest is the test command of a folder.
-type FoundTest struct {
-	Command string // empty: none was found
-	Missing string // what it needs and is not installed; empty: nothing
-}
-
 // NewTeam says what the team of a new spec lacks on this machine, what it would make, and what its
 // gate means. It tries the gate only if the operator agrees, because that runs what is in the folder.
 func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) error {
@@ -42,7 +36,7 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 	}
 	means := "members can mend what it finds."
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Agent.Model.Script == "" }) {
-		means = "this team, which plays scripts, ends stuck."
+		means = "this team plays scripts and cannot mend that, so it ends stuck; once it agrees, covey up --fresh begins anew."
 	}
 	env.Out.Printf("\nTasks have a gate: `%s`. While it refuses, no task can be completed; %s\n",
 		term.PlainLine(test.Command), means)

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"encoding/json"
@@ -38,15 +38,20 @@ func toolchains() []toolchain {
 	}
 }
 
-// foundTest returns the likely test command of the project in dir, or "" if no
-// tests were found. missing is what the command needs and is not installed.
-func foundTest(dir string) (command, missing string) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", ""
+// FoundTest is the test command of a folder.
+type FoundTest struct {
+	Command string // empty: none was found
+	File    string // the file by which it was found
+	Missing string // what it needs and is not installed, a program or a module of it; empty: nothing
+}
+
+// FindTest returns the likely test command of the project in dir; the zero FoundTest if there is
+// none.
+func FindTest(dir string) (t FoundTest) {
+	if abs, err := filepath.Abs(dir); err == nil {
+		t.Command, t.File, t.Missing = testCommand(abs)
 	}
-	command, _, missing = testCommand(abs)
-	return command, missing
+	return t
 }
 
 // testCommand returns the test command of the project in dir, and the file by which

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"os"
@@ -73,20 +73,6 @@ func TestPythonTestCommand(t *testing.T) {
 	}
 }
 
-// TestPythonStarter: a command that cannot run here is a comment in the spec, and the
-// other command runs.
-func TestPythonStarter(t *testing.T) {
-	pythonOnPath(t, false)
-	_, spec := start(t, testrun.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
-	if want := "# task: [python3 -m pytest -q]    # found by setup.py, but pytest is not installed here"; !strings.Contains(spec, want) {
-		t.Errorf("the spec lacks %q:\n%s", want, spec)
-	}
-	_, spec = start(t, testrun.Files(t, map[string]string{"setup.py": "", "t/test_a.py": unittestFile}))
-	if want := "\n  task: [python3 -m unittest discover -s t]"; !strings.Contains(spec, want) {
-		t.Errorf("the spec lacks %q:\n%s", want, spec)
-	}
-}
-
 // TestPythonForReal: the real interpreter finds the tests with the command. It is not asked
 // for pytest in the project's folder, whose files would run.
 func TestPythonForReal(t *testing.T) {
@@ -113,7 +99,7 @@ func TestPythonForReal(t *testing.T) {
 			}
 			t.Chdir(dir)
 			t.Setenv("PYTHONPATH", ".")
-			command, missing := foundTest(dir)
+			command, _, missing := testCommand(dir)
 			if _, err := os.Stat("ran"); err == nil || missing != "" {
 				t.Fatalf("%q lacks %q; the project's own files ran: %t", command, missing, err == nil)
 			}
