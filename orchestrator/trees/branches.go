@@ -18,7 +18,8 @@ const keyBranches = "branches"
 
 // branches are those that the team created, in this run or earlier.
 type branches struct {
-	store *tasks.Store
+	store  *tasks.Store
+	saving sync.Mutex // as in record
 
 	mu  sync.Mutex
 	own []string
@@ -70,11 +71,9 @@ func (b *branches) disclaim(ctx context.Context, branch string) error {
 }
 
 // set changes which branches are the team's, and stores them.
-//
-// The lock is not held while the store writes, so two concurrent calls could be stored in
-// the wrong order. Only the goroutine that seats members, and Tidy after all members have
-// ended, change branches.
 func (b *branches) set(ctx context.Context, change func([]string) []string) error {
+	b.saving.Lock()
+	defer b.saving.Unlock()
 	b.mu.Lock()
 	b.own = change(slices.Clone(b.own))
 	all := slices.Clone(b.own)

@@ -29,7 +29,8 @@ type Tree struct {
 
 // record knows which member works in which working copy. The copies are stored.
 type record struct {
-	store *tasks.Store
+	store  *tasks.Store
+	saving sync.Mutex // held from reading what to store until it is stored; taken before mu
 
 	mu      sync.Mutex
 	known   map[string]Tree          // by member, including former ones
@@ -118,8 +119,12 @@ func (r *record) drop(ctx context.Context, member string) error {
 	return r.save(ctx)
 }
 
-// save stores the copies.
+// save stores the copies. Members' goroutines call it at once; without the lock an older
+// map could be stored last. mu is not held meanwhile, so that nobody who reads waits for
+// the disk.
 func (r *record) save(ctx context.Context) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
 	return r.store.Put(ctx, keyTrees, notation.Encode(r.all()))
 }
 
