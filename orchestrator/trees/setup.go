@@ -234,9 +234,20 @@ func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
 	return kept, nil
 }
 
+// partFile is the name of an unfinished copy, beside the file that it becomes. Each folder
+// has at most one, because the files of a working copy are copied one after the other.
+const partFile = ".covey-part"
+
 // copyFile copies a file between two roots unless it exists; the roots confine links.
+//
+// What exists was copied by an earlier attempt, or committed. So a file must get its name
+// only when it is complete, or a kill or a full disk would leave a part of it for ever.
 func copyFile(from, to *os.Root, name string) error {
-	in, err := from.Open(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	if _, err := to.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	in, err := from.Open(name)
 	if err != nil {
 		return err
 	}
@@ -245,26 +256,28 @@ func copyFile(from, to *os.Root, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	if err := to.MkdirAll(filepath.FromSlash(parent(name)), 0o755); err != nil {
+	dir := filepath.Dir(name)
+	if err := to.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	out, err := to.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if errors.Is(err, fs.ErrExist) {
-		return nil // copied by an earlier attempt, or committed
+	part := filepath.Join(dir, partFile)
+	if err := to.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed attempt
+		return err
 	}
+	out, err := to.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// parent returns the parent of a slash-separated path.
-func parent(name string) string {
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		return name[:i]
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Sync() // a rename that reaches the disk first leaves an empty file after a power cut
 	}
-	return "."
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = to.Rename(part, name)
+	}
+	if err != nil {
+		return errors.Join(err, to.Remove(part))
+	}
+	return nil
 }
 
 // listed joins the first few of a list.
