@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -73,7 +72,7 @@ func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 	if s, ok := p.r.seats.Of(member); ok {
 		return s.Caller(), nil
 	}
-	return nil, p.r.noSeat(member)
+	return nil, p.r.board.NoSeat(member)
 }
 
 // newTaskLister returns the tasks that a member's turn end looks at.
@@ -95,10 +94,4 @@ func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, cl
 		return by, true
 	}
 	return cmp.Or(r.hooks.policies.MemberOf(in), r.seats.Lead().Member.Name), false
-}
-
-// noSeat returns the error for a member without a seat: it does not exist, or is still
-// being seated.
-func (r *rooms) noSeat(member string) error {
-	return cmp.Or(r.board.Known(member), fmt.Errorf("%s: %w", member, api.ErrNoMember))
 }

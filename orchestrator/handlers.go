@@ -98,7 +98,7 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	}
 	s, ok := q.r.seats.Of(as)
 	if !ok {
-		return teamtools.Actor{}, q.r.noSeat(as)
+		return teamtools.Actor{}, q.r.board.NoSeat(as)
 	}
 	by := s.Actor("")
 	by.Force = force
@@ -108,7 +108,7 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 // drafts waits until what members write has changed.
 func (q commands) drafts(ctx context.Context, r api.DraftsRequest) (lives.Drafting, error) {
 	if r.Member != "" && !slices.Contains(q.o.memberNames(), r.Member) {
-		return lives.Drafting{}, q.r.noSeat(r.Member)
+		return lives.Drafting{}, q.r.board.NoSeat(r.Member)
 	}
 	return q.o.drafts.Next(ctx, r.Member, r.After)
 }
@@ -221,7 +221,7 @@ func (q commands) takingMail(person bool) map[string]bool {
 func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
 	s, ok := q.r.seats.Of(r.Member)
 	if !ok {
-		return api.InterruptReply{}, q.r.board.Known(r.Member)
+		return api.InterruptReply{}, q.r.board.NoSeat(r.Member)
 	}
 	reply := api.InterruptReply{
 		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: q.r.watch.Of(s.Member.Name).Turn,

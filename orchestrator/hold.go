@@ -17,7 +17,7 @@ import (
 func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
 	s, ok := q.r.seats.Of(r.Member)
 	if !ok {
-		return api.HoldReply{}, q.r.board.Known(r.Member)
+		return api.HoldReply{}, q.r.board.NoSeat(r.Member)
 	}
 	by, lead := actors.Operator, q.r.seats.Lead().Member.Name
 	held, is := q.r.holds.Of(r.Member)

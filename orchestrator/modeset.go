@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -26,7 +25,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	s, ok := p.r.seats.Of(to)
 	switch {
 	case !ok:
-		return fmt.Errorf("%s: %w", to, api.ErrNoMember)
+		return p.r.board.NoSeat(to)
 	case p.r.asks.Plans.MustPlan(s.Member):
 		return notation.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}

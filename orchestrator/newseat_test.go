@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // warned waits for so many warnings with these words.
@@ -135,16 +137,49 @@ func TestRunThatNeverBegins(t *testing.T) {
 	}
 }
 
-// A member of the spec that has no seat yet is nobody in whose name something is done.
+// A member of the spec that has no seat yet is nobody in whose name something is done, and
+// nothing can be done with it.
 func TestNobodyActsWithoutASeat(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	r.rooms.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
-	_, err := commands{r: r.rooms}.send(t.Context(), api.Send{As: "ghost", To: "lead", Text: "hi"})
-	if !errors.Is(err, api.ErrNoMember) {
-		t.Errorf("it may send: %v", err)
+	q, person := commands{r: r.rooms}, actors.Actor{Name: actors.Operator}
+	for what, do := range map[string]func(context.Context) error{
+		"it sends": func(ctx context.Context) error {
+			_, err := q.send(ctx, api.Send{As: "ghost", To: "lead", Text: "hi"})
+			return err
+		},
+		"its call is guarded": func(ctx context.Context) error {
+			return r.rooms.tools.GuardCommand(ctx, "ghost", api.Send{To: "lead", Text: "hi"})
+		},
+		"it is held":     func(ctx context.Context) error { _, err := q.hold(ctx, api.HoldRequest{Member: "ghost"}); return err },
+		"nobody is held": func(ctx context.Context) error { _, err := q.hold(ctx, api.HoldRequest{}); return err },
+		"it is interrupted": func(ctx context.Context) error {
+			_, err := q.interrupt(ctx, api.InterruptRequest{Member: "ghost"})
+			return err
+		},
+		"it is asked to end": func(ctx context.Context) error {
+			_, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "ghost"})
+			return err
+		},
+		"it is ended": func(ctx context.Context) error {
+			_, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "ghost", Now: true})
+			return err
+		},
+		"it gets a mode": func(ctx context.Context) error { return boardPorts{r.rooms}.SetMode(ctx, person, "ghost", "plan") },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := do(ctx)
+		cancel()
+		want := "ghost has no place in the team yet"
+		if what == "nobody is held" {
+			want = `no member is called ""; the members are lead, dev`
+		}
+		if !errors.Is(err, api.ErrNoMember) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
 	}
-	if err := r.rooms.tools.GuardCommand(t.Context(), "ghost", api.Send{To: "lead", Text: "hi"}); !errors.Is(err, api.ErrNoMember) {
-		t.Errorf("its call is guarded by nobody: %v", err)
+	if open, err := r.rooms.store.Requests().List(t.Context()); len(open) > 0 || err != nil {
+		t.Errorf("asked is %+v, %v", open, err)
 	}
 }

@@ -66,7 +66,7 @@ func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 // The default answer is yes: a member that does not answer by the deadline leaves anyway.
 // A function makes the mail, because the request has no id before it is stored.
 func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOptions) (requests.Request, error) {
-	if err := (departures{c}).mayEnd(by, to); err != nil {
+	if _, err := (departures{c}).mayEnd(by, to); err != nil {
 		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
@@ -90,26 +90,26 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 	})
 }
 
-// mayEnd returns an error if by may not ask a member to end, or the member cannot be
-// ended this way. The error says what to do instead.
+// mayEnd returns the seat of a member, or an error if by may not ask it to end, or it cannot
+// be ended this way. The error says what to do instead.
 //
 // Only the lead, who assigns the work, and people, who own the team, may end members.
-func (d departures) mayEnd(by actors.Actor, to string) error {
+func (d departures) mayEnd(by actors.Actor, to string) (*Seat, error) {
 	s, ok := d.crew.ports.Seats.Of(to)
 	lead := d.crew.ports.Seats.Lead()
 	switch {
 	case !ok:
-		return d.crew.ports.Board.Known(to)
+		return nil, d.crew.ports.Board.NoSeat(to)
 	case s.Member.Lead:
-		return notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+		return nil, notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
 	case by.Name != lead.Member.Name && by.Name != actors.Operator:
-		return notation.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+		return nil, notation.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.Member.Name, to)
 	case s.Life.State().Gone != "":
-		return notation.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.Life.State().Gone)
+		return nil, notation.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.Life.State().Gone)
 	}
-	return nil
+	return s, nil
 }
 
 // shutdownAnswered removes a member that has agreed, or has not answered in time.
@@ -233,11 +233,10 @@ func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, re
 func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
-		if err := (departures{c}).mayEnd(by, e.Member); err != nil {
+		s, err := departures{c}.mayEnd(by, e.Member)
+		if err != nil {
 			return api.EndReply{}, err
 		}
-		// mayEnd has found the seat.
-		s, _ := c.ports.Seats.Of(e.Member)
 		reason := "a person ended it"
 		if e.Reason != "" {
 			reason += ": " + notation.Preview(e.Reason, 500)
@@ -259,7 +258,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 	}
 	s, ok := c.ports.Seats.Of(e.Member)
 	if !ok {
-		return reply, c.ports.Board.Known(e.Member)
+		return reply, c.ports.Board.NoSeat(e.Member)
 	}
 	return awaitGone(ctx, s, reply)
 }

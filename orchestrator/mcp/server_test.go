@@ -99,7 +99,7 @@ func (r *rig) Caller(member string) (*Caller, error) {
 	if c, ok := r.callers[member]; ok {
 		return c, nil
 	}
-	return nil, r.board.Known(member)
+	return nil, r.board.NoSeat(member)
 }
 
 // fire runs the hooks of all members: those of tasks wait.

@@ -39,11 +39,27 @@ func (b *Board) names() []string { return b.list.Load().names }
 // the zero Terms, which allow all.
 func (b *Board) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
 
-// Known returns an error for an owner or recipient that is not a member.
+// Known returns an error for an owner or recipient that is not a member. The empty name
+// is nobody's and no error.
 func (b *Board) Known(member string) error {
 	if member == "" || slices.Contains(b.names(), member) {
 		return nil
 	}
+	return b.unknown(member)
+}
+
+// NoSeat returns the error for a member without a seat: it does not exist, is still being
+// seated, or could not be. Unlike Known it never returns nil.
+func (b *Board) NoSeat(member string) error {
+	if slices.Contains(b.names(), member) {
+		return notation.Errorf(api.ErrNoMember, "%s has no place in the team yet; if it could not be started, "+
+			"`covey logs %[1]s` says why", member)
+	}
+	return b.unknown(member)
+}
+
+// unknown returns the error for a name that is not a member's.
+func (b *Board) unknown(member string) error {
 	if near := nearestName(member, b.names()); near != "" {
 		return notation.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
