@@ -47,7 +47,7 @@ func (u *turn) Help(ctx context.Context, h Helper) Help {
 
 // employ makes a helper: a Teammate with its own transcript and tools, and with the
 // member's hooks, permissions and limits.
-func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
+func (u *turn) employ(h Helper) (*turn, func(), error) {
 	// A copy: what follows changes it for the helper alone.
 	o := u.t.opts
 	e := &helperRole{Helper: h, id: helperID(o.SessionID, h.Call), caller: u}
@@ -61,7 +61,9 @@ func (u *turn) employ(h Helper) (c *turn, closer func(), err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	closer = func() {
+	// It runs long after this function, or before it returns an error of its own.
+	closer := func() {
+		var err error
 		if gear.Close != nil {
 			err = gear.Close()
 		}
