@@ -105,7 +105,8 @@ func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 	for _, b := range s.BackgroundTasks() {
 		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
 	}
-	idle.Background = append(idle.Background, m.c.ports.Hooks.Background.Commands(s.Member.Name)...)
+	running, _ := m.c.ports.Hooks.Background.Commands(s.Member.Name)
+	idle.Background = append(idle.Background, running...)
 	idle.Completed = m.c.ports.Notes.CompletedBy(s.Member.Name)
 	return idle
 }

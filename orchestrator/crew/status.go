@@ -81,8 +81,9 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	}
 	m.Held = s.held()
 	m.Limits, m.CostUSD = s.crew.ports.Accounts.Ledger.ReportOf(s.Member.Name)
-	m.Background = s.crew.ports.Hooks.Background.Commands(s.Member.Name)
-	if m.State == api.Resting && m.WaitsFor == "" && s.crew.ports.Hooks.Background.MayWake(s.Member.Name) {
+	var wakes bool
+	m.Background, wakes = s.crew.ports.Hooks.Background.Commands(s.Member.Name)
+	if m.State == api.Resting && m.WaitsFor == "" && wakes {
 		m.WaitsFor = "hook " + m.Background[0]
 	}
 	if m.State == api.Limited {

@@ -104,8 +104,8 @@ func (b *Background) MayWake(member string) bool {
 }
 
 // Commands returns the commands of a member's background hooks, one line each. Those that may
-// wake the member come first, and then the oldest.
-func (b *Background) Commands(member string) []string {
+// wake the member come first, and then the oldest. wakes says that the first one may.
+func (b *Background) Commands(member string) (commands []string, wakes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []backgroundHook
@@ -121,9 +121,9 @@ func (b *Background) Commands(member string) []string {
 		}
 		return x.since.Compare(y.since)
 	})
-	commands := make([]string, len(list))
+	commands = make([]string, len(list))
 	for i, h := range list {
 		commands[i] = notation.OneLine(h.command)
 	}
-	return commands
+	return commands, len(list) > 0 && list[0].rewake
 }
