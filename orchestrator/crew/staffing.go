@@ -156,8 +156,8 @@ func (h staffing) keepUnseated(s *Seat, why error) {
 	h.c.ports.Loop.Poke()
 }
 
-// seatOne makes a seat while the team runs. It fails with errUnseated if the cause is the
-// member's own.
+// seatOne makes a seat while the team runs; after an error nothing of it is open. It fails
+// with errUnseated if the cause is the member's own.
 func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
 	session, err := h.c.attach(ctx, m.Name)
 	if err != nil {
@@ -168,7 +168,11 @@ func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) 
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
 	s.late = true
-	return s, h.c.ports.Programs.RecallCost(ctx, m.Name)
+	if err := h.c.ports.Programs.RecallCost(ctx, m.Name); err != nil {
+		s.Close(h.c.ports.Log) // nobody else knows the seat
+		return nil, err
+	}
+	return s, nil
 }
 
 // attach gets a member's session from the store. A member that was here before continues
