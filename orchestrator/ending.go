@@ -113,7 +113,9 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	r.journal.CatchUp(context.WithoutCancel(ctx))
 	limited := sumUp(r, &e)
 	e.Budget = r.accounts.ledger.Report()
-	err = errors.Join(err, r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)))
+	if timeErr := r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
+		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget
+	}
 	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	switch {

@@ -1,0 +1,41 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// TestEndingKeepsTheTime: a run whose up time cannot be stored says so, however it ends.
+func TestEndingKeepsTheTime(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles(""))
+	closed, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
+	if err := errors.Join(err, closed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.rooms.accounts.ledger = budget.New(configs.Budget{Time: time.Hour}, nil, budget.Ports{Store: closed})
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		rest endCause
+	}{
+		"finished":     {t.Context(), endCause{end: plan.Move{Kind: plan.Finish, Done: true}}},
+		"told to stop": {t.Context(), endCause{err: errToldToStop}},
+		"interrupted":  {interrupted, endCause{err: context.Canceled}},
+		"failed":       {t.Context(), endCause{err: errors.ErrUnsupported}},
+	} {
+		_, err := new(Orchestrator).ending(tt.ctx, r.rooms, tt.rest, earlier{})
+		if !errors.Is(err, tasks.ErrClosed) || tt.rest.err != nil && !errors.Is(err, tt.rest.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
