@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (h *armed) kind() string {
 // inProcess reports whether the hook needs no slot: it starts no process, and it may run
 // something that has hooks itself, such as a tool that acts on the team.
 func (h *armed) inProcess() bool {
-	return h.callback != nil || h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool"
+	return h.callback != nil || h.asksModel() || h.Type == "mcp_tool"
 }
 
 // arm adds the hooks of one source.
@@ -146,8 +147,9 @@ func shellKey(shell string) string {
 }
 
 // choose returns the listening hooks that match in, in order. Of equal hooks only the last
-// stays. Hooks with `once` that have already run are left out.
-func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Input) (chosen []*armed, warnings []string) {
+// stays. Hooks with `once` that have already run are left out, and so are hooks that ask
+// models if ctx belongs to such a hook itself.
+func (r *Runner) choose(ctx context.Context, listening []*armed, in hooks.Input) (chosen []*armed, warnings []string) {
 	subject := in.Subject()
 	call, _ := in.Call(r.opts.rootOf(in))
 	last := map[string]int{}
@@ -161,7 +163,7 @@ func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Inp
 		if doubt != "" {
 			warnings = append(warnings, h.source.Name+": "+doubt)
 		}
-		if !yes || h.never || h.rule != nil && !h.rule.Fires(call) {
+		if !yes || h.never || h.asksModel() && ctx.Value(verifyingKey{}) != nil || h.rule != nil && !h.rule.Fires(call) {
 			continue
 		}
 		if i, twice := last[h.key]; twice {
@@ -181,10 +183,15 @@ func (r *Runner) choose(known *hooks.EventInfo, listening []*armed, in hooks.Inp
 		warnings
 }
 
-// spent reports whether h runs only once and has run, and marks it as run.
+// spent reports whether h runs only once and has run, and marks it as run. It is marked
+// before it runs, because another event may choose it meanwhile; see unspend.
 func (r *Runner) spent(h *armed, session string) bool {
-	if !h.Once {
-		return false
+	return h.Once && !r.once.first(session+"\x00"+h.key)
+}
+
+// unspend takes the mark of spent away from a hook that could not start.
+func (r *Runner) unspend(h *armed, session string) {
+	if h.Once {
+		r.once.forget(session + "\x00" + h.key)
 	}
-	return !r.once.first(session + "\x00" + h.key)
 }

@@ -42,6 +42,7 @@ func (r *run) startInBackground(ctx context.Context, h *armed) {
 			c.found, c.out = r.runCommand(ctx, h)
 			<-r.background.slots
 		case <-ctx.Done():
+			r.unspend(h, r.in.SessionID)
 			c.found = judging.Finding{Code: -1, TimedOut: true}
 		}
 		r.finishBackground(ctx, b, c)

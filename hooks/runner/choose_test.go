@@ -39,7 +39,7 @@ func TestChooseProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := hooks.Input{Payload: hooks.PreToolUseInput{ToolName: "Bash"}}
-		chosen, warnings := r.choose(hooks.InfoOf(hooks.PreToolUse), r.listening(in), in)
+		chosen, warnings := r.choose(t.Context(), r.listening(in), in)
 		var got []string
 		for _, h := range chosen {
 			got = append(got, fmt.Sprintf("%s of %g", h.Command, h.Timeout))

@@ -304,7 +304,7 @@ func TestVerifierAsksNoModel(t *testing.T) {
 	}
 	r, err := New([]settings.Source{{Settings: hooks.Settings{
 		hooks.Stop:       {{Hooks: []hooks.Handler{{Type: "agent", Prompt: "verify"}}}},
-		hooks.PreToolUse: {{Hooks: []hooks.Handler{{Type: "prompt", Prompt: "p"}, {Type: "agent", Prompt: "a"}}}},
+		hooks.PreToolUse: {{Hooks: []hooks.Handler{{Type: "prompt", Prompt: "p", Once: true}, {Type: "agent", Prompt: "a"}}}},
 	}}}, &Options{Models: o, Callbacks: called})
 	if err != nil {
 		t.Fatal(err)
@@ -312,6 +312,10 @@ func TestVerifierAsksNoModel(t *testing.T) {
 	out, err := r.Run(t.Context(), hooks.Input{Payload: hooks.StopInput{}}, nil)
 	if err != nil || out.Decision != hooks.Pass || inner.Matched != 1 || len(o.asked) != 1 {
 		t.Errorf("%+v, inside %+v, %v; asked %d times", out, inner, err, len(o.asked))
+	}
+	// That call has not spent the hook with `once`.
+	if out, err = r.Run(t.Context(), hooks.Input{Payload: hooks.PreToolUseInput{ToolName: "Bash"}}, nil); err != nil || out.Matched != 3 {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

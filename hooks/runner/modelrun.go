@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
@@ -68,13 +67,8 @@ func (r *run) runModel(ctx context.Context, h *armed) (judging.Finding, textOutp
 // must not ask models in turn.
 type verifyingKey struct{}
 
-// withoutModels removes the hooks that ask models if ctx belongs to such a hook itself.
-func withoutModels(ctx context.Context, chosen []*armed) []*armed {
-	if ctx.Value(verifyingKey{}) == nil {
-		return chosen
-	}
-	return slices.DeleteFunc(chosen, func(h *armed) bool { return h.Type == "prompt" || h.Type == "agent" })
-}
+// asksModel reports whether the hook asks a model.
+func (h *armed) asksModel() bool { return h.Type == "prompt" || h.Type == "agent" }
 
 // ask asks the model, and turns a panic in Ask into an error.
 func (r *run) ask(ctx context.Context, q Question) (reply Reply, err error) {

@@ -267,7 +267,7 @@ func TestLayerOrder(t *testing.T) {
 			rt.Fatal(err)
 		}
 		in := hooks.Input{Payload: hooks.StopInput{}}
-		chosen, _ := r.choose(hooks.InfoOf(hooks.Stop), r.listening(in), in)
+		chosen, _ := r.choose(t.Context(), r.listening(in), in)
 		var got, want []int
 		for _, h := range chosen {
 			got = append(got, int(h.Timeout))

@@ -17,7 +17,7 @@ func (r *Runner) Renew(sources []settings.Source) *Runner {
 	return next
 }
 
-// onceSet remembers which hooks with `once` have run.
+// onceSet remembers which hooks with `once` have run or are about to.
 type onceSet struct {
 	mu  sync.Mutex
 	ran map[string]bool // by session and handler
@@ -30,4 +30,11 @@ func (b *onceSet) first(key string) bool {
 	was := b.ran[key]
 	b.ran[key] = true
 	return !was
+}
+
+// forget removes a key, whose hook could not start.
+func (b *onceSet) forget(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.ran, key)
 }

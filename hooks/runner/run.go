@@ -54,8 +54,7 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 	var running sync.WaitGroup
 	for _, h := range chosen {
 		if err != nil {
-			r.finish(h, judgeAny(r.known, h, judging.Finding{Code: -1,
-				Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)}))
+			r.skip(h, judging.Finding{Code: -1, Fault: fmt.Sprintf("the hook's input cannot be written: %v", err)})
 			continue
 		}
 		if h.startsInBackground() && hooksCtx.Err() == nil {
@@ -65,9 +64,8 @@ func (r *run) runAll(ctx context.Context, chosen []*armed) {
 		if !r.acquire(hooksCtx, h) {
 			// hooksCtx has ended: with the caller's, or because the time for all hooks is
 			// up.
-			found := judging.Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
-				Fault: errBudget.Error()}
-			r.finish(h, judgeAny(r.known, h, found))
+			r.skip(h, judging.Finding{Code: -1, Aborted: ctx.Err() != nil, TimedOut: ctx.Err() == nil,
+				Fault: errBudget.Error()})
 			continue
 		}
 		r.report(hooks.Progress{Command: h.label, Status: h.StatusMessage})
@@ -146,6 +144,12 @@ func (r *run) finish(h *armed, v judging.Verdict) {
 	r.tell(hooks.Progress{Command: h.label, Result: &v.Result})
 }
 
+// skip records the verdict of a hook that could not start.
+func (r *run) skip(h *armed, found judging.Finding) {
+	r.unspend(h, r.in.SessionID)
+	r.finish(h, judgeAny(r.known, h, found))
+}
+
 // runOne runs a single hook under its own deadline and judges it.
 func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	limit := h.timeout(r.known, r.budget)
@@ -192,7 +196,7 @@ func (r *run) handle(ctx context.Context, h *armed) (judging.Finding, describer)
 		return found, textOutput{stdout, note}
 	case h.endpoint != nil:
 		return r.runHTTP(ctx, h)
-	case h.Type == "prompt" || h.Type == "agent":
+	case h.asksModel():
 		return r.runModel(ctx, h)
 	case h.Type == "mcp_tool":
 		return r.runTool(ctx, h)

@@ -198,8 +198,7 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 	known := hooks.InfoOf(event)
 	// From here on the event has its hooks: later changes of the Registry do not concern
 	// it.
-	chosen, warnings := r.choose(known, listening, in)
-	chosen = withoutModels(ctx, chosen)
+	chosen, warnings := r.choose(ctx, listening, in)
 	run := &run{Runner: r, known: known, in: in, id: id, observe: observe, depth: depthOf(ctx)}
 	if len(chosen) > 0 {
 		run.runAll(ctx, chosen)
