@@ -3,7 +3,9 @@ package orchestrator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -14,8 +16,27 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// keyModel is the store's key for the name of the model that a member of the builtin agent has.
+// keyModel is the store's key for the model that a member of the builtin agent has, as
+// modelAtHost returns it. Older versions stored the full name alone.
 func keyModel(member string) string { return "model/" + member }
+
+// modelAtHost returns the full name of a model and its host. One name at two hosts is two models
+// here, because the host reads the conversation.
+func modelAtHost(m configs.Model) string {
+	if m.BaseURL == "" {
+		return m.FullName()
+	}
+	return m.FullName() + " at " + m.BaseURL
+}
+
+// withoutHost returns the full name of a model, and its host if that is known.
+func withoutHost(stored string) (name, host string) {
+	// A name may have these letters, too; a host has no spaces.
+	if i := strings.LastIndex(stored, " at http"); i >= 0 {
+		return stored[:i], stored[i+len(" at "):]
+	}
+	return stored, ""
+}
 
 // switchModel runs the model switch hooks for a member that the spec gives another model than it
 // had in its last turn. It is called before the first turn with the new model, whether covey up
@@ -37,20 +58,25 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 	if err := tasks.ReadValue(ctx, h.r.store, keyModel(s.Member.Name), &before); err != nil {
 		return now.Model, fmt.Errorf("read which model it had: %w", err)
 	}
-	next := now.Model.FullName()
+	next := modelAtHost(now.Model)
 	if before == next {
 		return now.Model, nil
 	}
+	from, host := withoutHost(before)
+	why := "the spec has changed"
+	if from == now.Model.FullName() {
+		why += ": its host is " + now.Model.BaseURL + ", and was " + host
+	}
 	// A member without a turn has no conversation that the hooks could protect, and one
-	// whose model was never stored has nothing to be compared with. Tokens is an estimate:
-	// four bytes for each.
-	if before != "" && past.Turns > 0 {
+	// whose model was never stored has nothing to be compared with; nor has a host that an
+	// older version has not stored. Tokens is an estimate: four bytes for each.
+	if before != "" && before != now.Model.FullName() && past.Turns > 0 {
 		change := agent.ModelSwitched{
-			From: before, To: next, Why: "the spec has changed", BySpec: true,
+			From: from, To: now.Model.FullName(), Why: why, BySpec: true,
 			Tokens: (agent.Request{Messages: past.Messages}.Size() + 3) / 4,
 		}
 		if refusal := s.Teammate().SwitchModel(ctx, change); refusal != "" {
-			return h.keepModel(s, change, refusal)
+			return h.keepModel(s, before, next, refusal)
 		}
 	}
 	if err := h.r.store.Put(ctx, keyModel(s.Member.Name), notation.Encode(next)); err != nil {
@@ -63,15 +89,14 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 //
 // The stored name stays that of the old model, so the hooks are asked again when the next
 // agent is made, and a changed hook can agree then.
-func (h hiring) keepModel(s *crew.Seat, change agent.ModelSwitched, refusal string) (configs.Model, error) {
-	own, known := modelNamed(h.o.team(), change.From)
+func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
+	own, known := storedModel(h.o.team(), before)
 	if !known {
 		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+
-			"put it back under models, or change the hook", refusal, change.From)
+			"put it back under models, or change the hook", refusal, before)
 	}
 	h.r.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{
-		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s",
-			change.From, change.To, refusal),
+		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s", before, next, refusal),
 	}})
 	kept := s.Member.Agent
 	kept.Model = own
@@ -79,23 +104,25 @@ func (h hiring) keepModel(s *crew.Seat, change agent.ModelSwitched, refusal stri
 	return own, nil
 }
 
-// modelNamed finds a model of a spec by its full name.
+// storedModel finds a model of a spec by what modelAtHost, or an older version, stored of it.
 //
-// The section models is searched first, and then the agents, whose models may be written in
-// place. Two models of a spec may have one full name, such as one model at two hosts; which
-// of them is found is not defined.
-func modelNamed(team *configs.Team, name string) (configs.Model, bool) {
-	for _, m := range team.Models {
-		if m.FullName() == name {
-			return m, true
+// The section models is searched first, in the order of the names there, and then the agents,
+// whose models may be written in place.
+func storedModel(team *configs.Team, stored string) (configs.Model, bool) {
+	var list []configs.Model
+	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
+		list = append(list, team.Models[name])
+	}
+	for _, a := range launch.AgentsInUse(team) {
+		if a.Kind == configs.Builtin {
+			list = append(list, a.Model)
 		}
 	}
-	list := launch.AgentsInUse(team)
-	i := slices.IndexFunc(list, func(a configs.Agent) bool {
-		return a.Kind == configs.Builtin && a.Model.FullName() == name
+	i := slices.IndexFunc(list, func(m configs.Model) bool {
+		return modelAtHost(m) == stored || m.FullName() == stored
 	})
 	if i < 0 {
 		return configs.Model{}, false
 	}
-	return list[i].Model, true
+	return list[i], true
 }
