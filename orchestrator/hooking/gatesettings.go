@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // GateSettings are copies of tool settings in the operator's home, where a member could change
@@ -96,7 +98,9 @@ func (s *GateSettings) write() error {
 		if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, f.text) {
 			continue
 		}
-		if err := os.WriteFile(path, f.text, 0o600); err != nil {
+		// Atomically: gates read it meanwhile, and a part that a kill leaves of the first copy would
+		// count from then on.
+		if err := state.WriteAtomic(path, f.text); err != nil {
 			return fmt.Errorf("settings for gates: %w", err)
 		}
 	}
