@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -293,7 +292,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	if err := place.Create(); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(path, spec, 0o600); err != nil {
+	if err := state.WriteAtomic(path, spec); err != nil {
 		return nil, err
 	}
 	// So that covey up, which asks for trust, resumes the team without asking.
