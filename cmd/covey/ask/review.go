@@ -49,7 +49,7 @@ work to merge is opened again.`,
 			}
 			// An empty text is a text: the flag decides, not its value.
 			if cmd.Flags().Changed("return") {
-				return returnWork(cmd.Context(), env, place, api.ReturnRequest{Task: r.Task, Text: back})
+				return returnWork(cmd.Context(), env, place, api.ReturnRequest{Task: r.Task, Text: back}, asJSON)
 			}
 			r.Logs = logs
 			reply, err := env.ReadReview(cmd.Context(), place, r)
@@ -82,15 +82,17 @@ work to merge is opened again.`,
 }
 
 // returnWork sends the work on a task back to its author.
-func returnWork(ctx context.Context, env *cli.Env, place state.Place, r api.ReturnRequest) error {
+func returnWork(ctx context.Context, env *cli.Env, place state.Place, r api.ReturnRequest, asJSON bool) error {
 	if r.Task == "" {
 		return cli.Usagef("say which task's work is to go back: covey review TASK --return TEXT")
 	}
 	reply, err := env.Return(ctx, place, r)
-	if err == nil {
-		env.Out.Printf("task %s: %s\n", term.PlainLine(r.Task), term.PlainLine(reply.String()))
+	if err != nil {
+		return err
 	}
-	return err
+	return env.Out.Show(asJSON, reply, func() {
+		env.Out.Printf("task %s: %s\n", term.PlainLine(r.Task), term.PlainLine(reply.String()))
+	})
 }
 
 // PrintUnmerged lists at the end of a run the work that is not in its branch yet:
