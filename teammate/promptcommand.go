@@ -3,6 +3,7 @@ package teammate
 import (
 	"context"
 	"strings"
+	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -16,12 +17,14 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	if !ok || u.t.opts.Commands == nil {
 		return []agent.Input{in}
 	}
-	name, args, _ := strings.Cut(typed, " ")
+	name, args := typed, ""
+	if i := strings.IndexFunc(typed, unicode.IsSpace); i >= 0 { // also a new line
+		name, args = typed[:i], strings.TrimSpace(typed[i:])
+	}
 	c, ok := u.t.opts.Commands(name)
 	if !ok {
 		return []agent.Input{in}
 	}
-	args = strings.TrimSpace(args)
 	out, _ := u.at.try(ctx, hooks.UserPromptExpansionInput{
 		ExpansionType: "slash_command", CommandName: name, CommandArgs: args, CommandSource: c.Source, Prompt: in.Text,
 	})

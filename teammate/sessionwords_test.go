@@ -30,6 +30,7 @@ func TestPromptExpansion(t *testing.T) {
 			"user: SCRIPT:a expanded foo",
 		}},
 		"words":      {"/mycmd a b", "$2 before $1$3", pass, []string{"user: b before a"}},
+		"new line":   {"/mycmd\nthe test\nof it\n", "Fix $ARGUMENTS", pass, []string{"user: Fix the test\nof it"}},
 		"no place":   {"/mycmd a", "Do it.", pass, []string{"user: Do it.\n\nARGUMENTS: a"}},
 		"no command": {"/usr/bin is broken", "x", pass, []string{"user: /usr/bin is broken"}},
 		"refused":    {"/mycmd", "x", hooks.Outcome{Decision: hooks.Block}, nil},
