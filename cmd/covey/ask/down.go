@@ -145,7 +145,11 @@ func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON 
 	}
 	ctx, cancel := context.WithTimeout(ctx, downWithin)
 	defer cancel()
-	if err := api.EndProcess(ctx, place); err != nil {
+	err := api.EndProcess(ctx, place)
+	if run, up := state.Running(place); up && ctx.Err() != nil {
+		err = notEnded(place, run.PID, err)
+	}
+	if err != nil {
 		return err
 	}
 	return printDown(out, downResult{Team: place.Team, Stopped: true}, asJSON)
@@ -166,6 +170,9 @@ func dialWhenReady(ctx context.Context, place state.Place) (*api.Client, error) 
 		case <-retry.C:
 		case <-ctx.Done():
 			retry.Stop()
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return nil, fmt.Errorf("%s may still be starting or ending: %w", place.Team, ctx.Err())
+			}
 			return nil, fmt.Errorf("%s neither runs nor has ended after %s: a process holds %s",
 				place.Team, downWithin, place.Lock())
 		}
@@ -183,9 +190,17 @@ func takeDown(ctx context.Context, client *api.Client, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Wait(ctx); err != nil {
-		return fmt.Errorf("%s is still ending after %s; as a last resort: kill -9 %d",
-			place.Team, downWithin, reply.PID)
+	return notEnded(place, reply.PID, client.Wait(ctx))
+}
+
+// notEnded says that a team which was told to end may still run, because waiting for it has
+// failed: its time is up, or the person who waits has left.
+func notEnded(place state.Place, pid int, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s is still ending after %s; as a last resort: kill -9 %d", place.Team, downWithin, pid)
+	case err != nil:
+		return fmt.Errorf("%s (process %d) was told to end, and may still be ending: %w", place.Team, pid, err)
 	}
 	return nil
 }
