@@ -56,6 +56,9 @@ and what happens until the team ends, and only whole texts.`,
   covey attach | grep refused`,
 		Args: cli.ArgCount(0, 1, "at most one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notNegative(lines); err != nil {
+				return err
+			}
 			place, err := env.Find()
 			if err != nil {
 				return err

@@ -38,6 +38,9 @@ journal's own lines of all runs, one object a line.`,
   covey logs --json | jq 'select(.type == "hook_feedback")'`,
 		Args: cli.ArgCount(0, 1, "at most one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notNegative(f.lines); err != nil {
+				return err
+			}
 			place, err := env.Find()
 			if err != nil {
 				return err
@@ -92,6 +95,14 @@ func printLogs(
 		return show(l)
 	})
 	return noJournal(place, err)
+}
+
+// notNegative refuses a number of entries that is none.
+func notNegative(lines int) error {
+	if lines < 0 {
+		return cli.Usagef("-n %d: write how many of the last entries you want; 0 is the default", lines)
+	}
+	return nil
 }
 
 // noJournal explains that a team has no journal.
