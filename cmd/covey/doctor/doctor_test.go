@@ -50,6 +50,8 @@ func TestCommandFlaws(t *testing.T) {
 		{"a folder", command("./folder"), "./folder is a folder"},
 		{"not there", command("./gone.sh && true"), "./gone.sh is not there"},
 		{"second of a pipe", command("cat | ./gone.sh"), "./gone.sh is not there"},
+		{"handled if not there", command("surely-not-installed . | cat || true"), ""},
+		{"a replacement for one that is there", command(": || ./gone.sh"), ""},
 		{"perhaps never", command("test -e x && ./gone.sh"), ""},
 		{"behind set", command("set -e; ./gone.sh"), "./gone.sh is not there"},
 		{"behind an assignment of its own", command("X=1; ./gone.sh"), "./gone.sh is not there"},

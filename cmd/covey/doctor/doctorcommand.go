@@ -114,7 +114,11 @@ func (s commandCheck) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
 		}
 		return s.program(words), false
 	case *syntax.BinaryCmd:
-		// Both sides of a pipe run; the right side of && and || may not.
+		// The right side of || may be there for the case that the left one is missing.
+		if cmd.Op == syntax.OrStmt {
+			return nil, false
+		}
+		// Both sides of a pipe run; the right side of && may not.
 		found, goOn = s.statement(cmd.X)
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll || goOn {
 			more, _ := s.statement(cmd.Y)
