@@ -32,3 +32,14 @@ func TestHostilePs(t *testing.T) {
 		teamtest.CheckPlain(t, payload, out.String())
 	}
 }
+
+// TestHostileAnswer: so it does with what a team tool says.
+func TestHostileAnswer(t *testing.T) {
+	for _, payload := range teamtest.Payloads() {
+		c, out, _ := program()
+		if err := printToolAnswer(c.Out, api.TeamAnswer{Text: payload}); err != nil {
+			t.Fatal(err)
+		}
+		teamtest.CheckPlain(t, payload, out.String())
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
@@ -62,9 +63,14 @@ func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any)
 	if err != nil {
 		return err
 	}
+	return printToolAnswer(env.Out, a)
+}
+
+// printToolAnswer prints what a team tool said. It may quote texts of members.
+func printToolAnswer(out *term.Screen, a api.TeamAnswer) error {
 	if a.IsError {
 		return errors.New(a.Text)
 	}
-	env.Out.Printf("%s\n", a.Text)
+	out.Printf("%s\n", term.Plain(a.Text))
 	return nil
 }
