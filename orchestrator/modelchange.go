@@ -3,9 +3,6 @@ package orchestrator
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -17,26 +14,8 @@ import (
 )
 
 // keyModel is the store's key for the model that a member of the builtin agent has, as
-// modelAtHost returns it. Older versions stored the full name alone.
+// launch.ModelAtHost returns it. Older versions stored the full name alone.
 func keyModel(member string) string { return "model/" + member }
-
-// modelAtHost returns the full name of a model and its host. One name at two hosts is two models
-// here, because the host reads the conversation.
-func modelAtHost(m configs.Model) string {
-	if m.BaseURL == "" {
-		return m.FullName()
-	}
-	return m.FullName() + " at " + m.BaseURL
-}
-
-// withoutHost returns the full name of a model, and its host if that is known.
-func withoutHost(stored string) (name, host string) {
-	// A name may have these letters, too; a host has no spaces.
-	if i := strings.LastIndex(stored, " at http"); i >= 0 {
-		return stored[:i], stored[i+len(" at "):]
-	}
-	return stored, ""
-}
 
 // switchModel runs the model switch hooks for a member that the spec gives another model than it
 // had in its last turn. It is called before the first turn with the new model, whether covey up
@@ -58,11 +37,11 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 	if err := tasks.ReadValue(ctx, h.r.store, keyModel(s.Member.Name), &before); err != nil {
 		return now.Model, fmt.Errorf("read which model it had: %w", err)
 	}
-	next := modelAtHost(now.Model)
+	next := launch.ModelAtHost(now.Model)
 	if before == next {
 		return now.Model, nil
 	}
-	from, host := withoutHost(before)
+	from, host := launch.WithoutHost(before)
 	why := "the spec has changed"
 	if from == now.Model.FullName() {
 		why += ": its host is " + now.Model.BaseURL + ", and was " + host
@@ -90,7 +69,7 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 // The stored name stays that of the old model, so the hooks are asked again when the next
 // agent is made, and a changed hook can agree then.
 func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
-	own, known := storedModel(h.o.team(), before)
+	own, known := launch.StoredModel(h.o.team(), before)
 	if !known {
 		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+
 			"put it back under models, or change the hook", refusal, before)
@@ -102,27 +81,4 @@ func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.M
 	kept.Model = own
 	h.r.accounts.ledger.SetAgent(s.Member.Name, kept) // for its prices
 	return own, nil
-}
-
-// storedModel finds a model of a spec by what modelAtHost, or an older version, stored of it.
-//
-// The section models is searched first, in the order of the names there, and then the agents,
-// whose models may be written in place.
-func storedModel(team *configs.Team, stored string) (configs.Model, bool) {
-	var list []configs.Model
-	for _, name := range slices.Sorted(maps.Keys(team.Models)) {
-		list = append(list, team.Models[name])
-	}
-	for _, a := range launch.AgentsInUse(team) {
-		if a.Kind == configs.Builtin {
-			list = append(list, a.Model)
-		}
-	}
-	i := slices.IndexFunc(list, func(m configs.Model) bool {
-		return modelAtHost(m) == stored || m.FullName() == stored
-	})
-	if i < 0 {
-		return configs.Model{}, false
-	}
-	return list[i], true
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -101,7 +102,7 @@ func TestStoredModel(t *testing.T) {
 		"openai/m at https://c": "c", "openai/m at https://d": "d", "openai/m at https://e": "", "openai/m": "a", "openai/n": "",
 	} {
 		for range 20 { // maps have no order
-			if m, ok := storedModel(team, stored); m.Name != want || ok != (want != "") {
+			if m, ok := launch.StoredModel(team, stored); m.Name != want || ok != (want != "") {
 				t.Errorf("%s is %q, %v; want %q", stored, m.Name, ok, want)
 			}
 		}
