@@ -80,7 +80,7 @@ type Merge struct {
 	Reason  string     `json:"reason,omitempty"` // why a person is needed
 	Files   []string   `json:"files,omitempty"`  // the files that Reason refers to, 100 at most
 	Base    string     `json:"base,omitempty"`   // where Into stood when it was last tested
-	Result  string     `json:"result,omitempty"` // the commit that was tested on top of Base
+	Result  string     `json:"result,omitempty"` // the commit tested on top of Base; once merged, the one with the work
 	Fix     string     `json:"fix,omitempty"`    // id of the author's task in state returned
 	Round   int        `json:"round,omitempty"`  // how often the work was returned to its author
 	Asked   string     `json:"asked,omitempty"`  // id of the request to a person, in state held

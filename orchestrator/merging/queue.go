@@ -241,11 +241,7 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 		return m, err
 	}
 	if from == m.Commit { // base contains it
-		// If somebody else merged it, m.Result is not the commit that they made.
-		if there, err := q.Repo.Holds(ctx, base, m.Result); m.Result != "" && (err != nil || !there) {
-			m.Result = ""
-		}
-		return q.done(ctx, m, "")
+		return q.contained(ctx, m, "")
 	}
 	o, err := q.foresee(ctx, m, base, from)
 	if err != nil {
@@ -299,6 +295,33 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	return q.land(ctx, m)
 }
 
+// contained is done for work that may have come in otherwise than by its own merge. Result
+// is then the commit of the merge that brought it in, or empty if no merge of the team did:
+// the commit that was tested for it may have been refused, and is in no branch.
+func (q *Queue) contained(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
+	in := func(rev, commit string) bool {
+		there, err := q.Repo.Holds(ctx, rev, commit)
+		return commit != "" && err == nil && there
+	}
+	if in(ref(m.Into), m.Result) {
+		return q.done(ctx, m, why)
+	}
+	m.Base, m.Result = "", ""
+	list, err := q.Store.Merges().List(ctx)
+	if err != nil {
+		return m, &storeError{fmt.Errorf("merge %s of %s: %w", m.ID, m.Branch, err)}
+	}
+	for _, o := range list {
+		// Merges that landed after it contain it as well, but so does their base.
+		if o.State == tasks.MergeDone && o.Into == m.Into && in(ref(m.Into), o.Result) &&
+			in(o.Result, m.Commit) && !in(o.Base, m.Commit) {
+			m.Base, m.Result = o.Base, o.Result
+			break
+		}
+	}
+	return q.done(ctx, m, why)
+}
+
 // done records that the target branch contains the work, and removes the branch of the
 // task.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
@@ -329,7 +352,7 @@ func (q *Queue) sweep(ctx context.Context, into string) error {
 		if held, err := q.Repo.Holds(ctx, ref(into), m.Commit); err != nil || !held {
 			continue // attempt handles it
 		}
-		if _, err := q.done(ctx, m, "it came in with later work"); unlessConflict(err) != nil {
+		if _, err := q.contained(ctx, m, "it came in with later work"); unlessConflict(err) != nil {
 			return err
 		}
 	}
