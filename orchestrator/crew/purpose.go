@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -56,5 +57,5 @@ func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
 		return plan.Move{}, err
 	}
 	c.ports.Purpose.Merged(done)
-	return plan.Move{Kind: plan.Finish, Done: true, Reason: "merged " + c.ports.Purpose.Merge.String()}, nil
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*c.ports.Purpose.Merge, done)}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -64,6 +65,26 @@ func (d *Desk) Tidy(ctx context.Context) {
 	if err := d.queue.Close(ctx); err != nil {
 		d.warn(fmt.Errorf("%s stays: %w; `git worktree remove --force` removes it", d.queue.Scratch, err))
 	}
+}
+
+// Became says for people what became of the work that a request was about: "merged task 1", or
+// "1 of 3 merged, 2 back with its author".
+func Became(r api.MergeRequest, list []tasks.Merge) string {
+	counts := map[tasks.MergeState]int{}
+	var others []tasks.MergeState
+	for _, m := range list {
+		if counts[m.State]++; counts[m.State] == 1 && m.State != tasks.MergeDone {
+			others = append(others, m.State)
+		}
+	}
+	if len(others) == 0 {
+		return "merged " + r.String()
+	}
+	line := fmt.Sprintf("%d of %d merged", counts[tasks.MergeDone], len(list))
+	for _, s := range others {
+		line += fmt.Sprintf(", %d %s", counts[s], stateWords(s))
+	}
+	return line
 }
 
 // describe returns a line that says what a piece of work is and what state it is in.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -76,6 +77,22 @@ func TestSetbacks(t *testing.T) {
 			if !strings.Contains(tc.back.todo, part) {
 				t.Errorf("%s: no %q in\n%s", name, part, tc.back.todo)
 			}
+		}
+	}
+}
+
+// TestBecame: nobody reads that work is merged which is not.
+func TestBecame(t *testing.T) {
+	t.Parallel()
+	done, back := tasks.Merge{State: tasks.MergeDone}, tasks.Merge{State: tasks.MergeReturned}
+	held := tasks.Merge{State: tasks.MergeHeld}
+	for want, list := range map[string][]tasks.Merge{
+		"merged lead":                                   {done, done},
+		"0 of 1 merged, 1 back with its author":         {back},
+		"1 of 4 merged, 2 held, 1 back with its author": {held, done, back, held},
+	} {
+		if got := Became(api.MergeRequest{Member: "lead"}, list); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
