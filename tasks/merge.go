@@ -312,6 +312,15 @@ func (m Merge) Name() string {
 	return Named(m.Tasks...) + " (" + m.Title + ")"
 }
 
+// Authored returns the name of the merge's work with its author: "task 3 (Add it) of ana", or
+// "work of ana".
+func (m Merge) Authored() string {
+	if len(m.Tasks) == 0 {
+		return m.Title
+	}
+	return m.Name() + " of " + m.Member
+}
+
 // Named formats ids of tasks for a sentence: "task 3", "tasks 3, 4 and 7". It writes
 // no "#" before an id, because a commit or a pull request would link it to an issue
 // of the repository.

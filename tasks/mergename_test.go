@@ -11,6 +11,8 @@ func TestNames(t *testing.T) {
 		"tasks 3, 4 and 12":        Named("3", "4", "12"),
 		"work of ben":              Merge{Title: "work of ben"}.Name(),
 		"task 7 (Add it)":          Merge{Title: "Add it", Tasks: []string{"7"}}.Name(),
+		"work of eve":              Merge{Title: "work of eve", Member: "eve"}.Authored(),
+		"task 8 (Do it) of eve":    Merge{Title: "Do it", Member: "eve", Tasks: []string{"8"}}.Authored(),
 		"tasks 3 and 4 (Add both)": Merge{Title: "Add both", Tasks: []string{"3", "4"}}.Name(),
 	} {
 		if got != want {

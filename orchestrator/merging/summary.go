@@ -89,7 +89,7 @@ func Became(r api.MergeRequest, list []tasks.Merge) string {
 
 // describe returns a line that says what a piece of work is and what state it is in.
 func describe(m tasks.Merge) string {
-	line := fmt.Sprintf("%s of %s (%s) is %s", m.Name(), m.Member, m.Branch, stateWords(m.State))
+	line := fmt.Sprintf("%s (%s) is %s", m.Authored(), m.Branch, stateWords(m.State))
 	if m.Reason != "" {
 		line += ": " + m.Reason
 	}

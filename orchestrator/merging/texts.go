@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -38,8 +39,9 @@ func conflict(m tasks.Merge, files []string) setback {
 // refused is the setback of work whose merged state the gates refuse.
 func refused(m tasks.Merge, said string) setback {
 	return setback{
-		reason: fmt.Sprintf("the gates refuse the merged state %.10s: ", m.Result) + notation.FirstLine(said),
-		title:  "Fix what the merge gates refuse in " + name(m),
+		reason: fmt.Sprintf("the gates refuse the merged state %.10s: ", m.Result) +
+			hooklist.Reason(string(hooks.TaskCompleted), said),
+		title: "Fix what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result "+
 			"(commit %.10s):\n\n%s\n\nIn your working copy run `git merge %s`, fix it there and commit it. "+
 			"Then set this task to completed; it is merged again.", subject(m), m.Into, m.Result, strings.TrimRight(said, "\n"), m.Into),

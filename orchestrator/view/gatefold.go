@@ -212,7 +212,7 @@ func (s gateFold) feedback(l journal.Line, e agent.HookFeedback) {
 	if l.Helper == "" {
 		m.works("refused by "+e.Event, l.Time)
 	}
-	said := Feedback(e.Event, e.Text)
+	said := hooklist.Feedback(e.Event, e.Text)
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {
 		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(said))
@@ -227,20 +227,6 @@ func (s gateFold) feedback(l journal.Line, e agent.HookFeedback) {
 		r.By = by
 		t.refused(r)
 	}
-}
-
-// Feedback returns what a hook said to a model without the heading that tells the model which
-// hook it comes from. A text without such a heading is returned unchanged.
-func Feedback(event, text string) string {
-	// The heading of SubagentStop says Stop, too.
-	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
-	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
-	if strings.HasPrefix(text, "[") {
-		if _, rest, ok := strings.Cut(text, "]: "); ok {
-			return rest
-		}
-	}
-	return text
 }
 
 // treeVerdict is the data of merging.VerdictFound and merging.VerdictReused.

@@ -81,24 +81,6 @@ func TestCreates(t *testing.T) {
 	}
 }
 
-// TestFeedback: what a hook said, without the heading for the model.
-func TestFeedback(t *testing.T) {
-	for text, want := range map[string]string{
-		"Stop hook feedback:\n[./a.sh]: say more": "say more",
-		"Stop hook feedback:\nsay more":           "say more",
-		"[./a.sh]: say more":                      "say more",
-		"[x] say more":                            "[x] say more",
-		"say more\nand more":                      "say more\nand more",
-		"":                                        "",
-	} {
-		for _, event := range []string{"Stop", "SubagentStop"} {
-			if got := Feedback(event, text); got != want {
-				t.Errorf("%s: %q is %q, want %q", event, text, got, want)
-			}
-		}
-	}
-}
-
 // TestStopped: a team that does not run is shown as its last run left it.
 func TestStopped(t *testing.T) {
 	const ended = "\n- team_ended {\"reason\":\"told to\",\"exit_code\":1}"

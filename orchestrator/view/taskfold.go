@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -82,7 +83,7 @@ func Creates(l journal.Line, task string) bool {
 
 // refused keeps a refusal.
 func (t *Task) refused(r Return) {
-	r.Reason = cut(Feedback("TaskCompleted", r.Reason))
+	r.Reason = cut(hooklist.Feedback("TaskCompleted", r.Reason))
 	t.Refusals++
 	t.Returns = newest(append(t.Returns, r), maxReturns)
 }

@@ -163,11 +163,7 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 
 // mergeLine describes the state of a piece of work in one line.
 func mergeLine(m tasks.Merge) string {
-	line := fmt.Sprintf("%s of %s: %s", view.MergeName(m), m.Member, view.MergeState(m))
-	if m.Reason != "" {
-		line += ": " + m.Reason
-	}
-	return line
+	return m.Authored() + ": " + view.MergeState(m) + view.Because(m)
 }
 
 // shellLine quotes a command so that it can be copied.

@@ -67,16 +67,16 @@ func TestMergeRequests(t *testing.T) {
 }
 
 func TestMergeLines(t *testing.T) {
-	work := tasks.Merge{Branch: "covey/crew/ana", Member: "ana", Into: "main"}
+	work := tasks.Merge{Branch: "covey/crew/ana", Title: "work of ana", Member: "ana", Into: "main"}
 	task := tasks.Merge{Tasks: []string{"3", "4"}, Title: "Add it", Member: "ben", Into: "main", Fix: "7",
 		Commit: "0123456789abc"}
 	for want, m := range map[string]tasks.Merge{
-		"covey/crew/ana of ana: waiting":                                with(work, tasks.MergeWaiting, ""),
+		"work of ana: waiting": with(work, tasks.MergeWaiting, ""),
 		"tasks 3 and 4 (Add it) of ben: merged into main as 0123456789": with(task, tasks.MergeDone, ""),
 		"tasks 3 and 4 (Add it) of ben: back with its author as task 7: conflict": with(task,
 			tasks.MergeReturned, "conflict"),
 		"tasks 3 and 4 (Add it) of ben: ready for a pull request into main": with(task, tasks.MergeReady, ""),
-		"covey/crew/ana of ana: held: there is no branch x to merge into": with(work,
+		"work of ana: held: there is no branch x to merge into": with(work,
 			tasks.MergeHeld, "there is no branch x to merge into"),
 	} {
 		if got := mergeLine(m); got != want {

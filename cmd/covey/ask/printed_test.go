@@ -79,7 +79,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // TestPrintedReview: each line is there if there is something to say, and only then.
 func TestPrintedReview(t *testing.T) {
 	bare := api.Review{Merge: tasks.Merge{
-		Branch: "covey/crew/ana", Member: "ana", Into: "main", State: tasks.MergeWaiting,
+		Branch: "covey/crew/ana", Title: "work of ana", Member: "ana", Into: "main", State: tasks.MergeWaiting,
 	}}
 	full := api.Review{
 		Merge: tasks.Merge{
@@ -103,7 +103,7 @@ func TestPrintedReview(t *testing.T) {
 		review api.Review
 		want   string
 	}{
-		{bare, "covey/crew/ana\nby         ana\nbranch     covey/crew/ana for main\nstate      waiting\n"},
+		{bare, "work of ana\nby         ana\nbranch     covey/crew/ana for main\nstate      waiting\n"},
 		{full, `task 3 (Add it)
 by         ben
 branch     covey/crew/task-3 for main

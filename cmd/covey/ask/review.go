@@ -122,14 +122,10 @@ func printReview(out *term.Screen, r api.Review) {
 				out.Paint(s, term.PlainLine(text)))
 		}
 	}
-	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(view.MergeName(r.Merge))))
+	out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(r.Name())))
 	line("by", r.Member, term.Normal)
 	line("branch", r.Branch+" for "+r.Into, term.Normal)
-	state := view.MergeState(r.Merge)
-	if r.Reason != "" {
-		state += ": " + r.Reason
-	}
-	line("state", state, view.MergeStyle(r.State))
+	line("state", view.MergeState(r.Merge)+view.Because(r.Merge), view.MergeStyle(r.State))
 	line("changes", term.FewNames(r.Changes), term.Normal)
 	line("conflicts", term.FewNames(r.Conflicts), term.Red)
 	line("not its own", term.FewNames(r.Outside), term.Red)

@@ -254,7 +254,7 @@ func taskAbout(t *view.Task, merge *view.Merge) string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", r.Time.Local().Format(time.TimeOnly), r.Kind, r.Reason))
 	}
 	if merge != nil {
-		lines = append(lines, termview.MergeName(merge.Merge)+" is "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))
+		lines = append(lines, merge.Name()+" is "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))
 	}
 	return term.Plain(strings.Join(lines, "\n"))
 }

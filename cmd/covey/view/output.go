@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -42,7 +43,7 @@ func feedbackOf(place state.Place, event string, seq uint64, brief string) strin
 		} else if json.Unmarshal(l.Data, &said) == nil {
 			text = cmp.Or(said.Text, said.Message)
 		}
-		if text = view.Feedback(event, text); text != "" {
+		if text = hooklist.Feedback(event, text); text != "" {
 			return text
 		}
 	}

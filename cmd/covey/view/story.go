@@ -24,8 +24,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -217,7 +217,7 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 		}
 		return "needs attention: " + p.Reason, term.Red
 	case "hook_feedback":
-		return "refused by " + p.Event + ": " + view.Feedback(p.Event, p.Text), term.Yellow
+		return "refused by " + p.Event + ": " + hooklist.Feedback(p.Event, p.Text), term.Yellow
 	case "hook_stopped_continuation":
 		return "stopped by " + p.Event + ": " + p.Message, term.Red
 	case "hook_finished":

@@ -44,14 +44,6 @@ func Because(m tasks.Merge) string {
 // mergedAs returns the commit by which a branch contains the work.
 func mergedAs(m tasks.Merge) string { return fmt.Sprintf("%.10s", cmp.Or(m.Result, m.Commit)) }
 
-// MergeName returns the name of a piece of work.
-func MergeName(m tasks.Merge) string {
-	if len(m.Tasks) == 0 {
-		return m.Branch
-	}
-	return m.Name()
-}
-
 // MergeState describes a merge's state with its details.
 func MergeState(m tasks.Merge) string {
 	switch m.State {

@@ -1,0 +1,41 @@
+package hooklist
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
+)
+
+// Feedback returns what a hook said to a model without the heading that tells the model which
+// hook it comes from. A text without such a heading is returned unchanged.
+func Feedback(event, text string) string {
+	// The heading of SubagentStop says Stop, too.
+	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
+	text = strings.TrimSpace(strings.TrimPrefix(text, heading))
+	if strings.HasPrefix(text, "[") {
+		if _, rest, ok := strings.Cut(text, "]: "); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+// maxReason is the length in characters of a Reason.
+const maxReason = 200
+
+// passing begins lines in which test runners report what passed, or that they begin.
+var passing = []string{"ok ", "? ", "PASS", "=== "}
+
+// Reason returns the line of a gate's feedback that tells people why it refuses: the first one
+// that reports nothing that passed.
+func Reason(event, text string) string {
+	said := Feedback(event, text)
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if line != "" && !slices.ContainsFunc(passing, func(p string) bool { return strings.HasPrefix(line, p) }) {
+			return notation.Short(line, maxReason)
+		}
+	}
+	return notation.Short(notation.FirstLine(said), maxReason)
+}
