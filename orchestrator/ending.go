@@ -38,6 +38,7 @@ type Ending struct {
 	Tasks       map[tasks.Status]int
 	FailedOpen  int      // hooks that failed open
 	Problems    []string // for people: members that need attention, …
+	Merged      []string // for people: what was merged into which branch, and as which commit
 	// Unmerged is finished work that is in none of the user's branches: `covey review`
 	// shows it.
 	Unmerged []string
@@ -118,6 +119,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	}
 	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
+	e.Merged = r.work.Merges.Landed(context.WithoutCancel(ctx))
 	switch {
 	case end.Kind == plan.Finish:
 		e.Reason, e.Code, e.fault = end.Reason, CodeDone, FaultStuck

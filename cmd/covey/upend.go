@@ -27,6 +27,9 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 		out.Printf("\n%s\n", answer)
 	}
 	out.Printf("\n%s\n", out.Paint(term.Bold, endLine(team, e)))
+	for _, line := range e.Merged {
+		out.Printf("%s\n", term.PlainLine(line))
+	}
 	view.PrintBudget(out, e.Budget)
 	if len(e.Members) > 0 {
 		out.Printf("\n")

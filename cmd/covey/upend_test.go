@@ -34,6 +34,7 @@ func endedTeam() orchestrator.Ending {
 			{Name: "ana", Agent: "builtin/script", Turns: 4, Passes: 19, Completed: []string{"10", "2", "9"}, Refusals: 3,
 				Tokens: 12345, State: api.NeedsAttention, Reason: "8 refusals"},
 		},
+		Merged:   []string{"2 pieces of work merged into main (0123456789)"},
 		Problems: []string{"ana: 8 refusals\nin a row"},
 	}
 }
@@ -53,6 +54,7 @@ It is \x1b[1mdone\x1b[0m.
 All of it.
 
 crew: all work is done · 12 of 13 tasks completed · 1m23s
+2 pieces of work merged into main (0123456789)
 
 MEMBER  AGENT           STATE            TURNS  PASSES  COMPLETED  REFUSALS  TOKENS
 lead    builtin/script  idle             2      7       -          0         0

@@ -85,6 +85,7 @@ type Desk struct {
 	fault  error             // why merging stopped in this run
 	moved  chan struct{}     // closed and replaced when the state of merges changes
 	warned map[string]bool   // warnings already written in this run
+	past   map[string]bool   // ids of merges that were over before this run
 }
 
 // New returns the desk of a team. It does nothing before Open.
@@ -92,6 +93,7 @@ func New(o Options) *Desk {
 	d := &Desk{
 		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1), over: make(chan struct{}),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
+		past:  map[string]bool{},
 		moved: make(chan struct{}),
 	}
 	d.book = &Book{
@@ -128,6 +130,9 @@ func (d *Desk) loadHarvested(ctx context.Context) error {
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
+	}
+	for _, m := range merges {
+		d.past[m.ID] = m.State.Over()
 	}
 	all, err := d.opts.Store.List(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package merging
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -53,6 +54,44 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	}
 	slices.Sort(unmerged)
 	return unmerged, problems
+}
+
+// Landed says in lines for people what this run has merged into which branch, and as which
+// commit: people who pull or push a branch must know that it has moved.
+func (d *Desk) Landed(ctx context.Context) []string {
+	if !d.hasRepo() {
+		return nil
+	}
+	merges, err := d.opts.Store.Merges().List(ctx)
+	if err != nil {
+		d.opts.Log.Error("read the merges of this run", "err", err)
+		return nil
+	}
+	return landed(slices.DeleteFunc(merges, func(m tasks.Merge) bool { return d.past[m.ID] }))
+}
+
+// landed is Landed for the merges of a run. Those that a person has merged have no Result.
+func landed(merges []tasks.Merge) []string {
+	slices.SortStableFunc(merges, func(a, b tasks.Merge) int { return a.Updated.Compare(b.Updated) })
+	count, last, seen := map[string]int{}, map[string]string{}, map[string]bool{}
+	for _, m := range merges {
+		if m.State != tasks.MergeDone || m.Result == "" {
+			continue
+		}
+		// Work that came in with an earlier merge may be found after a later one.
+		if count[m.Into]++; !seen[m.Result] {
+			last[m.Into], seen[m.Result] = m.Result, true
+		}
+	}
+	var lines []string
+	for _, into := range slices.Sorted(maps.Keys(count)) {
+		what := "1 piece"
+		if n := count[into]; n > 1 {
+			what = fmt.Sprintf("%d pieces", n)
+		}
+		lines = append(lines, fmt.Sprintf("%s of work merged into %s (%.10s)", what, into, last[into]))
+	}
+	return lines
 }
 
 // Tidy removes the working copy in which merged states were tested. It holds only

@@ -97,6 +97,27 @@ func TestBecame(t *testing.T) {
 	}
 }
 
+// TestLanded: a run says what it has merged, by branch, with the commit that landed last.
+func TestLanded(t *testing.T) {
+	t.Parallel()
+	at := func(minute int, into, result string, state tasks.MergeState) tasks.Merge {
+		return tasks.Merge{Into: into, Result: result, State: state, Updated: time.Unix(int64(60*minute), 0)}
+	}
+	got := landed([]tasks.Merge{
+		at(4, "main", "a000000000000", tasks.MergeDone), // came in with the first
+		at(1, "main", "a000000000000", tasks.MergeDone), at(3, "main", "c000000000000", tasks.MergeDone),
+		at(5, "main", "d000000000000", tasks.MergeReturned), at(6, "main", "", tasks.MergeDone),
+		at(2, "release", "b000000000000", tasks.MergeDone),
+	})
+	want := "3 pieces of work merged into main (c000000000); 1 piece of work merged into release (b000000000)"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("%q", got)
+	}
+	if got := landed(nil); got != nil {
+		t.Errorf("nothing: %q", got)
+	}
+}
+
 // TestMessage: git finds the trailers that say whose work a merge commit brings.
 func TestMessage(t *testing.T) {
 	t.Parallel()
