@@ -51,12 +51,12 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	return parts(gone), wrong
 }
 
-// splitMissing separates the programs that are not installed from the other errors of
-// launch.Find.
+// splitMissing separates the programs and keys that this machine does not have from the
+// other errors of launch.Find.
 func splitMissing(err error) (missing, rest error) {
 	var gone, others []error
 	for _, part := range parts(err) {
-		if errors.Is(part, launch.ErrNoProgram) {
+		if errors.Is(part, launch.ErrNoProgram) || errors.Is(part, launch.ErrNoAgentKey) {
 			gone = append(gone, part)
 		} else {
 			others = append(others, part)

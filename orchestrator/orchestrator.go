@@ -42,6 +42,9 @@ type Options struct {
 	Keep    bool   // stay up when all is done, like the spec's keep
 	Setup   Setup  // what the Setup hooks do before the sessions begin
 	Version string // of covey, for run.json
+	// OnlyMerge says that only Merge will be called. No member takes a turn then, so their
+	// programs and keys need not be there.
+	OnlyMerge bool
 	// StateHome is the absolute path of the folder for the team's state; empty: the
 	// result of the function StateHome. Commands then find the team by COVEY_STATE_HOME,
 	// which is set for hooks and agents. It does not move what the user trusts.
@@ -124,6 +127,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	c, missing, wrong := check(team, opts.Agents)
+	if opts.OnlyMerge {
+		missing = nil
+	}
 	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
 	}

@@ -20,6 +20,9 @@ import (
 // not installed.
 var ErrNoProgram = errors.New("the program of an agent is not installed")
 
+// ErrNoAgentKey: this machine has no API key for an agent program that is to use one.
+var ErrNoAgentKey = errors.New("there is no API key for an agent")
+
 // Found is the program of an agent as it is installed on this machine.
 type Found struct {
 	argv    []string // the program's absolute path, and its arguments
@@ -192,7 +195,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)
 		if err != nil {
-			return configs.EnvVar{}, notation.Errorf(configs.ErrSpec, "%s: its API key cannot be read: %v", a.Name, err)
+			return configs.EnvVar{}, notation.Errorf(ErrNoAgentKey, "%s: its API key cannot be read: %v", a.Name, err)
 		}
 		key := string(bytes.TrimSpace(data))
 		if key == "" || strings.ContainsAny(key, "\n\x00") {
@@ -205,7 +208,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 			return configs.EnvVar{Name: name, Value: key}, nil
 		}
 	}
-	return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
+	return configs.EnvVar{}, notation.Errorf(ErrNoAgentKey,
 		"%s: its API key %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
 		a.Name, strings.Join(names, " or "), names[0])
 }

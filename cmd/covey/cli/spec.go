@@ -44,10 +44,15 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 	for _, gone := range missing {
 		team.Warnings = append(team.Warnings, yaml.Problem{File: path, Message: gone.Error()})
 	}
+	e.warnOf(team)
+	return team, nil
+}
+
+// warnOf prints the warnings of a spec.
+func (e *Env) warnOf(team *configs.Team) {
 	for _, w := range team.Warnings {
 		e.Err.Printf("%s\n", term.Plain("warning: "+w.String()))
 	}
-	return team, nil
 }
 
 // RunnableSpec is LoadSpec for a team that will run here: a missing program is a
@@ -101,7 +106,8 @@ func SpecArg(path string) string {
 	return " " + path
 }
 
-// TeamOf loads the spec with which a team last ran.
+// TeamOf loads the spec with which a team last ran, for commands in which no member takes a
+// turn. They need no agent, so a program that is missing is not even a warning.
 func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	if _, err := state.ReadRunFile(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -110,5 +116,9 @@ func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	if path == "" {
 		return nil, fmt.Errorf("team %s has never run, so it has no work; covey up starts it", place.Team)
 	}
-	return e.LoadSpec(path)
+	team, _, err := e.readSpec(path)
+	if err == nil {
+		e.warnOf(team)
+	}
+	return team, err
 }
