@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -53,10 +54,19 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 		ID: call.ID, Tool: call.Name, Decision: string(permission.Allow), By: who, Rule: r.Rule,
 	}
 	if l.denial != "" {
-		decided.Decision = string(permission.Deny)
+		decided.Decision, decided.Call = string(permission.Deny), inShort(*call)
+		if who == "mode" {
+			decided.Mode = p.at.t.rights.Now().EffectiveMode()
+		}
 	}
 	p.at.emit(decided)
 	return l
+}
+
+// inShort returns the beginning of what a call would do, as one line for people.
+func inShort(call agent.ToolCall) string {
+	const most = 200
+	return notation.Clip(notation.Unbroken(notation.MainInput(call.Input)), most)
 }
 
 // callOf returns a call in the form that rules match.

@@ -98,10 +98,10 @@ func TestPermissionTexts(t *testing.T) {
 			by: agent.PermissionDecided{Decision: "allow", By: "person"}},
 		"dontAsk": {mode: permission.ModeNoAsk, asker: &asker{yes: true},
 			want: "error: Permission to use Bash was not given, because permission mode dontAsk asks nobody." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "mode"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "mode", Mode: "dontAsk"}},
 		"plan": {mode: permission.ModePlan, pre: hookSays("allow", "ok"),
 			want: "error: Bash was not run: you are in plan mode, where only tools that change nothing run. Go on planning without it.",
-			by:   agent.PermissionDecided{Decision: "deny", By: "mode"}},
+			by:   agent.PermissionDecided{Decision: "deny", By: "mode", Mode: "plan"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -115,6 +115,9 @@ func TestPermissionTexts(t *testing.T) {
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1], test.want)
 			test.by.ID, test.by.Tool = "c1", "Bash"
+			if test.by.Decision == "deny" {
+				test.by.Call = "touch x && echo y"
+			}
 			equal(t, "journal", one[agent.PermissionDecided](t, r.journal), test.by)
 			ran := len(r.runner.of(hooks.PostToolUse)) == 1
 			equal(t, "ran", ran, test.want == "result: ran")

@@ -55,7 +55,8 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	}
 	run.u.at.reportFeedback(pre)
 	p := agent.Permission{Remarks: agent.Remarks{Feedback: agent.ContextInputs(pre.AdditionalContext), Halted: run.u.at.halted}}
-	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule"}
+	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
+		Call: inShort(call)}
 	rights, broke := run.u.t.rights.Now(), false
 	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
 		p.Reason = fmt.Sprintf("The agent program did not say what this %s call does, so the rule %s "+

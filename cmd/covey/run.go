@@ -272,7 +272,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	if err != nil {
 		return nil, cli.Usagef("--team %v", err)
 	}
-	path := filepath.Join(place.Dir, "run.yaml")
+	path := place.RunSpec()
 	spec = append(spec, "name: "+name+"\n"...)
 	if team, err = configs.Parse(path, spec); err != nil {
 		return nil, flagsError(err)

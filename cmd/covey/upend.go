@@ -45,7 +45,7 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 		out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(problem)))
 	}
 	ask.PrintUnmerged(out, e.Unmerged)
-	view.PrintHookTrouble(out, view.HooksIn(run))
+	view.PrintTrouble(out, run)
 }
 
 // turnsLine says how many turns the tasks took; empty if no task was completed and no

@@ -25,8 +25,11 @@ type Done struct {
 
 // See counts an event of the member.
 func (d *Done) See(e agent.Event) {
-	if _, refused := e.Data.(agent.HookFeedback); refused {
+	switch data := e.Data.(type) {
+	case agent.HookFeedback:
 		d.Refusals++
+	case agent.PermissionDecided:
+		d.Counts.deny(data)
 	}
 	if e.Helper != "" {
 		return // a helper's turns are part of its member's turn
@@ -80,6 +83,24 @@ type Counts struct {
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
 	// Context is how full its conversation is, as last reported; zero: nobody has said so.
 	Context agent.ContextUse `json:"context,omitzero"`
+	// DeniedCalls counts the tool calls that did not run because nobody could be asked, or because the
+	// permission mode asks nobody. FirstDenied is the first of them: its tool, and what it would do.
+	DeniedCalls int    `json:"denied_calls,omitempty"`
+	FirstDenied string `json:"first_denied,omitempty"`
+}
+
+// deny counts a call that was denied although no rule, hook or person decided against it. A member
+// in plan mode is told to plan without such calls.
+func (c *Counts) deny(p agent.PermissionDecided) {
+	if p.Decision != "deny" || p.By != "nobody" && p.By != "mode" || p.Mode == "plan" {
+		return
+	}
+	if c.DeniedCalls++; c.DeniedCalls == 1 {
+		c.FirstDenied = p.Tool
+		if p.Call != "" {
+			c.FirstDenied += ": " + p.Call
+		}
+	}
 }
 
 // AddTo returns the team's count with this member's added.

@@ -38,6 +38,17 @@ type Place struct {
 // Home returns the folder that holds this Place and others.
 func (p Place) Home() string { return filepath.Dir(p.Dir) }
 
+// RunSpec returns the path of the spec that `covey run` writes from its flags.
+func (p Place) RunSpec() string { return filepath.Join(p.Dir, runSpec) }
+
+const runSpec = "run.yaml"
+
+// IsRunSpec reports whether a path is a RunSpec. The next `covey run` replaces that file, so what it
+// should say is said by flags.
+func IsRunSpec(path string) bool {
+	return filepath.Base(path) == runSpec && placeName.MatchString(filepath.Base(filepath.Dir(path)))
+}
+
 // Store returns the path of the task store.
 func (p Place) Store() string { return filepath.Join(p.Dir, "tasks.db") }
 

@@ -166,6 +166,8 @@ func (s memberFold) apply(l journal.Line) bool {
 		m.Spent.Tokens += u.Total()
 	case "tokens_used":
 		s.see(l, decoded[agent.TokensUsed](l))
+	case "permission":
+		s.see(l, decoded[agent.PermissionDecided](l))
 	case "worktree":
 		s.member(l.Member).setWorktree(decoded[Worktree](l))
 	case "subagent_started":

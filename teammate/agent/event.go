@@ -209,6 +209,10 @@ type (
 		By       string `json:"by"`       // rule, mode, hook, nobody
 		Rule     string `json:"rule,omitempty"`
 		ID       string `json:"id"`
+		// Of a denied call: the permission mode, if that denied it, and the beginning of what the call
+		// would do, as one line.
+		Mode string `json:"mode,omitempty"`
+		Call string `json:"call,omitempty"`
 	}
 	// Warning is for people; no model sees it.
 	Warning struct {

@@ -17,9 +17,9 @@ type hookTrouble struct {
 	hooks  []hooklist.Count
 }
 
-// HooksIn returns the members whose hooks need a look in the present run, and the gates at
+// hooksIn returns the members whose hooks need a look in the present run, and the gates at
 // merges, which belong to no member.
-func HooksIn(run *view.State) []hookTrouble {
+func hooksIn(run *view.State) []hookTrouble {
 	var list []hookTrouble
 	for _, m := range run.Members {
 		if hooks := m.Hooks.Noteworthy(); len(hooks) > 0 {

@@ -24,6 +24,7 @@ type payload struct {
 	Brief       string          `json:"brief"`
 	By          string          `json:"by"`
 	BySpec      bool            `json:"by_spec"`
+	Call        string          `json:"call"`
 	Cause       string          `json:"cause"`
 	Command     string          `json:"command"`
 	Content     string          `json:"content"`
@@ -50,6 +51,7 @@ type payload struct {
 	Layer       string          `json:"layer"`
 	Left        int             `json:"left"`
 	MS          int64           `json:"duration_ms"`
+	Mode        string          `json:"mode"`
 	Name        string          `json:"name"`
 	Op          string          `json:"op"`
 	Outcome     string          `json:"outcome"`

@@ -229,7 +229,11 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 		}
 	case "permission":
 		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback reports it
-			return fmt.Sprintf("may not use %s%s", p.Tool, whyDenied(p)), term.Yellow
+			tool := p.Tool
+			if p.Call != "" {
+				tool += " (" + notation.Clip(p.Call, maxCall) + ")"
+			}
+			return "may not use " + tool + whyDenied(p), term.Yellow
 		}
 	case "subagent_ended":
 		if p.Problem != "" {
@@ -241,6 +245,9 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 	return "", term.Normal
 }
 
+// maxCall is how much of a denied call stands before the reason, in characters.
+const maxCall = 100
+
 // whyDenied returns why a tool call was denied, as the end of a sentence.
 func whyDenied(p payload) string {
 	asked := "" // a rule that wants a person to decide
@@ -251,7 +258,7 @@ func whyDenied(p payload) string {
 	case "rule", "":
 		return " (" + cmp.Or(p.Rule, "denied") + ")"
 	case "mode":
-		return ": its permission mode forbids it"
+		return strings.TrimRight(": its permission mode "+p.Mode, " ") + " forbids it"
 	case "nobody":
 		return ": " + asked + "nobody can be asked"
 	case "time limit":
