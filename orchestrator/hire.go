@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
@@ -196,7 +197,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	workdir := workspace.NewWorkdir(s.Member.Dir)
 	// The mode of the spec is only the usual one: a mode that the lead or a person has
 	// given, and that of an approved plan, outlast a restart and take precedence.
-	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings)
+	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings, h.o.team().File)
 	if err != nil {
 		return crew.Occupant{}, err
 	}
@@ -415,9 +416,9 @@ func (h hiring) model(s *crew.Seat, spec configs.Model, served map[int]int) (age
 
 // permissionsOf returns a member's permission rules together with those of the settings
 // files. A rule that cannot be read is an error, because without it something might be
-// allowed.
-func permissionsOf(m configs.Member, settings configs.Permissions) (permission.Policy, error) {
-	p := permission.Policy{Mode: string(cmp.Or(m.PermissionMode, configs.Default))}
+// allowed. spec is the path of the team's spec.
+func permissionsOf(m configs.Member, settings configs.Permissions, spec string) (permission.Policy, error) {
+	p := permission.Policy{Mode: string(cmp.Or(m.PermissionMode, configs.Default)), ByFlags: state.IsRunSpec(spec)}
 	var errs []error
 	parse := func(lists ...[]string) []rules.Rule {
 		var all []rules.Rule

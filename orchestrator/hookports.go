@@ -149,7 +149,7 @@ func ByHand(team *configs.Team) (*hooking.Hand, error) {
 	if err != nil {
 		return nil, err
 	}
-	permissions, err := permissionsOf(team.Lead, checked.hooks.Settings)
+	permissions, err := permissionsOf(team.Lead, checked.hooks.Settings, team.File)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layer
 	var errs []error
 	for i, s := range seats {
 		var err error
-		next[i], err = permissionsOf(*s.Member.Member, l.Settings)
+		next[i], err = permissionsOf(*s.Member.Member, l.Settings, team.File)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -158,5 +158,5 @@ func (p permitter) notGrantedText(call agent.ToolCall, reason string, answer Ans
 	if answer.Said != "" {
 		return text + "What they said: " + answer.Said
 	}
-	return text + permission.Advice(p.at.t.opts.Name, call)
+	return text + p.at.t.rights.Now().Advice(p.at.t.opts.Name, call)
 }

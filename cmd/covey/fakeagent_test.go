@@ -14,7 +14,8 @@ import (
 // fakeagent is an agent program for scripts: it speaks as much ACP as a turn
 // needs. Its words are `fakeagent NAME VERSION [logged-out|hangs]`; behind them
 // may stand what covey adds. To every prompt it says its name; one that says
-// "write a file" has it write hello.txt, too.
+// "write a file" has it write hello.txt, too, and for one that says "touch a file" it asks
+// whether it may run that.
 func fakeagent() {
 	args := os.Args[1:]
 	name, version := args[0], args[1]
@@ -55,6 +56,12 @@ func fakeagent() {
 					answer := exec.Command("mcpcall", "team_report", `{"answered":true,"report":"It is 42."}`)
 					answer.Stderr = os.Stderr
 					_ = answer.Run()
+				}
+				if strings.Contains(part.Text, "touch a file") {
+					fmt.Println(`{"jsonrpc":"2.0","id":70,"method":"session/request_permission","params":{"sessionId":"s1",` +
+						`"toolCall":{"toolCallId":"t1","kind":"execute","title":"touch out.txt","rawInput":{"command":"touch out.txt"}},` +
+						`"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}}`)
+					lines.Scan() // the answer, which does not matter
 				}
 				if strings.Contains(part.Text, "write a file") {
 					_ = os.WriteFile("hello.txt", []byte(name+"\n"), 0o600)

@@ -247,7 +247,7 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 		calls = "call"
 	}
 	return []news{{warning: fmt.Sprintf("claude itself denied %d tool %s (%s), since it can ask nobody; rules under "+
-		"permissions.allow in the spec allow them", len(list), calls, strings.Join(names, ", "))}}
+		"permissions.allow in the spec, or of covey run --allow, allow them", len(list), calls, strings.Join(names, ", "))}}
 }
 
 // over reports whether the result line was read. Later lines, for example of a child process,

@@ -25,13 +25,18 @@ func (p Policy) Denial(member string, r Ruling, call agent.ToolCall, says hooks.
 			"Go on planning without it.", call.Name)
 	}
 	return fmt.Sprintf("Permission to use %s was not given, because permission mode dontAsk asks nobody. ", call.Name) +
-		Advice(member, call)
+		p.Advice(member, call)
 }
 
 // Advice returns what a member's model can do about a call that nobody could allow.
-func Advice(member string, call agent.ToolCall) string {
-	return fmt.Sprintf("Go on without it, or tell your lead what you need it for. A person can allow it for %s in "+
-		"the team's spec: by a rule for %s under permissions.allow, or by another permission_mode.", member, call.Name)
+func (p Policy) Advice(member string, call agent.ToolCall) string {
+	const advice = "Go on without it, or tell your lead what you need it for. A person can allow it "
+	if p.ByFlags {
+		return advice + fmt.Sprintf("with covey run --allow RULE, where RULE is one for %s, or with another "+
+			"--permission-mode.", call.Name)
+	}
+	return advice + fmt.Sprintf("for %s in the team's spec: by a rule for %s under permissions.allow, or by another "+
+		"permission_mode.", member, call.Name)
 }
 
 // SaidBy returns the decision of the PreToolUse hooks. A block is a deny. A defer that applies has

@@ -25,7 +25,7 @@ func TestDenial(t *testing.T) {
 		"the plan": {mode: ModePlan, r: Ruling{By: "mode"}, want: "Bash was not run: you are in plan mode, " +
 			"where only tools that change nothing run. Go on planning without it."},
 		"the mode": {mode: ModeNoAsk, r: Ruling{By: "mode"}, want: "Permission to use Bash was not given, " +
-			"because permission mode dontAsk asks nobody. " + Advice("ana", call)},
+			"because permission mode dontAsk asks nobody. " + (Policy{}).Advice("ana", call)},
 	} {
 		if got := (Policy{Mode: test.mode}).Denial("ana", test.r, call, test.says); got != test.want {
 			t.Errorf("%s: %q", name, got)

@@ -15,6 +15,8 @@ type Policy struct {
 	Allow []rules.Rule
 	Ask   []rules.Rule
 	Deny  []rules.Rule
+	// ByFlags says that `covey run` writes the spec from its flags, so that a person changes those.
+	ByFlags bool
 }
 
 // The permission modes of a member.

@@ -110,6 +110,10 @@ func TestDenialNamesTheWayOut(t *testing.T) {
 			t.Errorf("%q lacks %s", text, part)
 		}
 	}
+	text = Policy{Mode: ModeNoAsk, ByFlags: true}.Denial("ben", Ruling{By: "mode"}, call, hooks.Outcome{})
+	if !strings.Contains(text, "with covey run --allow RULE, where RULE is one for mcp__db__query") || strings.Contains(text, "spec") {
+		t.Errorf("to a team whose spec covey run writes it says %q", text)
+	}
 	text = Policy{Mode: ModePlan, Deny: []rules.Rule{}}.Denial("ben", Ruling{By: "rule"}, call, hooks.Outcome{})
 	if text != "Permission to use mcp__db__query has been denied." {
 		t.Errorf("in plan mode a rule says %q", text)
