@@ -45,6 +45,37 @@ func Short(text string) string {
 	return Fit(PlainLine(text), maxBrief)
 }
 
+// ShortMiddle is Short for a text whose end says what to do: it may be longer, and loses its middle.
+func ShortMiddle(text string) string {
+	if most := 4 * maxBrief; len(text) > 2*most {
+		text = strings.ToValidUTF8(text[:most], "") + "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+	}
+	return FitMiddle(PlainLine(text), 2*maxBrief)
+}
+
+// FitMiddle is Fit, and cuts the middle out.
+func FitMiddle(text string, width int) string {
+	all := textWidth(text)
+	if all <= width || width < 3 {
+		return Fit(text, width)
+	}
+	end := (width - 1) / 2
+	return Fit(ansi.Truncate(text, width-1-end, "")+"…"+ansi.TruncateLeft(text, all-end, ""), width)
+}
+
+// Rows breaks one line of plain text into at most most lines of width columns, at words. A longer text
+// loses its middle.
+func Rows(text string, width, most int) []string {
+	lines := Wrapped(text, width, width)
+	for room := most * width; len(lines) > most && room > 0; room -= max(1, width/10) {
+		lines = Wrapped(FitMiddle(text, room), width, width)
+	}
+	if len(lines) > most {
+		return []string{FitMiddle(text, width)}
+	}
+	return lines
+}
+
 // maxBrief is the width of foreign text in a one-line entry, in columns.
 const maxBrief = 200
 

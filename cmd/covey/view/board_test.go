@@ -167,3 +167,32 @@ func word(m *view.Member) string {
 	word, _ := MemberWord(m)
 	return word
 }
+
+// TestBoardWraps: what asks a person for something or warns of it is there as a whole where rows are
+// free; else its end is, which says what to do.
+func TestBoardWraps(t *testing.T) {
+	screen, _ := teamtest.Screen()
+	b := newBoard("crew", []string{"dev"}, time.Now())
+	b.see(teamtest.Line(1, "", "team_started", `{"goal":"Ship it","members":["dev"]}`))
+	b.see(teamtest.Line(2, "dev", "turn_failed", `{"text":"the agent program `+strings.Repeat("/a/long/path ", 9)+`is not there: install it"}`))
+	b.see(teamtest.Line(3, "dev", "request", `{"id":"r1","kind":"permission","member":"dev","to":"operator","state":"open",`+
+		`"text":"dev asks to use Bash: touch out.txt; make (permission mode default)"}`))
+	b.see(teamtest.Line(4, "dev", "needs_attention", `{"reason":"its gates refused `+strings.Repeat("again and ", 12)+`again; look at covey logs dev"}`))
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {80, 12}, {60, 9}} {
+		lines := b.draw(screen, size[0], size[1], time.Now())
+		for _, line := range lines {
+			if ansi.StringWidth(line) > size[0] {
+				t.Errorf("%v: %q is too wide", size, line)
+			}
+		}
+		text := strings.Join(strings.Fields(strings.Join(lines[:len(lines)-1], " ")), " ") // without the foot
+		for _, want := range []string{"r1 or deny r1", "covey logs dev"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v lacks %q:\n%s", size, want, strings.Join(lines, "\n"))
+			}
+		}
+		if size[1] >= 24 && strings.Contains(text, "…") {
+			t.Errorf("%v: cut, with rows free:\n%s", size, strings.Join(lines, "\n"))
+		}
+	}
+}

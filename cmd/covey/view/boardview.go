@@ -2,8 +2,11 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -28,8 +31,9 @@ func (b *board) draw(s *term.Screen, width, height int, now time.Time) []string 
 		lines = append(lines, "")
 		room--
 	}
-	lines = append(lines, b.memberLines(s, width, room)...)
-	room -= min(room, len(members))
+	shown := b.memberLines(s, width, room)
+	lines = append(lines, shown...)
+	room -= len(shown)
 	if room >= 3 {
 		lines = append(lines, b.newsLines(s, width, room)...)
 	}
@@ -76,7 +80,8 @@ func (b *board) foot() string {
 // memberLines returns a line per member, at most room of them; if there are more, the
 // last line says how many. The lead comes first and so is left out only if nothing
 // but the count fits. The name column is as wide as the longest name shown, but not wider
-// than a quarter of the terminal, so that a long name does not cut off the state.
+// than a quarter of the terminal, so that a long name does not cut off the state. A member that needs or
+// waits for something may take more lines, as long as half of the room is left for the news.
 func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	if room <= 0 {
 		return nil
@@ -92,11 +97,21 @@ func (b *board) memberLines(s *term.Screen, width, room int) []string {
 	}
 	names = min(names, max(width/4, term.MinColumn))
 	var lines []string
+	spare := room/2 - len(show)
 	for _, m := range show {
 		name := term.Padded(term.Fit(term.PlainLine(m.Name), names), names)
 		word, style := MemberWord(m)
 		state := s.Paint(style, term.Padded(word, len(api.NeedsAttention)))
-		lines = append(lines, term.Fit("  "+name+"  "+state+"  "+b.details(m, graph), width))
+		head, rows := "  "+name+"  "+state+"  ", []string{b.details(m, graph)}
+		indent := ansi.StringWidth(head)
+		if forPeople(style) && width-indent >= 20 {
+			rows = term.Rows(rows[0], width-indent, min(mostRows, 1+max(0, spare)))
+			spare -= len(rows) - 1
+		}
+		for _, row := range rows {
+			lines = append(lines, term.Fit(head+row, width))
+			head = strings.Repeat(" ", indent)
+		}
 	}
 	if more := len(all) - len(show); more > 0 {
 		lines = append(lines, s.Paint(term.Faint, term.Fit(fmt.Sprintf("  and %d more; covey ps lists them", more), width)))
@@ -123,15 +138,33 @@ func (b *board) details(m *view.Member, graph []tasks.Outline) string {
 	return strings.Join(parts, " · ")
 }
 
-// newsLines returns the tail of the news below an empty line. Each entry takes one
-// line; logs and attach show the rest. room includes the empty line and must be at
-// least 1.
+// mostRows is how many rows a text may take that asks a person for something or warns of it.
+const mostRows = 4
+
+// newsLines returns the tail of the news below an empty line. An entry takes one line, and one for
+// people up to a quarter of the room, before older news; logs and attach show the rest. room
+// includes the empty line and must be at least 1.
 func (b *board) newsLines(s *term.Screen, width, room int) []string {
-	lines := []string{""}
-	from := max(0, len(b.news)-(room-1))
-	for _, e := range b.news[from:] {
-		text := entryLines(s, Entry{Time: e.Time, Who: e.Who, Text: e.Text, Style: e.Style}, 0)[0]
-		lines = append(lines, term.Fit(text, width))
+	free, most := room-1, max(1, min(mostRows, (room-1)/mostRows))
+	var parts [][]string
+	for i := len(b.news) - 1; i >= 0 && free > 0; i-- {
+		lines := newsRows(s, b.news[i], width, min(most, free))
+		parts = append(parts, lines)
+		free -= len(lines)
+	}
+	slices.Reverse(parts)
+	return append([]string{""}, slices.Concat(parts...)...)
+}
+
+// newsRows lays an entry out in at most most lines of at most width columns.
+func newsRows(s *term.Screen, e Entry, width, most int) []string {
+	head := ansi.StringWidth(entryLines(s, Entry{Time: e.Time, Who: e.Who}, 0)[0])
+	if room := width - head; forPeople(e.Style) && room >= 20 {
+		e.Text = strings.Join(term.Rows(e.Text, room, most), "\n")
+	}
+	lines := entryLines(s, e, 0)
+	for i := range lines {
+		lines[i] = term.Fit(lines[i], width)
 	}
 	return lines
 }

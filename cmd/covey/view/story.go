@@ -48,8 +48,16 @@ func brief(l journal.Line) (Entry, bool) {
 	if text == "" {
 		return Entry{}, false
 	}
-	return Entry{Time: l.Time, Who: subjectOf(l, p), Text: term.Short(named(l, text)), Style: st}, true
+	short := term.Short
+	if forPeople(st) {
+		short = term.ShortMiddle
+	}
+	return Entry{Time: l.Time, Who: subjectOf(l, p), Text: short(named(l, text)), Style: st}, true
 }
+
+// forPeople reports whether a text of that style may ask a person for something, or warn of it. Its end
+// says what to do.
+func forPeople(st term.Style) bool { return st == term.Yellow || st == term.Red }
 
 // subjectOf returns whom an entry is about: a member; the author of a line without
 // member; or the team.

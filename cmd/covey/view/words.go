@@ -120,7 +120,7 @@ func MemberDoes(s *view.State, m *view.Member, graph []tasks.Outline) string {
 	case m.State == api.Resting:
 		text = cmp.Or(waitsForTask(s, m.Name, graph), m.Doing)
 	}
-	return term.Short(text)
+	return term.ShortMiddle(text)
 }
 
 // waitsForTask names the task of somebody else that a member's first waiting task waits for; empty:
