@@ -176,7 +176,23 @@ func agentInfo(a configs.Agent, workspace string) AgentInfo {
 // known.
 func LoginCommand(name configs.Preset) string {
 	p, _ := presetOf(name)
-	return p.login
+	return p.loginCommand(LookPath)
+}
+
+// loginCommand returns the command to log in. Where only an adapter is installed, the program that logs
+// in is run from its package.
+func (p preset) loginCommand(look func(string) (string, error)) string {
+	program, _, _ := strings.Cut(p.login, " ")
+	if p.loginPkg == "" {
+		return p.login
+	}
+	if _, err := look(program); err == nil {
+		return p.login
+	}
+	if _, err := look("npx"); err != nil {
+		return p.login
+	}
+	return "npx " + p.loginPkg + strings.TrimPrefix(p.login, program)
 }
 
 // loginState looks for the files and variables of a login.
@@ -197,7 +213,7 @@ func (p preset) loginState(env func(string) string, there func(string) bool) (Lo
 	if p.login == "" {
 		return LoginNo, "it has no login of its own; set " + p.keyVars[0] + " and write `auth: key`"
 	}
-	way := "log in with `" + p.login + "`"
+	way := "log in with `" + p.loginCommand(LookPath) + "`"
 	if len(p.keyVars) > 0 {
 		way += ", or set " + p.keyVars[0] + " and write `auth: key`"
 	}

@@ -3,8 +3,10 @@ package launch
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,31 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
+
+// TestLoginCommand: the command exists where only the adapter is installed.
+func TestLoginCommand(t *testing.T) {
+	for _, tc := range []struct {
+		preset preset
+		there  string
+		want   string
+	}{
+		{claude(), "claude npx", "claude /login"},
+		{claude(), "claude-agent-acp npx", "npx @anthropic-ai/claude-code /login"},
+		{codex(), "codex-acp npx", "npx @openai/codex login"},
+		{codex(), "codex-acp", "codex login"}, // nothing better is known
+		{copilot(), "npx", "copilot login"},
+	} {
+		got := tc.preset.loginCommand(func(name string) (string, error) {
+			if slices.Contains(strings.Fields(tc.there), name) {
+				return "/bin/" + name, nil
+			}
+			return "", exec.ErrNotFound
+		})
+		if got != tc.want {
+			t.Errorf("%s with %s: %q, want %q", tc.preset.name, tc.there, got, tc.want)
+		}
+	}
+}
 
 // TestLoginState goes by files and variables that are there.
 func TestLoginState(t *testing.T) {
@@ -26,7 +53,7 @@ func TestLoginState(t *testing.T) {
 		{codex(), map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, "/c/auth.json", LoginYes, "/c/auth.json is there"},
 		{codex(), map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, "/h/.codex/auth.json", LoginNo, "there is no /c/auth.json"},
 		{codex(), map[string]string{"HOME": "/h", "OPENAI_API_KEY": "k"}, "", LoginKey, "OPENAI_API_KEY is set"},
-		{codex(), nil, "", LoginNo, "log in with `codex login`"},
+		{codex(), nil, "", LoginNo, "log in with `" + codex().loginCommand(LookPath) + "`"},
 		{gemini(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "it may keep its login elsewhere"},
 		{copilot(), map[string]string{"HOME": "/h"}, "", LoginUnknown, "where covey does not look"},
 		{keyOnly(), nil, "", LoginNo, "no login of its own; set ACME_API_KEY and write `auth: key`"},

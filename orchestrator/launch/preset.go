@@ -26,6 +26,7 @@ type preset struct {
 	firstAlone bool
 	sure       bool   // without these files there is no login (macOS may have a keychain)
 	login      string // the command to log in; empty: it knows only an API key, and keyVars has its variable
+	loginPkg   string // the npm package with the program of login, which an adapter does without
 	install    string // the command that installs the first program
 }
 

@@ -57,8 +57,8 @@ func codex() preset {
 		sure:    true,
 		// It keeps several databases there.
 		firstAlone: true,
-		login:      "codex login",
-		install:    "npm i -g @agentclientprotocol/codex-acp",
+		login:      "codex login", loginPkg: "@openai/codex",
+		install: "npm i -g @agentclientprotocol/codex-acp",
 	}
 }
 
