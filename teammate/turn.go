@@ -166,7 +166,8 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	}
 	u.lastStop(ctx, end)
 	owed, usd := u.t.used.Drain()
-	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
+	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes,
+		ModelFailed: end.failure != nil})
 	notice := end.notice
 	if end.attention != "" {
 		u.at.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})

@@ -7,9 +7,24 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
+// tags removes the tags by which a model knows the parts of a wake.
+var tags = strings.NewReplacer("<task-notification>\n", "", "<summary>", "", "</summary>", "", "</task-notification>\n", "",
+	"<system-reminder>\n", "", "</system-reminder>", "")
+
+// Untagged returns the text of a hook that has woken its member without the tags around its parts, and
+// any other text unchanged.
+func Untagged(text string) string {
+	if strings.HasPrefix(text, "<task-notification>") {
+		return strings.TrimSpace(tags.Replace(text))
+	}
+	return text
+}
+
 // Feedback returns what a hook said to a model without the heading that tells the model which
-// hook it comes from. A text without such a heading is returned unchanged.
+// hook it comes from, or, for the text of a hook that has woken its member, without the tags around
+// its parts. Another text is returned unchanged.
 func Feedback(event, text string) string {
+	text = Untagged(text)
 	// The heading of SubagentStop says Stop, too.
 	heading := strings.TrimPrefix(event, "Subagent") + " hook feedback:"
 	text = strings.TrimSpace(strings.TrimPrefix(text, heading))

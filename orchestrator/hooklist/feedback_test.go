@@ -11,9 +11,10 @@ func TestFeedback(t *testing.T) {
 		"Stop hook feedback:\n[./a.sh]: say more": "say more",
 		"Stop hook feedback:\nsay more":           "say more",
 		"[./a.sh]: say more":                      "say more",
-		"[x] say more":                            "[x] say more",
-		"say more\nand more":                      "say more\nand more",
-		"":                                        "",
+		"<task-notification>\n<summary>It is red</summary>\n</task-notification>\n<system-reminder>\nsay <more>\n</system-reminder>": "It is red\nsay <more>",
+		"[x] say more":       "[x] say more",
+		"say more\nand more": "say more\nand more",
+		"":                   "",
 	} {
 		for _, event := range []string{"Stop", "SubagentStop"} {
 			if got := Feedback(event, text); got != want {

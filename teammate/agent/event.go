@@ -144,6 +144,8 @@ type (
 		Usage   Usage   `json:"usage"`
 		CostUSD float64 `json:"cost_usd"`
 		Passes  int     `json:"passes"`
+		// ModelFailed says that a model request failed, which the Reason completed does not tell.
+		ModelFailed bool `json:"model_failed,omitempty"`
 		// UsageUnknown says that an agent program did not report all of its usage: Usage is
 		// a lower bound.
 		UsageUnknown bool `json:"usage_unknown,omitempty"`

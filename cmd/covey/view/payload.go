@@ -52,6 +52,7 @@ type payload struct {
 	Left        int             `json:"left"`
 	MS          int64           `json:"duration_ms"`
 	Mode        string          `json:"mode"`
+	ModelFailed bool            `json:"model_failed"`
 	Name        string          `json:"name"`
 	Op          string          `json:"op"`
 	Outcome     string          `json:"outcome"`

@@ -330,13 +330,17 @@ func full(l journal.Line, p payload) (Entry, bool) {
 			e.Style = term.Red
 		}
 	case "hook_feedback":
-		e.Text, e.Style = "refused\n"+quoted(p.Text), term.Yellow
+		e.Text, e.Style = "refused\n"+quoted(hooklist.Untagged(p.Text)), term.Yellow
 	case "message":
 		e.Text = "to " + p.To + "\n" + quoted(p.Text)
 	case "idle":
 		e.Text, e.Style = "idle", term.Faint
 	case "turn_ended":
-		e.Text, e.Style = fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), term.Faint
+		reason := p.Reason
+		if p.ModelFailed && reason == "completed" { // as programs know it; the line before says more
+			reason = "failed"
+		}
+		e.Text, e.Style = fmt.Sprintf("turn %d ended: %s", l.Turn, reason), term.Faint
 	case "hook_finished":
 		e.Text, e.Style = hookText(p)
 	case "limited":
