@@ -44,7 +44,8 @@ func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(jou
 	t.Helper()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
-	u = start(r, &handClock{}, func(o *Orchestrator) { o.patience, o.backoff = waits, time.Millisecond })
+	// A watchdog whose rounds are short would notice it before a longer limit does.
+	u = start(r, &handClock{unwatched: true}, func(o *Orchestrator) { o.patience, o.backoff = waits, time.Millisecond })
 	early := func() bool { return slices.ContainsFunc(u.lines.all(), noticed) }
 	testkit.Eventually(t, "the program to be stopped", func() bool {
 		log, err := os.ReadFile(filepath.Join(dir, "log"))

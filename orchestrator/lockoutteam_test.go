@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -20,11 +21,12 @@ import (
 // handClock is the machine's clock, put forward by hand. A still one does not go on by
 // itself, so that no pause ends before the test has seen it.
 type handClock struct {
-	still  bool
-	mu     sync.Mutex
-	begun  time.Time // when a still clock was read first
-	ahead  time.Duration
-	timers []handTimer
+	still     bool
+	unwatched bool // the watchdog's rounds take as long as they are
+	mu        sync.Mutex
+	begun     time.Time // when a still clock was read first
+	ahead     time.Duration
+	timers    []handTimer
 }
 
 type handTimer struct {
@@ -58,7 +60,11 @@ func (c *handClock) moment() time.Time {
 // forward between a look at it and the call.
 func (c *handClock) after(d time.Duration) <-chan time.Time {
 	t := handTimer{c.now().Add(d), make(chan time.Time, 1)}
-	time.AfterFunc(min(d, 200*time.Millisecond), t.fire)
+	early := min(d, 200*time.Millisecond)
+	if c.unwatched && d == lives.WatchInterval {
+		early = d
+	}
+	time.AfterFunc(early, t.fire)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timers = append(c.timers, t)
