@@ -207,7 +207,9 @@ func (r *reviewer) decidesOnTask1() {
 			r.Errorf("there is no %q in\n%s", want, page)
 		}
 	}
-	if strings.Contains(part(page, "task-talk"), "lib/double.sh") {
+	// A change of the store reaches the journal a moment after it, so the member's next words may
+	// stand before it and be taken for this task's; those of the last task may not.
+	if strings.Contains(part(page, "task-talk"), "lib/square.sh") {
 		r.Error("the conversation is that of other tasks, too")
 	}
 	comment := url.Values{"task": {"1"}, "to": {"ana"}, "file": {"lib/abs.sh"}, "line": {"2"}, "text": {"What about -0?"}, "as": {"message"}}
