@@ -67,6 +67,9 @@ gate that cannot run is a failure.`,
   covey doctor --json | jq '.[] | select(.verdict != "ok")'`,
 		Args: cli.ArgCount(0, 1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if trusts && !gates {
+				return cli.Usagef("--trust is for --gates; without that, doctor runs nothing of the spec's")
+			}
 			dir, err := env.Folder()
 			if err != nil {
 				return err
