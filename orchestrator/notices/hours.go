@@ -18,19 +18,22 @@ func opening(h yaml.Hours, now time.Time) time.Time {
 			zone = known
 		}
 	}
-	local := now.Round(0).In(zone)
-	clock := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute +
-		time.Duration(local.Second())*time.Second + time.Duration(local.Nanosecond())
-	if inside(h, clock) {
+	if inside(h, clockOf(now.In(zone))) {
 		return now
 	}
-	// By the calendar, because a day may have 23 hours. A time that the change to summer time
-	// skips becomes the one right after it; of one that comes twice, either may be meant.
-	next := time.Date(local.Year(), local.Month(), local.Day(), 0, int(h.From/time.Minute), 0, 0, zone)
-	if !next.After(local) {
-		next = time.Date(local.Year(), local.Month(), local.Day()+1, 0, int(h.From/time.Minute), 0, 0, zone)
+	// Each minute is tried, because on a day on which clocks change a time may be skipped or
+	// come twice. Hours that are skipped as a whole open on the day after.
+	next := now.Round(0).Truncate(time.Minute)
+	for !next.After(now) || !inside(h, clockOf(next.In(zone))) {
+		next = next.Add(time.Minute)
 	}
 	return next
+}
+
+// clockOf returns the time of the day that a clock on the wall shows, 0 to 24 h.
+func clockOf(t time.Time) time.Duration {
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
+		time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
 }
 
 // inside reports whether a time of the day lies in the hours.
