@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// deathWait bounds the wait for killed processes. One that hangs in a system call, such as
-// on a dead network disk, only dies when that returns.
-const deathWait = 200 * time.Millisecond
+// deathWait bounds the wait for killed processes. A busy machine takes a second for a few
+// hundred of them. One that hangs in a system call, such as on a dead network disk, only
+// dies when that returns.
+const deathWait = 5 * time.Second
 
 // rounds bounds how often a family is searched again while it is being killed. Processes
 // that fork faster have to be stopped by a limit on their number.
