@@ -171,7 +171,11 @@ func houseBreaches() map[string][]breakage {
 				"hooks.HookResult says it twice; call it Result"},
 		},
 		"few package variables": {{inHooks("var a = 1"), "hooks/more.go:3: package variable a"}},
-		"hardly a panic":        {{inHooks("func f() { panic(1) }"), "hooks/more.go:3: a panic"}},
+		"expressions are compiled on first use": {
+			{inHooks("import \"regexp\"\n\nvar digits = []*regexp.Regexp{regexp.MustCompile(`[0-9]`)}"),
+				"hooks/more.go:5: a regular expression is compiled before main"},
+		},
+		"hardly a panic": {{inHooks("func f() { panic(1) }"), "hooks/more.go:3: a panic"}},
 		"errors are wrapped": {
 			{inHooks("import \"fmt\"\n\nfunc f() []error {\n\treturn []error{fmt.Errorf(\"a\"), fmt.Errorf(\"b\")}\n}"), "hooks/more.go:6: fmt.Errorf without %w"},
 		},

@@ -163,6 +163,26 @@ func tooManyGlobals(t *tree) []string {
 	return t.perThousand(out, 3)
 }
 
+// eagerExpressions keeps the start of each process of covey short: hooks and gates start many.
+func eagerExpressions(t *tree) []string {
+	var out []string
+	for _, f := range t.code() {
+		for _, decl := range f.syntax.Decls {
+			if _, isFunc := decl.(*ast.FuncDecl); isFunc {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "MustCompile" {
+					out = append(out, breach(t.place(n), "a regular expression is compiled before main; use notation.Pattern"))
+				}
+				_, later := n.(*ast.FuncLit)
+				return !later
+			})
+		}
+	}
+	return out
+}
+
 func tooManyPanics(t *tree) []string {
 	var out []string
 	t.calls(func(call *ast.CallExpr) {

@@ -44,6 +44,7 @@ func houseRules() []rule {
 		{"no GetX methods", getters},
 		{"type names do not repeat the package", stutteringTypes},
 		{"few package variables", tooManyGlobals},
+		{"expressions are compiled on first use", eagerExpressions},
 		{"hardly a panic", tooManyPanics},
 		{"errors are wrapped", unwrappedErrors},
 		{"errors get their context somewhere", bareErrors},

@@ -97,16 +97,15 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 // helpWidth is the width of help texts in columns.
 const helpWidth = 80
 
-// wrapHelp wraps the help of a command and of all its subcommands.
-func wrapHelp(cmd *cobra.Command) {
-	if !cmd.HasParent() {
-		wide := strconv.Itoa(helpWidth)
-		cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped "+wide))
-	}
-	cmd.Long = term.Fill(cmd.Long, helpWidth)
-	for _, below := range cmd.Commands() {
-		wrapHelp(below)
-	}
+// wrapHelp has the help of root and of all its subcommands wrapped when it is shown.
+func wrapHelp(root *cobra.Command) {
+	wide := strconv.Itoa(helpWidth)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped "+wide))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = term.Fill(cmd.Long, helpWidth)
+		help(cmd, args)
+	})
 }
 
 // flagError turns a mistake in a flag into a usage error that says where the flags

@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // module is a module whose code is in a binary, with the folder of its files.
@@ -42,7 +43,7 @@ func (r *release) modulesOf(ctx context.Context, t target) ([]module, error) {
 
 // licenceName matches the names of files with terms: LICENSE, LICENCE.md, COPYING,
 // htmx-LICENSE, NOTICE.txt, PATENTS.
-var licenceName = regexp.MustCompile(`(?i)^([\w.]+[-_])?(licen[cs]e|copying|notice|patents)([-_.][\w.-]*)?$`)
+var licenceName = notation.Pattern(`(?i)^([\w.]+[-_])?(licen[cs]e|copying|notice|patents)([-_.][\w.-]*)?$`)
 
 // licenceFiles returns the names of a module's files with terms, those in its folders
 // included: code that a module has copied often has terms of its own there.
@@ -58,7 +59,7 @@ func (m module) licenceFiles() ([]string, error) {
 			return err
 		case d.IsDir() && (base == "testdata" || name != "." && strings.HasPrefix(base, ".")):
 			return fs.SkipDir
-		case d.Type().IsRegular() && path.Ext(base) != ".go" && licenceName.MatchString(base):
+		case d.Type().IsRegular() && path.Ext(base) != ".go" && licenceName().MatchString(base):
 			names = append(names, name)
 		}
 		return nil

@@ -3,11 +3,11 @@ package yaml
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -95,11 +95,11 @@ func (d *Decoder) notOneOf(key, n *Node, words []string) {
 // subjects on the bus and of paths, so nothing else may be in them.
 const NamePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
 
-var nameForm = regexp.MustCompile(NamePattern)
+var nameForm = notation.Pattern(NamePattern)
 
 // fitName reports whether n may be a name, and says so if not.
 func (d *Decoder) fitName(key, n *Node) bool {
-	if nameForm.MatchString(n.Text) {
+	if nameForm().MatchString(n.Text) {
 		return true
 	}
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""

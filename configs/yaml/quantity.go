@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // unitPart takes a whole number, or a text that is a number with a unit.
 type unitPart struct {
 	to    *Value[int64]
-	says  string             // completes "it must be …"
-	form  *regexp.Regexp     // number, unit
-	units map[string]float64 // by their names in lower case
+	says  string                // completes "it must be …"
+	form  func() *regexp.Regexp // number, unit
+	units map[string]float64    // by their names in lower case
 }
 
 // maxCount is the largest number that every JSON reader can hold.
@@ -23,8 +24,8 @@ const maxCount = 1 << 53
 
 // The forms bound the digits, so that no product overflows.
 var (
-	countForm = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,3})?)([kKmM])$`)
-	sizeForm  = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
+	countForm = notation.Pattern(`^([0-9]{1,9}(?:\.[0-9]{1,3})?)([kKmM])$`)
+	sizeForm  = notation.Pattern(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
 )
 
 // Count takes how many of something, such as 200000, 200k or 3M.
@@ -49,7 +50,7 @@ func (p unitPart) Want() string { return p.says }
 func (p unitPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
 	whole, bare := n.Whole, n.Kind == WholeKind
-	if found := p.form.FindStringSubmatch(n.Text); n.Kind == TextKind && found != nil {
+	if found := p.form().FindStringSubmatch(n.Text); n.Kind == TextKind && found != nil {
 		number, _ := strconv.ParseFloat(found[1], 64) // the form allows numbers only
 		p.to.V = int64(number * p.units[strings.ToLower(found[2])])
 		return
@@ -73,7 +74,7 @@ func (p unitPart) Schema() *JSON {
 	}
 	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "integer", Minimum: new(0.0), Maximum: new(most)},
-		{Type: "string", Pattern: p.form.String()},
+		{Type: "string", Pattern: p.form().String()},
 	}})
 }
 

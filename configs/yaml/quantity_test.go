@@ -55,7 +55,7 @@ func FuzzQuantities(f *testing.F) {
 			if got := p.to.V; got < 0 || got > 1<<60 {
 				t.Fatalf("%s of %q is %d", name, text, got)
 			}
-			if fits := p.form.MatchString(text); fits == (len(d.Problems) > 0) {
+			if fits := p.form().MatchString(text); fits == (len(d.Problems) > 0) {
 				t.Fatalf("%s of %q: %d, problems %v", name, text, p.to.V, d.Problems)
 			}
 		}

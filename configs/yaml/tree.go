@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -156,12 +156,12 @@ func setInteger(out *Node, v *ast.IntegerNode) {
 }
 
 // plainNumber is a number as JSON and YAML 1.2 write it.
-var plainNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+var plainNumber = notation.Pattern(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // setNumber makes a Number of a text that the library does not read as one: very large
 // numbers and those with an exponent.
 func setNumber(out *Node, v *ast.StringNode) {
-	if v.Token.Type != token.StringType || !plainNumber.MatchString(v.Value) {
+	if v.Token.Type != token.StringType || !plainNumber().MatchString(v.Value) {
 		return
 	}
 	// A number that is too large for a float64 becomes infinite, which no key accepts.

@@ -3,21 +3,21 @@ package yaml
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // VariablePattern is the form of a variable's name.
 const VariablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
-var variablePattern = regexp.MustCompile(VariablePattern)
+var variablePattern = notation.Pattern(VariablePattern)
 
 // CheckVariable reports whether n can name a variable, and reports a mistake if not. Shells and
 // other programs drop or misread names of another form.
 func (d *Decoder) CheckVariable(n *Node) bool {
-	if variablePattern.MatchString(n.Text) {
+	if variablePattern().MatchString(n.Text) {
 		return true
 	}
 	d.Fail(n.At, "%s cannot be the name of a variable; write letters, digits and \"_\", with no digit first, "+
@@ -70,7 +70,7 @@ func Expand(text string, emit func(piece string, name bool) error) error {
 			continue
 		}
 		name, after, closed := strings.Cut(strings.TrimPrefix(rest, "{"), "}")
-		if !strings.HasPrefix(rest, "{") || !closed || !variablePattern.MatchString(name) {
+		if !strings.HasPrefix(rest, "{") || !closed || !variablePattern().MatchString(name) {
 			return errors.New("a $ begins a variable such as ${NAME}; write $$ for a dollar")
 		}
 		if err := emit(name, true); errors.Is(err, ErrUnset) {

@@ -3,14 +3,14 @@ package judging
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // escapes matches the control sequences with which programs colour their output.
-var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var escapes = notation.Pattern(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // applyOdd applies the special rules of the few events that have some (HOOKS.md section 1).
 // It runs after the general rules.
@@ -49,7 +49,7 @@ func (v *Verdict) applyWorktree(known *hooks.EventInfo, found Finding) {
 		return
 	}
 	last := ""
-	for line := range strings.Lines(escapes.ReplaceAllString(found.Answer.plain, "")) {
+	for line := range strings.Lines(escapes().ReplaceAllString(found.Answer.plain, "")) {
 		if line = strings.TrimSpace(line); line != "" {
 			last = line
 		}

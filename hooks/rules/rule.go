@@ -11,9 +11,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
@@ -43,7 +44,7 @@ func (r Rule) String() string { return r.text }
 var Err = errors.New("not a permission rule")
 
 // toolName matches what a rule may name: a tool, or MCP tools with "*".
-var toolName = regexp.MustCompile(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`)
+var toolName = notation.Pattern(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`)
 
 // Parse parses one permission rule. The error wraps Err.
 func Parse(s string) (Rule, error) {
@@ -60,7 +61,7 @@ func Parse(s string) (Rule, error) {
 		return Rule{}, fmt.Errorf("%w: %.80q names no tool: write Tool or Tool(specifier)", Err, s)
 	case tool == "*":
 		return Rule{}, fmt.Errorf("%w: * cannot stand for all tools: write one rule for each tool", Err)
-	case !toolName.MatchString(tool):
+	case !toolName().MatchString(tool):
 		return Rule{}, fmt.Errorf("%w: %.80q cannot be a tool: write Tool or Tool(specifier)", Err, tool)
 	case strings.ContainsRune(spec, 0):
 		return Rule{}, fmt.Errorf("%w: %.80q contains the character NUL", Err, s)

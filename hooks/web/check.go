@@ -50,14 +50,14 @@ func (r *Request) Check() []Problem {
 		// A variable that no list allows becomes empty (HOOKS.md section 3);
 		// seen from outside that is a 401 from the server, and nobody looks for
 		// it in the list.
-		for _, found := range variableForm.FindAllString(r.Headers[name], -1) {
+		for _, found := range variableForm().FindAllString(r.Headers[name], -1) {
 			if variable := strings.Trim(found, "${}"); !slices.Contains(r.AllowedEnvVars, variable) {
 				add(true, "headers", "%.40s: $%s will be empty: name it in allowedEnvVars", name, variable)
 			}
 		}
 	}
 	for _, name := range r.AllowedEnvVars {
-		if variableForm.FindString("${"+name+"}") != "${"+name+"}" {
+		if variableForm().FindString("${"+name+"}") != "${"+name+"}" {
 			add(true, "allowedEnvVars", "%.40q cannot name a variable: use letters, digits and _", name)
 		}
 	}

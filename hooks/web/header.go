@@ -3,13 +3,14 @@ package web
 import (
 	"net/http"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // variableForm matches variables in the value of a header.
-var variableForm = regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+var variableForm = notation.Pattern(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
 
 // ownHeaders returns the headers that hooks cannot set, because they belong to the
 // connection. A Host header, for example, would reach a site that no list of URLs has
@@ -35,7 +36,7 @@ func (r *Request) header(may func(name string) bool, value func(name string) str
 		if !isToken(name) || slices.Contains(ownHeaders(), key) {
 			continue
 		}
-		text = variableForm.ReplaceAllStringFunc(text, func(found string) string {
+		text = variableForm().ReplaceAllStringFunc(text, func(found string) string {
 			variable := strings.Trim(found, "${}")
 			if !slices.Contains(r.AllowedEnvVars, variable) || !may(variable) {
 				return ""

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +101,7 @@ type fields map[string]field
 
 // secret matches names of values that are not asked for: answers are kept in the journal, and MCP
 // forbids servers to ask for secrets in this way.
-var secret = regexp.MustCompile(`(?i)passw|secret|token|api.?key|credential|passphrase|\bpin\b|cvv|card.?number`)
+var secret = notation.Pattern(`(?i)passw|secret|token|api.?key|credential|passphrase|\bpin\b|cvv|card.?number`)
 
 // parseFields reads the schema of a form. It fails if people cannot be asked.
 func parseFields(schema json.RawMessage) (fields, error) {
@@ -117,7 +116,7 @@ func parseFields(schema json.RawMessage) (fields, error) {
 	}
 	for name, f := range s.Properties {
 		switch {
-		case f.Type == "string" && (f.Format == "password" || secret.MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n"))):
+		case f.Type == "string" && (f.Format == "password" || secret().MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n"))):
 			return nil, fmt.Errorf("%s may be a secret, and answers are kept", notation.Short(name, 60))
 		case !slices.Contains([]string{"string", "number", "integer", "boolean"}, f.Type):
 			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", notation.Short(name, 60), notation.Short(f.Type, 20))

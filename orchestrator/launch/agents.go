@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // versionTimeout bounds how long a program may take to print its version.
@@ -250,7 +250,7 @@ func fileThere(path string) bool {
 }
 
 // versionNumber finds the version in the output of a program.
-var versionNumber = regexp.MustCompile(`\bv?(\d+\.\d+[\w.+-]*)`)
+var versionNumber = notation.Pattern(`\bv?(\d+\.\d+[\w.+-]*)`)
 
 // versionOf runs a program to get its version, in an empty folder and without a
 // terminal; empty if it printed none.
@@ -269,7 +269,7 @@ func versionOf(ctx context.Context, path string) string {
 	if err != nil {
 		return ""
 	}
-	if found := versionNumber.FindSubmatch(said); found != nil {
+	if found := versionNumber().FindSubmatch(said); found != nil {
 		return string(found[1])
 	}
 	return ""

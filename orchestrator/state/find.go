@@ -18,7 +18,7 @@ var ErrNoTeam = errors.New("no team")
 // team elsewhere if it is the only one of that name. Find fails with ErrNoTeam, or with
 // an *AmbiguousError that lists the candidates.
 func Find(dir, team string) (Place, error) {
-	if team != "" && !TeamName.MatchString(team) {
+	if team != "" && !IsTeamName(team) {
 		return Place{}, fmt.Errorf("%q is no team name: %w", team, ErrNoTeam)
 	}
 	here, err := RealPath(dir)

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/kv"
@@ -46,7 +46,7 @@ const runSpec = "run.yaml"
 // IsRunSpec reports whether a path is a RunSpec. The next `covey run` replaces that file, so what it
 // should say is said by flags.
 func IsRunSpec(path string) bool {
-	return filepath.Base(path) == runSpec && placeName.MatchString(filepath.Base(filepath.Dir(path)))
+	return filepath.Base(path) == runSpec && placeName().MatchString(filepath.Base(filepath.Dir(path)))
 }
 
 // Store returns the path of the task store.
@@ -128,11 +128,14 @@ func (p Place) Identity() kv.Identity {
 	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
 }
 
-// TeamName matches valid names of teams; they are part of paths and subjects.
-var TeamName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// teamName matches valid names of teams; they are part of paths and subjects.
+var teamName = notation.Pattern(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// IsTeamName reports whether a team may have a name.
+func IsTeamName(name string) bool { return teamName().MatchString(name) }
 
 // placeName matches a team's name, a dash, and 8 hex digits of its workspace.
-var placeName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
+var placeName = notation.Pattern(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
 
 // StateHome returns the folder that holds all Places of this user: $COVEY_STATE_HOME,
 // else $XDG_STATE_HOME/covey, else ~/.local/state/covey. It need not exist. StateHome
@@ -168,7 +171,7 @@ func PlaceOf(team, workspace string) (Place, error) { return PlaceIn("", team, w
 
 // PlaceIn is PlaceOf with another state home; empty: StateHome.
 func PlaceIn(home, team, workspace string) (Place, error) {
-	if !TeamName.MatchString(team) {
+	if !IsTeamName(team) {
 		return Place{}, fmt.Errorf("%q is no team name; use 1 to 32 of a-z, 0-9 and -, and no dash first", team)
 	}
 	dir, err := RealPath(workspace)
@@ -258,7 +261,7 @@ func surveys() ([]survey, error) {
 	}
 	var all []survey
 	for _, e := range entries {
-		m := placeName.FindStringSubmatch(e.Name())
+		m := placeName().FindStringSubmatch(e.Name())
 		if m == nil || !e.IsDir() {
 			continue
 		}

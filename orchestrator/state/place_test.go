@@ -86,7 +86,7 @@ func TestPlaceDependsOnTheRealPath(t *testing.T) {
 	if direct != linked {
 		t.Errorf("%+v through a link is %+v", direct, linked)
 	}
-	if filepath.Dir(direct.Dir) != home || !placeName.MatchString(filepath.Base(direct.Dir)) {
+	if filepath.Dir(direct.Dir) != home || !placeName().MatchString(filepath.Base(direct.Dir)) {
 		t.Errorf("the Place is in %s", direct.Dir)
 	}
 	for team, dir := range map[string]string{"crew": t.TempDir(), "crew-2": work} {

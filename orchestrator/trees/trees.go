@@ -183,7 +183,7 @@ func (t *Trees) discover(ctx context.Context) error {
 	copies, err := t.ground.repo.Copies.Linked(ctx)
 	for _, c := range copies {
 		member := filepath.Base(c.Path)
-		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.TeamName.MatchString(member) {
+		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.IsTeamName(member) {
 			t.record.note(member, Tree{Top: c.Path, Root: t.ground.rootIn(c.Path), Branch: c.Branch})
 			t.branches.acknowledge(c.Branch, t.branchNames(member))
 		}

@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -165,12 +164,12 @@ func (f *failure) tell(kind, format string, args ...any) {
 
 // overflows reports whether an error says that the conversation is too long.
 func overflows(code, text string) bool {
-	return overflowText.MatchString(code) || overflowText.MatchString(text)
+	return overflowText().MatchString(code) || overflowText().MatchString(text)
 }
 
 // overflowText matches what providers and servers say of a conversation that is too long: after
 // those of Anthropic, OpenAI, Gemini and llama.cpp those of vLLM, LM Studio, Groq and Copilot.
-var overflowText = regexp.MustCompile(`context_length_exceeded|prompt is too long|maximum context length|` +
+var overflowText = notation.Pattern(`context_length_exceeded|prompt is too long|maximum context length|` +
 	`context (?:length|window|size|limit)[^.]* exceed|exceed[^.]* context (?:length|window|size|limit)|` +
 	`input (?:is|token count)[^.]*(?:too long|exceeds)|longer than the maximum model length|` +
 	`context length of only|reduce the length of the messages|model_max_prompt_tokens_exceeded`)
@@ -281,12 +280,12 @@ func refusal(text string) error {
 
 // pageText returns the beginning of a body that is not the API's, without markup.
 func pageText(body []byte) string {
-	text := markup.ReplaceAllString(string(body), " ")
+	text := markup().ReplaceAllString(string(body), " ")
 	return notation.Short(strings.Join(strings.Fields(text), " "), 200)
 }
 
 // markup matches tags of HTML, and the styles and scripts of a page.
-var markup = regexp.MustCompile(`(?is)<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>`)
+var markup = notation.Pattern(`(?is)<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>`)
 
 // innermost returns the last error of a chain, which says what failed without the URL of
 // the request.

@@ -2,11 +2,11 @@ package modelapi
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -72,7 +72,7 @@ func resetWait(text string) time.Duration {
 // saidWait returns how long the words of a limit ask to wait; 0: they do not say. A time before
 // those words is what the limit is for, as in "50 requests in 1 hour".
 func saidWait(text string) time.Duration {
-	from := waitWords.FindStringIndex(text)
+	from := waitWords().FindStringIndex(text)
 	if from == nil {
 		return 0
 	}
@@ -84,4 +84,4 @@ func saidWait(text string) time.Duration {
 }
 
 // waitWords begin what a server asks for.
-var waitWords = regexp.MustCompile(`(?i)try again|retry|resets?\b|wait\b|available again`)
+var waitWords = notation.Pattern(`(?i)try again|retry|resets?\b|wait\b|available again`)

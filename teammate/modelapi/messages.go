@@ -6,10 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -55,7 +55,7 @@ func (p messages) body(req agent.Request) object {
 	}
 	switch level := p.config.Thinking; {
 	case level == "" || level == "off":
-	case fixedThinking.MatchString(p.config.Model):
+	case fixedThinking().MatchString(p.config.Model):
 		budget := map[string]int{"low": 2_000, "medium": 8_000, "high": 24_000}[level]
 		limit += budget // the budget is part of the limit
 		b["thinking"] = object{"type": "enabled", "budget_tokens": budget}
@@ -71,7 +71,7 @@ func (p messages) body(req agent.Request) object {
 
 // fixedThinking matches the models that want a budget of thinking tokens; later ones
 // decide by themselves.
-var fixedThinking = regexp.MustCompile(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-20\d{6})?$)`)
+var fixedThinking = notation.Pattern(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-20\d{6})?$)`)
 
 // ephemeral marks the end of a part of a request that the provider keeps for the next one.
 func ephemeral() object { return object{"type": "ephemeral"} }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (
 }
 
 // plain matches the models that do not reason.
-var plain = regexp.MustCompile(`^(?:gpt-[34]|chatgpt-)`)
+var plain = notation.Pattern(`^(?:gpt-[34]|chatgpt-)`)
 
 // body returns the body of a request. The reasoning comes back encrypted, since nothing of
 // it is stored; models that do not reason refuse to be asked for it.
@@ -54,7 +53,7 @@ func (p responses) body(req agent.Request, reasoning bool) object {
 	if req.System != "" {
 		b["instructions"] = req.System
 	}
-	if !plain.MatchString(p.config.Model) {
+	if !plain().MatchString(p.config.Model) {
 		b["include"] = []string{"reasoning.encrypted_content"}
 		if level := p.config.Thinking; level != "" && level != "off" {
 			b["reasoning"] = object{"effort": level}

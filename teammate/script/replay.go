@@ -1,16 +1,16 @@
 package script
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // servedID matches the tool call ids that content makes. Gemini puts the tool's
 // name before them.
-var servedID = regexp.MustCompile(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
+var servedID = notation.Pattern(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
 
 // replay determines from a conversation how often each step has served in it, and
 // from which message on it is new. It needs no state: a pass takes the first step
@@ -69,7 +69,7 @@ func (s *Script) stepOf(m agent.Message, served map[int]int, texts []string) (st
 // a script that was edited since. The number of digits is limited, so that no id
 // overflows an int.
 func (s *Script) byID(id string) (step, nth int, ok bool) {
-	m := servedID.FindStringSubmatch(id)
+	m := servedID().FindStringSubmatch(id)
 	if m == nil {
 		return 0, 0, false
 	}

@@ -5,9 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // PromptCommand is a named prompt: a person types /NAME with arguments, and the agent
@@ -19,12 +20,12 @@ type PromptCommand struct {
 
 // commandName matches the name of a command: a file with its folders, separated by
 // colons.
-var commandName = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`)
+var commandName = notation.Pattern(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`)
 
 // FindCommand reads a command of the workspace at root: .claude/commands/NAME.md, where
 // a:b is the file a/b.md. ok is false if there is none.
 func FindCommand(root, name string) (c PromptCommand, ok bool) {
-	if !commandName.MatchString(name) {
+	if !commandName().MatchString(name) {
 		return c, false
 	}
 	place := Real(filepath.Join(root, ".claude", "commands", filepath.FromSlash(strings.ReplaceAll(name,
@@ -66,14 +67,14 @@ func body(text string) string {
 }
 
 // argument matches the placeholders for arguments in a command's text.
-var argument = regexp.MustCompile(`\$(ARGUMENTS|[1-9])`)
+var argument = notation.Pattern(`\$(ARGUMENTS|[1-9])`)
 
 // Expand returns the prompt for these arguments. A text without placeholders gets them at
 // its end.
 func (c PromptCommand) Expand(args string) string {
 	words := strings.Fields(args)
 	used := false
-	text := argument.ReplaceAllStringFunc(c.Text, func(mark string) string {
+	text := argument().ReplaceAllStringFunc(c.Text, func(mark string) string {
 		used = true
 		if mark == "$ARGUMENTS" {
 			return args

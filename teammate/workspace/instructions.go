@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Bounds on instructions: a model reads all of them with each request.
@@ -200,7 +201,7 @@ func (r *instructionReader) note(format string, args ...any) {
 }
 
 // includeMark matches @path at the start of a word.
-var includeMark = regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)")
+var includeMark = notation.Pattern("(?:^|\\s)@([^\\s@`]+)")
 
 // includes returns the paths that a text includes, except those in code.
 func includes(text string) []string {
@@ -218,7 +219,7 @@ func includes(text string) []string {
 			if i%2 == 1 {
 				continue
 			}
-			for _, m := range includeMark.FindAllStringSubmatch(part, -1) {
+			for _, m := range includeMark().FindAllStringSubmatch(part, -1) {
 				paths = append(paths, strings.TrimRight(m[1], ".,;:)"))
 			}
 		}

@@ -6,9 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -77,12 +77,12 @@ func testCommand(dir string) (command, found, missing string) {
 	return pythonTest(dir)
 }
 
-var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
+var makeTarget = notation.Pattern(`(?m)^test\s*:([^=]|$)`)
 
 // makeTest returns a command if the Makefile has the target test, not only a
 // variable of that name.
 func makeTest(_ string, manifest []byte) string {
-	if makeTarget.Match(manifest) {
+	if makeTarget().Match(manifest) {
 		return "make test"
 	}
 	return ""

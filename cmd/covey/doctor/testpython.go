@@ -5,11 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -32,11 +32,11 @@ type pythonTests struct {
 	unittest []string // those that unittest also finds and can run
 }
 
-var importsUnittest = regexp.MustCompile(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,[ \t]*)?(unittest|django\.test)\b`)
+var importsUnittest = notation.Pattern(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,[ \t]*)?(unittest|django\.test)\b`)
 
 // plainPath matches paths that need no quotes in a shell or in YAML. Other files
 // are ignored.
-var plainPath = regexp.MustCompile(`^[\w.][\w./-]*$`)
+var plainPath = notation.Pattern(`^[\w.][\w./-]*$`)
 
 // pythonTest returns the test command of the Python project in dir: pytest if it is
 // installed or if the tests need it, or else unittest, which is part of Python.
@@ -96,11 +96,11 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return true
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || !plainPath.MatchString(filepath.ToSlash(rel)) {
+		if err != nil || !plainPath().MatchString(filepath.ToSlash(rel)) {
 			return true
 		}
 		tests.all = append(tests.all, rel)
-		if text, err := settings.ReadBounded(path, maxManifest); first && err == nil && importsUnittest.Match(text) {
+		if text, err := settings.ReadBounded(path, maxManifest); first && err == nil && importsUnittest().Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
 		return true

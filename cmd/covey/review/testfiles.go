@@ -2,9 +2,10 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // What tests look like in the languages that people use. A convention that is missing here hides
@@ -48,7 +49,7 @@ func stem(base string) string {
 }
 
 // testStart finds the beginning of a test and its name.
-var testStart = regexp.MustCompile(`^\s*(?:` +
+var testStart = notation.Pattern(`^\s*(?:` +
 	`func ((?:Test|Fuzz|Benchmark|Example)\w*)\(` + // Go
 	`|(?:async )?def (test\w*)\(` + // Python
 	"|(?:it|test|specify)(?:\\.\\w+)*\\(\\s*(['\"`][^'\"`]{1,120})" + // JavaScript, TypeScript
@@ -58,7 +59,7 @@ var testStart = regexp.MustCompile(`^\s*(?:` +
 	`)`)
 
 // testSkip finds what keeps a test, or all others, from running.
-var testSkip = regexp.MustCompile(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)` + // Go
+var testSkip = notation.Pattern(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)` + // Go
 	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)` + // Python
 	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(` +
 	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme)\b` + // JavaScript
@@ -86,13 +87,13 @@ func (w Work) lostTests() []string {
 func (w Work) skippedTests() []string {
 	before := map[string]int{}
 	w.eachTestLine(func(_ FileDiff, l DiffLine) {
-		if l.Kind == '-' && testSkip.MatchString(clipped(l.Text)) {
+		if l.Kind == '-' && testSkip().MatchString(clipped(l.Text)) {
 			before[strings.TrimSpace(l.Text)]++
 		}
 	})
 	var list []string
 	w.eachTestLine(func(f FileDiff, l DiffLine) {
-		if l.Kind != '+' || !testSkip.MatchString(clipped(l.Text)) {
+		if l.Kind != '+' || !testSkip().MatchString(clipped(l.Text)) {
 			return
 		}
 		text := strings.TrimSpace(l.Text)
@@ -119,7 +120,7 @@ func (w Work) eachTestLine(see func(FileDiff, DiffLine)) {
 
 // testName returns the name of the test that a line begins; empty if it begins none.
 func testName(line string) string {
-	found := testStart.FindStringSubmatch(clipped(line))
+	found := testStart().FindStringSubmatch(clipped(line))
 	if found == nil {
 		return ""
 	}

@@ -4,13 +4,13 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -74,7 +74,7 @@ const (
 // as they look.
 func CheckHTML(t testing.TB, payload, page string) {
 	t.Helper()
-	page = unseen.ReplaceAllString(page, "")
+	page = unseen().ReplaceAllString(page, "")
 	CheckPlain(t, payload, page)
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
@@ -103,7 +103,7 @@ func CheckHTML(t testing.TB, payload, page string) {
 }
 
 // unseen matches what nobody sees: classes, and fields that a form sends back as they were.
-var unseen = regexp.MustCompile(`class="[^"]*"|<input type="hidden" [^>]*>`)
+var unseen = notation.Pattern(`class="[^"]*"|<input type="hidden" [^>]*>`)
 
 // leadsHere reports whether an attribute leads nowhere but to a place of covey's own page.
 func leadsHere(a xml.Attr) bool {

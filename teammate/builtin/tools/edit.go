@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -192,7 +193,7 @@ func withEnds(s, text string, span []int) string {
 // notFound explains why old was not found, as far as it can tell. Without the reason a
 // model tends to repeat the same mistake.
 func notFound(text, old string) error {
-	if numbered.MatchString(old) && len(find(text, numbered.ReplaceAllString(old, ""))) > 0 {
+	if numbered().MatchString(old) && len(find(text, numbered().ReplaceAllString(old, ""))) > 0 {
 		return fmt.Errorf("%w: it has the line numbers that Read puts before lines; leave them and the tab out",
 			errNoMatch)
 	}
@@ -204,7 +205,7 @@ func notFound(text, old string) error {
 }
 
 // numbered matches the line number that Read puts before each line.
-var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
+var numbered = notation.Pattern(`(?m)^ *\d+\t`)
 
 // likeness returns the number of the line where text has the lines of old apart from white space, or 0.
 func likeness(text, old string) int {
