@@ -50,6 +50,9 @@ func (u unmerged) String() string {
 // openWork returns the unmerged work in a working copy, where the commit target contains
 // finished work, and what the copy has checked out.
 func openWork(ctx context.Context, own *worktree.Repo, target string) (u unmerged, head worktree.Head, err error) {
+	if own, err = own.Operation(ctx); err != nil {
+		return u, head, fmt.Errorf("read its state: %w", err)
+	}
 	state, err := own.State(ctx, "")
 	if err != nil {
 		return u, head, fmt.Errorf("read its state: %w", err)
@@ -62,9 +65,6 @@ func openWork(ctx context.Context, own *worktree.Repo, target string) (u unmerge
 		return u, head, fmt.Errorf("compare it with its last commit: %w", err)
 	}
 	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
-	if head.Commit == target {
-		return u, head, nil
-	}
 	if u.Commits, err = own.Ahead(ctx, target, head.Commit); err != nil || u.Commits == 0 {
 		return u, head, err
 	}

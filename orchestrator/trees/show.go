@@ -35,25 +35,27 @@ func (t *Trees) Status(ctx context.Context, members []string) []*Status {
 	defer cancel()
 	// Each goroutine writes one element, so no lock is needed.
 	list := make([]*Status, len(members))
+	target := sync.OnceValues(func() (string, error) { return t.ground.target(ctx, t.opts.Team().Merge.Into) })
 	var looking sync.WaitGroup
 	for i, member := range members {
 		if own, ok := t.Of(member); ok {
-			looking.Go(func() { list[i] = t.show(ctx, own) })
+			looking.Go(func() { list[i] = t.show(ctx, own, target) })
 		}
 	}
 	looking.Wait()
 	return list
 }
 
-// show returns the state of one working copy.
-func (t *Trees) show(ctx context.Context, own Tree) *Status {
+// show returns the state of one working copy. target finds the commit that contains finished
+// work.
+func (t *Trees) show(ctx context.Context, own Tree, target func() (string, error)) *Status {
 	st := &Status{Path: own.Top, Branch: own.Branch, Unknown: own.Branch == ""}
 	if t.ground.repo == nil || own.Branch == "" {
 		return st
 	}
-	target, err := t.ground.target(ctx, t.opts.Team().Merge.Into)
+	commit, err := target()
 	if err == nil {
-		err = st.look(ctx, t.ground.repo, target)
+		err = st.look(ctx, t.ground.repo, commit)
 	}
 	st.Unknown = err != nil
 	return st
@@ -63,6 +65,9 @@ func (t *Trees) show(ctx context.Context, own Tree) *Status {
 func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) error {
 	own, head, err := repo.AtHead(ctx, st.Path)
 	if err != nil {
+		return err
+	}
+	if own, err = own.Operation(ctx); err != nil {
 		return err
 	}
 	dirty, err := own.Dirty(ctx)

@@ -79,6 +79,9 @@ func Lines(ctx context.Context, r *Repo, base string) (added, removed int, err e
 
 // Ahead counts the commits of branch that base does not contain.
 func (r *Repo) Ahead(ctx context.Context, base, branch string) (int, error) {
+	if base == branch {
+		return 0, nil
+	}
 	out, err := r.plain(ctx, "rev-list", "--count", branch, "^"+base, "--")
 	if err != nil {
 		return 0, err
