@@ -99,7 +99,7 @@ func (team *liveTeam) checkBreach(t *testing.T) {
 		return
 	}
 	if !slices.ContainsFunc(team.line, func(l journalLine) bool {
-		return l.Type == "warning" && strings.Contains(l.Data.Text, "which the rule Bash(touch *) is against")
+		return l.Type == "warning" && strings.Contains(l.Data.Text, "the rule Bash(touch *) forbids it")
 	}) {
 		t.Error("what a rule denies was done, and nobody was told")
 	}
