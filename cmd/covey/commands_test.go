@@ -28,9 +28,9 @@ func TestBackgroundArgs(t *testing.T) {
 		goal  string
 		want  string
 	}{
-		{upFlags{detach: true}, "", "up --trust --allow-unenforced -- /x/team.yaml"},
+		{upFlags{detach: true}, "", "up --allow-unenforced -- /x/team.yaml"},
 		{upFlags{keep: true, fresh: true, trust: true}, "-v is a flag",
-			"up --trust --allow-unenforced --keep --fresh -- /x/team.yaml|-v is a flag"},
+			"up --allow-unenforced --trust --keep --fresh -- /x/team.yaml|-v is a flag"},
 	} {
 		want := slices.Concat(strings.Fields(strings.Split(tc.want, "|")[0]), strings.Split(tc.want, "|")[1:])
 		if got := backgroundArgs(team, tc.flags, tc.goal); !slices.Equal(got, want) {

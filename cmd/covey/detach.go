@@ -30,8 +30,9 @@ const readyVariable = "COVEY_READY_FD"
 const maxComplaint = 16 << 10
 
 // startDetached starts this program again in the background, and returns when the
-// team is up, or with the reason why it is not. Trust was decided before, because the
-// background process cannot ask. The log is opened here and not by that process, so
+// team is up, or with the reason why it is not. Trust was decided and remembered before,
+// because the background process cannot ask; it refuses what has changed since, unless
+// --trust trusts whatever there is. The log is opened here and not by that process, so
 // that even a program that cannot start has a place for its error.
 //
 // The background process is not waited for after it is up; Release gives up the handle
@@ -83,7 +84,10 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 // path is absolute, so it does not depend on the folder. The "--" keeps a goal that
 // begins with a dash from being parsed as a flag.
 func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
-	args := []string{"up", "--trust", "--allow-unenforced"} // trust and stand-ins are decided by now
+	args := []string{"up", "--allow-unenforced"} // stand-ins are decided by now
+	if f.trust {
+		args = append(args, "--trust")
+	}
 	if f.keep {
 		args = append(args, "--keep")
 	}

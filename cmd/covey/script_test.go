@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // scriptPatience is how long a script waits for something to happen. It is for what hangs: a
@@ -29,7 +31,10 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("NO_COLOR", "1")
 	// Where covey is, for scripts in which nothing else of the machine may be.
 	env.Setenv("COVEYBIN", filepath.SplitList(env.Getenv("PATH"))[0])
-	env.Defer(func() { killTeams(home) })
+	env.Defer(func() {
+		killTeams(home)
+		proc.KillMarked("COVEY_STATE_HOME=" + home) // what a failed script has left
+	})
 	return nil
 }
 
