@@ -159,7 +159,7 @@ func endHint(e orchestrator.Ending, job bool) string {
 	case job && e.Code != orchestrator.CodeDone:
 		return "junit.xml and result.json have what gates said; the next job begins anew."
 	case e.AlreadyDone:
-		return "Give it a new goal (covey up SPEC GOAL), or start over with --fresh."
+		return "Give it another goal, or start over with --fresh."
 	case e.Code == orchestrator.CodeInterrupted:
 		return "covey up continues it where it stopped."
 	case e.Fault() == orchestrator.FaultStuck, e.Fault() == orchestrator.FaultAttention:
