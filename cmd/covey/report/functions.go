@@ -87,6 +87,7 @@ func functions() template.FuncMap {
 		"needword":    termview.NeedWord,
 		"needcommand": termview.NeedCommand,
 		"needtext":    termview.NeedText,
+		"denied":      termview.DeniedText,
 	}
 	maps.Copy(list, pageLinks())
 	return list

@@ -51,6 +51,11 @@ func (r *report) Markdown() string {
 		}
 		b.WriteString("\n")
 	}
+	for _, m := range s.Members {
+		if text := termview.DeniedText(m.Done.Counts); text != "" {
+			fmt.Fprintf(&b, "> %s %s\n\n", quoted(m.Name), quoted(text))
+		}
+	}
 	r.taskTable(&b)
 	r.refusals(&b)
 	r.parts(&b)

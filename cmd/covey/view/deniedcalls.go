@@ -36,16 +36,24 @@ func DeniedOf(members []api.MemberStatus) []deniedCalls {
 	return list
 }
 
+// DeniedText says which calls of a member did not run because nobody was asked; empty: there were none.
+func DeniedText(of budget.Counts) string {
+	if of.DeniedCalls == 0 {
+		return ""
+	}
+	return fmt.Sprintf("was refused %s that nobody was asked about, the first %s",
+		term.Plural(of.DeniedCalls, "tool call"), term.Short(of.FirstDenied))
+}
+
 // PrintDenied prints, per member, the calls that did not run because nobody was asked, and how a person
 // allows them. A team whose members could do nothing looks like one that had nothing to do. spec is the
 // path of the team's spec.
 func PrintDenied(out *term.Screen, spec string, list []deniedCalls) {
 	told := false
 	for _, d := range list {
-		if d.DeniedCalls > 0 {
+		if text := DeniedText(d.Counts); text != "" {
 			told = true
-			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s was refused %s that nobody was asked about, the first %s",
-				term.PlainLine(d.member), term.Plural(d.DeniedCalls, "tool call"), term.Short(d.FirstDenied))))
+			out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(d.member)+" "+text))
 		}
 	}
 	switch {

@@ -108,6 +108,7 @@ type MemberResult struct {
 	CostUSD  float64  `json:"cost_usd"`
 	Tasks    []string `json:"completed" jsonschema:"ids of the tasks that it completed"`
 	Refusals int      `json:"refusals"`
+	Denied   int      `json:"denied_calls" jsonschema:"tool calls that did not run because nobody could be asked"`
 }
 
 // Result sums up a job. mask replaces secrets in all of its texts.
@@ -124,9 +125,14 @@ func (j Job) Result(mask func(string) string) JobResult {
 		r.Reason = j.Failed.Error()
 	}
 	for _, m := range e.Members {
+		denied := 0
+		if known := j.State.Member(m.Name); known != nil {
+			denied = known.Done.DeniedCalls
+		}
 		r.Members = append(r.Members, MemberResult{
 			Name: m.Name, Agent: m.Agent, State: string(m.State), Turns: m.Turns, Tokens: m.Tokens,
 			Unknown: m.TokensUnknown, CostUSD: m.CostUSD, Tasks: append([]string{}, m.Completed...), Refusals: m.Refusals,
+			Denied: denied,
 		})
 	}
 	notation.MaskAll(&r, mask)
