@@ -347,7 +347,7 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also after an interrupt, because no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
-		rest.lacks = o.lacks(ctx, r) // before the working copies are removed
+		rest.lacks, _ = o.lacks(ctx, r) // before the working copies are removed
 		r.work.Trees.Tidy(ctx)
 		r.work.Merges.Tidy(ctx)
 		if o.opts.OwnProcess {

@@ -44,30 +44,34 @@ func (o *Orchestrator) recordBaseline(ctx context.Context, r *rooms) {
 }
 
 // lacks returns why a run at rest is not done; empty: it is. If that cannot be determined,
-// people are warned and the run counts as done.
-func (o *Orchestrator) lacks(ctx context.Context, r *rooms) string {
+// people are warned and the run counts as done. If it is unjudged, by names one member for
+// each folder with changes.
+func (o *Orchestrator) lacks(ctx context.Context, r *rooms) (why string, by []string) {
 	if !o.needsResult() {
-		return ""
+		return "", nil
 	}
-	result, err := r.goals.Result(ctx, folders(r))
+	result, by, err := r.goals.Result(ctx, folders(r))
 	if err != nil {
 		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("covey cannot tell whether the run has changed anything: %v", err)})
 	}
 	switch {
 	case result == specs.NoResult:
-		return noResult
+		return noResult, nil
 	case result == specs.Changed && o.team().Gates[hooks.TaskCompleted] != nil:
-		return unjudged
+		return unjudged, by
 	}
-	return ""
+	return "", nil
 }
 
 // purposeOf returns the purpose of the run for its crew.
 func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
 	p := o.only
-	p.Unjudged = func(ctx context.Context) bool { return o.lacks(ctx, r) == unjudged }
-	p.Judge = func(ctx context.Context, task string) (string, error) {
-		status, covey := tasks.Completed, teamtools.Actor{Fire: r.seats.Lead().Teammate().Fire}
+	p.Unjudged = func(ctx context.Context) []string {
+		_, by := o.lacks(ctx, r)
+		return by
+	}
+	p.Judge = func(ctx context.Context, owner *crew.Seat, task string) (string, error) {
+		status, covey := tasks.Completed, teamtools.Actor{Fire: owner.Teammate().Fire}
 		_, _, err := r.board.Update(ctx, covey, task, tasks.Patch{Status: &status})
 		if refused, ok := errors.AsType[*teamtools.RefusedError](err); ok {
 			return refused.Feedback, nil
@@ -81,7 +85,7 @@ func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
 func folders(r *rooms) []specs.Folder {
 	var list []specs.Folder
 	for _, s := range r.seats.All() {
-		list = append(list, specs.Folder{Dir: s.Member.Dir, Snapshot: func(ctx context.Context, base string) (owned.Snapshot, error) {
+		list = append(list, specs.Folder{Dir: s.Member.Dir, Member: s.Member.Name, Snapshot: func(ctx context.Context, base string) (owned.Snapshot, error) {
 			g, err := r.work.Writes.Ground(ctx, s.Member)
 			if err != nil {
 				return owned.Snapshot{}, err

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,30 +133,51 @@ func TestRunMustBeJudged(t *testing.T) {
 	const writes = `{call: [{tool: Bash, input: {command: "echo x >> new"}}]}, {say: Done.}, `
 	const mends = `{when: refused, call: [{tool: Bash, input: {command: "echo y >> new"}}]},` +
 		`{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, `
+	const sends = `{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Done.}, `
 	for name, test := range map[string]struct {
-		lead, gate, reason   string
+		lead, dev, gate      string
+		reason, owners       string // of the tasks; empty: lead
 		git                  bool
-		code, refused, turns int
+		code, refused, turns int // turns: 0, where mail may come together, is not looked at
 	}{
-		"good":           {lead: writes, gate: "test -e new", reason: "all work is done", turns: 1},
-		"good with git":  {lead: writes, gate: "test -e new", git: true, reason: "all work is done", turns: 1},
-		"bad":            {lead: writes, gate: "false", reason: "task 1", code: CodeUnfinished, refused: 1, turns: 5},
-		"mended":         {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", reason: "all work is done", refused: 1, turns: 3},
-		"mended in git":  {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done", refused: 1, turns: 3},
-		"nothing at all": {lead: "{say: Done.}, ", gate: "false", reason: noResult, code: CodeUnfinished, turns: 1},
+		"good":            {lead: writes, gate: "test -e new", reason: "all work is done", turns: 1},
+		"good with git":   {lead: writes, gate: "test -e new", git: true, reason: "all work is done", turns: 1},
+		"bad":             {lead: writes, gate: "false", reason: "task 1", code: CodeUnfinished, refused: 1, turns: 5},
+		"mended":          {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", reason: "all work is done", refused: 1, turns: 3},
+		"mended in git":   {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done", refused: 1, turns: 3},
+		"nothing at all":  {lead: "{say: Done.}, ", gate: "false", reason: noResult, code: CodeUnfinished, turns: 1},
+		"a mate's":        {lead: sends, dev: writes, gate: "test -e new", reason: "all work is done"},
+		"a mate's in git": {lead: sends, dev: writes, gate: "test -e new", git: true, reason: "all work is done", owners: "dev"},
+		"bad of a mate in git": {
+			lead: sends, dev: writes, gate: "test ! -e new", git: true, reason: "task 1", owners: "dev", code: CodeUnfinished, refused: 1,
+		},
+		"mended by a mate in git": {
+			lead: sends, dev: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done",
+			owners: "dev", refused: 1,
+		},
+		"of both in git": {
+			lead: `{call: [{tool: Bash, input: {command: "echo x >> new"}}]}, ` + sends, dev: writes, gate: "test -e new", git: true,
+			reason: "all work is done", owners: "lead dev",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := grove{newRig(t, map[string]string{
 				"team.yaml": runSpec + "gates: {task: ['" + test.gate + "']}\n", "notes": "a\n",
-				"lead.yaml": "steps: [" + test.lead + "{say: So be it., times: -1}]\n", "dev.yaml": "steps: [{say: fine, times: -1}]\n",
+				"lead.yaml": "steps: [" + test.lead + "{say: So be it., times: -1}]\n", "dev.yaml": "steps: [" + test.dev + "{say: fine, times: -1}]\n",
 			})}
 			if test.git {
 				testkit.Commit(t, g.dir)
 			}
 			g.want(g.runAsRun(Options{}), test.code, test.reason)
-			if all := g.list(); test.reason != noResult && (len(all) != 1 || all[0].Subject != "Ship it." || all[0].Owner != "lead") {
-				t.Errorf("the tasks are %+v", all)
+			var owners []string
+			for _, task := range g.list() {
+				if owners = append(owners, task.Owner); task.Subject != "Ship it." {
+					t.Errorf("task %+v", task)
+				}
+			}
+			if want := cmp.Or(test.owners, "lead"); test.reason != noResult && strings.Join(owners, " ") != want {
+				t.Errorf("tasks of %q, want %q", owners, want)
 			}
 			refused, turns := 0, len(of[agent.TurnStarted](g.rig, "turn_started"))
 			for _, f := range of[agent.HookFinished](g.rig, "hook_finished") {
@@ -163,7 +185,7 @@ func TestRunMustBeJudged(t *testing.T) {
 					refused++
 				}
 			}
-			if refused != test.refused || turns != test.turns {
+			if refused != test.refused || test.turns > 0 && turns != test.turns {
 				t.Errorf("refused %d times in %d turns\n%s", refused, turns, show(g.lines.all()))
 			}
 		})

@@ -30,11 +30,16 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 // mailLead mails the lead a notice. A full mailbox is no error, because the loop must not
 // end the team over a lead that is slow to read: sent is then false.
 func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent bool, err error) {
+	return c.mail(ctx, by, c.ports.Seats.Lead().Member.Name, text)
+}
+
+// mail is mailLead for any member.
+func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent bool, err error) {
 	_, err = c.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{c.ports.Seats.Lead().Member.Name}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
+		To: []string{to}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
 	})
 	if errors.Is(err, tasks.ErrFull) {
-		c.ports.Log.Warn("the lead cannot be told", "notice", text, "err", err)
+		c.ports.Log.Warn("a member cannot be told", "member", to, "notice", text, "err", err)
 		return false, nil
 	}
 	return err == nil, err

@@ -160,13 +160,13 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 }
 
 // judge asks the gates before the team finishes, if files were changed without a task, so that
-// they were not asked yet: it makes a task of the goal for the lead and completes it. If they
-// refuse, the lead has to do it. It happens once for each goal; judge reports whether it did.
+// they were not asked yet: for each changed folder it makes a task of the goal for its member and
+// completes it. If they refuse, the member has to do it. It happens once for each goal; judge
+// reports whether it did.
 //
 // The crew's loop waits meanwhile. The team is at rest, so only an order could want it.
 func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
-	lead := d.c.ports.Seats.Lead()
-	if !m.Done || d.c.ports.Purpose.Unjudged == nil || lead.Life.State().Gone != "" || !d.c.ports.Purpose.Unjudged(ctx) {
+	if !m.Done || d.c.ports.Purpose.Unjudged == nil {
 		return false, nil
 	}
 	goal, err := specs.ReadGoal(ctx, d.c.ports.Store)
@@ -174,19 +174,27 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 	if err != nil || d.told == mark {
 		return false, err
 	}
-	task := teamtools.UnjudgedTask(goal.Given, lead.Member.Name)
+	var list []tasks.New
+	for _, member := range d.c.ports.Purpose.Unjudged(ctx) {
+		s, ok := d.c.ports.Seats.Of(member)
+		if !ok || s.Life.State().Gone != "" {
+			return false, nil // nobody could mend what gates refuse
+		}
+		list = append(list, teamtools.UnjudgedTask(goal.Given, member, s.Member.Lead))
+	}
+	if list == nil {
+		return false, nil
+	}
 	// The mark is stored last: after a crash before that, the same call makes no other task.
-	made, err := d.c.ports.Store.Add(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, []tasks.New{task})
+	made, err := d.c.ports.Store.Add(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, list)
 	if err != nil {
 		return false, err
 	}
-	feedback, err := d.c.ports.Purpose.Judge(ctx, made[0].ID)
-	switch {
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case err != nil: // the lead completes it itself, or says why it cannot
-		d.c.ports.Log.Warn("judge the lead's work", "task", made[0].ID, "err", err)
-	case feedback == "": // the lead has already said what it did
+	refused, err := d.judgeAll(ctx, made)
+	if err != nil {
+		return false, err
+	}
+	if len(refused) == 0 { // the lead has already said what was done
 		all, err := d.c.ports.Store.List(ctx)
 		if err != nil {
 			return false, err
@@ -195,19 +203,44 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 		if err := d.c.ports.Store.Put(ctx, keyReported, notation.Encode(d.reported)); err != nil {
 			return false, err
 		}
-	default:
-		feedback = fmt.Sprintf("Task %s is not completed: %s", made[0].ID, feedback)
 	}
 	if err := d.c.ports.Store.Put(ctx, keyTold, notation.Encode(mark)); err != nil {
 		return false, err
 	}
 	d.told = mark
 	d.c.ports.Loop.Poke()
-	if feedback == "" {
-		return true, nil
+	for _, t := range made {
+		if text := refused[t.ID]; text != "" {
+			if _, err := d.c.mail(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark+" "+t.ID)}, t.Owner, text); err != nil {
+				return true, err
+			}
+		}
 	}
-	_, err = d.c.mailLead(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, feedback)
-	return true, err
+	return true, nil
+}
+
+// judgeAll completes tasks and returns what to tell the owners of those that are refused, by id;
+// empty: the owner completes it itself, or says why it cannot.
+func (d *director) judgeAll(ctx context.Context, made []tasks.Task) (refused map[string]string, err error) {
+	refused = map[string]string{}
+	for _, t := range made {
+		owner, ok := d.c.ports.Seats.Of(t.Owner)
+		if !ok {
+			refused[t.ID] = ""
+			continue
+		}
+		feedback, err := d.c.ports.Purpose.Judge(ctx, owner, t.ID)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			d.c.ports.Log.Warn("judge work without a task", "task", t.ID, "err", err)
+			refused[t.ID] = ""
+		case feedback != "":
+			refused[t.ID] = fmt.Sprintf("Task %s is not completed: %s", t.ID, feedback)
+		}
+	}
+	return refused, nil
 }
 
 // askForReport asks the lead for its report. It lists the completed tasks again, because

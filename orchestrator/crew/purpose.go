@@ -17,12 +17,12 @@ type Purpose struct {
 	Merge   *api.MergeRequest   // the run merges finished work and ends; nil: it does not
 	Merged  func([]tasks.Merge) // receives the merges
 
-	// Unjudged reports whether files were changed without a task that gates could have judged;
-	// nil: nothing of the kind is asked.
-	Unjudged func(context.Context) bool
-	// Judge completes a task of the lead in covey's name. If the gates refuse, it returns
-	// their feedback. It takes as long as they do.
-	Judge func(ctx context.Context, task string) (feedback string, err error)
+	// Unjudged names one member for each folder in which files were changed without a task that
+	// gates could have judged; nil: nothing of the kind is asked.
+	Unjudged func(context.Context) []string
+	// Judge completes a task in covey's name, as its gates see the folder of its owner. If they
+	// refuse, it returns their feedback. It takes as long as they do.
+	Judge func(ctx context.Context, owner *Seat, task string) (feedback string, err error)
 }
 
 // Merges describes what the run merges; empty if it is not for merging.

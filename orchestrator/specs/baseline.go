@@ -12,9 +12,10 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Folder is a folder in which a member works.
+// Folder is the folder in which a member works. Several may work in one.
 type Folder struct {
-	Dir string
+	Dir    string
+	Member string
 	// Snapshot returns the state of the folder relative to a commit; empty: its current
 	// commit.
 	Snapshot func(ctx context.Context, base string) (owned.Snapshot, error)
@@ -76,35 +77,44 @@ const (
 )
 
 // Result returns what the team has to show for its goal since Begin. With an error it is Shown.
-func (g *Goals) Result(ctx context.Context, folders []Folder) (Result, error) {
+// If it is Changed, by names one member for each changed folder: the first of folders.
+func (g *Goals) Result(ctx context.Context, folders []Folder) (r Result, by []string, err error) {
 	goal, err := ReadGoal(ctx, g.store)
 	if err != nil {
-		return Shown, err
+		return Shown, nil, err
 	}
 	if text, err := g.Answered(ctx); text != "" || err != nil {
-		return Shown, err
+		return Shown, nil, err
 	}
 	then, ok := g.readBaseline()
 	if !ok || then.Goal > goal.No {
-		return Shown, nil // people were warned when the run began
+		return Shown, nil, nil // people were warned when the run began
 	}
 	if now, err := completedTasks(ctx, g.store); err != nil || now > then.Completed {
-		return Shown, err
+		return Shown, nil, err
 	}
+	seen := map[string]bool{}
 	for _, f := range folders {
+		if seen[f.Dir] {
+			continue
+		}
+		seen[f.Dir] = true
 		was, known := then.Folders[f.Dir]
 		if !known {
-			return Shown, fmt.Errorf("the earlier state of %s is not known", f.Dir)
+			return Shown, nil, fmt.Errorf("the earlier state of %s is not known", f.Dir)
 		}
 		now, err := f.Snapshot(ctx, was.Base)
 		if err != nil {
-			return Shown, err
+			return Shown, nil, err
 		}
 		if len(now.Since(was)) > 0 {
-			return Changed, nil
+			by = append(by, f.Member)
 		}
 	}
-	return NoResult, nil
+	if by == nil {
+		return NoResult, nil, nil
+	}
+	return Changed, by, nil
 }
 
 // completedTasks counts the completed tasks.

@@ -131,14 +131,15 @@ func (n ToolNames) NudgeText(own []tasks.Task) string {
 		" or tell the lead why."
 }
 
-// UnjudgedTask returns the task of a lead that has changed files without one, or whose team has.
-func UnjudgedTask(goal, lead string) tasks.New {
-	return tasks.New{
-		Subject: notation.Clip(notation.FirstLine(goal), 80), Owner: lead,
-		Description: "Files were changed without a task, so the team's gates have not judged the work. Check that it is " +
-			"complete, and set this task to completed: the gates decide then. If the goal was a question, also answer it " +
-			"with " + ReportTool + " (answered true).",
+// UnjudgedTask returns the task of a member that has changed files without one, or in whose
+// folder somebody has. lead says that it is the lead.
+func UnjudgedTask(goal, member string, lead bool) tasks.New {
+	text := "Files were changed without a task, so the team's gates have not judged the work. Check that it is " +
+		"complete, and set this task to completed: the gates decide then."
+	if lead {
+		text += " If the goal was a question, also answer it with " + ReportTool + " (answered true)."
 	}
+	return tasks.New{Subject: notation.Clip(notation.FirstLine(goal), 80), Owner: member, Description: text}
 }
 
 // UnansweredText reminds a member of the requests that wait for its answer.
