@@ -75,10 +75,11 @@ func TestSetupFails(t *testing.T) {
 func TestSetupMendedInTheBase(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		setup string
-		code  int
+		setup, left string // left: a file that a kill during the setup leaves
+		code        int
 	}{
-		"clean": {"test -e cure", CodeDone}, "with work": {"echo x >work; test -e cure", CodeUnfinished},
+		"clean": {"test -e cure", "", CodeDone}, "with work": {"echo x >work; test -e cure", "", CodeUnfinished},
+		"cut off": {"test -e cure", ".covey-part", CodeDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGrove(t, groveFiles("true", "true", "worktree: {setup: ['"+tt.setup+"']}\n"))
@@ -86,6 +87,20 @@ func TestSetupMendedInTheBase(t *testing.T) {
 			g.write("cure", "")
 			g.git("add cure")
 			g.git("commit -qm cure")
+			if tt.code == CodeDone { // nothing is there to merge
+				base := g.git("-C " + g.tree("ana") + " rev-parse HEAD")
+				if _, err := g.mergeNow(t.Context(), api.MergeRequest{All: true}); err == nil {
+					t.Error("something was merged")
+				}
+				if after := g.git("-C " + g.tree("ana") + " rev-parse HEAD"); after != base {
+					t.Errorf("a run that only merges made the copy anew: %s, %s", base, after)
+				}
+			}
+			if tt.left != "" {
+				if err := os.WriteFile(g.tree("ana", tt.left), []byte("half"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			g.want(g.run(Options{}), tt.code, "")
 			if _, err := os.Stat(g.tree("ana", "work")); tt.code != CodeDone && err != nil {
 				t.Errorf("the work is gone: %v", err)

@@ -56,6 +56,7 @@ func parseHours(text string) (Hours, error) {
 	var ok1, ok2 bool
 	h.From, ok1 = timeOfDay(strings.TrimSpace(from))
 	h.To, ok2 = timeOfDay(strings.TrimSpace(to))
+	h.From %= 24 * time.Hour // what begins at 24:00 begins at 0:00
 	switch {
 	case !ok || !ok1 || !ok2:
 		return Hours{}, errHours

@@ -11,6 +11,7 @@ func TestParseHours(t *testing.T) {
 		"8:00 - 20:30":  {From: 8 * time.Hour, To: 20*time.Hour + 30*time.Minute},
 		"22:00-06:00":   {From: 22 * time.Hour, To: 6 * time.Hour},
 		"00:00-24:00":   {To: 24 * time.Hour},
+		"24:00-08:00":   {To: 8 * time.Hour},
 		"8-20":          {},
 		"08:00":         {},
 		"":              {},
@@ -18,6 +19,7 @@ func TestParseHours(t *testing.T) {
 		"08:60-20:00":   {},
 		"-1:00-20:00":   {},
 		"08:00-08:00":   {},
+		"24:00-00:00":   {},
 		"08:0-20:00":    {},
 		"08:00:00-9:00": {},
 	} {

@@ -35,7 +35,10 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 		if own, others, found, err = t.adopt(ctx, m, path); err != nil {
 			return own, err
 		}
-		if found && had && t.ground.outdated(ctx, t.opts.Team(), was) {
+		if found && !was.Ready {
+			_ = os.Remove(filepath.Join(own.Top, partFile)) // if it stays, people see it as a change
+		}
+		if found && had && !t.opts.MakeNone && t.ground.outdated(ctx, t.opts.Team(), was) {
 			found = t.removeClean(ctx, name, own) != ""
 		}
 		if found {

@@ -234,8 +234,9 @@ func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
 	return kept, nil
 }
 
-// partFile is the name of an unfinished copy, beside the file that it becomes. Each folder
-// has at most one, because the files of a working copy are copied one after the other.
+// partFile is the name of an unfinished copy, at the top of the working copy. There is at most
+// one, because the files are copied one after the other. One that a kill has left is removed when
+// the working copy is found again, or it would be committed: git ignores only the finished file.
 const partFile = ".covey-part"
 
 // copyFile copies a file between two roots unless it exists; the roots confine links.
@@ -260,7 +261,7 @@ func copyFile(from, to *os.Root, name string) error {
 	if err := to.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	part := filepath.Join(dir, partFile)
+	part := partFile
 	if err := to.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed attempt
 		return err
 	}
