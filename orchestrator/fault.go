@@ -77,7 +77,7 @@ func faultKinds() []faultKind {
 		{faultDamaged, []error{tasks.ErrCorrupt}},
 		{faultDisk, []error{tasks.ErrDisk, syscall.EIO, syscall.EROFS}},
 		{faultProgram, []error{launch.ErrNoProgram}},
-		{faultModel, []error{launch.ErrModelServer, launch.ErrNoKey}},
+		{faultModel, []error{launch.ErrModelServer, launch.ErrNoKey, launch.ErrNoAgentKey}},
 		{faultGit, []error{worktree.ErrNoGit, worktree.ErrNoRepo, worktree.ErrNoCommit, worktree.ErrNoRef,
 			worktree.ErrMoved, worktree.ErrTaken}},
 		{faultManaged, []error{settings.ErrManaged}},

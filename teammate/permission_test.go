@@ -42,7 +42,7 @@ func (a *asker) Ask(_ context.Context, q Question) Answer {
 // What the model reads and the journal tells, for each way a call is decided.
 func TestPermissionTexts(t *testing.T) {
 	way := " Go on without it, or tell your lead what you need it for. A person can allow it for api in the team's spec: " +
-		"by a rule for Bash under permissions.allow, or by another permission_mode."
+		"by a rule for Bash under permissions.allow, unless one under ask names the call, or by another permission_mode."
 	hookSays := func(decision, reason string) hooks.Outcome {
 		return hooks.Outcome{Permission: hooks.Permission{Decision: decision, Reason: reason}}
 	}

@@ -80,8 +80,8 @@ type ciRun struct {
 // mask replaces the secrets of this machine, and those of the team once it is known.
 func (c *ciRun) mask(text string) string { return notation.Mask(text, c.secrets) }
 
-// start runs a team in a CI job. The results of an earlier job go before anything else can refuse
-// this one: nobody shall take them for those of a job that was refused.
+// start runs a team in a CI job. The results of an earlier job go before its spec or trust can
+// refuse this one: nobody shall take them for those of a job that was refused.
 func (c *ciRun) start(ctx context.Context, args []string) error {
 	if err := runsTeams(c.env, runtime.GOOS); err != nil {
 		return err

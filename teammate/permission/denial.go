@@ -35,8 +35,8 @@ func (p Policy) Advice(member string, call agent.ToolCall) string {
 		return advice + fmt.Sprintf("with covey run --allow RULE, where RULE is one for %s, or with another "+
 			"--permission-mode.", call.Name)
 	}
-	return advice + fmt.Sprintf("for %s in the team's spec: by a rule for %s under permissions.allow, or by another "+
-		"permission_mode.", member, call.Name)
+	return advice + fmt.Sprintf("for %s in the team's spec: by a rule for %s under permissions.allow, unless one "+
+		"under ask names the call, or by another permission_mode.", member, call.Name)
 }
 
 // SaidBy returns the decision of the PreToolUse hooks. A block is a deny. A defer that applies has

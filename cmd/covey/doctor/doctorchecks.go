@@ -225,7 +225,11 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	}
 	findings := []finding{spec}
 	for _, gone := range missing {
-		if !errors.Is(gone, launch.ErrNoKey) { // the check of models says more
+		switch {
+		case errors.Is(gone, launch.ErrNoKey): // the check of models says more
+		case errors.Is(gone, launch.ErrNoAgentKey):
+			findings = append(findings, fail("spec", gone.Error(), "set the variable, or change auth in the spec"))
+		default:
 			findings = append(findings, fail("spec", gone.Error(), "covey agents shows what is installed"))
 		}
 	}

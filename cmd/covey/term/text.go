@@ -49,18 +49,25 @@ func Short(text string) string {
 func ShortMiddle(text string) string {
 	if most := 4 * maxBrief; len(text) > 2*most {
 		text = strings.ToValidUTF8(text[:most], "") + "…" + strings.ToValidUTF8(text[len(text)-most:], "")
-	}
+	} // the middle that FitMiddle cuts out is wider than a word at this cut
 	return FitMiddle(PlainLine(text), 2*maxBrief)
 }
 
-// FitMiddle is Fit, and cuts the middle out.
+// FitMiddle is Fit, and cuts the middle out. What follows begins with a whole word: a secret is
+// recognised by its beginning, so its end must not be shown alone.
 func FitMiddle(text string, width int) string {
 	all := textWidth(text)
 	if all <= width || width < 3 {
 		return Fit(text, width)
 	}
 	end := (width - 1) / 2
-	return Fit(ansi.Truncate(text, width-1-end, "")+"…"+ansi.TruncateLeft(text, all-end, ""), width)
+	rest := ansi.TruncateLeft(text, all-end, "")
+	if i := strings.IndexByte(rest, ' '); i >= 0 {
+		rest = rest[i:]
+	} else {
+		rest = ""
+	}
+	return Fit(ansi.Truncate(text, width-1-end, "")+"…"+rest, width)
 }
 
 // Rows breaks one line of plain text into at most most lines of width columns, at words. A longer text

@@ -43,3 +43,21 @@ func TestFill(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestFitMiddleShowsWholeWords: the end of a secret is not shown without its beginning.
+func TestFitMiddleShowsWholeWords(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"refused because of reasons", 30, "refused because of reasons"},
+		{"refused ghp_0123456789abcdef; mend it", 29, "refused ghp_01… mend it"},
+		{"refused ghp_0123456789abcdefghijkl", 21, "refused gh…"},
+		{strings.Repeat("é", 10) + " ü", 9, "éééé… ü"},
+	} {
+		if got := FitMiddle(test.text, test.width); got != test.want {
+			t.Errorf("%q in %d: %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}

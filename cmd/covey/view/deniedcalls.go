@@ -60,9 +60,9 @@ func PrintDenied(out *term.Screen, spec string, list []deniedCalls) {
 	case !told:
 	case state.IsRunSpec(spec):
 		out.Printf("%s\n", out.Paint(term.Faint, "  covey run --allow RULE allows such calls; "+
-			"while covey attach is open in another terminal, it asks you"))
+			"while covey attach is open in another terminal, it asks you, but not in the mode dontAsk"))
 	default:
-		out.Printf("%s\n", out.Paint(term.Faint, "  permissions.allow in the spec allows such calls; "+
-			"with on_ask: wait they wait for you in covey inbox"))
+		out.Printf("%s\n", out.Paint(term.Faint, "  permissions.allow in the spec allows such calls, unless a rule under ask names them; "+
+			"with on_ask: wait they wait for you in covey inbox, but not in the mode dontAsk"))
 	}
 }
