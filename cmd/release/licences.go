@@ -8,9 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
+	"sync"
 )
 
 // module is a module whose code is in a binary, with the folder of its files.
@@ -43,7 +43,9 @@ func (r *release) modulesOf(ctx context.Context, t target) ([]module, error) {
 
 // licenceName matches the names of files with terms: LICENSE, LICENCE.md, COPYING,
 // htmx-LICENSE, NOTICE.txt, PATENTS.
-var licenceName = notation.Pattern(`(?i)^([\w.]+[-_])?(licen[cs]e|copying|notice|patents)([-_.][\w.-]*)?$`)
+var licenceName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^([\w.]+[-_])?(licen[cs]e|copying|notice|patents)([-_.][\w.-]*)?$`)
+})
 
 // licenceFiles returns the names of a module's files with terms, those in its folders
 // included: code that a module has copied often has terms of its own there.

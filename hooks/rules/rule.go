@@ -11,10 +11,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
+	"sync"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
@@ -44,7 +44,7 @@ func (r Rule) String() string { return r.text }
 var Err = errors.New("not a permission rule")
 
 // toolName matches what a rule may name: a tool, or MCP tools with "*".
-var toolName = notation.Pattern(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(mcp__[\w.:*-]+|[A-Za-z_][\w.:-]*)$`) })
 
 // Parse parses one permission rule. The error wraps Err.
 func Parse(s string) (Rule, error) {

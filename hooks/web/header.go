@@ -3,14 +3,16 @@ package web
 import (
 	"net/http"
 	"net/textproto"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
+	"sync"
 )
 
 // variableForm matches variables in the value of a header.
-var variableForm = notation.Pattern(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+var variableForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))`)
+})
 
 // ownHeaders returns the headers that hooks cannot set, because they belong to the
 // connection. A Host header, for example, would reach a site that no list of URLs has

@@ -23,17 +23,12 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	if s.Member.Lead {
 		return nil
 	}
-	_, err := a.team.mailLead(ctx, actors.Actor{}, text)
+	_, err := a.team.mail(ctx, actors.Actor{}, a.team.ports.Seats.Lead().Member.Name, text)
 	return err
 }
 
-// mailLead mails the lead a notice. A full mailbox is no error, because the loop must not
-// end the team over a lead that is slow to read: sent is then false.
-func (c *Crew) mailLead(ctx context.Context, by actors.Actor, text string) (sent bool, err error) {
-	return c.mail(ctx, by, c.ports.Seats.Lead().Member.Name, text)
-}
-
-// mail is mailLead for any member.
+// mail mails a member a notice. A full mailbox is no error, because the loop must not end the
+// team over a member that is slow to read: sent is then false.
 func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent bool, err error) {
 	_, err = c.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
 		To: []string{to}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),

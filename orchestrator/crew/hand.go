@@ -139,7 +139,7 @@ func (d *director) handLast(s *Seat) {
 // mailLeadOnce mails a notice to the lead once per mark. If the lead's mailbox is full,
 // the next run tries again.
 func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) error {
-	sent, err := d.c.mailLead(ctx, actors.Actor{CallID: actors.CallID(key, mark)}, text)
+	sent, err := d.c.mail(ctx, actors.Actor{CallID: actors.CallID(key, mark)}, d.c.ports.Seats.Lead().Member.Name, text)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/notation"
+	"sync"
 )
 
 // PromptCommand is a named prompt: a person types /NAME with arguments, and the agent
@@ -20,7 +20,7 @@ type PromptCommand struct {
 
 // commandName matches the name of a command: a file with its folders, separated by
 // colons.
-var commandName = notation.Pattern(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`)
+var commandName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+(:[A-Za-z0-9_-]+)*$`) })
 
 // FindCommand reads a command of the workspace at root: .claude/commands/NAME.md, where
 // a:b is the file a/b.md. ok is false if there is none.
@@ -67,7 +67,7 @@ func body(text string) string {
 }
 
 // argument matches the placeholders for arguments in a command's text.
-var argument = notation.Pattern(`\$(ARGUMENTS|[1-9])`)
+var argument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(ARGUMENTS|[1-9])`) })
 
 // Expand returns the prompt for these arguments. A text without placeholders gets them at
 // its end.

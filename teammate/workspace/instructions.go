@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Bounds on instructions: a model reads all of them with each request.
@@ -201,7 +201,7 @@ func (r *instructionReader) note(format string, args ...any) {
 }
 
 // includeMark matches @path at the start of a word.
-var includeMark = notation.Pattern("(?:^|\\s)@([^\\s@`]+)")
+var includeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)") })
 
 // includes returns the paths that a text includes, except those in code.
 func includes(text string) []string {
