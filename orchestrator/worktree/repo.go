@@ -136,10 +136,15 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 }
 
 // InRepository reports whether a folder, a path without symlinks, looks like part of a
-// repository. It does not run git.
+// repository. It does not run git. An empty folder .git, such as sandboxes make for the time of a
+// command, is none, as for git.
 func InRepository(dir string) bool {
 	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		git := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(git); err == nil && info.IsDir() {
+			git = filepath.Join(git, "HEAD")
+		}
+		if _, err := os.Lstat(git); err == nil {
 			return true
 		}
 		above := filepath.Dir(dir)

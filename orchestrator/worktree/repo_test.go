@@ -256,3 +256,28 @@ func TestWaitsForALock(t *testing.T) {
 	testkit.Must(t, os.Remove(lock))
 	testkit.Must(t, <-done)
 }
+
+// TestInRepository: what git takes for no repository is none.
+func TestInRepository(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]string{
+		"folder": {"ours/.git/HEAD"}, "file": {"ours/.git"}, "none": {"ours/a"}, "empty": {"ours/.git/.keep"},
+	} {
+		top := t.TempDir()
+		for _, file := range files {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(top, file)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(top, file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		below := filepath.Join(top, "ours", "below")
+		if err := os.Mkdir(below, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := InRepository(below), name == "folder" || name == "file"; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
