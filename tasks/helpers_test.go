@@ -32,6 +32,11 @@ func openAt(t testing.TB, path string, opts *Options) *Store {
 	if opts.Now == nil {
 		opts.Now = func() time.Time { return fixed }
 	}
+	if opts.LockTimeout == 0 {
+		// A process that another test starts at this moment has the lock, too, until it runs its
+		// own program.
+		opts.LockTimeout = time.Minute
+	}
 	s, err := Open(path, opts)
 	if err != nil {
 		t.Fatal(err)
