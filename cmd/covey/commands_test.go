@@ -2,13 +2,10 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs"
 )
 
@@ -39,28 +36,6 @@ func TestBackgroundArgs(t *testing.T) {
 		if got := backgroundArgs(team, tc.flags, tc.goal); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-}
-
-// TestBackgroundRefusesChanges: what has changed since it was trusted does not start in the
-// background.
-func TestBackgroundRefusesChanges(t *testing.T) {
-	teamtest.StateHome(t)
-	dir := teamtest.ScriptTeam(t)
-	spec := filepath.Join(dir, "team.yaml")
-	team, err := configs.Load(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := covey(t, "trust", spec); got.code != 0 {
-		t.Fatal(got.errOut)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "lead.yaml"), []byte("steps: [{say: other}]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := covey(t, backgroundArgs(team, upFlags{detach: true}, "")...)
-	if got.code != cli.ExitNotTrusted || !strings.Contains(got.errOut, "changed  script   lead.yaml") {
-		t.Errorf("%+v", got)
 	}
 }
 

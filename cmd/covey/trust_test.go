@@ -44,4 +44,8 @@ func TestMayRun(t *testing.T) {
 	if cli.ExitCode(err) != cli.ExitNotTrusted || !strings.Contains(err.Error(), "changed  script   lead.yaml") {
 		t.Errorf("changed: %v", err)
 	}
+	// What has changed since it was trusted does not start in the background either.
+	if got := covey(t, backgroundArgs(team, upFlags{detach: true}, "")...); got.code != cli.ExitNotTrusted {
+		t.Errorf("in the background: %+v", got)
+	}
 }

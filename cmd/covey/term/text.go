@@ -49,7 +49,7 @@ func Short(text string) string {
 func ShortMiddle(text string) string {
 	if most := 4 * maxBrief; len(text) > 2*most {
 		text = strings.ToValidUTF8(text[:most], "") + "…" + strings.ToValidUTF8(text[len(text)-most:], "")
-	} // the middle that FitMiddle cuts out is wider than a word at this cut
+	}
 	return FitMiddle(PlainLine(text), 2*maxBrief)
 }
 
