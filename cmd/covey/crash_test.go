@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// crashes is how often TestCrash kills covey; .ci/run sets more, the long run has 1000.
+// crashes is how often TestCrash kills covey; .ci/long sets more.
 var crashes = flag.Int("crashes", 2, "how often TestCrash kills covey and all its children")
 
 // crashBinary names a covey to kill instead of the test binary, which is the same

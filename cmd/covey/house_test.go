@@ -15,40 +15,40 @@ const root = "../.."
 type rule struct {
 	name     string
 	breaches func(*tree) []string
+	figure   bool // reported by TestHouseFigures, and no failure: a limit that is met without a reason shapes the code
 }
 
 // houseRules are the rules that can be read off the source. Sizes and shares
-// are bands that well-kept projects hold; they leave out tests and generated
-// files. TestHouseRulesCatch has an example of a breach for each.
+// are those of well-kept projects; they leave out tests and generated files. TestHouseRulesCatch has an example of a breach for each.
 func houseRules() []rule {
 	return []rule{
-		{"imports go downhill", uphillImports},
-		{"every package has a doc comment", missingPackageDocs},
-		{"exported names are documented", undocumentedNames},
-		{"files are short", longFiles},
-		{"functions are short", longFunctions},
-		{"packages fit a reader's mind", bigPackages},
-		{"types have few methods", typesWithManyMethods},
-		{"structs have few fields", structsWithManyFields},
-		{"few functions are longer than a screen", tooManyLongFunctions},
-		{"few functions have many parameters", tooManyParameters},
-		{"few functions nest deeply", tooDeepNesting},
-		{"func main only wires", longMain},
-		{"interfaces are small", bigInterfaces},
-		{"lines fit a window", wideLines},
-		{"comments are neither rare nor in the way", commentDensity},
-		{"there is at least as much test as code", testDensity},
-		{"the turn end fits one look", longTurnEnd},
-		{"no init functions", initFunctions},
-		{"no contexts in structs", contextsInStructs},
-		{"no GetX methods", getters},
-		{"type names do not repeat the package", stutteringTypes},
-		{"few package variables", tooManyGlobals},
-		{"expressions are compiled on first use", eagerExpressions},
-		{"hardly a panic", tooManyPanics},
-		{"errors are wrapped", unwrappedErrors},
-		{"errors get their context somewhere", bareErrors},
-		{"code is gofmt clean", unformatted},
+		{"imports go downhill", uphillImports, false},
+		{"every package has a doc comment", missingPackageDocs, false},
+		{"exported names are documented", undocumentedNames, false},
+		{"files are short", longFiles, false},
+		{"functions are short", longFunctions, false},
+		{"packages fit a reader's mind", bigPackages, true},
+		{"types have few methods", typesWithManyMethods, true},
+		{"structs have few fields", structsWithManyFields, true},
+		{"few functions are longer than a screen", tooManyLongFunctions, true},
+		{"few functions have many parameters", tooManyParameters, true},
+		{"few functions nest deeply", tooDeepNesting, true},
+		{"func main only wires", longMain, false},
+		{"interfaces are small", bigInterfaces, true},
+		{"lines fit a window", wideLines, true},
+		{"comments are neither rare nor in the way", commentDensity, true},
+		{"there is at least as much test as code", testDensity, true},
+		{"the turn end fits one look", longTurnEnd, false},
+		{"no init functions", initFunctions, false},
+		{"no contexts in structs", contextsInStructs, false},
+		{"no GetX methods", getters, false},
+		{"type names do not repeat the package", stutteringTypes, false},
+		{"few package variables", tooManyGlobals, true},
+		{"expressions are compiled on first use", eagerExpressions, false},
+		{"hardly a panic", tooManyPanics, true},
+		{"errors are wrapped", unwrappedErrors, false},
+		{"errors get their context somewhere", bareErrors, false},
+		{"code is gofmt clean", unformatted, false},
 	}
 }
 
@@ -59,11 +59,32 @@ func TestHouseRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range houseRules() {
+		if r.figure {
+			continue
+		}
 		t.Run(strings.ReplaceAll(r.name, " ", "_"), func(t *testing.T) {
 			for _, b := range r.breaches(module) {
 				t.Error(b)
 			}
 		})
+	}
+}
+
+// TestHouseFigures prints what is above the figures that well-kept projects hold: a place to
+// look at, and no failure. A change says why it leaves something larger.
+func TestHouseFigures(t *testing.T) {
+	t.Parallel()
+	module, err := ownTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range houseRules() {
+		if !r.figure {
+			continue
+		}
+		for _, b := range r.breaches(module) {
+			t.Logf("%s: %s", r.name, b)
+		}
 	}
 }
 

@@ -27,13 +27,14 @@ func TestMembersCannotReadKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
+	// Another process writes the program: one that this process forks meanwhile would hold a
+	// file of its own open for writing, and the program could not start (ETXTBSY).
+	program := filepath.Join(dir, "covey")
+	if out, err := exec.CommandContext(t.Context(), "cp", self, program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	read := `cat /proc/$PPID/environ; grep -a COVEY_TEST_KEY= /proc/self/environ; "$COVEY_BIN" ps; echo looked`
 	for name, data := range map[string]string{
-		"covey":     string(program),
 		"team.yaml": "covey: 1\nname: keys\ngoal: Look.\nmodels: {m: {provider: script, script: lead.yaml}}\nlead: {model: m, permission_mode: bypassPermissions}\n",
 		"lead.yaml": "steps:\n  - call: [{tool: Bash, input: {command: '" + read + "'}}]\n  - say: done\n",
 	} {
@@ -45,7 +46,7 @@ func TestMembersCannotReadKeys(t *testing.T) {
 	if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "covey"), "up", "--trust", "--json")
+	cmd := exec.CommandContext(t.Context(), program, "up", "--trust", "--json")
 	cmd.Dir = dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "COVEY_STATE_HOME=" + filepath.Join(dir, "state"), "COVEY_TEST_KEY=key-0815",

@@ -24,7 +24,7 @@ import (
 )
 
 // upgrades says that the tests of upgrades also run the programs of former versions, which
-// takes minutes to build them; .ci/run sets it.
+// takes minutes to build them; .ci/long sets it.
 var upgrades = flag.Bool("upgrades", false, "also upgrade teams that programs of former versions run")
 
 // former is a version whose files and program this one must get along with. Files that it

@@ -36,18 +36,10 @@ func (t target) program() string {
 
 // maxProgram is the size in bytes that no binary may reach, so that a dependency does not
 // double the download unnoticed.
-const maxProgram = 40_000_000
+const maxProgram = 64_000_000
 
-// compileFlags returns the flags of the compiler. Neither the bus's server nor covey's own code is
-// worth the size of inlined functions, which is 3 MB: what takes time are models, processes and
-// disks. `.ci/run` has the same flags.
-func compileFlags() []string {
-	return []string{"-trimpath", "-gcflags=github.com/nats-io/...=-l", "-gcflags=github.com/coveyteam/covey/...=-l"}
-}
-
-// linkFlags leave out debugging information, a quarter of the binary, and let functions lie
-// close together, which saves 0.5 MB.
-const linkFlags = "-ldflags=-s -w -funcalign=8"
+// linkFlags leave out debugging information, a quarter of the binary.
+const linkFlags = "-ldflags=-s -w"
 
 // program is a built covey. What a release says of itself comes from what the compiler has
 // stamped into it, so that archives and binaries cannot disagree.
@@ -103,7 +95,7 @@ func (r *release) compile(ctx context.Context, t target) (*program, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := dir + "/" + t.program()
-	args := append([]string{"build", "-buildvcs=true", "-o", path, linkFlags}, compileFlags()...)
+	args := []string{"build", "-buildvcs=true", "-trimpath", "-o", path, linkFlags}
 	if _, err := r.goCommand(ctx, t, append(args, "./cmd/covey")...); err != nil {
 		return nil, err
 	}

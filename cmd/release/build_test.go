@@ -123,7 +123,7 @@ func TestGoInstall(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "install", ownModule+"/cmd/covey@v0.1.0")
 	cmd.Dir = bin
 	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOMODCACHE="+own, "GOSUMDB=off", "CGO_ENABLED=0", "GOWORK=off",
-		"GOPROXY=file://"+proxy+",file://"+cache+"/cache/download", "GOFLAGS=-modcacherw "+strings.Join(compileFlags(), " "))
+		"GOPROXY=file://"+proxy+",file://"+cache+"/cache/download", "GOFLAGS=-modcacherw -trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go install: %v\n%s", err, out)
 	}

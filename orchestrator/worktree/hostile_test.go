@@ -10,7 +10,7 @@ import (
 )
 
 // withEachGit runs a test with the git of the machine, and with the newer one in the
-// folder that COVEY_NEW_GIT names: .ci/run sets it, since git 2.54 has hooks that
+// folder that COVEY_NEW_GIT names: .ci/long sets it, since git 2.54 has hooks that
 // configuration names, which no folder of hooks switches off.
 func withEachGit(t *testing.T, test func(t *testing.T)) {
 	t.Run("installed", test)
