@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ var keyName = notation.Pattern(`(?i)((^|[_-]|api|auth|access)(keys?|tokens?|pat|
 
 // Secrets returns the values that must not leave the machine in a text (notation.Mask): those of
 // variables of an environment that hold keys by their names or for a preset, and those that a
-// team's programs, models and webhooks get, from files as well. A file that cannot be read gives none. team
-// may be nil.
+// team's programs, models, webhooks and hooks get, from files as well. A file that cannot be read gives none.
+// team may be nil.
 func Secrets(team *configs.Team, environ []string) []string {
 	var list []string
 	isKey := keyNames()
@@ -26,7 +27,7 @@ func Secrets(team *configs.Team, environ []string) []string {
 		}
 	}
 	if team != nil {
-		list = append(list, teamSecrets(team, isKey)...)
+		list = append(append(list, teamSecrets(team, isKey)...), requestSecrets(team, environ)...)
 	}
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return len(s) < notation.MinSecret })
@@ -80,6 +81,53 @@ func teamSecrets(team *configs.Team, isKey func(string) bool) []string {
 	}
 	return list
 }
+
+// requestSecrets returns what of the HTTP requests of a team is secret: the values of headers, the variables of
+// an environment that headers may name, and the paths and queries of URLs, by which many hosts know who calls.
+func requestSecrets(team *configs.Team, environ []string) []string {
+	layers := team.Layers(nil)
+	var headers []map[string]string
+	var urls, names, list []string
+	for _, s := range layers.Servers {
+		urls, headers = append(urls, s.URL), append(headers, s.Headers)
+	}
+	for _, m := range RealModels(team) {
+		headers = append(headers, m.Headers)
+	}
+	for _, n := range team.Notify {
+		urls = append(urls, n.Webhook)
+	}
+	for _, s := range layers.Sources {
+		for _, groups := range s.Settings {
+			for _, g := range groups {
+				for _, h := range g.Hooks {
+					urls, headers, names = append(urls, h.URL), append(headers, h.Headers), append(names, h.AllowedEnvVars...)
+				}
+			}
+		}
+	}
+	for _, set := range headers {
+		for name, value := range set {
+			if !openHeader().MatchString(name) {
+				list = append(list, value)
+			}
+		}
+	}
+	for _, kv := range environ {
+		if name, value, _ := strings.Cut(kv, "="); slices.Contains(names, name) {
+			list = append(list, value)
+		}
+	}
+	for _, text := range urls {
+		if u, err := url.Parse(text); err == nil {
+			list = append(list, strings.TrimPrefix(u.RequestURI(), "/"))
+		}
+	}
+	return list
+}
+
+// openHeader matches the headers whose values are no secrets, and occur in many texts.
+var openHeader = notation.Pattern(`(?i)^(accept|content|user-agent$|anthropic-version$)`)
 
 // variablesOf returns the variables that a spec sets for agent programs and MCP servers.
 func variablesOf(team *configs.Team) []configs.EnvVar {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 func TestSecrets(t *testing.T) {
@@ -52,6 +53,29 @@ func TestSecrets(t *testing.T) {
 	}
 	if len(got) != len(hidden) {
 		t.Errorf("too many: %q", got)
+	}
+}
+
+// The path of a webhook's URL is its key, and so may be what a header has. Hosts and what many texts have stay.
+func TestSecretsOfRequests(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "settings.json")
+	text := `{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": "https://audit.example.com/in/4711abc?k=v",` +
+		` "headers": {"X-Team": "Token $AUDIT and more", "Content-Type": "application/json"}, "allowedEnvVars": ["AUDIT"]}]}]}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := configs.Model{Provider: "openai", BaseURL: "https://models.example.com", Headers: map[string]string{"X-Tenant": "of-a-model"}}
+	server := configs.MCPServer{Server: settings.Server{URL: "https://mcp.example.com/", Headers: map[string]string{"X-Who": "of-a-server"}}}
+	own := configs.Agent{Name: "own", Kind: configs.Builtin, Model: model}
+	team := &configs.Team{
+		Workspace: dir, Settings: []string{file}, MCPServers: []configs.MCPServer{server},
+		Notify: []configs.Notify{{Webhook: "https://hooks.example.com/services/T0/B0/0815"}},
+		Lead:   configs.Member{Name: "lead", Agent: own},
+	}
+	want := []string{"Token $AUDIT and more", "in/4711abc?k=v", "of-a-model", "of-a-server", "of-the-environment", "services/T0/B0/0815"}
+	if got := Secrets(team, []string{"AUDIT=of-the-environment", "OTHER=harmless"}); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

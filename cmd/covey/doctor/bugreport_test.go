@@ -25,6 +25,8 @@ const (
 	inFile    = "kept-in-a-key-file-2342"
 	shaped    = "ghp_0123456789abcdefABCD"
 	dotEnv    = "from-the-dot-env-file-99"
+	inURL     = "services/T0815/B4711"
+	inHeader  = "team-9-of-ours"
 )
 
 // brokenTeam is a team whose files hold secrets. The returned function runs covey bug-report
@@ -41,12 +43,13 @@ func brokenTeam(t *testing.T) (
 	spec = filepath.Join(dir, "team.yaml")
 	for path, text := range map[string]string{
 		spec: "covey: 1\nname: crew\nlead: {agent: own}\nagents:\n  own: {use: command, command: [cat], env: {A_SECRET: " +
-			inSpec + ", B: {file: key.txt}}}\n",
+			inSpec + ", B: {file: key.txt}}}\nmcp_servers: {docs: {url: https://docs.example.com/mcp, headers: {X-Who: " + inHeader +
+			"}}}\nnotify:\n  - {to: {webhook: https://hooks.example.com/" + inURL + ", secret_file: key.txt}}\n",
 		filepath.Join(dir, "key.txt"):         inFile + "\n",
 		filepath.Join(dir, ".env"):            "PASSWORD=" + dotEnv + "\n",
 		place.Log():                           `{"level":"ERROR","msg":"cannot","err":"` + envKey + `"}` + "\nnot json " + shaped + "\n",
 		place.Transcript("lead", "s1"):        `{"type":"user","message":{"content":"said ` + inFile + ` in private"}}` + "\n",
-		filepath.Join(place.Dir, "up.log"):    "up " + inSpec + "\n",
+		filepath.Join(place.Dir, "up.log"):    "up " + inSpec + " " + inURL + "\n",
 		place.Home() + "/crashes/crash-1.txt": "covey devel\npanic: " + envKey + "\n",
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -99,7 +102,7 @@ func unpacked(t *testing.T, path string) map[string]string {
 // wantNoSecret fails for each secret in a text.
 func wantNoSecret(t *testing.T, what, text string) {
 	t.Helper()
-	for _, secret := range []string{envKey, quotedKey, `quote\"d`, inSpec, inFile, shaped, dotEnv} {
+	for _, secret := range []string{envKey, quotedKey, `quote\"d`, inSpec, inFile, shaped, dotEnv, inURL, inHeader} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s holds %q:\n%s", what, secret, text)
 		}
@@ -133,7 +136,7 @@ func TestBugReport(t *testing.T) {
 	files := unpacked(t, path)
 	for name, want := range map[string]string{
 		"version.txt": "covey devel\n", "doctor.txt": "ok    spec ", "spec/team.yaml": "A_SECRET: ***",
-		"journal.jsonl": "the token *** and *** leaked", "covey.log": `"err":"***"`, "up.log": "up ***\n",
+		"journal.jsonl": "the token *** and *** leaked", "covey.log": `"err":"***"`, "up.log": "up *** ***\n",
 		"crashes/crash-1.txt": "panic: ***", "run.json": `"team": "crew"`, "store.txt": "inspect it:",
 	} {
 		if !strings.Contains(files[name], want) {
