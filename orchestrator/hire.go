@@ -208,7 +208,13 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	if err != nil {
 		return crew.Occupant{}, err
 	}
-	shown := h.r.instructionsOf(s.Member)
+	var mate *teammate.Teammate
+	shown := h.r.instructionsOf(s.Member, workdir, func() permission.Policy {
+		if mate != nil { // rules change during a session
+			return mate.Rights().Now()
+		}
+		return permissions
+	})
 	limits := s.Member.Limits
 	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
 	// A copy on the heap only for members that have a past: the closure of Equip keeps it
@@ -238,8 +244,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	}
 	// After the options are complete, because it reads the member's directory from them.
 	h.r.surround(&options, s.Member, shown)
-	mate, err := teammate.New(options)
-	if err != nil {
+	if mate, err = teammate.New(options); err != nil {
 		return crew.Occupant{}, err
 	}
 	caller := mcp.NewCaller(mcp.Life{

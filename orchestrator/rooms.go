@@ -87,7 +87,7 @@ type accounts struct {
 // newRooms makes a team without seats. Its parts refer to each other by functions that
 // are called only once members work, when all parts exist.
 //
-// It starts no goroutine and no process, so after an error there is nothing to close. It is
+// It leaves no goroutine and no process, so after an error there is nothing to close. It is
 // called once per run, after the store is open and before the journal runs.
 func newRooms(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
@@ -95,7 +95,7 @@ func newRooms(
 	r := &rooms{
 		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
-		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(o.team().Workspace),
+		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(ctx, o.team().Workspace),
 	}
 	if r.hooks.functions = o.opts.Hooks; r.hooks.functions == nil {
 		r.hooks.functions = &hooks.Registry{}

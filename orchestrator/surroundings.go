@@ -1,10 +1,15 @@
 package orchestrator
 
 import (
+	"context"
+
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -16,17 +21,22 @@ type surroundings struct {
 }
 
 // surroundingsOf reads the workspace's instructions once for all members.
-func surroundingsOf(root string) surroundings {
-	return surroundings{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root)}
+func surroundingsOf(ctx context.Context, root string) surroundings {
+	top := worktree.Git{}.TopOf(ctx, root)
+	return surroundings{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root, top)}
 }
 
-// instructionsOf returns the instructions of the folder that a member works in. On the
-// branch of its own working copy they may differ from the workspace's.
-func (r *rooms) instructionsOf(m *lives.Member) *workspace.Instructions {
-	if _, own := r.work.Trees.Of(m.Name); own {
-		return workspace.ReadInstructions(m.Dir)
+// instructionsOf returns the instructions of the folder that a member works in, without
+// those that its rules deny it. On the branch of its own working copy they may differ from
+// the workspace's.
+func (r *rooms) instructionsOf(m *lives.Member, dir *workspace.Workdir, now func() permission.Policy) *workspace.Instructions {
+	shown := r.around.instructions
+	if copy, own := r.work.Trees.Of(m.Name); own {
+		shown = workspace.ReadInstructions(m.Dir, copy.Top)
 	}
-	return r.around.instructions
+	return shown.Without(func(file string) bool {
+		return now().Withhold(rules.Call{Tool: "Read", Cwd: dir.Dir(), Root: dir.Root()}, file)
+	})
 }
 
 // surround adds the surroundings to a member's options. An agent program reads

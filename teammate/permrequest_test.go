@@ -219,7 +219,7 @@ func TestNestedInstructions(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r.opts.Instructions = workspace.ReadInstructions(root)
+	r.opts.Instructions = workspace.ReadInstructions(root, root)
 	read := func(id string) say {
 		return say{calls: []agent.ToolCall{callTool(id, "Read", `{"file_path":"sub/deep/f"}`)}}
 	}

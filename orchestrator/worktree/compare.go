@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -140,6 +142,22 @@ func (r *Repo) Tracked(ctx context.Context, rev, folder string) (bool, error) {
 	}
 	out, err := r.git.run(ctx, call{args: args, dir: r.Top})
 	return len(out) > 0, err
+}
+
+// TopOf returns the top of the repository of a folder if its current commit has files in the
+// folder, or else the folder: a home that is a repository is not that of all projects in it.
+func (g Git) TopOf(ctx context.Context, dir string) string {
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		return dir // without git, which need not be installed
+	}
+	repo, err := g.Open(ctx, dir)
+	if err != nil {
+		return dir
+	}
+	if tracked, err := repo.Tracked(ctx, "HEAD", repo.Prefix); err != nil || !tracked {
+		return dir
+	}
+	return repo.Top
 }
 
 // Ignored reports which of some paths, relative to Dir, git ignores. Committed paths

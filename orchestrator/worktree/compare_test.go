@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -102,6 +103,21 @@ func TestTrackedAndIgnored(t *testing.T) {
 	}
 	if got, err := r.Ignored(ctx, []string{"d/x"}); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestTopOf: a repository is that of a folder if it has files of the folder.
+func TestTopOf(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), newRepo(t)
+	testkit.Shell(t, r.Top, `mkdir -p d/e new own/x; echo x >d/e/x; git add -A; git commit -qm d; git init -q own`)
+	for folder, want := range map[string]string{"": "", "d/e": "", "d": "", "new": "new", "own": "own", "own/x": "own/x"} {
+		if got := (Git{}).TopOf(ctx, filepath.Join(r.Top, folder)); got != filepath.Join(r.Top, want) {
+			t.Errorf("%q: %s", folder, got)
+		}
+	}
+	if dir := t.TempDir(); (Git{}).TopOf(ctx, dir) != dir {
+		t.Error("a folder without a repository has a top elsewhere")
 	}
 }
 

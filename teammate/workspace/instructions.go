@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -27,8 +28,9 @@ type Instructions struct {
 	Files []InstructionFile
 	Notes []string // for people: what was left out, and why
 
-	root string // the workspace, with symbolic links followed
-	top  string // the only folder to read from, with symbolic links followed
+	root   string                 // the workspace, with symbolic links followed
+	top    string                 // the only folder to read from, with symbolic links followed
+	denied func(path string) bool // files that the member may not read; nil: none
 }
 
 // InstructionFile is one file of instructions.
@@ -39,11 +41,12 @@ type InstructionFile struct {
 	text   string
 }
 
-// ReadInstructions reads the instructions of the workspace at root, an absolute path. It
-// never fails: Notes list what could not be read.
-func ReadInstructions(root string) *Instructions {
-	in := &Instructions{root: Real(root), top: repository(root)}
-	r := instructionReader{top: in.top, room: maxInstructionBytes, seen: map[string]bool{}}
+// ReadInstructions reads the instructions of the workspace at root. top is the top of the
+// repository that root is part of, or root. Both are absolute. It never fails: Notes list
+// what could not be read.
+func ReadInstructions(root, top string) *Instructions {
+	in := &Instructions{root: Real(root), top: Real(top)}
+	r := newInstructionReader(in.top, maxInstructionBytes)
 	for _, dir := range downTo(in.top, in.root) {
 		r.folder(dir)
 	}
@@ -67,6 +70,34 @@ func (in *Instructions) Text() string {
 // Shown returns the file as a model sees it.
 func (f InstructionFile) Shown() string { return "Contents of " + f.Path + ":\n\n" + f.text }
 
+// Without returns the instructions without the files that a member may not read, and
+// without what those include. denied is also asked for files that are read later.
+func (in *Instructions) Without(denied func(path string) bool) *Instructions {
+	out := &Instructions{root: in.root, top: in.top, denied: denied}
+	var notes []string
+	out.Files, notes = permitted(in.Files, denied)
+	out.Notes = slices.Concat(in.Notes, notes)
+	return out
+}
+
+// permitted returns the files that a member may read, and notes about the others.
+func permitted(all []InstructionFile, denied func(path string) bool) (files []InstructionFile, notes []string) {
+	gone := map[string]bool{}
+	for _, f := range all { // a file precedes those that it includes
+		switch {
+		case gone[f.Parent]:
+			gone[f.Path] = true
+		case denied != nil && denied(f.Path):
+			gone[f.Path] = true
+			notes = append(notes, noteOf("%s was not read: a permission rule denies it", f.Path))
+		}
+	}
+	if len(gone) == 0 {
+		return all, nil
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f InstructionFile) bool { return gone[f.Path] }), notes
+}
+
 // Nested reads the instructions of the folders below a workspace, each folder once, for
 // one member.
 type Nested struct {
@@ -89,37 +120,45 @@ func (n *Nested) To(path string) (files []InstructionFile, notes []string) {
 			continue
 		}
 		n.read[dir] = true
-		r := instructionReader{top: n.in.top, room: maxInstructionFile, seen: map[string]bool{}}
+		r := newInstructionReader(n.in.top, maxInstructionFile)
 		for _, known := range n.in.Files {
 			r.seen[Real(known.Path)] = true
 		}
 		r.folder(dir)
-		files, notes = append(files, r.files...), append(notes, r.notes...)
+		here, more := permitted(r.files, n.in.denied)
+		files, notes = append(files, here...), slices.Concat(notes, r.notes, more)
 	}
 	return files, notes
-}
-
-// repository returns the top folder of the git repository that contains dir, or dir
-// itself.
-func repository(dir string) string {
-	dir = Real(dir)
-	for up := dir; ; up = filepath.Dir(up) {
-		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
-			return up
-		}
-		if up == filepath.Dir(up) {
-			return dir
-		}
-	}
 }
 
 // instructionReader reads files of instructions, each once.
 type instructionReader struct {
 	top   string
+	home  string          // the user's; empty: unknown
 	room  int             // bytes that may still be read
 	seen  map[string]bool // real paths, and texts, of what was read
 	files []InstructionFile
 	notes []string
+}
+
+// newInstructionReader returns a reader of files in top that reads up to room bytes.
+func newInstructionReader(top string, room int) *instructionReader {
+	r := &instructionReader{top: top, room: room, seen: map[string]bool{}}
+	if home, err := os.UserHomeDir(); err == nil {
+		r.home = Real(home)
+	}
+	return r
+}
+
+// private reports whether a file is in a hidden file or folder of the home, such as ~/.aws,
+// where programs keep keys, and the workspace's repository is not.
+func (r *instructionReader) private(place string) bool {
+	rel, err := filepath.Rel(r.home, place)
+	if err != nil || r.home == "" || !strings.HasPrefix(rel, ".") || strings.HasPrefix(rel, "../") {
+		return false
+	}
+	hidden, _, _ := strings.Cut(rel, "/")
+	return !Contains(filepath.Join(r.home, hidden), r.top)
 }
 
 // folder reads the instructions in one folder.
@@ -145,6 +184,10 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 	}
 	if !Contains(r.top, place) {
 		r.note("%s was not read: it lies outside of %s", f.Path, r.top)
+		return
+	}
+	if (f.Parent != "" || place != f.Path) && r.private(place) {
+		r.note("%s was not read: it is a hidden file of the home", f.Path)
 		return
 	}
 	r.seen[place] = true
@@ -197,8 +240,10 @@ func (r *instructionReader) read(path string) (string, error) {
 }
 
 func (r *instructionReader) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf("instructions: "+format, args...))
+	r.notes = append(r.notes, noteOf(format, args...))
 }
+
+func noteOf(format string, args ...any) string { return fmt.Sprintf("instructions: "+format, args...) }
 
 // includeMark matches @path at the start of a word.
 var includeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?:^|\\s)@([^\\s@`]+)") })
