@@ -36,8 +36,9 @@ the first of which leads; with --offline, a team whose members play scripts, whi
 written as well, so that it runs at once and costs nothing. Without either, init asks
 on a terminal. Elsewhere it writes a team with a model if no agent program is installed
 and a model can be used (see covey models), and otherwise the offline team. The gate is
-the test command that covey finds in the folder; on a terminal init asks whether to run
-it once. A folder that does not exist is made. Existing files are not overwritten.`,
+the test command that covey finds in the folder, and a lock file brings the command
+that fills a new working copy (worktree.setup); on a terminal init asks whether to run
+both once. A folder that does not exist is made. Existing files are not overwritten.`,
 		Example: `  covey init
   covey init --with claude,codex
   covey init --with anthropic/claude-sonnet-4-5
@@ -88,7 +89,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 	if err != nil {
 		return err
 	}
-	wrote, err := writeStarter(dir, starterOptions{Agents: agents}, f.force)
+	wrote, err := writeStarter(ctx, dir, starterOptions{Agents: agents}, f.force)
 	switch {
 	case err != nil:
 		return err
@@ -127,8 +128,8 @@ func printChosen(out *term.Screen, agents []starterAgent) {
 // writeStarter writes the starter into dir and returns the paths of its files. If a
 // file exists already it writes nothing, because a spec without its scripts would be
 // worse than no starter.
-func writeStarter(dir string, opts starterOptions, force bool) (wrote []string, err error) {
-	spec, files, err := makeStarter(dir, opts)
+func writeStarter(ctx context.Context, dir string, opts starterOptions, force bool) (wrote []string, err error) {
+	spec, files, err := makeStarter(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}

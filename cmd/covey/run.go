@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -26,6 +28,7 @@ type runFlags struct {
 	with         []string
 	lead, mode   string
 	gates, allow []string
+	setup        []string // commands for new working copies
 	noGate       bool
 }
 
@@ -39,8 +42,9 @@ func runCommand(env *cli.Env) *cobra.Command {
 program of --with (see covey agents). By default these are all that are installed and
 logged in; if covey knows that of none, all that may be. The lead plans, the teammates
 take its tasks, and a gate must agree before a task counts as completed: the commands
-of --gate, else the folder's own test command. What is changed without a task is
-judged as one. If there is no test command, run asks for one; without a terminal it
+of --gate, else the folder's own test command. A lock file, such as package-lock.json,
+brings the command that fills a new working copy. Both run once before the team starts,
+and what cannot run ends covey run. What is changed without a task is judged as one. If there is no test command, run asks for one; without a terminal it
 fails unless you give --no-gate.
 
 A run that changed no file and completed no task ends with code 1, unless the goal
@@ -106,11 +110,17 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if err := findGates(env, dir, &f); err != nil {
 		return err
 	}
-	team, err := writeRunSpec(ctx, env, dir, members.spec(dir, goal, f), f.allowUnenforced)
+	findSetup(ctx, env, dir, &f)
+	team, tried, err := writeRunSpec(ctx, env, dir, members.spec(dir, goal, f), f)
 	if err != nil {
 		return err
 	}
 	announceRun(env, team, members)
+	if !tried {
+		if err := doctor.TryTeam(ctx, env, team); err != nil {
+			return err
+		}
+	}
 	if f.detach {
 		return startDetached(ctx, env, team, f.upFlags, "")
 	}
@@ -236,6 +246,9 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 		fmt.Fprintf(&b, "  %s: {agent: %s}\n", name, a.Name)
 	}
 	fmt.Fprintf(&b, "gates: {task: %s}\n", jsonTexts(f.gates))
+	if len(f.setup) > 0 {
+		fmt.Fprintf(&b, "worktree: {setup: %s}\n", jsonTexts(f.setup))
+	}
 	return []byte(b.String())
 }
 
@@ -254,13 +267,15 @@ func (f runFlags) rules() []string {
 
 // writeRunSpec writes the spec next to the team's state, so that the team can be
 // resumed like any other. It fails for a running team, which keeps its spec, and
-// writes nothing before confirmStandIns agrees.
-func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
-	allowUnenforced bool) (*configs.Team, error) {
+// writes nothing before confirmStandIns agrees. tried says that the team has run with the same
+// gates and setup.
+func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, f runFlags) (
+	team *configs.Team, tried bool, err error,
+) {
 	// Parse once for the name alone, which determines the place.
-	team, err := configs.Parse(filepath.Join(dir, "run.yaml"), spec)
+	team, err = configs.Parse(filepath.Join(dir, "run.yaml"), spec)
 	if err != nil {
-		return nil, flagsError(err)
+		return nil, false, flagsError(err)
 	}
 	name := env.Team
 	if name == "" {
@@ -270,37 +285,42 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte,
 	}
 	place, err := state.PlaceOf(name, dir)
 	if err != nil {
-		return nil, cli.Usagef("--team %v", err)
+		return nil, false, cli.Usagef("--team %v", err)
 	}
 	path := place.RunSpec()
 	spec = append(spec, "name: "+name+"\n"...)
 	if team, err = configs.Parse(path, spec); err != nil {
-		return nil, flagsError(err)
+		return nil, false, flagsError(err)
 	}
 	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: env.Managed}); err != nil {
-		return nil, flagsError(err)
+		return nil, false, flagsError(err)
 	}
 	if run, up := state.Running(place); up {
-		return nil, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
+		return nil, false, fmt.Errorf("team %s runs already (process %d); give it more to do with covey send, or end it with covey down",
 			name, run.PID)
 	}
 	// After the check for a running team: its operator need not decide about programs that
 	// are not started.
-	if err := confirmStandIns(env, team, allowUnenforced); err != nil {
-		return nil, err
+	if err := confirmStandIns(env, team, f.allowUnenforced); err != nil {
+		return nil, false, err
 	}
 	if err := place.Create(); err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	if earlier, err := configs.Load(path); err == nil && !f.fresh {
+		_, ran := state.ReadRunFile(place)
+		tried = ran == nil && reflect.DeepEqual(earlier.Gates, team.Gates) &&
+			slices.Equal(earlier.Worktree.Setup, team.Worktree.Setup)
 	}
 	if err := state.WriteAtomic(path, spec); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	// So that covey up, which asks for trust, resumes the team without asking.
 	report, err := trust.Check(ctx, team)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return team, trust.Remember(ctx, team, report)
+	return team, tried, trust.Remember(ctx, team, report)
 }
 
 // flagsError turns an error in the generated spec into a usage error. The cause must

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -48,4 +49,17 @@ func askGate(env *cli.Env, why string, f *runFlags) error {
 	}
 	f.gates = []string{answer}
 	return nil
+}
+
+// findSetup adds the commands that a new working copy needs before its gates can run.
+func findSetup(ctx context.Context, env *cli.Env, dir string, f *runFlags) {
+	setup := doctor.FindSetup(ctx, dir)
+	switch {
+	case len(setup.Missing) > 0:
+		env.Err.Printf("warning: new working copies would need %s (found by %s), but %s is not installed\n",
+			term.PlainLine(strings.Join(setup.Commands, ", ")), strings.Join(setup.Files, ", "), strings.Join(setup.Missing, ", "))
+	case len(setup.Commands) > 0:
+		f.setup = setup.Commands
+		env.Err.Printf("setup of new working copies: %s (found by %s)\n", strings.Join(f.setup, "; "), strings.Join(setup.Files, ", "))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -22,11 +23,12 @@ var templateFiles embed.FS
 
 // starter is the data for the templates of `covey init`.
 type starter struct {
-	Name    string       // name of the team, in quotes if YAML needs them
-	Scripts string       // folder of the scripts, relative to the spec
-	Test    string       // the test command; empty if none was found
-	Found   string       // the file by which the test command was found
-	Program string       // the program of the test command if it is not installed
+	Name    string // name of the team, in quotes if YAML needs them
+	Scripts string // folder of the scripts, relative to the spec
+	Test    string // the test command; empty if none was found
+	Found   string // the file by which the test command was found
+	Program string // the program of the test command if it is not installed
+	Setup   doctor.FoundSetup
 	Lead    starterAgent // for agent programs and models only, like Mates
 	Mates   []starterMate
 }
@@ -58,6 +60,9 @@ type starterMate struct {
 	Does  string // its description
 }
 
+// List joins words for a list in YAML or in a sentence.
+func (starter) List(words []string) string { return strings.Join(words, ", ") }
+
 // Rule returns the permission rule that allows members to run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
@@ -77,9 +82,9 @@ type starterOptions struct {
 // members play scripts, which are in files. A team of agent programs needs no
 // files, but its programs must be logged in when it starts, and its models need their
 // keys. The gate is the test
-// command found in dir. It writes nothing, and dir need not exist. It fails if dir cannot be read or if a
+// command found in dir; a lock file there brings worktree.setup. It writes nothing, and dir need not exist. It fails if dir cannot be read or if a
 // preset or a provider does not exist.
-func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
+func makeStarter(ctx context.Context, dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("starter: %w", err)
@@ -90,6 +95,7 @@ func makeStarter(dir string, opts starterOptions) (spec []byte, files map[string
 	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}
 	test := doctor.FindTest(abs)
 	s.Test, s.Found, s.Program = test.Command, test.File, test.Missing
+	s.Setup = doctor.FindSetup(ctx, abs)
 	if len(opts.Agents) == 0 {
 		return s.scripted()
 	}

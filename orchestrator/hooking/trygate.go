@@ -14,14 +14,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// TryGate runs one command gate without a team, in the current workspace. Its input has no
-// task.
+// TryGate runs one command gate without a team, in about.Cwd, with the scripts of the workspace.
+// Its input has no task.
 func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hooks.Common) (hooks.Outcome, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
 	}
-	about.Cwd = team.Workspace
 	in, err := hooks.ParseInput(g.Event, []byte("{}"), about)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
@@ -36,6 +35,7 @@ func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hoo
 		Env: append(launch.Environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
 			"COVEY_STATE_HOME="+place.Home()),
 		ProjectDir: team.Workspace, SpillDir: spill,
+		Locate: func(_ hooks.Input, h hooks.Handler) (string, []string) { return team.Located(h) },
 	})
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)

@@ -33,14 +33,14 @@ type ground struct {
 // the team's hooks. The error wraps ErrSpec. Check runs git only if the spec requires
 // it.
 func Check(git worktree.Git, team *configs.Team, sources []settings.Source) error {
-	if err := refuseNames(git, team, makesTrees(sources)); err != nil {
+	if err := refuseNames(git, team, MadeByHook(sources)); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
 		return nil
 	}
 	g := groundOf(context.Background(), git, team) // each call of git has its own time limit
-	return refuseDemands(team, g.fault, makesTrees(sources))
+	return refuseDemands(team, g.fault, MadeByHook(sources))
 }
 
 // refuseDemands returns an error for a team in which a member must have a working copy
@@ -96,8 +96,8 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 	return nil
 }
 
-// makesTrees reports whether a hook creates working copies.
-func makesTrees(sources []settings.Source) bool {
+// MadeByHook reports whether a hook of a team creates its working copies.
+func MadeByHook(sources []settings.Source) bool {
 	for _, s := range sources {
 		for _, g := range s.Settings[hooks.WorktreeCreate] {
 			if len(g.Hooks) > 0 {

@@ -46,7 +46,7 @@ func (t *Trees) plant(ctx context.Context, m *lives.Member) (Tree, error) {
 			return own, nil
 		}
 	}
-	if makesTrees(t.opts.Hooks.Sources()) {
+	if MadeByHook(t.opts.Hooks.Sources()) {
 		own, made, err := t.byHook(ctx, m)
 		if err != nil || made {
 			return own, err

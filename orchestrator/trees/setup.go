@@ -57,7 +57,7 @@ func (t *Trees) Prepare(ctx context.Context, name, top string) error {
 func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
 	return setup{
 		team: t.opts.Team(), opts: t.opts, repo: t.ground.repo, warn: t.notices.warn,
-		member: member, dir: dir, doing: doing,
+		member: member, dir: dir, doing: doing, log: filepath.Join(t.opts.Place.Scratch(), member+".setup.log"),
 	}
 }
 
@@ -70,6 +70,7 @@ type setup struct {
 	member string
 	dir    string            // where in the copy the member works
 	doing  func(what string) // called with each command
+	log    string            // gets the output of the commands
 }
 
 // run copies files into the working copy and runs the setup commands.
@@ -90,8 +91,7 @@ func (s setup) run(ctx context.Context) error {
 // because that is the trusted one. Output is appended to that of the commands before
 // it.
 func (s setup) command(ctx context.Context, command string) error {
-	log := filepath.Join(s.opts.Place.Scratch(), s.member+".setup.log")
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("worktree.setup: %w", err)
 	}
@@ -128,7 +128,7 @@ func (s setup) command(ctx context.Context, command string) error {
 	case err == nil:
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
-	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, log, end.text())
+	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, s.log, end.text())
 }
 
 // lastBytes keeps the end of what is written to it. It is not safe for concurrent use.

@@ -130,7 +130,7 @@ func (t *Trees) Open(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := refuseDemands(t.opts.Team(), t.ground.fault, makesTrees(t.opts.Hooks.Sources())); err != nil {
+	if err := refuseDemands(t.opts.Team(), t.ground.fault, MadeByHook(t.opts.Hooks.Sources())); err != nil {
 		return err
 	}
 	if t.ground.repo == nil {

@@ -59,8 +59,9 @@ socket, git, a shell, a spec without mistakes, models that have their keys and c
 be reached, hooks that can run, targets of notices, no interrupted runs, and fresh
 backups of the store.
 Each finding that is not "ok" says what to do. With --gates each gate of the spec
-runs once in the workspace, if the spec is trusted; a refusal is a warning, and a
-gate that cannot run is a failure.`,
+runs once, if the spec is trusted: in a fresh working copy after worktree.setup, or
+in the workspace if members have no copies. A refusal is a warning, and a gate that
+cannot run is a failure.`,
 		Example: `  covey doctor
   covey doctor --gates
   covey doctor examples/quickstart/team.yaml

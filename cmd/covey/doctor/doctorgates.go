@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
+	"os"
 	"strings"
 	"time"
 
@@ -15,10 +15,14 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// tryGates runs each gate of a spec once, in the workspace as it is now, and reports
-// its decision. A spec with mistakes has findings already, and no gates to run.
+// tryGates runs each gate of a spec once, and reports its decision. A spec with mistakes has
+// findings already, and no gates to run.
 func tryGates(ctx context.Context, env *cli.Env, spec string, trusts bool) ([]finding, error) {
 	team, err := configs.Load(spec)
 	if err != nil {
@@ -27,6 +31,31 @@ func tryGates(ctx context.Context, env *cli.Env, spec string, trusts bool) ([]fi
 	if err := env.MayRun(ctx, team, spec, trusts); err != nil {
 		return nil, err
 	}
+	return runGates(ctx, env, team)
+}
+
+// TryTeam runs the setup of a new working copy and each command gate of a team once. It prints what
+// members would trip over, and returns an error if nothing could ever pass a gate, because it cannot
+// run. A gate that refuses is no error: the goal may be to satisfy it.
+func TryTeam(ctx context.Context, env *cli.Env, team *configs.Team) error {
+	findings, err := runGates(ctx, env, team)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		switch f.Verdict {
+		case isFail:
+			return cli.Usagef("%s; %s", f.Text, f.WayOut)
+		case isWarn:
+			env.Err.Printf("warning: %s\n", term.PlainLine(f.Text))
+		}
+	}
+	return nil
+}
+
+// runGates runs the gates of a team once where a member of it would begin: in a fresh working copy,
+// after its setup, or in the workspace.
+func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding, error) {
 	gates, err := hooklist.Gates(team)
 	if err != nil {
 		return nil, err
@@ -34,26 +63,31 @@ func tryGates(ctx context.Context, env *cli.Env, spec string, trusts bool) ([]fi
 	if len(gates) == 0 {
 		return []finding{ok("gates", "the spec has none")}, nil
 	}
-	return runGates(ctx, team, gates)
-}
-
-// tryCommands runs each gate of a team that is a command once, and prints its decision.
-func tryCommands(ctx context.Context, out *term.Screen, team *configs.Team) error {
-	gates, err := hooklist.Gates(team)
+	layers, err := hooklist.Load(team)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	gates = slices.DeleteFunc(gates, func(g hooklist.Gate) bool { return g.Handler.Policy != "" })
-	findings, err := runGates(ctx, team, gates)
-	printFindings(out, findings)
-	return err
-}
-
-// runGates runs gates once.
-func runGates(ctx context.Context, team *configs.Team, gates []hooklist.Gate) ([]finding, error) {
+	at := tryPlace{dir: team.Workspace, words: team.Workspace}
+	if !trees.MadeByHook(layers.Sources) {
+		git := worktree.Git{Filters: func() []worktree.Filter { return trust.TrustedFilters(ctx, team) }}
+		dir, remove, err := trees.Fresh(ctx, git, team, launch.Environment(os.Environ()), func(what string) {
+			env.Err.Printf("a fresh working copy: %s\n", term.PlainLine(what))
+		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return []finding{fail("gates", "no gate can run: "+err.Error(),
+				"correct that; members could not begin, either")}, nil
+		}
+		defer remove()
+		if dir != at.dir {
+			at = tryPlace{dir: dir, words: "a fresh working copy"}
+		}
+	}
 	var findings []finding
 	for _, g := range gates {
-		f, err := tryGate(ctx, team, g)
+		f, err := tryGate(ctx, team, g, at)
 		if err != nil {
 			return findings, err
 		}
@@ -62,18 +96,23 @@ func runGates(ctx context.Context, team *configs.Team, gates []hooklist.Gate) ([
 	return findings, nil
 }
 
+// tryPlace is where gates are tried.
+type tryPlace struct{ dir, words string }
+
 // tryGate runs one gate.
-func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding, error) {
+func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPlace) (finding, error) {
 	what := fmt.Sprintf("gate on %s: %s", g.Moment, term.Short(g.Label))
 	if g.Handler.Policy != "" {
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
 	}
 	began := time.Now()
-	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString()})
+	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString(), Cwd: at.dir})
 	took := term.Elapsed(time.Since(began))
 	switch {
 	case err != nil:
 		return finding{}, err
+	case ctx.Err() != nil:
+		return finding{}, context.Cause(ctx)
 	case out.Decision == hooks.Pass:
 		return ok("gates", "%s: agrees (%s)", what, took), nil
 	}
@@ -85,6 +124,6 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate) (finding,
 				"correct the gate, or install what it needs"), nil
 		}
 	}
-	return warn("gates", fmt.Sprintf("%s: refuses in %s (%s): %s", what, team.Workspace, took, said),
+	return warn("gates", fmt.Sprintf("%s: refuses in %s (%s): %s", what, at.words, took, said),
 		"nothing passes this gate until that is fixed; members can, unless they play scripts"), nil
 }

@@ -44,5 +44,7 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 		env.Out.Printf("covey doctor --gates%s tries it.\n", cli.SpecArg(path))
 		return nil
 	}
-	return tryCommands(ctx, env.Out, team)
+	findings, err := runGates(ctx, env, team)
+	printFindings(env.Out, findings)
+	return err
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -19,6 +20,8 @@ const (
 	pytestLine = python + " -m " + pytest + " -q"
 	// probeLimit is the time limit for asking an interpreter for a module.
 	probeLimit = 10 * time.Second
+	// maxLock is the maximum size of a lock file that is read, in bytes.
+	maxLock = 16 << 20
 )
 
 // pythonFiles lists the files that identify a Python project.
@@ -38,8 +41,9 @@ var importsUnittest = notation.Pattern(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,
 // are ignored.
 var plainPath = notation.Pattern(`^[\w.][\w./-]*$`)
 
-// pythonTest returns the test command of the Python project in dir: pytest if it is
-// installed or if the tests need it, or else unittest, which is part of Python.
+// pythonTest returns the test command of the Python project in dir: pytest of the project's own
+// environment if a lock file has it, pytest if it is installed or if the tests need it, or else
+// unittest, which is part of Python.
 // Without tests both would fail, so then there is no command.
 func pythonTest(dir string) (command, found, missing string) {
 	tests := findPythonTests(dir)
@@ -54,6 +58,17 @@ func pythonTest(dir string) (command, found, missing string) {
 			found = name
 			break
 		}
+	}
+	// The environment that a lock file describes has the tests' modules, and is made by worktree.setup.
+	for _, manager := range []string{"uv", "poetry"} {
+		lock, err := settings.ReadBounded(filepath.Join(dir, manager+".lock"), maxLock)
+		if err != nil || !bytes.Contains(lock, []byte(`name = "`+pytest+`"`)) {
+			continue
+		}
+		if _, err := exec.LookPath(manager); err != nil {
+			missing = manager
+		}
+		return manager + " run " + pytest + " -q", manager + ".lock", missing
 	}
 	_, err := exec.LookPath(python)
 	switch {

@@ -115,3 +115,17 @@ func TestPythonForReal(t *testing.T) {
 		})
 	}
 }
+
+// TestPythonLocked: a lock file with pytest names the environment that the tests run in.
+func TestPythonLocked(t *testing.T) {
+	pythonOnPath(t, false)
+	for lock, want := range map[string][2]string{
+		"[[package]]\nname = \"pytest\"\n": {"uv run pytest -q", "uv"},
+		"[[package]]\nname = \"ruff\"\n":   {"python3 -m unittest discover", ""},
+	} {
+		dir := testrun.Files(t, map[string]string{"uv.lock": lock, "test_a.py": unittestFile})
+		if command, _, missing := testCommand(dir); command != want[0] || missing != want[1] {
+			t.Errorf("%q: %q lacks %q", lock, command, missing)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package trees
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// Fresh creates the folder in which a member of a team that does not run would begin: a working
+// copy that git makes and that is set up as the spec says. environ is for the setup commands;
+// doing is called with each. remove removes the copy. Where members have no copies, dir is the
+// workspace.
+func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []string, doing func(what string)) (
+	dir string, remove func() error, err error,
+) {
+	look := OutlookOf(ctx, team)
+	if len(look.Members) == 0 || look.Fault != nil {
+		return team.Workspace, func() error { return nil }, nil
+	}
+	g := groundOf(ctx, git, team)
+	if g.fault != nil {
+		return "", nil, g.fault
+	}
+	temp, err := os.MkdirTemp("", "covey-fresh-*")
+	if err != nil {
+		return "", nil, fmt.Errorf("a fresh working copy: %w", err)
+	}
+	top := filepath.Join(temp, "copy")
+	remove = func() error {
+		return errors.Join(g.repo.Copies.Discard(context.WithoutCancel(ctx), top), os.RemoveAll(temp))
+	}
+	if err := g.repo.Copies.Detach(ctx, top, g.base); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("a fresh working copy: %w", err), os.RemoveAll(temp))
+	}
+	err = setup{
+		team: team, opts: Options{Environ: environ, Processes: process.New(process.Unmarked)}, repo: g.repo,
+		warn: func(string, ...any) {}, dir: g.rootIn(top), doing: doing, log: filepath.Join(temp, "setup.log"),
+	}.run(ctx)
+	if err != nil {
+		// The log stays, because the error names it.
+		return "", nil, errors.Join(err, g.repo.Copies.Discard(context.WithoutCancel(ctx), top))
+	}
+	return g.rootIn(top), remove, nil
+}
