@@ -197,6 +197,9 @@ func (p preset) loginCommand(look func(string) (string, error)) string {
 
 // loginState looks for the files and variables of a login.
 func (p preset) loginState(env func(string) string, there func(string) bool) (LoginState, string) {
+	if by := p.loginByRoute(env); by != "" {
+		return LoginYes, by + " is set"
+	}
 	var missing []string
 	for _, f := range p.logins {
 		path, shown := f.at(env)

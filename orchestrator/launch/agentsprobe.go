@@ -98,11 +98,9 @@ func (l Found) probeOffer(dir string, a configs.Agent) (*offer, error) {
 		return nil, err
 	}
 	start := &offer{args: slices.Clone(l.argv[1:]), dir: dir, workspace: workspace}
-	for _, kv := range os.Environ() {
+	for _, kv := range l.preset.environment(Environment(os.Environ()), os.Environ()) {
 		name, value, _ := strings.Cut(kv, "=")
-		if slices.Contains(l.preset.pass, name) || len(Environment([]string{kv})) > 0 {
-			start.set(name, value)
-		}
+		start.set(name, value)
 	}
 	start.env = append(start.env, l.program.env...)
 	if l.key.Name != "" {

@@ -25,7 +25,8 @@ func Environment(environ []string) []string {
 		"CARGO_HOME", "RUSTUP_HOME", "RUST_*", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_HOME",
 		"GRADLE_USER_HOME", "GRADLE_OPTS", "NODE_PATH", "NODE_ENV",
 		"NODE_EXTRA_CA_CERTS", "NVM_DIR", "PYENV_ROOT", "PYTHONPATH", "VIRTUAL_ENV", "GEM_HOME", "GEM_PATH",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_*",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"SSL_CERT_*", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY",
 		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_SSL_CAINFO", "SYSTEMROOT", "COMSPEC", "PATHEXT",
 		"COVEY_HOOK_DEPTH",
 		// Listed one by one, because GO* would include GOOGLE_API_KEY.
@@ -53,20 +54,10 @@ func ChildEnvironment(bin string, place state.Place) []string {
 }
 
 // programEnvironment returns the environment of an agent program: that of other child
-// processes, the variables of its preset, and no proxy between it and covey. API keys
-// of vendors are left out even if tools may have them: a program that finds one would
-// use it instead of its login, at the operator's cost.
+// processes, adapted to its preset, and no proxy between it and covey.
 func programEnvironment(bin string, place state.Place, p preset) []string {
-	keys := p.foreignKeys()
-	env := slices.DeleteFunc(ChildEnvironment(bin, place), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return name == "PWD" || slices.Contains(keys, name)
-	})
-	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(p.pass, name) {
-			env = append(env, kv)
-		}
-	}
+	env := p.environment(ChildEnvironment(bin, place), os.Environ())
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
 	// Its shell finds the covey that started it, unless PATH has another one first.
 	dirs := append(filepath.SplitList(lastOf(env, "PATH")), filepath.Dir(bin))
 	env = append(env, "PWD="+place.Workspace, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
@@ -96,19 +87,4 @@ func lastOf(env []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// foreignKeys returns the variables that hold API keys of vendors, and others that the
-// programs of this preset would use as one. Copilot uses a GitHub token as a key; other
-// programs need it for git.
-func (p preset) foreignKeys() []string {
-	names := slices.Clone(p.keyVars)
-	for _, other := range presets() {
-		for _, name := range other.keyVars {
-			if strings.HasSuffix(name, "_API_KEY") {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }

@@ -101,9 +101,10 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 		return fmt.Errorf("serve its script: %w", err)
 	}
 	// The locations of the user's settings do not concern it then.
+	before := offer{env: slices.Clone(start.env)}
 	start.env = slices.DeleteFunc(start.env, func(v configs.EnvVar) bool {
 		user := []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
-		return slices.Contains(append(user, f.launch.preset.pass...), v.Name)
+		return slices.Contains(user, v.Name) || f.launch.preset.routed(v.Name, before.value)
 	})
 	return f.launch.program.offline(start, url, key, home)
 }

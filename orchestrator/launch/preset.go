@@ -14,13 +14,9 @@ import (
 // preset is an agent program that covey knows how to start.
 type preset struct {
 	name     configs.Preset
-	programs []program // the first that is installed serves
-	keyVars  []string  // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
-	// pass are variables that its programs get from covey's environment in addition to
-	// the usual ones, because they locate the login or select the account. None of them
-	// holds a secret.
-	pass   []string
-	logins []loginFile // files that exist after a login
+	programs []program   // the first that is installed serves
+	keyVars  []string    // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
+	logins   []loginFile // files that exist after a login
 	// firstAlone says that two programs can corrupt the folder of the first login if
 	// they create it at the same time.
 	firstAlone bool

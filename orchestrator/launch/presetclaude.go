@@ -66,12 +66,8 @@ func claude() preset {
 			honours:        claudeCommandHonours(),
 		}},
 		keyVars: []string{"ANTHROPIC_API_KEY"},
-		pass: []string{
-			"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", "AWS_REGION",
-			"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION",
-		},
-		logins: []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
-		login:  "claude /login", loginPkg: "@anthropic-ai/claude-code",
+		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		login:   "claude /login", loginPkg: "@anthropic-ai/claude-code",
 		install: "npm i -g @agentclientprotocol/claude-agent-acp",
 	}
 }

@@ -52,7 +52,6 @@ func codex() preset {
 			honours: codexCommandHonours(),
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		pass:    []string{"CODEX_HOME"},
 		logins:  []loginFile{{"CODEX_HOME", ".codex", "auth.json"}},
 		sure:    true,
 		// It keeps several databases there.

@@ -27,7 +27,6 @@ func copilot() preset {
 		}},
 		// The order in which the program reads them.
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
-		pass:    []string{"COPILOT_HOME"},
 		login:   "copilot login",
 		install: "npm i -g @github/copilot",
 	}

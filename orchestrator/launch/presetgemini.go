@@ -41,7 +41,6 @@ func gemini() preset {
 			},
 		}},
 		keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		pass:    []string{"GEMINI_CLI_HOME", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VERTEXAI"},
 		logins: []loginFile{
 			{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"},
 			{"GEMINI_CLI_HOME", "", ".gemini/gemini-credentials.json"},

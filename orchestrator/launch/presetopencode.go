@@ -29,7 +29,6 @@ func openCode() preset {
 					mcpTools), MCP: "http", Version: "opencode 1.18.33", Date: "2026-11",
 			},
 		}},
-		pass:    []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"},
 		logins:  []loginFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
 		login:   "opencode auth login",
 		install: "npm i -g opencode-ai",

@@ -35,7 +35,6 @@ func qwen() preset {
 			},
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
-		pass:    []string{"QWEN_HOME"},
 		logins:  []loginFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
 		login:   "qwen",
 		install: "npm i -g @qwen-code/qwen-code",

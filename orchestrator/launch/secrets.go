@@ -12,7 +12,7 @@ import (
 
 // keyName matches names of variables that hold keys, such as API_KEY, NPM_TOKEN and PGPASSWORD.
 var keyName = notation.Pattern(`(?i)((^|[_-]|api|auth|access)(keys?|tokens?|pat|auth)` +
-	`|secrets?|passw(or)?d|passphrase|credentials?|_pwd)$`)
+	`|secrets?|passw(or)?d|passphrase|credentials?|_pwd|custom_headers|bearer_token_[a-z]+)$`)
 
 // Secrets returns the values that must not leave the machine in a text (notation.Mask): those of
 // variables of an environment that hold keys by their names or for a preset, and those that a
@@ -24,6 +24,11 @@ func Secrets(team *configs.Team, environ []string) []string {
 	for _, kv := range environ {
 		if name, value, _ := strings.Cut(kv, "="); isKey(name) {
 			list = append(list, value)
+			for header := range strings.Lines(value) { // NAME: VALUE
+				if _, key, ok := strings.Cut(header, ": "); ok {
+					list = append(list, strings.TrimSpace(key))
+				}
+			}
 		}
 	}
 	if team != nil {

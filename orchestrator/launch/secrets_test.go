@@ -39,7 +39,7 @@ func TestSecrets(t *testing.T) {
 	}
 	hidden := []string{
 		"OPENAI_API_KEY", "openai_apikey", "AWS_SECRET_ACCESS_KEY", "npm_config__authToken", "PGPASSWORD", "MYSQL_PWD", "GH_TOKEN",
-		"CLIENT_SECRET", "GITLAB_PAT", "KEY",
+		"CLIENT_SECRET", "GITLAB_PAT", "KEY", "AWS_BEARER_TOKEN_BEDROCK",
 	}
 	environ := []string{"PWD=/home/user", "SSH_AUTH_SOCK=/tmp/agent", "MONKEY=banana-split", "PATH=/usr/bin", "TOKENIZER=some-name", "X_KEY=short", "=odd-value", ""}
 	for _, name := range hidden {
@@ -53,6 +53,12 @@ func TestSecrets(t *testing.T) {
 	}
 	if len(got) != len(hidden) {
 		t.Errorf("too many: %q", got)
+	}
+	got = Secrets(nil, []string{"ANTHROPIC_CUSTOM_HEADERS=X-First: of-a-header\nX-Second: of-another"})
+	for _, header := range []string{"of-a-header", "of-another"} {
+		if !slices.Contains(got, header) {
+			t.Errorf("the header %s would be shown: %q", header, got)
+		}
 	}
 }
 
