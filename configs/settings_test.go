@@ -99,13 +99,13 @@ func TestSourcesReload(t *testing.T) {
 		t.Errorf("warnings %v, disableAllHooks %v", warnings, off)
 	}
 	for content, want := range map[string]string{
-		"{":                            "two.json",
-		"[1]":                          "two.json",
+		"{":                            "two.json:1:1: the file cannot be used",
+		"[1]":                          "two.json:1:1: the file cannot be used",
 		strings.Repeat(" ", (1<<20)+1): "the file is too large",
 	} {
 		replace(two, content)
 		sources, warnings := team.Sources()
-		if len(warnings) != 1 || !strings.Contains(warnings[0].Error(), want) {
+		if len(warnings) != 1 || len(settings.Refused(warnings)) != 1 || !strings.Contains(warnings[0].Error(), want) {
 			t.Errorf("%.10q: warnings %v, want %q", content, warnings, want)
 		}
 		if got := commands(sources, hooks.Stop); len(got) != 3 {
@@ -121,7 +121,7 @@ func TestSourcesReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources, warnings = team.Sources()
-	if len(warnings) != 2 || len(sources) != 2 || !strings.Contains(warnings[0].Error(), one+": no such file") ||
+	if len(warnings) != 2 || len(sources) != 2 || !strings.Contains(warnings[0].Error(), one+": the file cannot be used: no such file") ||
 		!strings.Contains(warnings[1].Error(), "not a regular file") {
 		t.Errorf("sources %v, warnings %v", sources, warnings)
 	}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"os"
 	"path/filepath"
 	"time"
 
@@ -218,8 +219,10 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Gates = gates.gates(&s.gates)
 	for _, path := range s.settings.Items {
 		file := r.Path(path, "settings file")
-		_, warnings := settings.ReadSettings(file, settings.Read)
-		r.reportRefused(path, warnings)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // Path has reported others
+			_, warnings := settings.ReadSettings(file, settings.Read)
+			r.reportRefused(path, warnings)
+		}
 		t.Settings = append(t.Settings, file)
 	}
 	for _, path := range s.plugins.Items {

@@ -98,5 +98,12 @@ func checkIf(known *EventInfo, text string) string {
 	if _, err := rules.Parse(text); err != nil {
 		return err.Error()
 	}
+	if severalRules().MatchString(text) {
+		return "an `if` is one rule, and this is read as one that hardly any call matches: write one hook for each rule " +
+			`(in a rule, \( is a bracket of the command)`
+	}
 	return ""
 }
+
+// severalRules matches where one rule ends and another begins.
+var severalRules = notation.Pattern(`\)\s*(,|;|&&|\|\|?|\s)\s*(mcp__[\w-]+|[A-Z]\w*)\(`)

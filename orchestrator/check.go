@@ -51,6 +51,21 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	return parts(gone), wrong
 }
 
+// Warnings lists what a run of the team warns of when it starts: mistakes in the files of its
+// hooks, and what one layer of them disables in another. managed is Options.ManagedFolders.
+func Warnings(team *configs.Team, managed []string) ([]error, error) {
+	found, warnings, err := settings.LoadManaged(managed)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := hooklist.Load(team)
+	if err != nil {
+		return nil, err
+	}
+	layers.AddManaged(found, warnings)
+	return layers.Warnings, nil
+}
+
 // splitMissing separates the programs and keys that this machine does not have from the
 // other errors of launch.Find.
 func splitMissing(err error) (missing, rest error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator"
 )
 
 // validation is the output of `covey validate --json`, for editors and scripts.
@@ -24,14 +27,16 @@ type validation struct {
 
 // validateCommand returns `covey validate SPEC`.
 func validateCommand(env *cli.Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, strict bool
 	cmd := &cobra.Command{
 		Use:   "validate [SPEC]",
 		Short: "Check a spec and list all its mistakes at once",
 		Long: `Check a spec and the files that it names, without starting anything. Every mistake
 is listed as file:line:col with a correction. An agent whose program is not
-installed is a mistake, as it is for covey up. The exit code is 0 for a spec that
-can run and 2 for one that cannot.`,
+installed is a mistake, as it is for covey up. Warnings are those of covey up: hooks
+and rules in settings files and plugins that have no effect or not the one that was
+meant. The exit code is 0 for a spec that can run and 2 for one that cannot; with
+--strict, a warning is a mistake.`,
 		Example: `  covey validate
   covey validate examples/quickstart/team.yaml
   covey validate --json team.yaml`,
@@ -39,6 +44,9 @@ can run and 2 for one that cannot.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := env.SpecPath(args)
 			team, err := env.RunnableSpec(path)
+			if err == nil {
+				err = addWarnings(env, path, team, strict)
+			}
 			if asJSON {
 				return printValidation(env.Out, path, team, err)
 			}
@@ -59,8 +67,32 @@ can run and 2 for one that cannot.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "count warnings as mistakes")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// addWarnings adds what a run of the team would warn of to the warnings of its spec, and
+// shows it. With strict, its error lists all warnings.
+func addWarnings(env *cli.Env, path string, team *configs.Team, strict bool) error {
+	warnings, err := orchestrator.Warnings(team, env.Managed)
+	if err != nil {
+		return cli.SpecTrouble(path, err)
+	}
+	for _, w := range warnings {
+		problem := yaml.Problem{File: path, Message: w.Error()}
+		if f := (*settings.Flaw)(nil); errors.As(w, &f) {
+			problem = yaml.Problem{File: f.File, Line: f.Line, Col: f.Col, Message: strings.TrimPrefix(f.Path+": "+f.Text, ": ")}
+		}
+		team.Warnings = append(team.Warnings, problem)
+		if !strict {
+			env.Err.Printf("%s\n", term.Plain("warning: "+problem.String()))
+		}
+	}
+	if strict && len(team.Warnings) > 0 {
+		return cli.SpecTrouble(path, configs.Errors(team.Warnings))
+	}
+	return nil
 }
 
 // teamSummary describes a spec in a few words, which shows that it was understood as
@@ -80,13 +112,12 @@ func printValidation(out *term.Screen, path string, team *configs.Team, found er
 	v := validation{Spec: path, Valid: found == nil, Problems: []yaml.Problem{}, Warnings: []yaml.Problem{}}
 	var mistakes configs.Errors
 	switch {
-	// A spec that can be read has warnings at most.
-	case team != nil:
-		v.Team, v.Override, v.Warnings = team.Name, team.Override, append(v.Warnings, team.Warnings...)
 	case errors.As(found, &mistakes):
 		v.Problems = mistakes
 	case found != nil:
 		v.Problems = []yaml.Problem{{File: path, Message: found.Error()}}
+	default: // a spec that can be read has warnings at most
+		v.Team, v.Override, v.Warnings = team.Name, team.Override, append(v.Warnings, team.Warnings...)
 	}
 	if err := out.JSON(v); err != nil {
 		return err

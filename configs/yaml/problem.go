@@ -11,7 +11,7 @@ import (
 type Problem struct {
 	File    string `json:"file"`    // as the caller named it
 	Line    int    `json:"line"`    // from 1; 0: it has no place in the file
-	Col     int    `json:"col"`     // from 1, in characters
+	Col     int    `json:"col"`     // from 1, in characters; 0: only the line is known
 	Message string `json:"message"` // what is wrong, and what to write instead
 	Source  string `json:"source"`  // the line, cut to a window around Col, control characters replaced
 	mark    int    // where the caret goes, in characters of Source, from 0
@@ -22,6 +22,9 @@ type Problem struct {
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Message
+	}
+	if p.Col == 0 {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 	}
 	head := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Message)
 	if strings.TrimSpace(p.Source) == "" {

@@ -50,23 +50,23 @@ func TestParseSettings(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", file, want)
 	}
 	checkTexts(t, warnings, []string{
-		`s.json: hooks.Stop[1].hooks[0].command: the hook has no command`,
-		`s.json: hooks.Stop[1].hooks[1].type: there is no handler type "comand"`,
-		`s.json: hooks.Stop[1].hooks[2].type: the hook has no type`,
-		`s.json: hooks.Stop[1].hooks[3]: want an object with a type, got 7`,
-		`s.json: hooks.Stop[1].hooks[4].timeout: want a number, got "5"`,
-		`s.json: hooks.Stop[1].hooks[4]: the hook is left out`,
-		`s.json: hooks.Stop[1].hooks[5].timout: unknown field`,
-		`s.json: hooks.Stop[2]: want an object with hooks, got "text"`,
-		`s.json: hooks.Stop[3].matcher: want a string, got 5`,
-		`s.json: hooks.PreToolUse[0].matcher: matcher "[" is not a JavaScript expression`,
-		`s.json: hooks.PreToolUse[1].hooks[1].if: not a permission rule`,
-		`s.json: hooks.TaskComplete: there is no event "TaskComplete": did you mean TaskCompleted?`,
-		`s.json: hooks.SessionEnd: want a list, got {"hooks": []}`,
-		`s.json: permissions.allow[1]: want a string, got 5`,
-		`s.json: permissions.allow[2]: not a permission rule`,
-		`s.json: permissions.deny: want a list of rules, got one rule: it is used`,
-		`s.json: permissions.defaultMode: there is no permission mode "yolo"`,
+		`s.json:6: hooks.Stop[1].hooks[0].command: the hook has no command`,
+		`s.json:6: hooks.Stop[1].hooks[1].type: there is no handler type "comand"`,
+		`s.json:6: hooks.Stop[1].hooks[2].type: the hook has no type`,
+		`s.json:6: hooks.Stop[1].hooks[3]: want an object with a type, got 7`,
+		`s.json:7: hooks.Stop[1].hooks[4].timeout: want a number, got "5"`,
+		`s.json:7: hooks.Stop[1].hooks[4]: the hook is left out`,
+		`s.json:7: hooks.Stop[1].hooks[5].timout: unknown field`,
+		`s.json:8: hooks.Stop[2]: want an object with hooks, got "text"`,
+		`s.json:8: hooks.Stop[3].matcher: want a string, got 5`,
+		`s.json:10: hooks.PreToolUse[0].matcher: matcher "[" is not a JavaScript expression`,
+		`s.json:12: hooks.PreToolUse[1].hooks[1].if: not a permission rule`,
+		`s.json:13: hooks.TaskComplete: there is no event "TaskComplete": did you mean TaskCompleted?`,
+		`s.json:14: hooks.SessionEnd: want a list, got {"hooks": []}`,
+		`s.json:16: permissions.allow[1]: want a string, got 5`,
+		`s.json:16: permissions.allow[2]: not a permission rule`,
+		`s.json:16: permissions.deny: want a list of rules, got one rule: it is used`,
+		`s.json:16: permissions.defaultMode: there is no permission mode "yolo"`,
 	})
 }
 
@@ -103,7 +103,7 @@ func TestParseSettingsNotAnObject(t *testing.T) {
 		`{"permissions":1}`, `{"disableAllHooks":"yes"}`, "\xff"} {
 		file, warnings := settingspkg.Parse("bad.json", []byte(data))
 		if len(file.Hooks) != 0 || len(warnings) != 1 || !strings.HasPrefix(warnings[0].Error(),
-			"bad.json: ") {
+			"bad.json:1:") {
 			t.Errorf("%q: %+v, %v", data, file, warnings)
 		}
 	}
@@ -210,6 +210,9 @@ func TestHandlerFields(t *testing.T) {
 	read := func(name, value string) (hooks.Settings, []error) {
 		text := `{"type":"command","command":"c","` + name + `":` + value + `}`
 		file, warnings := settingspkg.Parse("f", []byte(`{"hooks":{"PreToolUse":[{"hooks":[`+text+`]}]}}`))
+		if name == "type" || name == "command" { // it stands twice now
+			warnings = warnings[1:]
+		}
 		return file.Hooks, warnings
 	}
 	for name, value := range good {

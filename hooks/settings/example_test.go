@@ -31,5 +31,5 @@ func ExampleParse() {
 	}
 	// Output:
 	// ./stop.sh [Bash(git push *)]
-	// .claude/settings.json: hooks.Stop[0].hooks[1].type: there is no handler type "comand": write command, http, mcp_tool, prompt, agent: the hook is left out
+	// .claude/settings.json:2: hooks.Stop[0].hooks[1].type: there is no handler type "comand": write command, http, mcp_tool, prompt, agent: the hook is left out
 }

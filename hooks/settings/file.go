@@ -5,9 +5,10 @@
 // tools, what a hook reads, and what it answers. It runs nothing. It makes no promise of
 // compatibility to programs outside covey.
 //
-// A mistake never makes it refuse a whole file: what cannot be used is left out with a
-// Flaw. Permission rules that cannot be parsed are reported separately, because they were
-// meant to forbid something.
+// A mistake in one entry does not make it refuse a whole file: what cannot be used is left
+// out with a Flaw. A file that is broken as a whole, or that forbids something which covey
+// cannot translate, must not be used: see Refused. Permission rules that cannot be parsed are
+// reported separately, because they were meant to forbid something.
 package settings
 
 import (
@@ -50,10 +51,11 @@ type Permissions struct {
 type Flaw struct {
 	File string // as given to Parse
 	Line int    // in the file; 0 if not known
+	Col  int    // in the line, from 1; 0 if not known
 	Path string // in the file, such as hooks.Stop[0].hooks[1].timeout; empty for the file itself
 	Text string // what is wrong, and what happens because of it
-	// Refused says that the file must not be used: a hook of another program cannot be
-	// translated, and would silently allow everything.
+	// Refused says that the file must not be used: it cannot be read, or a hook of another
+	// program cannot be translated. What it was to forbid would silently be allowed.
 	Refused bool
 }
 
@@ -74,6 +76,9 @@ func (f *Flaw) Error() string {
 	if f.Line > 0 {
 		place += ":" + strconv.Itoa(f.Line)
 	}
+	if f.Col > 0 {
+		place += ":" + strconv.Itoa(f.Col)
+	}
 	if f.Path != "" {
 		place += ": " + f.Path
 	}
@@ -83,26 +88,33 @@ func (f *Flaw) Error() string {
 // Parse reads a settings file. It never fails: it leaves out what it cannot use, with a
 // warning that begins with name and says where and why, and uses the rest. It silently
 // skips keys that belong to other programs.
-func Parse(name string, data []byte) (File, []error) {
+func Parse(name string, data []byte) (File, []error) { return parse(name, data, !IsTOML(name)) }
+
+// parse is Parse for data whose lines are those of the file only if placed is set.
+func parse(name string, data []byte, placed bool) (File, []error) {
 	r := settingsReader{name: name}
 	file := File{Hooks: hooks.Settings{}}
+	data = withoutMark(data)
 	if IsTOML(name) {
 		raw, err := tomlHooks(data)
 		if err != nil {
 			file.Broken = true
-			r.warn("", "the file is left out: %v", err)
+			r.refuse("", "the file cannot be used: %v", err)
 			return file, r.warnings
 		}
 		data = raw
-	} else {
-		r.data = data
 	}
 	top, err := notation.Fields(data)
 	if err != nil {
 		file.Broken = true
-		r.warn("", "the file is left out: it is not one JSON object: %s", notation.Reason(err))
+		r.warnings = append(r.warnings, notJSON(name, data, err))
 		return file, r.warnings
 	}
+	lines, repeats := linesOf(data)
+	if placed {
+		r.lines = lines
+	}
+	r.warnRepeats(repeats)
 	for _, f := range top {
 		switch f.Name {
 		case "hooks":
@@ -112,6 +124,10 @@ func Parse(name string, data []byte) (File, []error) {
 		case "pluginConfigs":
 			file.PluginOptions = r.pluginConfigs(f.Value)
 		default:
+			if notation.Kind(f.Value) == "array" && Event(f.Name).Known() {
+				r.warn(f.Name, `the event does not stand under "hooks", so its hooks do not run: `+
+					`write {"hooks": {%q: ...}}`, f.Name)
+			}
 			r.restriction(&file.Restrictions, f)
 		}
 	}
@@ -121,19 +137,19 @@ func Parse(name string, data []byte) (File, []error) {
 // settingsReader collects the warnings of one file.
 type settingsReader struct {
 	name     string
-	data     []byte // of a JSON file
+	lines    map[string]int // of the values, by path; nil if they are not known
 	warnings []error
 }
 
 // warn records what is wrong at a path of the file.
 func (r *settingsReader) warn(path, format string, args ...any) {
-	r.warnings = append(r.warnings, &Flaw{File: r.name, Path: path, Text: fmt.Sprintf(format, args...)})
+	r.warnings = append(r.warnings, &Flaw{File: r.name, Line: r.line(path), Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 // refuse records why the file must not be used.
 func (r *settingsReader) refuse(path, format string, args ...any) {
-	r.warnings = append(r.warnings, &Flaw{File: r.name, Line: lineOf(r.data, path), Path: path,
-		Text: fmt.Sprintf(format, args...), Refused: true})
+	r.warn(path, format, args...)
+	r.warnings[len(r.warnings)-1].(*Flaw).Refused = true
 }
 
 // into decodes one value. It reports whether that succeeded.

@@ -16,8 +16,7 @@ import (
 func ReadFront(path string, read ReadFile) (File, []error) {
 	data, err := read(path)
 	if err != nil {
-		return File{Broken: true},
-			[]error{fmt.Errorf("%s: %s; hooks in its head do not run", path, notation.Cause(err))}
+		return broken(path, notation.Cause(err))
 	}
 	head, _ := SplitHead(unixText(data))
 	if !strings.Contains(head, "hooks") {
@@ -25,8 +24,7 @@ func ReadFront(path string, read ReadFile) (File, []error) {
 	}
 	root, ok := yaml.ParseHead(head)
 	if !ok {
-		return File{Broken: true},
-			[]error{fmt.Errorf("%s: its head is not YAML that covey reads: hooks in it do not run", path)}
+		return broken(path, "its head is not YAML that covey reads, and may have hooks")
 	}
 	section := root.Lookup("hooks")
 	if section == nil {
@@ -34,7 +32,12 @@ func ReadFront(path string, read ReadFile) (File, []error) {
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": section.Plain()})
 	if err != nil {
-		return File{Broken: true}, []error{fmt.Errorf("%s: hooks in its head: %w", path, err)}
+		return broken(path, fmt.Sprintf("hooks in its head: %v", err))
 	}
-	return Parse(path, raw)
+	return parse(path, raw, false)
+}
+
+// broken returns a file that cannot be used, and why.
+func broken(path, why string) (File, []error) {
+	return File{Broken: true}, []error{&Flaw{File: path, Text: "the file cannot be used: " + why, Refused: true}}
 }

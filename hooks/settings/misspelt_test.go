@@ -26,7 +26,7 @@ func TestMisspeltInSettings(t *testing.T) {
 	for _, w := range warnings {
 		got = append(got, w.Error())
 	}
-	want := []string{"s.json: permissions.allow[1]: want a string",
+	want := []string{"s.json:4: permissions.allow[1]: want a string",
 		`s.json:7: permissions.deny[1]: there is no tool Bsh, so the rule "Bsh(git push*)" has no effect: write Bash`,
 		`s.json:7: permissions.deny[2]: covey knows no tool Quokka`}
 	if len(got) != len(want) {

@@ -92,6 +92,11 @@ func (r *pluginReader) warn(place, format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Errorf("%s: %s", place, fmt.Sprintf(format, args...)))
 }
 
+// refuse records why the plugin must not be used.
+func (r *pluginReader) refuse(place, format string, args ...any) {
+	r.warnings = append(r.warnings, &Flaw{File: place, Text: fmt.Sprintf(format, args...), Refused: true})
+}
+
 // file reads a file of the plugin. found is false if it does not exist, or if it cannot
 // be read, which gives a warning.
 func (r *pluginReader) file(name string) (data []byte, found bool) {
@@ -102,10 +107,10 @@ func (r *pluginReader) file(name string) (data []byte, found bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		r.warn(path, "%s; it is left out", notation.Cause(err))
+		r.refuse(path, "the file cannot be used: %s", notation.Cause(err))
 		return nil, false
 	}
-	return data, true
+	return withoutMark(data), true
 }
 
 // manifest reads the plugin's manifest field by field, so that a wrong field does not
@@ -119,9 +124,9 @@ func (r *pluginReader) manifest() manifest {
 		}
 		m.place = place
 		at := filepath.Join(r.root, place)
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(data, &fields); err != nil {
-			r.warn(at, "it is left out: it is not one JSON object: %v", err)
+		fields, err := notation.Map(data)
+		if err != nil {
+			r.warnings = append(r.warnings, notJSON(at, data, err))
 			return m
 		}
 		for name, target := range map[string]any{"name": &m.Name, "version": &m.Version, "userConfig": &m.Config} {
@@ -138,7 +143,7 @@ func (r *pluginReader) manifest() manifest {
 // hooks reads hooks/hooks.json, and the files and hooks in the manifest.
 func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
 	if data, found := r.file(pluginHooks); found {
-		r.hookFile(into, filepath.Join(r.root, pluginHooks), data)
+		r.hookFile(into, filepath.Join(r.root, pluginHooks), data, true)
 	}
 	seen := []string{pluginHooks}
 	for _, entry := range entriesOf(m.Hooks) {
@@ -154,10 +159,10 @@ func (r *pluginReader) hooks(into hooks.Settings, m manifest) {
 		seen = append(seen, path)
 		data, found := r.file(path)
 		if !found {
-			r.warn(filepath.Join(r.root, m.place), "hooks: %s cannot be read: its hooks do not run", yaml.Clip(name))
+			r.refuse(filepath.Join(r.root, m.place), "hooks: there is no file %s: correct or delete the name", yaml.Clip(name))
 			continue
 		}
-		r.hookFile(into, filepath.Join(r.root, path), data)
+		r.hookFile(into, filepath.Join(r.root, path), data, true)
 	}
 }
 
@@ -177,7 +182,7 @@ func entriesOf(raw json.RawMessage) []json.RawMessage {
 func (r *pluginReader) inside(m manifest, field, name string) (string, bool) {
 	path := filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "${CLAUDE_PLUGIN_ROOT}/")))
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(path)) {
-		r.warn(filepath.Join(r.root, m.place), "%s: %q does not lie in the plugin: it is left out", field, yaml.Clip(name))
+		r.refuse(filepath.Join(r.root, m.place), "%s: %q does not lie in the plugin: correct the path", field, yaml.Clip(name))
 		return "", false
 	}
 	return path, true
@@ -197,13 +202,13 @@ func (r *pluginReader) inline(into hooks.Settings, m manifest, raw json.RawMessa
 		r.warn(filepath.Join(r.root, m.place), "hooks: %v: they are left out", err)
 		return
 	}
-	r.hookFile(into, filepath.Join(r.root, m.place), data)
+	r.hookFile(into, filepath.Join(r.root, m.place), data, false)
 }
 
 // hookFile adds the hooks of one file. Permissions and restrictions of a plugin have no
-// effect.
-func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte) {
-	file, warnings := Parse(name, data)
+// effect. placed says that data has the lines of the file.
+func (r *pluginReader) hookFile(into hooks.Settings, name string, data []byte, placed bool) {
+	file, warnings := parse(name, data, placed)
 	r.warnings = append(r.warnings, warnings...)
 	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
 		into[event] = append(into[event], file.Hooks[event]...)

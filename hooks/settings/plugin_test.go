@@ -64,7 +64,7 @@ func TestReadPlugin(t *testing.T) {
 		"codex":         {map[string]string{".codex-plugin/plugin.json": `{"name": "c", "hooks": ` + pluginHook("a") + `}`}, "c", "a", ""},
 		"outside":       {map[string]string{manifestFile: `{"hooks": "../x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
 		"absolute":      {map[string]string{manifestFile: `{"hooks": "/etc/x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "does not lie in the plugin"},
-		"gone":          {map[string]string{manifestFile: `{"hooks": "x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "x.json cannot be read"},
+		"gone":          {map[string]string{manifestFile: `{"hooks": "x.json"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "there is no file x.json"},
 		"no object":     {map[string]string{manifestFile: `[]`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "not one JSON object"},
 		"wrong types":   {map[string]string{manifestFile: `{"name": 7, "version": "1"}`, "hooks/hooks.json": pluginHook("a")}, "my-plugin", "a", "name is of the wrong type"},
 		"evil name":     {map[string]string{manifestFile: `{"name": "../../x"}`, "hooks/hooks.json": pluginHook("a")}, "x", "a", ""},

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,15 +15,14 @@ const maxSettings = 1 << 20
 
 // ReadSettings reads one settings file: JSON as Claude Code, Codex and VS Code
 // write it, Codex's TOML, or the head of an agent's or skill's Markdown file. It
-// never fails; a file that cannot be used is empty and has a warning.
+// never fails; a file that cannot be used is empty and has a warning, see Refused.
 func ReadSettings(path string, read ReadFile) (File, []error) {
 	if isMarkdown(path) {
 		return ReadFront(path, read)
 	}
 	data, err := read(path)
 	if err != nil {
-		return File{Broken: true},
-			[]error{fmt.Errorf("settings file %s: %s; its hooks do not run", path, notation.Cause(err))}
+		return broken(path, notation.Cause(err))
 	}
 	return Parse(path, data)
 }

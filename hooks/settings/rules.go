@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -125,49 +124,4 @@ func (r *settingsReader) misspelt(path, text string) {
 	} else {
 		r.warn(path, "there is no tool %s, so the rule %q has no effect: write %s", rule.Tool, text, near)
 	}
-	if flaw, ok := r.warnings[len(r.warnings)-1].(*Flaw); ok {
-		flaw.Line = lineOf(r.data, path)
-	}
-}
-
-// lineOf returns the line of a JSON text on which the value at a path such as
-// permissions.deny[1] begins, or 0.
-func lineOf(data []byte, path string) int {
-	d := json.NewDecoder(bytes.NewReader(data))
-	at := -1
-	var value func(here string) bool
-	value = func(here string) bool {
-		token, err := d.Token()
-		if err != nil {
-			return false
-		}
-		if here == path {
-			at = int(d.InputOffset())
-			return false
-		}
-		switch token {
-		case json.Delim('{'):
-			for d.More() {
-				key, err := d.Token()
-				if err != nil || !value(strings.TrimPrefix(fmt.Sprintf("%s.%v", here, key), ".")) {
-					return false
-				}
-			}
-		case json.Delim('['):
-			for i := 0; d.More(); i++ {
-				if !value(fmt.Sprintf("%s[%d]", here, i)) {
-					return false
-				}
-			}
-		default:
-			return true
-		}
-		_, err = d.Token() // the closing bracket
-		return err == nil
-	}
-	value("")
-	if at < 0 {
-		return 0
-	}
-	return 1 + bytes.Count(data[:at], []byte("\n"))
 }

@@ -41,7 +41,7 @@ func Read(team *configs.Team, read settings.ReadFile) (Layers, error) {
 			strings.Join(bad, "\n"))
 	}
 	if refused := settings.Refused(given.Warnings); len(refused) > 0 {
-		return l, fmt.Errorf("hooks that cannot be translated would not guard anything, so the team does not start:\n%w",
+		return l, fmt.Errorf("what these files forbid cannot be used, so the team does not start:\n%w",
 			errors.Join(refused...))
 	}
 	return l, nil

@@ -252,7 +252,7 @@ func (x *hookExam) warning(warning error) {
 		x.found = append(x.found, warn("hooks", warning.Error(), "correct it, or leave it if it is meant"))
 		return
 	}
-	out := finding{Check: "hooks", Verdict: isFail, Place: x.at(f.File, x.index(f.File).at(f.Path)),
+	out := finding{Check: "hooks", Verdict: isFail, Place: x.at(f.File, cmp.Or(f.Line, x.index(f.File).at(f.Path))),
 		Text: strings.TrimPrefix(f.Path+": "+f.Text, ": "), WayOut: "correct it; until then it has no effect"}
 	if f.Refused {
 		out.WayOut = "correct it; until then nothing runs with this file"

@@ -37,6 +37,7 @@ func indexLines(path string) *lineIndex {
 	if err != nil || len(data) > maxIndexed {
 		return index
 	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	switch filepath.Ext(path) {
 	case ".json":
 		jsonLines{index, data, json.NewDecoder(bytes.NewReader(data))}.value("")

@@ -105,17 +105,13 @@ func (s *hookSet) addTeam(team *configs.Team) {
 }
 
 // addSettings adds the hooks of a settings file, and collects what it sets for
-// plugins. As in a team, an entry with a mistake is left out with a warning; only a
-// file that cannot be read is an error.
+// plugins. As in a team, an entry with a mistake is left out with a warning, and a file
+// that must not be used is reported by usable.
 func (s *hookSet) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
-	data, err := os.ReadFile(c.Path(path))
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(c.Path(path)); errors.Is(err, fs.ErrNotExist) {
 		return cli.Usagef("there is no settings file %s", path)
 	}
-	if err != nil {
-		return cli.Usagef("--settings %s: %v", path, err)
-	}
-	file, warnings := settings.Parse(path, data)
+	file, warnings := settings.ReadSettings(path, func(name string) ([]byte, error) { return settings.Read(c.Path(name)) })
 	s.Warnings = append(s.Warnings, warnings...)
 	s.Sources = append(s.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
 	for plugin, values := range file.PluginOptions {
@@ -159,6 +155,14 @@ func (s *hookSet) addManaged(folders []string) error {
 	s.Sources = append(s.Sources, managed.Sources...)
 	for _, note := range settings.LimitsOf(s.Sources).Notes() {
 		s.Warnings = append(s.Warnings, errors.New(note))
+	}
+	return nil
+}
+
+// usable returns an error if a file of the set must not be used.
+func (s *hookSet) usable() error {
+	if refused := settings.Refused(s.Warnings); len(refused) > 0 {
+		return cli.Usagef("%v", errors.Join(refused...))
 	}
 	return nil
 }

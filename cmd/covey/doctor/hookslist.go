@@ -142,6 +142,9 @@ func (l *hookListing) ofFiles(f hookFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := set.usable(); err != nil {
+		return err
+	}
 	warnAll(l.env, set.Warnings)
 	l.infos, err = hooklist.List(set.Team, set.Sources, l.in)
 	return err

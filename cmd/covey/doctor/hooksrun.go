@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"os"
@@ -85,8 +84,8 @@ func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFl
 	if err != nil {
 		return err
 	}
-	if refused := settings.Refused(set.Warnings); len(refused) > 0 {
-		return cli.Usagef("%v", errors.Join(refused...))
+	if err := set.usable(); err != nil {
+		return err
 	}
 	warnAll(env, set.Warnings)
 	raw, err := hookInput(env, f.input)
