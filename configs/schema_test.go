@@ -112,7 +112,7 @@ func TestSchemaRefuses(t *testing.T) {
 			}
 		}
 	}
-	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nsandbox: {}", "covey: 1\nlead: x\nfail_closed: 1",
+	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nsandbox: {level: off}", "covey: 1\nlead: x\nfail_closed: 1",
 		"covey: 1\nlead: x\nnope: 1", "covey: 1\nlead: {model: {script: x}}", "covey: 1\nlead: x\nname: A b",
 		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
 		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
@@ -150,8 +150,9 @@ func TestSchemaDescribes(t *testing.T) {
 func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey requires name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
-			"mcp_servers worktree merge git protect budget schedules sandbox gateway bus extends keep on_ask ask_limit " +
+			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus extends keep on_ask ask_limit " +
 			"complete_on_pass notify web",
+		"sandbox":     "write level network read deny_read unix limits",
 		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",

@@ -43,6 +43,7 @@ type Team struct {
 	Merge     Merge
 	Git       Git
 	Protect   []string // globs below the workspace; writes there need approval
+	Sandbox   Sandbox
 	Budget    Budget
 	Schedules []Schedule    // in file order
 	OnAsk     OnAsk         // never empty
@@ -160,8 +161,6 @@ func (s *teamSpec) fields() []yaml.Field {
 // laterFields returns the keys of a team that come with later versions.
 func laterFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "sandbox", Part: yaml.Later("remove it; use permissions, or run covey in a container"),
-			Doc: "What members' processes may access."},
 		{Key: "gateway", Part: yaml.Later(""),
 			Doc: "Serve models to agents of other vendors."},
 		{Key: "bus", Part: yaml.Later("remove it; the bus is embedded"),

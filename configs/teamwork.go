@@ -23,6 +23,7 @@ type teamworkSpec struct {
 	merge          mergeSpec
 	git            gitSpec
 	protect        yaml.List[yaml.Value[string]]
+	sandbox        sandboxSpec
 	budget         budgetSpec
 	schedules      yaml.List[scheduleSpec]
 	onAsk          yaml.Value[string]
@@ -43,6 +44,8 @@ func (s *teamworkSpec) fields() []yaml.Field {
 			Doc: "What git may do when covey runs it, for working copies, diffs and merges."},
 		{Key: "protect", Part: yaml.Globs(&s.protect),
 			Doc: "Globs below the workspace. What is written there, with whatever tool, needs a person's approval."},
+		{Key: "sandbox", Part: yaml.Object(nil, s.sandbox.fields()),
+			Doc: "What members may access beyond their workspace."},
 		{Key: "budget", Part: yaml.Object(&s.budget.at, s.budget.fields()),
 			Doc: "What the whole team may use, over all its runs."},
 		{Key: "schedules", Part: yaml.ListOf(&s.schedules, "a list of schedules", schedulePart),
@@ -85,6 +88,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).mergeGates(s.gates.merge)
 	t.Git = Git{Filters: yaml.Words(w.git.filters)}
 	t.Protect = yaml.Words(w.protect)
+	t.Sandbox = r.sandbox(&w.sandbox)
 	t.Budget = r.budget(t, &w.budget)
 	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))

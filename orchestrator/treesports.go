@@ -52,10 +52,10 @@ func leftBehind(ctx context.Context, p state.Place) trees.Remains {
 	return trees.ReadRemains(ctx, store)
 }
 
-// copyOf reports whether a member works in its own copy, and whether git knows it.
-func (r *rooms) copyOf(member string) (own, inGit bool) {
-	tree, own := r.work.Trees.Of(member)
-	return own, tree.Branch != ""
+// copyOf returns the top of a member's own copy, and whether git knows it; empty: it has none.
+func (r *rooms) copyOf(member string) (top string, inGit bool) {
+	tree, _ := r.work.Trees.Of(member)
+	return tree.Top, tree.Branch != ""
 }
 
 // locate implements runner.Options.Locate: for a member in its own working copy, and one that

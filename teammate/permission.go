@@ -27,8 +27,8 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	c := permission.Call{Spec: tl.Spec, Rules: p.callOf(*call), Hook: permission.SaidBy(pre), Inside: p.inside(tl, *call)}
 	r := p.at.t.rights.Now().Decide(c)
 	// A protected file is asked about, whatever allowed the call.
-	if _, ask := p.unwritable(tl, *call); ask && r.Behavior == permission.Allow {
-		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: "protect"})
+	if refusal := p.unwritable(tl, *call); refusal.Ask && r.Behavior == permission.Allow {
+		r = p.at.t.rights.Now().Asked(permission.Ruling{Behavior: permission.Ask, By: "rule", Rule: refusal.Rule})
 	}
 	who := r.By
 	var l callVerdict
@@ -47,8 +47,9 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 		}
 	}
 	// Checked last, because a hook may have changed the target of the call.
-	if refusal, ask := p.unwritable(tl, *call); refusal != "" && !ask && l.denial == "" {
-		l.denial, who, r.Rule = refusal, "rule", "owns"
+	person := r.Behavior == permission.Ask && who != "hook"
+	if refusal := p.unwritable(tl, *call); l.denial == "" && refusal.Holds(r, person, p.inside(tl, *call)) {
+		l.denial, who, r.Rule = refusal.Text, "rule", refusal.Rule
 	}
 	decided := agent.PermissionDecided{
 		ID: call.ID, Tool: call.Name, Decision: string(permission.Allow), By: who, Rule: r.Rule,
@@ -82,7 +83,7 @@ func (p permitter) inside(tl *permission.Tool, call agent.ToolCall) bool {
 }
 
 // unwritable returns what forbids a call to write its files (Options.Writable).
-func (p permitter) unwritable(tl *permission.Tool, call agent.ToolCall) (refusal string, ask bool) {
+func (p permitter) unwritable(tl *permission.Tool, call agent.ToolCall) permission.Refusal {
 	return p.at.t.opts.Writable.Refusal(tl, call, p.at.t.opts.Workdir.Dir())
 }
 

@@ -174,10 +174,11 @@ func (d *Decoder) unknownKey(key *Node, fields []Field) string {
 }
 
 // homeOf returns the field whose mapping has the key, or "". It finds keys that were
-// written one level too high.
+// written one level too high, if this version has them.
 func homeOf(key string, fields []Field) string {
 	for _, f := range fields {
-		if o, ok := f.Part.(objectPart); ok && find(o.fields, key) != nil {
+		o, ok := f.Part.(objectPart)
+		if in := find(o.fields, key); ok && in != nil && !in.Later() {
 			return f.Key
 		}
 	}

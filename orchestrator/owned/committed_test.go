@@ -54,7 +54,12 @@ func (r repo) begin(turn int) repo {
 		MemberOf: func(in hooks.Input) (*lives.Member, bool) {
 			return r.dev, in.Payload.(hooks.StopInput).TeammateName == "dev"
 		},
-		CopyOf:  func(string) (own, inGit bool) { return r.team.ownCopies, r.team.ownCopies },
+		CopyOf: func(string) (top string, inGit bool) {
+			if r.team.ownCopies {
+				top = r.dir
+			}
+			return top, r.team.ownCopies
+		},
 		Lingers: func(string) bool { return false },
 		Asks:    func(policy string) bool { return r.team.asked && policy == CommittedPolicy },
 	})

@@ -3,6 +3,7 @@ package owned
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // TestPastWrites: who could write when in runs that are over is read from the journal;
@@ -53,6 +55,31 @@ func TestPastWrites(t *testing.T) {
 	}
 }
 
+// TestWritable: a member with a working copy writes there and in the folders of the spec, also through links, and
+// never in the folder with the states of teams.
+func TestWritable(t *testing.T) {
+	dir := workspace.Real(t.TempDir())
+	top, listed, home := filepath.Join(dir, "copy"), filepath.Join(dir, "notes"), filepath.Join(dir, "notes", "state")
+	team := &configs.Team{Lead: configs.Member{Name: "lead"}, Sandbox: configs.Sandbox{Write: []string{listed}}}
+	member := &lives.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}}, Dir: filepath.Join(top, "sub")}
+	w := New(Options{Home: home, Team: func() *configs.Team { return team }, CopyOf: func(member string) (string, bool) {
+		return map[string]string{"ana": top}[member], true
+	}})
+	may := w.Writable(member)
+	for path, want := range map[string]string{
+		"copy/sub/docs/a": "", "copy/x": "", "copy/sub/a": "owns", "notes/a": "", "a": "sandbox.write", "notes2/a": "sandbox.write",
+		"notes/state/trust.json": "sandbox.write",
+	} {
+		if got := may(filepath.Join(dir, path)); got.Rule != want || got.Outside != (want == "sandbox.write") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	member.Name = "ben" // without a copy
+	if got := may(filepath.Join(dir, "a")); got.Text != "" {
+		t.Errorf("of a shared workspace: %+v", got)
+	}
+}
+
 // TestSharedWatches: who is looked at, and for what, follows from the spec as it is now.
 func TestSharedWatches(t *testing.T) {
 	team := &configs.Team{Lead: configs.Member{Name: "lead"}, Protect: []string{"law"}}
@@ -62,8 +89,8 @@ func TestSharedWatches(t *testing.T) {
 	if got := WithPolicy(&configs.Team{Lead: configs.Member{Name: "lead"}}, nil); len(got) != 0 {
 		t.Errorf("without owns and protect there are %d layers", len(got))
 	}
-	w := New(Options{Team: func() *configs.Team { return team }, CopyOf: func(member string) (own, inGit bool) {
-		return member != "free", member == "tree"
+	w := New(Options{Team: func() *configs.Team { return team }, CopyOf: func(member string) (top string, inGit bool) {
+		return map[string]string{"tree": "/t", "hook": "/h"}[member], member == "tree"
 	}})
 	sit := func(m configs.Member) *lives.Member { return &lives.Member{Member: &m} }
 	free, tree := sit(configs.Member{Name: "free"}), sit(configs.Member{Name: "tree"})

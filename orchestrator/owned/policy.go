@@ -12,6 +12,8 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/teammate/permission"
+	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // FilesPolicy is the policy that checks what members have written, with whatever
@@ -35,12 +37,16 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // Writable implements teammate.Options.Writable for a member: it refuses files outside
 // of what the member owns, also when a link leads to them. Protected files of the
 // workspace need a person's permission; in a working copy of its own, they need it when
-// they are merged.
-func (w *Writes) Writable(member *lives.Member) func(path string) (refusal string, ask bool) {
-	return func(path string) (string, bool) {
+// they are merged. A member with such a copy may not write to the operator's files.
+func (w *Writes) Writable(member *lives.Member) permission.Writable {
+	return func(path string) permission.Refusal {
+		if top, _ := w.opts.CopyOf(member.Name); top != "" && !w.grants(path, top) {
+			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +
+				"where your work belongs. If it has to be written, tell your lead: the spec lists such folders under sandbox.write."}
+		}
 		owns, protect := member.Owns, w.protect(member)
 		if owns == nil && len(protect) == 0 {
-			return "", false
+			return permission.Refusal{}
 		}
 		root, err := filepath.EvalSymlinks(member.Dir)
 		if err != nil {
@@ -48,18 +54,25 @@ func (w *Writes) Writable(member *lives.Member) func(path string) (refusal strin
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return "", false // other rules apply outside of the workspace
+			return permission.Refusal{} // other rules apply outside of the workspace
 		}
 		rel = filepath.ToSlash(rel)
 		if len(Outside(owns, []string{rel})) > 0 {
-			return fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask your lead to let a member change it "+
-				"who may.", rel, orNothing(owns)), false
+			return permission.Refusal{Rule: "owns", Text: fmt.Sprintf("%s is not yours: you may write to %s. Leave it, or ask "+
+				"your lead to let a member change it who may.", rel, orNothing(owns))}
 		}
 		if len(Protected(protect, []string{rel})) > 0 {
-			return rel + " is protected", true
+			return permission.Refusal{Rule: "protect", Text: rel + " is protected", Ask: true}
 		}
-		return "", false
+		return permission.Refusal{}
 	}
+}
+
+// grants reports whether a member may write to a file that is in its working copy, or in a
+// folder that the spec lists. The folder with the states of teams cannot be listed.
+func (w *Writes) grants(path, top string) bool {
+	in := func(dir string) bool { return workspace.Contains(workspace.Real(dir), path) }
+	return in(top) || slices.ContainsFunc(w.opts.Team().Sandbox.Write, in) && !in(w.opts.Home)
 }
 
 // orNothing formats globs.

@@ -33,9 +33,9 @@ type Options struct {
 	Members  func() []*lives.Member                     // in the order of the spec
 	MemberOf func(in hooks.Input) (*lives.Member, bool) // the member that a hook runs for
 	Turn     func(member string) int
-	// CopyOf reports whether a member has its own working copy, and whether git knows
-	// it.
-	CopyOf func(member string) (own, inGit bool)
+	// CopyOf returns the top folder of a member's own working copy, and whether git knows
+	// it; empty: it has none.
+	CopyOf func(member string) (top string, inGit bool)
 	// Lingers reports whether calls of a member's tools left processes running.
 	Lingers func(member string) bool
 	// OnBranch lists the files outside of what a member owns that it changed, committed
@@ -108,7 +108,7 @@ func (w *Writes) watches(member *lives.Member) bool {
 // protect returns the globs of files that a member may write only with a person's
 // permission. Its own copy, whoever made it, is merged by somebody who reviews it.
 func (w *Writes) protect(member *lives.Member) []string {
-	if own, _ := w.opts.CopyOf(member.Name); own {
+	if top, _ := w.opts.CopyOf(member.Name); top != "" {
 		return nil
 	}
 	return w.opts.Team().Protect

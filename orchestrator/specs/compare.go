@@ -136,6 +136,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"merge", func(t *configs.Team) any { return []any{t.Merge.Into, t.Merge.Via, t.Merge.Per, t.Merge.Given} }},
 		{"git", func(t *configs.Team) any { return t.Git }},
 		{"protect", func(t *configs.Team) any { return t.Protect }},
+		{"sandbox", func(t *configs.Team) any { return t.Sandbox }},
 		{"budget", func(t *configs.Team) any { return t.Budget }},
 		{"schedules", func(t *configs.Team) any { return t.Schedules }},
 		{"on_ask", func(t *configs.Team) any { return t.OnAsk }},

@@ -37,12 +37,12 @@ func TestDenial(t *testing.T) {
 func TestWritable(t *testing.T) {
 	dir := workspace.Real(t.TempDir())
 	files := map[string]bool{dir + "/asks": true, dir + "/never": false}
-	w := Writable(func(path string) (string, bool) {
+	w := Writable(func(path string) Refusal {
 		ask, refused := files[path]
 		if !refused {
-			return "", false
+			return Refusal{}
 		}
-		return path, ask
+		return Refusal{Text: path, Ask: ask}
 	})
 	edit := &Tool{Spec: agent.Spec{Name: "Edit", Edits: true}}
 	for _, test := range []struct {
@@ -58,8 +58,33 @@ func TestWritable(t *testing.T) {
 		{w, &Tool{Spec: agent.Spec{Name: "Read"}}, `{"file_path":"never"}`, "", false},
 		{nil, edit, `{"file_path":"never"}`, "", false},
 	} {
-		if got, ask := test.w.Refusal(test.tl, agent.ToolCall{Input: []byte(test.input)}, dir); got != test.want || ask != test.ask {
-			t.Errorf("%s of %s: %q, %v", test.tl.Spec.Name, test.input, got, ask)
+		if got := test.w.Refusal(test.tl, agent.ToolCall{Input: []byte(test.input)}, dir); got.Text != test.want || got.Ask != test.ask {
+			t.Errorf("%s of %s: %+v", test.tl.Spec.Name, test.input, got)
+		}
+	}
+}
+
+// TestOutside: outside of a member's working copy nothing counts that allows all files.
+func TestOutside(t *testing.T) {
+	outside, owns := Refusal{Text: "no", Outside: true}, Refusal{Text: "no"}
+	for name, test := range map[string]struct {
+		r              Refusal
+		by             Ruling
+		person, inside bool
+		want           bool
+	}{
+		"bypassPermissions":    {r: outside, by: Ruling{By: "mode"}, want: true},
+		"a hook":               {r: outside, by: Ruling{By: "hook"}, want: true},
+		"a rule for all files": {r: outside, by: Ruling{By: "rule", Rule: "Write"}, want: true},
+		"a rule for these":     {r: outside, by: Ruling{By: "rule", Rule: "Edit(//srv/**)"}},
+		"a person":             {r: outside, by: Ruling{By: "mode"}, person: true},
+		"an added folder":      {r: outside, by: Ruling{By: "mode"}, inside: true},
+		"not one's own":        {r: owns, by: Ruling{By: "rule", Rule: "Edit(//srv/**)"}, person: true, inside: true, want: true},
+		"a question":           {r: Refusal{Text: "no", Ask: true}, by: Ruling{By: "mode"}},
+		"nothing forbids it":   {by: Ruling{By: "mode"}},
+	} {
+		if got := test.r.Holds(test.by, test.person, test.inside); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

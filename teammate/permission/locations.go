@@ -45,12 +45,13 @@ func (t *Tool) Locations(input json.RawMessage, dir string) []string {
 	} else {
 		var in struct {
 			FilePath string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
 			Path     string `json:"path"`
 		}
 		if json.Unmarshal(input, &in) != nil {
 			return []string{"/"} // unknown, so outside
 		}
-		named = []string{in.FilePath, in.Path}
+		named = []string{in.FilePath, in.Notebook, in.Path}
 	}
 	var paths []string
 	for _, path := range named {

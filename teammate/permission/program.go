@@ -67,8 +67,9 @@ func ProgramTool(call agent.ToolCall) *Tool {
 func namesFile(input json.RawMessage) bool {
 	var in struct {
 		FilePath string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
 	}
-	return json.Unmarshal(input, &in) == nil && in.FilePath != ""
+	return json.Unmarshal(input, &in) == nil && in.FilePath+in.Notebook != ""
 }
 
 // Command returns the command of a shell call as a text to follow the tool's name.
