@@ -56,8 +56,8 @@ var floors = []arrows{
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/builtin/tools " +
-		"orchestrator/journal orchestrator/lives orchestrator/worktree"},
+	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/workspace " +
+		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/lives orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
 		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +

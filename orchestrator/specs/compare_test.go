@@ -118,7 +118,7 @@ func TestEveryKeyCounts(t *testing.T) {
 			t.Errorf("nobody compares Member.%s", member.Field(i).Name)
 		}
 	}
-	known := "File Override Unchecked Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git Web"
+	known := "File Override Unchecked Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git Web Sandbox"
 	team := reflect.TypeFor[configs.Team]()
 	for i := range team.NumField() {
 		if name := team.Field(i).Name; !strings.Contains(" "+known+" ", " "+name+" ") {
