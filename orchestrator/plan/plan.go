@@ -54,6 +54,7 @@ type Seat struct {
 	Idle      bool   // waits for work; false: takes a turn, or has just been given one
 	Helped    bool   // a helper works for it, whose result will be mail
 	Awaited   bool   // a background hook may still wake it
+	Runs      bool   // a command runs in its background, whose end will be mail
 	Gone      bool   // halted or failed for good: takes no more turns
 	GoneFor   string // why
 	Attention string
@@ -141,7 +142,7 @@ func Next(s Scene) []Move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == LockFailed && !seat.Held
+		busy = busy || seat.Helped || seat.Runs || seat.Awaited || seat.Awaits != "" || seat.Lock == LockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
 		if seat.HeldBy != "" {
 			held[seat.Name] = seat.HeldBy
@@ -212,8 +213,8 @@ func next(s Scene, seat Seat) (Move, bool) {
 		return Move{}, false // only mail or a person can help it
 	}
 	own := s.index.Actable(seat.Name)
-	if len(own) > 0 && seat.Helped {
-		return Move{}, false // it waits for its helper, and needs no reminder
+	if len(own) > 0 && (seat.Helped || seat.Runs) {
+		return Move{}, false // it waits for its helper or command, and needs no reminder
 	}
 	if len(own) > 0 {
 		return remind(seat, own), true
