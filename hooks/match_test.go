@@ -54,7 +54,7 @@ func TestMatcher(t *testing.T) {
 }
 
 func TestMatcherErrors(t *testing.T) {
-	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n"} {
+	for _, bad := range []string{"[", "(", "a{2,1}", "*x", `\`, "(?<n>a)(?<n", "(?i)bash", "Ba(?-i)sh"} {
 		if _, err := InfoOf(PreToolUse).NewMatcher(bad, nil); err == nil || !strings.Contains(err.Error(),
 			"not a JavaScript expression") {
 			t.Errorf("%q: %v", bad, err)

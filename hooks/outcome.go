@@ -85,10 +85,10 @@ type Outcome struct {
 	// heading ("Stop hook feedback:\n…"). For a denied tool call it is only the text of the
 	// hook that finished last. With a Decision Await it says what the gate waits for.
 	Feedback []string
-	// Messages is everything that the model is to see of this event, in the order in which
-	// the hooks finished: Feedback and AdditionalContext, and the reminders that recorded
-	// hosts add at a turn end. A turn end shows each as a message; a tool call shows
-	// Feedback as its error (PreToolUse) or both below its result.
+	// Messages is everything that the model is to see of this event: AdditionalContext, the
+	// reminders that recorded hosts add at a turn end, and Feedback, each in the order in which
+	// the hooks finished. A turn end shows each as a message, and Feedback last and framed; a
+	// tool call shows Feedback as its error (PreToolUse) or both below its result.
 	Messages []string
 	// StopReason is why a hook halted, for people; the model does not see it.
 	StopReason string

@@ -79,9 +79,7 @@ func (h *Handler) Problems(info *EventInfo, at Problem) []Problem {
 		add(false, "mode", "a hook that only observes cannot be mandatory: remove one of the two")
 	}
 	if text := checkIf(info, h.If); text != "" {
-		// If the rule names a tool, the hook still runs, for every call of it.
-		_, whole := rules.WholeTool(h.If)
-		add(info.AboutTool() && whole, "if", "%s", text)
+		add(false, "if", "%s", text)
 	}
 	return problems
 }

@@ -32,7 +32,7 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		"review.sh": "#!/bin/sh\ncat >> inputs\nif [ -e found ]; then exit 0; fi\nsleep 0.3\ntouch found\necho rewake text >&2\nexit 2\n",
 		"lead.yaml": `steps:
   - {when: "^Ship it.$", say: first answer}
-  - {when: "^Stop hook feedback:\\n\\[./review.sh\\]: rewake text$", say: second answer}
+  - {when: "Stop hook feedback:\\n\\[./review.sh\\]: rewake text", say: second answer}
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")

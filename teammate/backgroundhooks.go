@@ -45,7 +45,8 @@ func (at *scope) deliverOutput(p hooks.Progress) {
 	}
 	for _, text := range b.Messages {
 		if b.Wakes {
-			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID, Text: text, Path: path})
+			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID,
+				Text: hooks.Unframed(text), Path: path})
 		}
 		if !b.Wakes || t.opts.OnBackgroundHook == nil {
 			t.later.Add(agent.Input{Kind: kind, Text: text})

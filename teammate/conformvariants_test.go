@@ -30,8 +30,8 @@ func variants() []variant {
 	halt := `{"stdout":{"continue":false,"stopReason":"enough"}}`
 	return []variant{
 		{"post_continue_false", `PostToolUse: ` + halt, "echo hi", "", "PostToolUse", agent.EndHookStopped},
-		{"postfail_continue_false", `PostToolUseFailure: ` + halt, "exit 3", "", "PostToolUseFailure",
-			agent.EndHookStopped},
+		{"postfail_continue_false", `PostToolUseFailure: ` + halt, "exit 3", "*", "PostToolUseFailure",
+			"completed"},
 		{"post_block", `PostToolUse: ` + block, "echo hi", inResult,
 			"PostToolUse", "completed"},
 		{"postbatch_exit2", `PostToolBatch: {"exit":2,"stderr":"no more"}`, "echo hi", "", "PostToolBatch",
@@ -54,7 +54,7 @@ func variants() []variant {
 		{"stop_exit2_json_block", `Stop: {"seq":[{"exit":2,"stderr":"e","stdout":{"decision":"block","reason":"r"}}]}`, "",
 			fed, "Stop Stop", "completed"},
 		{"stop_exit2_json_context", `Stop: {"seq":[{"exit":2,"stderr":"e","stdout":{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"ctx"}}}]}`, "",
-			"user: Stop hook feedback:\n[$]: e|user: <system-reminder>\nStop hook additional context: ctx\n</system-reminder>", "Stop Stop", "completed"},
+			"user: <system-reminder>\nStop hook additional context: ctx\n</system-reminder>|user: Stop hook feedback:\n[$]: e", "Stop Stop", "completed"},
 		{"stop_context_forever", `Stop: {"stdout":{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"ctx"}}}`, "",
 			"*", strings.TrimSpace(strings.Repeat("Stop ", 9)), "completed"},
 		{"stop_plain", `Stop: {"stdout":"words"}`, "", "", "Stop", "completed"},

@@ -278,6 +278,7 @@ type scribe struct {
 	script []say
 	seen   []string
 	open   []agent.ToolCall
+	given  []agent.Input
 }
 
 func (s *scribe) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
@@ -292,7 +293,8 @@ func (s *scribe) hear(inputs []agent.Input, h agent.Host) error {
 		return nil
 	}
 	for _, in := range inputs {
-		s.seen = append(s.seen, "user: "+in.Text)
+		s.given = append(s.given, in)
+		s.seen = append(s.seen, "user: "+hooks.Unframed(in.Text)) // recorded hosts had no frame yet
 	}
 	return h.Record(agent.Record{Message: agent.TextMessage(agent.User, agent.Texts(inputs)...), Inputs: inputs})
 }

@@ -25,18 +25,6 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
-// askStop asks the Stop hooks. If they pass while the member waits for a command in its background,
-// the turn ends without the other gates, because the work is not done.
-func (u *turn) askStop(ctx context.Context) (Verdict, error) {
-	v, err := u.ask(ctx, u.stopInput())
-	if awaits := u.t.opts.Awaits; awaits != nil && err == nil && v.Decision == Passed {
-		if why := awaits(); why != "" {
-			return Verdict{Decision: Awaits, Why: why}, nil
-		}
-	}
-	return v, err
-}
-
 // stopInput returns the input of the Stop hooks. A teammate's input names the teammate.
 func (u *turn) stopInput() hooks.StopInput {
 	o := &u.t.opts
@@ -89,12 +77,13 @@ func hookInputs(out hooks.Outcome) []agent.Input {
 		texts = slices.Concat(out.AdditionalContext, out.Feedback)
 	}
 	if len(texts) == 0 && out.Decision == hooks.Block {
-		return []agent.Input{{Kind: agent.FromHook, Text: string(out.Event) + " hook feedback:\nBlocked by hook"}}
+		text := hooks.Framed("", string(out.Event)+" hook feedback:\nBlocked by hook")
+		return []agent.Input{{Kind: agent.FromHook, Text: text}}
 	}
 	var ins []agent.Input
 	for _, text := range texts {
 		kind := agent.FromContext
-		if slices.Contains(out.Feedback, text) {
+		if hooks.Unframed(text) != text || slices.Contains(out.Feedback, text) {
 			kind = agent.FromHook
 		}
 		ins = append(ins, agent.Input{Kind: kind, Text: text})
@@ -112,7 +101,9 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 		texts = nil
 	}
 	if len(texts) == 0 && v.Decision == Refused { // by a Stop hook's context, or without a word
-		texts = agent.Texts(v.Feedback)
+		for _, text := range agent.Texts(v.Feedback) {
+			texts = append(texts, hooks.Unframed(text))
+		}
 	}
 	judged, _ := gate.(hooks.TaskCompletedInput)
 	for _, text := range texts {

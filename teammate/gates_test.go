@@ -85,6 +85,12 @@ func TestRealJSONRefusal(t *testing.T) {
 		"user: <system-reminder>\nTeammateIdle hook blocking error from command: \"" + idle + "\": Blocked by hook\n</system-reminder>",
 		"user: TeammateIdle hook feedback:\nBlocked by hook", "assistant: three",
 	})
+	// Neither may look like the user's words (HOOKS.md section 12, point 1).
+	for _, in := range r.agent.given[1:] {
+		if !strings.HasPrefix(in.Text, "<system-reminder>\n") || (in.Kind == agent.FromHook) != (hooks.Unframed(in.Text) != in.Text) {
+			t.Errorf("%s: %q", in.Kind, in.Text)
+		}
+	}
 }
 
 // A hook reads what the member's transcript and environment tell it, as hook

@@ -144,7 +144,7 @@ func (u *turn) override(last Verdict) ending {
 	}
 	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d), so it ends "+
 		"anyway. A Stop hook can let the turn end when stop_hook_active is true. The last refusal was: %s",
-		u.refusals, u.t.opts.Limits.StopBlockCap, last.Feedback[len(last.Feedback)-1].Text)
+		u.refusals, u.t.opts.Limits.StopBlockCap, hooks.Unframed(last.Feedback[len(last.Feedback)-1].Text))
 	return ending{
 		reason: agent.EndCompleted, idle: agent.IdleLimited,
 		attention: attention,

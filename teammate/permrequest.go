@@ -114,8 +114,9 @@ func (p permitter) folderAdded(ctx context.Context, dir string) {
 }
 
 // mayRetry is what the model reads when a PermissionDenied hook allows another try, as
-// recorded hosts word it.
-const mayRetry = "The PermissionDenied hook indicated you may retry this tool call."
+// recorded hosts word it, and that a hook is not the user.
+const mayRetry = "The PermissionDenied hook indicated you may retry this tool call. " +
+	"Do that only if the user has asked for this call."
 
 // denied fires PermissionDenied for a call that an automatic decision denied. It returns
 // text for the model in addition to the denial.

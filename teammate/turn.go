@@ -86,7 +86,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.applyHookFeedback(work.Inputs)
-	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: agent.PromptText(work.Inputs)})
+	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: hooks.Unframed(agent.PromptText(work.Inputs))})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
 	stop()

@@ -33,7 +33,7 @@ func eventRows() []eventRow {
 		{hooks.PermissionRequest, "none", false, false, false, false, true, all},
 		{hooks.PermissionDenied, "none", false, false, false, false, true, all},
 		{hooks.PostToolUse, "result", true, true, false, true, true, all},
-		{hooks.PostToolUseFailure, "result", true, true, false, true, true, all},
+		{hooks.PostToolUseFailure, "result", true, false, false, true, true, all},
 		{hooks.PostToolBatch, "result", true, true, false, true, true, all},
 		{hooks.Notification, "none", false, false, false, false, false, some},
 		{hooks.MessageDisplay, "none", false, false, false, false, false, some},

@@ -15,7 +15,7 @@ import (
 // answer can only add a refusal, a halt or context to that. Everything else refuses: a gate
 // that cannot run, times out, is ended by a signal, or prints an incomplete answer.
 func Gate(known *hooks.EventInfo, found Finding) Verdict {
-	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}}
+	v := found.verdict()
 	if found.Aborted {
 		v.Outcome = hooks.Cancelled
 		return v
@@ -33,7 +33,7 @@ func Gate(known *hooks.EventInfo, found Finding) Verdict {
 	}
 	v.byAnswer = false
 	// The command in brackets is part of the protocol; covey's views cut it off again.
-	v.Refuse(known, max(known.Exit2, hooks.Refuses), fmt.Sprintf("[%s]: %s", found.Command, why))
+	v.Refuse(known, max(known.Exit2, hooks.Refuses), found.says(why))
 	return v
 }
 

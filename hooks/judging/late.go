@@ -12,7 +12,7 @@ import (
 // but its answer may have texts, and one with asyncRewake may wake the agent with exit
 // code 2.
 func Late(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
-	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}}
+	v := found.verdict()
 	switch {
 	case found.Aborted || found.TimedOut:
 		v.Outcome = hooks.Cancelled

@@ -13,12 +13,14 @@ import (
 
 // Reminder wraps a text as recorded hosts show it to the model.
 func Reminder(text string) string {
-	return "<system-reminder>\n" + text + "\n</system-reminder>"
+	return "<system-reminder>\n" + text + reminderEnd
 }
+
+const reminderEnd = "\n</system-reminder>"
 
 // Merge combines the verdicts of an event's hooks into one Outcome. The verdicts are in the
 // order in which the hooks finished; feedback and contexts keep that order, and where only
-// one can count, it is the last.
+// one can count, it is the last. Feedback follows all contexts and reminders.
 func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcome {
 	out := hooks.Outcome{Event: known.Event, Matched: len(verdicts), Decision: hooks.Pass}
 	for i := range verdicts {
@@ -46,6 +48,11 @@ func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcom
 			out.Decision = hooks.Block
 		}
 	}
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Refused == hooks.ToFeedback {
+			out.Messages = append(out.Messages, v.framed(known))
+		}
+	}
 	if out.Decision == hooks.Pass {
 		addWaits(&out, verdicts)
 	}
@@ -67,6 +74,16 @@ func addWaits(out *hooks.Outcome, verdicts []Verdict) {
 	out.Awaits = strings.Join(whose, " and ")
 }
 
+// framed returns the feedback of a refusal as the model is to see it: at a turn end it would
+// otherwise look like a prompt of the user.
+func (v *Verdict) framed(known *hooks.EventInfo) string {
+	text := Heading(known.Event) + v.Feedback
+	if !known.EndsTurn() {
+		return text
+	}
+	return hooks.Framed(v.plugin, text)
+}
+
 // addTexts adds what the model is to see of one verdict. At a turn end a hook that refuses
 // by JSON appears twice, as a reminder and as feedback, because recorded hosts do that and
 // prompts rely on it.
@@ -80,6 +97,12 @@ func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdic
 	}
 	for _, n := range v.Contexts {
 		text := n.Shown(known, name)
+		if known.Event == hooks.PreToolUse && len(out.AdditionalContext) > 0 { // one reminder, as recorded
+			before := out.AdditionalContext[0]
+			text = strings.TrimSuffix(before, reminderEnd) + "\n" + n.Text + reminderEnd
+			out.Messages = slices.DeleteFunc(out.Messages, func(m string) bool { return m == before })
+			out.AdditionalContext = nil
+		}
 		out.AdditionalContext = append(out.AdditionalContext, text)
 		out.Messages = append(out.Messages, text)
 	}
@@ -87,8 +110,8 @@ func addTexts(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdic
 
 // addRefusal adds the text of one refusal in the place that its event has for it.
 func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verdict) {
-	blocking := Reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name, v.Command,
-		v.Feedback))
+	blocking := Reminder(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", name,
+		cmp.Or(v.shown, v.Command), v.Feedback))
 	if v.Type == "callback" { // recorded hosts use the same text for all callbacks
 		blocking = Reminder(fmt.Sprintf("%s:Callback hook blocking error from command: \"callback\": %s",
 			known.Event, v.Feedback))
@@ -103,7 +126,8 @@ func addRefusal(out *hooks.Outcome, known *hooks.EventInfo, name string, v *Verd
 		if v.byAnswer && known.EndsTurn() {
 			out.Messages = append(out.Messages, blocking)
 		}
-		text = Heading(known.Event) + v.Feedback
+		out.Feedback = append(out.Feedback, Heading(known.Event)+v.Feedback)
+		return
 	default:
 		out.SystemMessages = append(out.SystemMessages, fmt.Sprintf("%s operation blocked by hook:\n%s",
 			name, v.Feedback))

@@ -3,6 +3,7 @@ package judging
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
@@ -60,9 +61,20 @@ func TestMerge(t *testing.T) {
 		{"a halt outweighs refusals, last", hooks.Stop, []Verdict{refusal(hooks.ToFeedback, "c", "x"), halt, halt2},
 			hooks.Outcome{
 				Decision: hooks.Halt, StopReason: "enough", Feedback: []string{"Stop hook feedback:\nx"},
-				Messages: []string{"Stop hook feedback:\nx",
-					"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>",
-					"<system-reminder>\nStop hook stopped continuation: later\n</system-reminder>"}}},
+				Messages: []string{"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>",
+					"<system-reminder>\nStop hook stopped continuation: later\n</system-reminder>",
+					"Stop hook feedback:\nx"}}},
+		{"two contexts of a call are one reminder", hooks.PreToolUse, []Verdict{context, {Contexts: []note{
+			{additionalContext, "more"}}}}, hooks.Outcome{Decision: hooks.Pass,
+			AdditionalContext: []string{"<system-reminder>\nPreToolUse hook additional context: ctx\nmore\n</system-reminder>"},
+			Messages:          []string{"<system-reminder>\nPreToolUse hook additional context: ctx\nmore\n</system-reminder>"}}},
+		{"several refusals: reminders and contexts, then all feedback", hooks.Stop, []Verdict{byJSON, context,
+			refusal(hooks.ToFeedback, "c1", "r1")}, hooks.Outcome{Decision: hooks.Block,
+			AdditionalContext: []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"},
+			Feedback:          []string{"Stop hook feedback:\nr2", "Stop hook feedback:\nr1"},
+			Messages: []string{"<system-reminder>\nStop hook blocking error from command: \"c2\": r2\n</system-reminder>",
+				"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>",
+				"Stop hook feedback:\nr2", "Stop hook feedback:\nr1"}}},
 		{"context on Stop", hooks.Stop, []Verdict{context}, hooks.Outcome{Decision: hooks.Pass,
 			AdditionalContext: []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"},
 			Messages:          []string{"<system-reminder>\nStop hook additional context: ctx\n</system-reminder>"}}},
@@ -102,6 +114,14 @@ func TestMerge(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := Merge(hooks.InfoOf(test.event), string(test.event), test.verdicts)
+			for i, m := range got.Messages {
+				got.Messages[i] = hooks.Unframed(m)
+				framed := got.Messages[i] != m
+				if feedback := slices.Contains(got.Feedback, got.Messages[i]); framed != (feedback && got.Event != hooks.TaskCreated &&
+					got.Event != hooks.PreToolUse) {
+					t.Errorf("framed: %v, %q", framed, m)
+				}
+			}
 			want := test.want
 			want.Event, want.Matched = test.event, len(test.verdicts)
 			for _, v := range test.verdicts {

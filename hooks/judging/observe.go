@@ -1,10 +1,6 @@
 package judging
 
-import (
-	"fmt"
-
-	"github.com/coveyteam/covey/hooks"
-)
+import "github.com/coveyteam/covey/hooks"
 
 // Quiet returns the verdict without any effect. Its Result keeps what the hook said, and
 // what it would have decided.
@@ -30,13 +26,4 @@ func (v Verdict) Quiet() Verdict {
 		quiet.Outcome, quiet.Wait = hooks.Success, nil // nothing was refused or delayed
 	}
 	return quiet
-}
-
-// close turns a verdict that fails open into a refusal if Options.FailClosed is set and the
-// event can be refused.
-func (v *Verdict) close(known *hooks.EventInfo, found Finding, why string) {
-	if !found.FailClosed || known.OnFault() < hooks.Refuses {
-		return
-	}
-	v.Refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.Command, why))
 }

@@ -42,7 +42,7 @@ func (v *Verdict) applyWorktree(known *hooks.EventInfo, found Finding) {
 	}
 	if found.Code != 0 || found.Fault != "" {
 		why := cmp.Or(found.Fault, fmt.Sprintf("exit code %d: %s", found.Code, firstLine(found.Stderr)))
-		v.Refuse(known, known.Exit2, "["+found.Command+"]: "+why)
+		v.Refuse(known, known.Exit2, found.says(why))
 		return
 	}
 	if v.output["worktreePath"] != nil {

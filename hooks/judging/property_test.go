@@ -70,7 +70,7 @@ func TestMergeProperties(t *testing.T) {
 			t.Fatalf("%d results of %d hooks", len(out.Results), len(verdicts))
 		}
 		for _, text := range slices.Concat(out.Feedback, out.AdditionalContext) {
-			if !slices.Contains(out.Messages, text) {
+			if !slices.ContainsFunc(out.Messages, func(m string) bool { return hooks.Unframed(m) == text }) {
 				t.Fatalf("%q is not among the messages %q", text, out.Messages)
 			}
 		}

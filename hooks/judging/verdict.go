@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -22,7 +21,8 @@ const (
 
 // Finding is the result of running one handler, before it is judged.
 type Finding struct {
-	Command    string // as configured
+	Command    string // as models see it; empty if its texts speak for themselves
+	Plugin     string // the plugin that it comes from, or empty
 	Code       int    // exit code; -1 if there is none
 	Fault      string // why there is no exit code, for people; empty if there is one
 	TimedOut   bool
@@ -31,7 +31,6 @@ type Finding struct {
 	Answer     Answer
 	Stderr     string
 	Tail       string // end of both outputs; only set for gates
-	took       time.Duration
 }
 
 // Verdict is what one hook decided. Merge combines verdicts.
@@ -39,6 +38,8 @@ type Verdict struct {
 	hooks.Result
 	Refused    hooks.Effect // if at least hooks.Refuses, the hook refuses, and where its text goes
 	byAnswer   bool         // it refused by JSON, for which recorded hosts add a reminder
+	shown      string       // the command as models see it; empty means Command
+	plugin     string       // the plugin that the hook comes from, or empty
 	Halt       bool
 	stop       string
 	Contexts   []note
@@ -78,6 +79,20 @@ func (v *Verdict) Warn(format string, args ...any) {
 	v.Warning += fmt.Sprintf(format, args...)
 }
 
+// verdict returns the verdict of a hook that agrees.
+func (found Finding) verdict() Verdict {
+	return Verdict{Result: hooks.Result{ExitCode: found.Code, Outcome: hooks.Success}, shown: found.Command,
+		plugin: found.Plugin}
+}
+
+// says returns a text with the command before it in brackets.
+func (found Finding) says(text string) string {
+	if found.Command == "" {
+		return text
+	}
+	return fmt.Sprintf("[%s]: %s", found.Command, text)
+}
+
 // Judge decides what the end of a hook means (HOOKS.md section 5).
 func Judge(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	v := judgeEnd(known, h, found)
@@ -89,7 +104,7 @@ func Judge(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 
 // judgeEnd judges by exit code and answer.
 func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
-	v := Verdict{Result: hooks.Result{ExitCode: found.Code, Duration: found.took, Outcome: hooks.Success}}
+	v := found.verdict()
 	if found.Answer.note != "" {
 		v.Warn("%s", found.Answer.note)
 	}
@@ -107,7 +122,7 @@ func judgeEnd(known *hooks.EventInfo, h *hooks.Handler, found Finding) Verdict {
 	// Recorded hosts report an incomplete answer as a success, but nothing was checked.
 	v.FailedOpen = found.Answer.broken && found.Code == 0
 	if v.FailedOpen {
-		v.failUnread(known, h, found)
+		v.refuseFault(known, h, found)
 	}
 	valid := found.Answer.fields != nil && found.Answer.flaw == ""
 	if valid {
@@ -143,23 +158,11 @@ func firstLine(stderr string) string {
 // block reverses that where the protocol allows it.
 func (v *Verdict) fail(known *hooks.EventInfo, h *hooks.Handler, found Finding, status hooks.Status, why string) {
 	v.Outcome, v.FailedOpen = status, true
+	v.refuseFault(known, h, found)
+	if v.Refused >= hooks.Refuses {
+		why = strings.Replace(why, "non-blocking ", "", 1)
+	}
 	v.Warn("%s", why)
-	if v.close(known, found, why); v.Refused >= hooks.Refuses {
-		return
-	}
-	if !failsClosed(h) && !(found.TimedOut && timesOutClosed(h, known.Event)) {
-		return
-	}
-	v.refuseFault(known, found, why)
-}
-
-// failUnread refuses because of an incomplete answer if the hook or the team wants faults to
-// refuse.
-func (v *Verdict) failUnread(known *hooks.EventInfo, h *hooks.Handler, found Finding) {
-	v.close(known, found, found.Answer.note)
-	if v.Refused < hooks.Refuses && failsClosed(h) {
-		v.refuseFault(known, found, found.Answer.note)
-	}
 }
 
 // failsClosed reports whether the hook is configured to refuse on faults. A hook in the
@@ -168,13 +171,34 @@ func failsClosed(h *hooks.Handler) bool {
 	return h.OnFailure == "block" && !(h.Type == "command" && (h.Async || h.AsyncRewake))
 }
 
-// refuseFault refuses because of a fault if onFailure has an effect on the event.
-func (v *Verdict) refuseFault(known *hooks.EventInfo, found Finding, why string) {
-	if known.EndsTurn() || known.OnFault() < hooks.Refuses {
+// refuseFault refuses because of a fault if the hook, its type or the team wants that and it
+// has an effect on the event.
+func (v *Verdict) refuseFault(known *hooks.EventInfo, h *hooks.Handler, found Finding) {
+	refusable := known.OnFault() >= hooks.Refuses
+	late := found.TimedOut && timesOutClosed(h, known.Event)
+	switch {
+	case found.FailClosed && refusable:
+		v.Refuse(known, known.OnFault(), found.fault("fail_closed is true"))
+	case !failsClosed(h) && !late:
+	case known.EndsTurn() || !refusable:
 		v.Warn("onFailure: block has no effect on %s; a gate refuses when it cannot run", known.Event)
-		return
+	case late && !failsClosed(h):
+		v.Refuse(known, known.OnFault(), found.says(found.Fault))
+	default:
+		v.Refuse(known, known.OnFault(), found.fault(`onFailure is "block"`))
 	}
-	v.Refuse(known, known.OnFault(), fmt.Sprintf("[%s]: %s", found.Command, why))
+}
+
+// fault returns the text of a refusal by a hook that gave no verdict: why that refuses, and
+// what the hook printed, or else what is wrong with it.
+func (found Finding) fault(because string) string {
+	how := "failed"
+	if found.TimedOut {
+		how = "timed out"
+	}
+	said := cmp.Or(strings.TrimSpace(found.Stderr), found.Answer.plain, found.Fault, found.Answer.flaw,
+		fmt.Sprintf("exit code %d, without any output", found.Code))
+	return found.says(fmt.Sprintf("%s; blocking because %s\n%s", how, because, said))
 }
 
 // timesOutClosed reports whether the hook refuses when its time is up: hooks on a change of
@@ -195,7 +219,7 @@ func (v *Verdict) refuseByExit(known *hooks.EventInfo, found Finding) {
 	if stderr == "" {
 		stderr = noStderr
 	}
-	text := fmt.Sprintf("[%s]: %s", found.Command, stderr)
+	text := found.says(stderr)
 	if known.Exit2 < hooks.Refuses {
 		v.Outcome = hooks.NonBlockingError
 		v.Warn("exit code 2 refuses nothing on %s: %s", known.Event, text)

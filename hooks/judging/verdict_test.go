@@ -139,7 +139,7 @@ func TestOnFailure(t *testing.T) {
 	found := Finding{Command: "cmd", Code: -1, Fault: "timed out after 1s", TimedOut: true}
 	strict := &hooks.Handler{OnFailure: "block"}
 	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, found); v.Outcome != hooks.Blocking ||
-		v.Feedback != "[cmd]: timed out after 1s" ||
+		v.Feedback != "[cmd]: timed out; blocking because onFailure is \"block\"\ntimed out after 1s" ||
 		v.permission.Decision != "deny" {
 		t.Errorf("PreToolUse: %+v", v)
 	}
@@ -149,7 +149,8 @@ func TestOnFailure(t *testing.T) {
 			t.Errorf("%s: %+v", event, v)
 		}
 	}
-	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 1, "", "oops")); v.Outcome != hooks.Blocking {
+	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 1, "", "oops")); v.Outcome != hooks.Blocking ||
+		v.Feedback != "[cmd]: failed; blocking because onFailure is \"block\"\noops" || strings.Contains(v.Warning, "non-blocking") {
 		t.Errorf("exit 1: %+v", v)
 	}
 	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"continue":"x"}`,
@@ -157,7 +158,7 @@ func TestOnFailure(t *testing.T) {
 		t.Errorf("broken answer: %+v", v)
 	}
 	if v := Judge(hooks.InfoOf(hooks.PreToolUse), strict, end(hooks.PreToolUse, 0, `{"decision":`, "")); v.Outcome != hooks.Blocking ||
-		v.FailedOpen || !strings.Contains(v.Feedback, "[cmd]: stdout begins like a JSON answer") {
+		v.FailedOpen || !strings.HasSuffix(v.Feedback, "is \"block\"\n{\"decision\":") {
 		t.Errorf("half an answer: %+v", v)
 	}
 	if v := Judge(hooks.InfoOf(hooks.Stop), strict, end(hooks.Stop, 0, `{"decision":`, "")); v.Outcome != hooks.Success || !v.FailedOpen {

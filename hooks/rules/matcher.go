@@ -2,8 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dlclark/regexp2"
@@ -49,6 +51,9 @@ func NewMatcher(text, separators string, other OtherNames) (*Matcher, error) {
 		return m, nil
 	}
 	regex, err := regexp2.Compile(text, regexp2.ECMAScript)
+	if flag := inlineFlag().FindString(text); err == nil && flag != "" { // the engine accepts it all the same
+		err = fmt.Errorf("%s is no group, and flags cannot be set", flag)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("matcher %q is not a JavaScript expression: %s", text, regexFault(err))
 	}
@@ -56,6 +61,9 @@ func NewMatcher(text, separators string, other OtherNames) (*Matcher, error) {
 	m.regex = regex
 	return m, nil
 }
+
+// inlineFlag matches a group that only sets flags, which JavaScript does not have.
+var inlineFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[a-zA-Z]*-?[a-zA-Z]+\)`) })
 
 // regexFault returns the engine's message without the expression.
 func regexFault(err error) string {

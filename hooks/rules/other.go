@@ -38,6 +38,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 	if c.Tool == "Skill" && name != "skill" && name != "args" { // a plugin's skill has a colon in its name
 		name, value, found = "skill", r.Spec, true
 	}
+	bare, all := strings.CutSuffix(value, ":*") // of Skill: the name with any arguments, or all skills of a plugin
 	var fields map[string]json.RawMessage
 	if !found || json.Unmarshal(c.Input, &fields) != nil || fields == nil {
 		return q.doubt()
@@ -47,7 +48,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 		if json.Unmarshal(field, &text) != nil || string(field) == "null" {
 			text = string(field)
 		}
-		return Wild(value, text)
+		return Wild(value, text) || all && c.Tool == "Skill" && name == "skill" && Wild(bare, text)
 	}
 	if c.Tool == "Skill" && name == "skill" {
 		return q.doubt() // an agent program's tool of that name may call it something else

@@ -25,6 +25,7 @@ type shellLine struct {
 	certain     bool      // a sequence of simple commands of plain words, and nothing else
 	doubtful    bool      // it may contain a command that the parser cannot see
 	substitutes bool      // it contains $(), backticks or $VAR
+	nests       bool      // it is a compound command that contains $() or backticks
 	computes    bool      // it evaluates variables as arithmetic
 	carries     bool      // it contains text that would run a command if it were evaluated
 }
@@ -46,8 +47,10 @@ func parseLine(text string, depth int) (*shellLine, error) {
 		line.certain = line.certain && plainStmt(stmt)
 	}
 	line.certain = line.certain && len(file.Last) == 0
+	line.nests = len(file.Stmts) > 1 || len(file.Stmts) == 1 && !simple(file.Stmts[0])
 	w := walker{line: line, depth: depth, stdin: map[*syntax.CallExpr]*syntax.Stmt{}}
 	syntax.Walk(file, w.visit)
+	line.nests = line.nests && w.runs
 	line.doubtful = line.doubtful || line.computes && line.carries
 	return line, nil
 }
@@ -72,6 +75,13 @@ type walker struct {
 	line  *shellLine
 	depth int
 	stdin map[*syntax.CallExpr]*syntax.Stmt // the statement with a command's redirects
+	runs  bool                              // there is a $() or backticks
+}
+
+// simple reports whether a statement is a single simple command.
+func simple(stmt *syntax.Stmt) bool {
+	_, ok := stmt.Cmd.(*syntax.CallExpr)
+	return ok
 }
 
 // visit handles one node of the syntax tree.
@@ -83,7 +93,9 @@ func (w *walker) visit(node syntax.Node) bool {
 		}
 	case *syntax.CallExpr:
 		w.call(n)
-	case *syntax.CmdSubst, *syntax.ProcSubst:
+	case *syntax.CmdSubst:
+		w.runs, w.line.substitutes = true, true
+	case *syntax.ProcSubst:
 		w.line.substitutes = true
 	case *syntax.ParamExp:
 		w.line.substitutes = true

@@ -360,6 +360,8 @@ func TestOtherRules(t *testing.T) {
 		{"Skill(deploy)", "Skill", `{"skill":"deploy"}`, true, true},
 		{"Skill(tools:*)", "Skill", `{"skill":"tools:deploy"}`, true, true},
 		{"Skill(tools:*)", "Skill", `{"skill":"deploy"}`, false, false},
+		{"Skill(deploy:*)", "Skill", `{"skill":"deploy","args":"now"}`, true, true},
+		{"Skill(skill:deploy:*)", "Skill", `{"skill":"deploy"}`, true, true},
 		{"Skill(skill:deploy)", "Skill", `{"skill":"deploy"}`, true, true},
 		{"mcp__s__t(path:/a/*)", "mcp__s__t", `{"path":"/a/b"}`, true, true},
 		{"mcp__s__t(path:/a/*)", "mcp__s__t", `[`, false, true},
@@ -482,5 +484,30 @@ func TestLists(t *testing.T) {
 		if got := Lists(strings.Fields(tc.list), tc.tool); got != tc.want {
 			t.Errorf("%q lists %s: %v", tc.list, tc.tool, got)
 		}
+	}
+}
+
+// TestFiresOnCompounds: recorded hosts do not look into a compound command with a command
+// substitution, so every rule for the shell fires (HOOKS.md section 12, point 9).
+func TestFiresOnCompounds(t *testing.T) {
+	for command, want := range map[string]bool{
+		"echo $(date) && ls": true, "echo $(date); ls": true, "x=$(date) | cat": true, "if true; then echo `date`; fi": true,
+		"echo $(date)": false, "echo a && ls": false, "echo $X && ls": false,
+	} {
+		for _, text := range []string{"Bash(git *)", "Bash(GIT *)", "Bash(git)", "Bash(git:*)"} {
+			rule, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rule.Fires(bashCall(command)); got != want {
+				t.Errorf("%s on %s fires: %v", text, command, got)
+			}
+			if rule.Forbids(bashCall(command)) && !strings.Contains(command, "$X") {
+				t.Errorf("%s forbids %s", text, command)
+			}
+		}
+	}
+	if _, err := Parse("Bash(git *"); err == nil {
+		t.Error("a rule that is not closed is one")
 	}
 }

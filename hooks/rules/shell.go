@@ -40,9 +40,10 @@ func readLine(c Call) (*shellLine, error) {
 
 // firesOn reports whether a hook's `if` matches a command of the line, one that a wrapper
 // starts, or, if the rule names more than a program, anything that only the shell knows
-// (HOOKS.md section 4).
+// (HOOKS.md section 4). A compound command with $() in it is too much for recorded hosts: every
+// rule for Bash fires (section 12, point 9).
 func (r Rule) firesOn(line *shellLine) bool {
-	if line.substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
+	if line.nests || line.substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
 		return true
 	}
 	return slices.ContainsFunc(line.all(), func(c command) bool {

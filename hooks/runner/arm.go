@@ -104,15 +104,8 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 		flaw = fmt.Sprintf("`if` is only evaluated on tool events: a hook with an `if` never runs on %s",
 			known.Event)
 		a.never = true
-	// A rule that cannot be read must not switch off a hook that guards something. If at
-	// least the tool is clear, the hook runs for all its calls.
-	case err != nil:
-		whole, ok := rules.WholeTool(h.If)
-		a.rule, a.never = &whole, !ok
-		flaw = fmt.Sprintf("if: %v: the hook never runs", err)
-		if ok {
-			flaw = fmt.Sprintf("if: %v: the hook runs for every call of %s", err, whole.Tool)
-		}
+	case err != nil: // as recorded (HOOKS.md section 12, point 9); every outcome warns of it
+		a.never, flaw = true, fmt.Sprintf("if: %v: the hook never runs", err)
 	default:
 		a.rule = &rule
 	}

@@ -38,11 +38,29 @@ type backgroundSet struct {
 
 	mu      sync.Mutex
 	running map[*backgroundHook]bool
+	refused map[string]bool // sessions whose last turn end was refused
 }
 
 // newBackgroundSet returns a set of which at most parallel hooks run at once.
 func newBackgroundSet(parallel int) *backgroundSet {
-	return &backgroundSet{slots: make(chan struct{}, parallel), running: map[*backgroundHook]bool{}}
+	return &backgroundSet{slots: make(chan struct{}, parallel), running: map[*backgroundHook]bool{},
+		refused: map[string]bool{}}
+}
+
+// setRefused records whether the turn end of a session was refused.
+func (s *backgroundSet) setRefused(session string, refused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.refused, session); refused {
+		s.refused[session] = true
+	}
+}
+
+// wasRefused reports whether the last turn end of a session was refused.
+func (s *backgroundSet) wasRefused(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused[session]
 }
 
 // add registers a hook that goes into the background. end must end it.

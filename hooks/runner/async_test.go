@@ -263,7 +263,11 @@ func TestRewakeTexts(t *testing.T) {
 				t.Fatalf("late %+v", late)
 			}
 			behind, result := late[0].Background, late[0].Result
-			if got := strings.Join(behind.Messages, "|"); got != test.want || behind.Wakes != (test.want != "") ||
+			got := strings.Join(behind.Messages, "|")
+			if test.want != "" && hooks.Unframed(got) == got {
+				t.Errorf("the model may take this for the user's words: %q", got)
+			}
+			if got = hooks.Unframed(got); got != test.want || behind.Wakes != (test.want != "") ||
 				behind.Summary != test.summary || (result.Outcome == hooks.Blocking) != behind.Wakes {
 				t.Errorf("%+v, result %+v", behind, result)
 			}
@@ -285,8 +289,8 @@ func TestRewakeOfASessionThatStays(t *testing.T) {
 	r.Drain(t.Context(), "")
 	late := w.late()
 	if len(late) != 1 || !late[0].Background.Feedback || !slices.Equal(late[0].Background.Messages, []string{
-		"<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n<system-reminder>\n" +
-			"Stop hook blocking error from command \"Stop\": no\n</system-reminder>"}) {
+		hooks.FramedWake("<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n<system-reminder>\n" +
+			"Stop hook blocking error from command \"Stop\": no\n</system-reminder>")}) {
 		t.Errorf("late %+v", late)
 	}
 }
@@ -546,4 +550,30 @@ func FuzzFirstLine(f *testing.F) {
 			t.Errorf("%q: asked %d times, passed on %q", text, asked, out.String())
 		}
 	})
+}
+
+// TestRewakeWhileARefusedTurnGoesOn: the wake is a notification then, also in a run that would
+// give it as feedback otherwise (HOOKS.md section 12, point 6).
+func TestRewakeWhileARefusedTurnGoesOn(t *testing.T) {
+	b := newBench(t)
+	gate := filepath.Join(b.dir, "gate")
+	settings := rewake(hooks.Stop, "while [ ! -e "+gate+" ]; do sleep 0.01; done; echo no >&2; exit 2")
+	settings[hooks.Stop] = append(settings[hooks.Stop], on(hooks.Stop, "echo first >&2; exit 2")[hooks.Stop]...)
+	var w watcher
+	r := b.runner(t, settings)
+	if _, err := r.Run(t.Context(), b.input(hooks.StopInput{}), w.see); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Drain(t.Context(), "")
+	for _, p := range w.late() {
+		if !strings.HasPrefix(hooks.Unframed(p.Background.Messages[0]), "<task-notification>") {
+			t.Errorf("%q", p.Background.Messages)
+		}
+	}
+	if len(w.late()) != 1 {
+		t.Errorf("late %+v", w.late())
+	}
 }

@@ -34,9 +34,9 @@ func (d *asyncDetector) Write(p []byte) (int, error) {
 // arrives, because the hook may never print another byte.
 func (d *asyncDetector) scan(p []byte) {
 	d.head = append(d.head, p[:min(len(p), maxFirstLine+1-len(d.head))]...)
-	line, _, ended := bytes.Cut(bytes.TrimLeft(d.head, " \t\r\n"), []byte("\n"))
+	line, _, ended := bytes.Cut(bytes.TrimLeft(d.head, blanks), []byte("\n"))
 	limit, asks := judging.AsksForBackground(line)
-	d.done = asks || ended || len(d.head) > maxFirstLine || len(line) > 0 && line[0] != '{'
+	d.done = asks || ended || len(d.head) > maxFirstLine || len(line) >= len(byteOrderMark) && line[0] != '{'
 	if d.done {
 		d.head = nil
 	}

@@ -196,5 +196,5 @@ func (r *run) finishBackground(ctx context.Context, b *backgroundHook, c *comman
 	}
 	r.spill(&v)
 	r.report(hooks.Progress{Command: b.label, Result: &v.Result,
-		Background: b.effect(r.known, r.in.HookName(), &v)})
+		Background: b.effect(r.known, r.in.HookName(), r.background.wasRefused(b.session), &v)})
 }

@@ -277,7 +277,7 @@ func TestAttack08HostileBytes(t *testing.T) {
 			t.Errorf("not UTF-8: %q", text)
 		}
 	}
-	if !strings.Contains(out.Feedback[0], "a\uFFFDb\x00c") {
+	if !strings.Contains(out.Feedback[0], "a\uFFFD\uFFFDb\x00c") {
 		t.Errorf("feedback %q", out.Feedback[0])
 	}
 }
@@ -494,4 +494,46 @@ func pidIn(t *testing.T, file string) int {
 		return err == nil
 	})
 	return pid
+}
+
+// TestOutputBytes: a byte order mark before an answer is skipped, in whatever pieces it comes,
+// and each bad byte is shown by itself (HOOKS.md section 12, point 8).
+func TestOutputBytes(t *testing.T) {
+	b := newBench(t)
+	block := `{"decision":"block","reason":"no"}`
+	long := `{"decision":"block","reason":"` + strings.Repeat("x", 2*defaultOutputCap) + `"}`
+	if err := os.WriteFile(filepath.Join(b.dir, "long"), []byte("\uFEFF"+long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, command := range map[string]string{
+		"together": `printf '\357\273\277` + block + `'`,
+		"long":     `cat ` + filepath.Join(b.dir, "long"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if out := b.fire(t, b.runner(t, on(hooks.Stop, command)), hooks.StopInput{}); out.Decision != hooks.Block {
+				t.Errorf("the block is lost: %+v", out)
+			}
+		})
+	}
+	out, _ := b.fireAll(t, b.runner(t, on(hooks.Stop, `printf '\357\273\277{"async":true}\n'`)), hooks.StopInput{})
+	if out.Background != 1 {
+		t.Errorf("in the background: %d", out.Background)
+	}
+	out = b.fire(t, b.runner(t, on(hooks.Stop, `printf 'a\377\376\303b' >&2; exit 2`)), hooks.StopInput{})
+	if want := "a\uFFFD\uFFFD\uFFFDb"; !strings.HasSuffix(out.Feedback[0], want) {
+		t.Errorf("feedback %q, want %q", out.Feedback[0], want)
+	}
+	pieces := answerCapture{capture{limit: 8}}
+	for _, piece := range []string{"\xEF", "\xBB", "\xBF", " ", block} {
+		if _, err := pieces.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.TrimSpace(pieces.text(answerCap)); got != block {
+		t.Errorf("in pieces: %q", got)
+	}
+	c := capture{limit: 4}
+	if _, err := c.Write([]byte("aé€")); err != nil || c.text(4) != "aé" || c.text(2) != "a" {
+		t.Errorf("a character that was cut: %q, %q", c.text(4), c.text(2))
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // explainEnd records why a hook in the background was ended before it exited by itself.
@@ -23,9 +24,10 @@ func explainEnd(ctx context.Context, found *judging.Finding, limit time.Duration
 }
 
 // effect returns what the end of a background hook means to the caller that fired its
-// event. As recorded, hosts show their models the output of hooks that are configured as
+// event. refused says that the last turn end of its session was refused. As recorded, hosts show their models the output of hooks that are configured as
 // async; the output of a hook that detached by its first line goes to people only.
-func (h *backgroundHook) effect(known *hooks.EventInfo, name string, v *judging.Verdict) *hooks.Background {
+func (h *backgroundHook) effect(known *hooks.EventInfo, name string, refused bool,
+	v *judging.Verdict) *hooks.Background {
 	b := &hooks.Background{ID: h.id, Rewake: h.AsyncRewake}
 	if v.Observed != "" {
 		return b
@@ -35,7 +37,7 @@ func (h *backgroundHook) effect(known *hooks.EventInfo, name string, v *judging.
 	}
 	if v.Outcome == hooks.Blocking {
 		b.Wakes, b.Feedback = true, known.EndsTurn()
-		b.Messages = []string{h.wakeText(known, name, v)}
+		b.Messages = []string{h.wakeText(known, name, refused, v)}
 		b.Summary = cmp.Or(h.summary(v), defaultRewakeSummary)
 	}
 	if h.byLine {
@@ -59,13 +61,14 @@ func (h *backgroundHook) summary(v *judging.Verdict) string {
 // wakeText returns what the model reads when a hook wakes it: a notification, as recorded
 // of interactive sessions. A headless host waits for the hooks of a turn end before it
 // exits and gives their feedback as if they had run in the foreground, unless the hook has
-// a wake message or a summary of its own.
-func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, v *judging.Verdict) string {
+// a wake message or a summary of its own, or the turn goes on because it was refused.
+func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, refused bool, v *judging.Verdict) string {
 	summary := h.summary(v)
-	if known.EndsTurn() && !h.interactive && h.RewakeMessage == "" && summary == "" {
-		return fmt.Sprintf("%s[%s]: %s", judging.Heading(known.Event), h.label, v.Feedback)
+	if known.EndsTurn() && !h.interactive && !refused && h.RewakeMessage == "" && summary == "" {
+		command, plugin := h.shown()
+		return hooks.Framed(plugin, fmt.Sprintf("%s[%s]: %s", judging.Heading(known.Event), command, v.Feedback))
 	}
 	heading := cmp.Or(h.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
-	return "<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
-		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+v.Feedback)
+	return hooks.FramedWake("<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
+		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+notation.Defuse(v.Feedback)))
 }

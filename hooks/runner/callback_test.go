@@ -134,7 +134,7 @@ func TestCallbackWords(t *testing.T) {
 	got := outcome(t, r, hooks.StopInput{}).Messages
 	want := []string{
 		"<system-reminder>\nStop:Callback hook blocking error from command: \"callback\": sdk block reason\n</system-reminder>",
-		"Stop hook feedback:\nsdk block reason",
+		hooks.Framed("", "Stop hook feedback:\nsdk block reason"),
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("%q", got)
@@ -383,7 +383,8 @@ func TestCallbackOnFailure(t *testing.T) {
 	fails := func(context.Context, hooks.Input) (hooks.Answer, error) { return hooks.Answer{}, errors.New("down") }
 	r, _ := registered(t, hooks.PreToolUse, hooks.Callback{Name: "x", OnFailure: "block", Do: fails})
 	out := outcome(t, r, hooks.PreToolUseInput{ToolName: "Bash"})
-	if out.Decision != hooks.Block || out.Feedback[0] != "PreToolUse:Bash hook error: [callback x]: the callback failed: down" {
+	if out.Decision != hooks.Block || out.Feedback[0] != "PreToolUse:Bash hook error: [callback x]: failed; "+
+		`blocking because onFailure is "block"`+"\nthe callback failed: down" {
 		t.Errorf("%+v", out)
 	}
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +18,12 @@ const (
 	// because a test run reports there what failed.
 	tailCap = 6000
 )
+
+// byteOrderMark is what some programs, above all on Windows, write before their text.
+const byteOrderMark = "\uFEFF"
+
+// blanks may stand before a hook's answer.
+const blanks = " \t\r\n" + byteOrderMark
 
 // capture keeps the beginning of a stream and counts the rest.
 type capture struct {
@@ -44,25 +51,46 @@ type answerCapture struct{ capture }
 // Write raises the limit if the first byte that is not a blank is a brace.
 func (c *answerCapture) Write(p []byte) (int, error) {
 	if c.limit < answerCap && len(c.kept) < c.limit {
-		// The brace may come in a later write than the blanks in front of it.
-		head := c.kept
-		if len(bytes.TrimSpace(head)) == 0 {
-			head = p
+		// The brace may come in a later write than the blanks and the mark in front of it.
+		head := bytes.TrimLeft(c.kept, blanks)
+		if len(head) < len(byteOrderMark) {
+			head = bytes.TrimLeft(slices.Concat(head, p), blanks)
 		}
-		if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
+		if bytes.HasPrefix(head, []byte("{")) {
 			c.limit = answerCap
 		}
 	}
 	return c.capture.Write(p)
 }
 
-// text returns the kept bytes as valid UTF-8, at most limit of them.
+// text returns the kept bytes as valid UTF-8, at most limit of them, without a byte order mark.
 func (c *capture) text(limit int) string {
-	kept := c.kept
-	if len(kept) > limit {
-		kept = kept[:limit]
+	kept := c.kept[:min(len(c.kept), limit)]
+	if len(kept) < len(c.kept) || c.dropped > 0 {
+		kept = wholeRunes(kept)
 	}
-	return strings.ToValidUTF8(string(kept), "\uFFFD")
+	return validText(bytes.TrimPrefix(kept, []byte(byteOrderMark)))
+}
+
+// validText returns text as valid UTF-8: each bad byte becomes one U+FFFD, as in recorded hosts.
+func validText(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	return string([]rune(string(text)))
+}
+
+// wholeRunes returns text without the beginning of a character that was cut at its end.
+func wholeRunes(text []byte) []byte {
+	for i := len(text) - 1; i >= max(len(text)-utf8.UTFMax, 0); i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
 }
 
 // cutNote tells people how much of a stream was dropped; "" if nothing was.
@@ -99,7 +127,7 @@ func (t *tail) text(limit int) string {
 		kept, cut = kept[len(kept)-limit:], true
 	}
 	if !cut {
-		return strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+		return strings.TrimSpace(validText(kept))
 	}
 	if i := bytes.IndexByte(kept, '\n'); i >= 0 && i < len(kept)/2 {
 		kept = kept[i+1:]
@@ -107,7 +135,7 @@ func (t *tail) text(limit int) string {
 	for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
 		kept = kept[1:]
 	}
-	return "…\n" + strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+	return "…\n" + strings.TrimSpace(validText(kept))
 }
 
 // endOf returns the end of what a gate printed: stdout, then stderr. The streams come

@@ -133,11 +133,11 @@ func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 	c.release()
 	found.Tail = endOf(&c.outEnd, &c.errEnd)
 	c.out.note = exitNote(exit, c.opts.MaxProcesses)
+	found.Stderr = c.out.stderr.text(c.opts.OutputCap)
 	if exit.Stopped || ctx.Err() != nil {
 		found.TimedOut = true
 		return found, c.out
 	}
-	found.Stderr = c.out.stderr.text(c.opts.OutputCap)
 	stdout, code := settings.Answer(c.dialect, c.known.Event, c.wire, c.out.stdout.text(answerCap), exit.Code)
 	found.Code = code
 	found.Answer = judging.Read(c.known.Event, stdout, c.out.stdout.dropped > 0)

@@ -172,6 +172,9 @@ func checkGolden(t *testing.T, c goldenCase) {
 // said is what the model sees, with what differs from run to run left out.
 func (b *bench) said(out hooks.Outcome, behind []string) []string {
 	messages := slices.Concat(out.Messages, behind)
+	for i := range messages { // the recorded host had no frame around feedback yet
+		messages[i] = hooks.Unframed(messages[i])
+	}
 	if out.Event == hooks.TaskCompleted { // recorded as a tool's result, where reminders have no place
 		messages = slices.Clone(out.Feedback)
 	}

@@ -166,7 +166,7 @@ func checkGoldenHTTP(t *testing.T, c recordedHTTP) {
 		t.Errorf("%+v, want exit code %d and outcome %s", result, code, c.Response.Outcome)
 	}
 	for i, m := range out.Messages {
-		out.Messages[i] = strings.ReplaceAll(m, s.port(), "<PORT>")
+		out.Messages[i] = strings.ReplaceAll(hooks.Unframed(m), s.port(), "<PORT>")
 	}
 	if !slices.Equal(out.Messages, c.Messages) {
 		t.Errorf("the model sees\n%q\nwant\n%q", out.Messages, c.Messages)

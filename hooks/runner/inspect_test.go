@@ -58,7 +58,7 @@ func TestInspect(t *testing.T) {
 		{"an if that is never asked", []settings.Source{{Name: "a", Settings: stop(hooks.Handler{Type: "command", Command: "x", If: "Bash"})}},
 			[]string{"x|`if` is only evaluated on tool events, and Stop is not one||"}},
 		{"an if that is no rule", []settings.Source{{Name: "a", Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{
-			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|||"}},
+			{Type: "command", Command: "x", If: "Bash("}}}}}}}, []string{"x|its `if` is not a rule||"}},
 		{"a URL that is not allowed", []settings.Source{{Name: "a", Restrictions: settings.Restrictions{AllowedHTTPHookURLs: []string{}},
 			Settings: stop(hooks.Handler{Type: "http", URL: "http://localhost/x"})}},
 			[]string{"http://localhost/x|the URL matches no pattern of allowedHttpHookUrls in a||"}},

@@ -65,6 +65,7 @@ func (t toolOutput) describe(v *judging.Verdict, limit int) {
 func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolOutput) {
 	found := judging.Finding{Code: -1}
 	reply, err := r.callTool(ctx, h)
+	reply.Text = strings.TrimPrefix(reply.Text, byteOrderMark)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		found.TimedOut = true

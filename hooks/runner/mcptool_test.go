@@ -62,7 +62,7 @@ func TestConformanceTools(t *testing.T) {
 	box := giving(ToolReply{Text: there.Stream[len(there.Stream)-1].Stdout})
 	out = called(t, box, recordedStop("first", false), there.Hooks[hooks.Stop][0].Hooks[0])
 	want := there.Requests[2].New[1:]
-	if len(out.Messages) != 2 || "user: "+out.Messages[0] != want[0] || "user: "+out.Messages[1] != want[1] {
+	if len(out.Messages) != 2 || "user: "+out.Messages[0] != want[0] || "user: "+hooks.Unframed(out.Messages[1]) != want[1] {
 		t.Errorf("the model sees %q, want %q", out.Messages, want)
 	}
 	if got := box.calls[0]; got.Server != "rig" || got.Tool != "check" || string(got.Arguments) != `{"x":"first"}` {
@@ -90,7 +90,7 @@ func TestToolResults(t *testing.T) {
 		{"text elsewhere", h, ToolReply{Text: "fine"}, pre, hooks.Pass, 0, "", ""},
 		{"nothing", h, ToolReply{}, pre, hooks.Pass, 0, "", ""},
 		{"an error", h, ToolReply{Text: "broken", IsError: true}, pre, hooks.Pass, 1, "", ""},
-		{"a closed error", closed, ToolReply{Text: "broken", IsError: true}, pre, hooks.Block, 0, "", "[s/t]: broken"},
+		{"a closed error", closed, ToolReply{Text: "broken", IsError: true}, pre, hooks.Block, 0, "", "[s/t]: failed; blocking because onFailure is \"block\"\nbroken"},
 		{"closed text", closed, ToolReply{Text: "fine"}, pre, hooks.Block, 0, "", "is not a hook's answer"},
 		{"a closed picture", closed, ToolReply{Other: true}, pre, hooks.Block, 0, "", "no text"},
 		{"closed JSON", closed, ToolReply{Text: `{"weather":1}`}, pre, hooks.Block, 0, "", "is not a hook's answer"},

@@ -113,7 +113,7 @@ func TestConformanceQuestions(t *testing.T) {
 		if tc.feedback != "" {
 			want = recorded.Requests[2].New[0]
 		}
-		if got := strings.Join(out.Messages, "|"); want != "" && "user: "+got != want || want == "" && got != "" {
+		if got := hooks.Unframed(strings.Join(out.Messages, "|")); want != "" && "user: "+got != want || want == "" && got != "" {
 			t.Errorf("%s: the model sees %q, want %q", name, got, want)
 		}
 		if out.FailedOpen() != tc.failed {
@@ -169,7 +169,7 @@ func TestWhatANoDoes(t *testing.T) {
 			}
 			feedback := tc.feedback
 			if h.Type == "agent" {
-				feedback = strings.Replace(feedback, "because", agentRefusal+"because", 1)
+				feedback = strings.NewReplacer("because", agentRefusal+"because", "[p]: ", "").Replace(feedback)
 			}
 			if !strings.Contains(strings.Join(out.Feedback, ""), feedback) {
 				t.Errorf("%s, %s: feedback %q", event, h.Type, out.Feedback)
@@ -210,10 +210,10 @@ func TestImpossible(t *testing.T) {
 // a prompt hook's and a gate's have none.
 func TestAgentRefusal(t *testing.T) {
 	for _, tc := range []struct{ kind, answer, stop, tool string }{
-		{"agent", `{"ok":false,"reason":"tests fail"}`, "Stop hook feedback:\n[look]: Agent hook condition was not met: tests fail",
-			"PreToolUse:Bash hook error: [look]: Agent hook condition was not met: tests fail"},
-		{"agent", `{"ok":false}`, "Stop hook feedback:\n[look]: Agent hook condition was not met: Blocked by hook",
-			"PreToolUse:Bash hook error: [look]: Agent hook condition was not met: Blocked by hook"},
+		{"agent", `{"ok":false,"reason":"tests fail"}`, "Stop hook feedback:\nAgent hook condition was not met: tests fail",
+			"PreToolUse:Bash hook error: Agent hook condition was not met: tests fail"},
+		{"agent", `{"ok":false}`, "Stop hook feedback:\nAgent hook condition was not met: Blocked by hook",
+			"PreToolUse:Bash hook error: Agent hook condition was not met: Blocked by hook"},
 		{"prompt", `{"ok":false,"reason":"tests fail"}`, "Stop hook feedback:\n[look]: tests fail",
 			"PreToolUse:Bash hook error: [look]: tests fail"},
 	} {

@@ -220,9 +220,22 @@ func timing(caller, limited context.Context, found *judging.Finding, limit time.
 	}
 }
 
+// shown returns the hook as models see it, and the plugin that it comes from: a plugin's path
+// is expanded, and an agent's reason has no prompt before it.
+func (h *armed) shown() (command, plugin string) {
+	if h.source.Root != "" {
+		plugin = h.source.Name
+	}
+	if h.Type == "agent" {
+		return "", plugin
+	}
+	unchanged := func(name string) string { return "${" + name + "}" }
+	return substitute(h.label, h.source, unchanged, false), plugin
+}
+
 // judgeAny judges a hook or a gate.
 func judgeAny(known *hooks.EventInfo, h *armed, found judging.Finding) judging.Verdict {
-	found.Command = h.label
+	found.Command, found.Plugin = h.shown()
 	found.FailClosed = h.closed && !h.startsInBackground()
 	if h.Gate {
 		return judging.Gate(known, found)

@@ -191,6 +191,9 @@ func (o *Options) complete() error {
 func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {
 	event := in.Payload.Event()
 	id := r.toolUseID(in)
+	if event == hooks.Stop { // a turn end begins
+		r.background.setRefused(in.SessionID, false)
+	}
 	listening := r.listening(in)
 	if len(listening) == 0 {
 		return hooks.Outcome{Event: event, ToolUseID: id, Decision: hooks.Pass, Warnings: r.flaws[event]}, ctx.Err()
@@ -207,6 +210,9 @@ func (r *Runner) Run(ctx context.Context, in hooks.Input, observe func(hooks.Pro
 	// they are merged, because an answer may be known at once.
 	run.askAwaited(ctx)
 	out := judging.Merge(known, in.HookName(), run.verdicts)
+	if known.EndsTurn() && event != hooks.SubagentStop && out.Continues() {
+		r.background.setRefused(in.SessionID, true)
+	}
 	out.ToolUseID = id
 	out.Matched, out.Background = len(chosen), run.detached
 	out.Warnings = slices.Concat(r.flaws[event], warnings)

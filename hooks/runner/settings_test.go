@@ -42,7 +42,6 @@ func TestParseSettings(t *testing.T) {
 				{Hooks: []hooks.Handler{{Type: "command", Command: "w"}}}},
 			hooks.PreToolUse: {{Matcher: "Bash", Hooks: []hooks.Handler{{Type: "command", Command: "b",
 				If: "Bash(git *)"},
-				{Type: "command", Command: "c", If: "bogus(("}, // for every call of a tool called bogus
 				{Type: "http", URL: "http://x"}}}},
 		},
 		Permissions: settingspkg.Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"}, Deny: []string{"Bash"}}}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 )
 
@@ -11,9 +12,10 @@ import (
 var tags = strings.NewReplacer("<task-notification>\n", "", "<summary>", "", "</summary>", "", "</task-notification>\n", "",
 	"<system-reminder>\n", "", "</system-reminder>", "")
 
-// Untagged returns the text of a hook that has woken its member without the tags around its parts, and
-// any other text unchanged.
+// Untagged returns what a hook said to a model without its frame, and the text of a hook that has
+// woken its member without the tags around its parts.
 func Untagged(text string) string {
+	text = hooks.Unframed(text)
 	if strings.HasPrefix(text, "<task-notification>") {
 		return strings.TrimSpace(tags.Replace(text))
 	}

@@ -135,7 +135,7 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, actors.Summary(agent.Defuse(notation.Unbroken(t.Subject))), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, actors.Summary(notation.Defuse(notation.Unbroken(t.Subject))), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // impasse describes the open tasks that no member can take, and the reasons.
@@ -138,5 +137,5 @@ func impasseText(reason string) string {
 
 // SubjectLine returns a task's subject on one line, for lists.
 func SubjectLine(t tasks.Task) string {
-	return actors.Summary(agent.Defuse(notation.Unbroken(t.Subject)))
+	return actors.Summary(notation.Defuse(notation.Unbroken(t.Subject)))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // metadataEvidence is the metadata key for evidence, for agents that use the task
@@ -72,7 +71,7 @@ func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 func evidenceText(list []tasks.Evidence) string {
 	var b strings.Builder
 	for _, e := range list {
-		b.WriteString("\nEvidence: " + agent.Defuse(notation.Unbroken(e.Text)))
+		b.WriteString("\nEvidence: " + notation.Defuse(notation.Unbroken(e.Text)))
 		if e.File != "" {
 			b.WriteString(" (" + e.File + ")")
 		}

@@ -42,12 +42,12 @@ func (n ToolNames) Inputs(letters []actors.Message, all []tasks.Task) []agent.In
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case actors.Notice:
 			// A notice may quote a member.
-			in = append(in, agent.Input{Kind: agent.FromCovey, Text: agent.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromCovey, Text: notation.Defuse(m.Text), MessageID: m.ID})
 		case actors.TaskAssignment:
 			text := n.assignmentText(m, all)
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
 		case actors.TaskLost:
-			in = append(in, agent.Input{Kind: agent.FromTask, Text: agent.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromTask, Text: notation.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, n.protocolInput(m))
 		}
@@ -59,7 +59,7 @@ func (n ToolNames) Inputs(letters []actors.Message, all []tasks.Task) []agent.In
 // Text that could end the frame early is defused.
 func mailText(m actors.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
-		attribute(m.From), attribute(m.Summary), agent.Defuse(m.Text))
+		attribute(m.From), attribute(m.Summary), notation.Defuse(m.Text))
 }
 
 // attribute escapes a text for a quoted attribute of a frame.
@@ -69,7 +69,7 @@ func attribute(s string) string {
 
 // NoteText returns the prompt text of a single note that a member is idle.
 func NoteText(n actors.Note) string {
-	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + agent.Defuse(string(n.Shown())) +
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + notation.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 
@@ -88,7 +88,7 @@ func (n ToolNames) assignmentText(m actors.Message, all []tasks.Task) string {
 		}
 		return text + "\nIt is ready: " + forTask(n.phrases().begin, id)
 	}
-	return agent.Defuse(m.Text)
+	return notation.Defuse(m.Text)
 }
 
 // taskText returns all of a task as text for the member named reader. Text of
@@ -96,9 +96,9 @@ func (n ToolNames) assignmentText(m actors.Message, all []tasks.Task) string {
 // instruction of covey or of a person. The task is written #7, as agents know it
 // from the task tools of other hosts; texts for the operator use tasks.Named.
 func taskText(t tasks.Task, reader string) string {
-	text := agent.Defuse(t.Subject)
+	text := notation.Defuse(t.Subject)
 	if t.Description != "" {
-		text += "\n" + agent.Defuse(t.Description)
+		text += "\n" + notation.Defuse(t.Description)
 	}
 	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
 }

@@ -21,7 +21,7 @@ func (n ToolNames) protocolInput(m actors.Message) agent.Input {
 		in.Kind, in.Text = agent.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
-			attribute(m.From), agent.Defuse(string(m.Data)), n.howToAnswer(m))
+			attribute(m.From), notation.Defuse(string(m.Data)), n.howToAnswer(m))
 	}
 	return in
 }

@@ -84,11 +84,11 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 
 // inFull returns all of a task as text for the member named reader.
 func inFull(t tasks.Task, reader string) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, notation.Unbroken(agent.Defuse(t.Subject)), t.Status)
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, notation.Unbroken(notation.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
-	text += "\nDescription: " + framed(t, reader, agent.Defuse(t.Description))
+	text += "\nDescription: " + framed(t, reader, notation.Defuse(t.Description))
 	if len(t.BlockedBy) > 0 {
 		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
 	}
@@ -102,7 +102,7 @@ func inFull(t tasks.Task, reader string) string {
 // because a model would send back stale values.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
-		ID: t.ID, Subject: agent.Defuse(t.Subject), Description: agent.Defuse(t.Description), Status: t.Status,
+		ID: t.ID, Subject: notation.Defuse(t.Subject), Description: notation.Defuse(t.Description), Status: t.Status,
 		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
 	}
 }
@@ -127,8 +127,8 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 		for _, o := range tasks.OpenBlockers(t, all) {
 			by = append(by, o.ID)
 		}
-		rows[i] = row{t.ID, agent.Defuse(t.Subject), t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, notation.Unbroken(agent.Defuse(t.Subject)))
+		rows[i] = row{t.ID, notation.Defuse(t.Subject), t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, notation.Unbroken(notation.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}

@@ -155,7 +155,7 @@ func (s *shown) Generate(ctx context.Context, r agent.Request) (agent.Response, 
 	var texts []string
 	for _, message := range r.Messages[from:] {
 		for _, b := range message.Content {
-			texts = append(texts, string(message.Role)+": "+blockText(b))
+			texts = append(texts, string(message.Role)+": "+hooks.Unframed(blockText(b))) // recordings have no frame
 		}
 	}
 	s.m.mu.Lock()

@@ -24,7 +24,7 @@ type History struct {
 	CostUSD   float64                // their cost at the time, as far as prices were known
 	Cut       *Cut                   // the interrupted turn; nil: every turn ended
 	Kept      []agent.Input          // inputs that the next prompt begins with
-	Helpers   []string               // ids of helpers and commands in the background that were interrupted
+	Helpers   []string               // ids of background helpers that were interrupted
 
 	// Handover is set if the session was about to end when it was interrupted, and Begun if it
 	// has taken the place of another and no turn has begun since.

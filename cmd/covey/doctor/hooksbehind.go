@@ -29,7 +29,7 @@ func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (
 			out.AdditionalContext = append(out.AdditionalContext, b.Messages...)
 			continue
 		}
-		out.Feedback = append(out.Feedback, b.Messages...)
+		out.Feedback, out.Messages = append(out.Feedback, b.Messages...), append(out.Messages, b.Messages...)
 		if b.Feedback && out.Decision == hooks.Pass {
 			out.Decision = hooks.Block
 		}

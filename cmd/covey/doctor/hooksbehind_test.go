@@ -26,7 +26,7 @@ func TestFireWaitsForTheBackground(t *testing.T) {
 	rewake := hooks.Handler{Type: "command", Command: "sleep 0.1; echo no >&2; exit 2", AsyncRewake: true}
 	stop := hooks.Input{Payload: hooks.StopInput{}, Common: hooks.Common{Cwd: t.TempDir()}}
 	out, err := fireWhole(t.Context(), hookRunner(hooks.Stop, rewake), stop)
-	want := []string{"Stop hook feedback:\n[sleep 0.1; echo no >&2; exit 2]: no"}
+	want := []string{hooks.Framed("", "Stop hook feedback:\n[sleep 0.1; echo no >&2; exit 2]: no")}
 	if err != nil || out.Decision != hooks.Block || !slices.Equal(out.Feedback, want) ||
 		len(out.Results) != 1 ||
 		out.Results[0].Outcome != hooks.Blocking || out.Results[0].ExitCode != 2 {

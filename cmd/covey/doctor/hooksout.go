@@ -36,12 +36,20 @@ type firedHook struct {
 	Stderr     string       `json:"stderr"`
 }
 
+// shown returns the feedback exactly as the model sees it. A turn end frames it, after everything else.
+func shown(o hooks.Outcome) []string {
+	if !hooks.InfoOf(o.Event).EndsTurn() {
+		return o.Feedback
+	}
+	return o.Messages[len(o.Messages)-len(o.Feedback):]
+}
+
 // fired converts an outcome for printing.
 func fired(o hooks.Outcome) firedEvent {
 	f := firedEvent{
 		Event: o.Event, ToolUseID: o.ToolUseID, Matched: o.Matched, Decision: o.Decision,
 		Results:    make([]firedHook, 0, len(o.Results)),
-		Feedback:   append([]string{}, o.Feedback...),
+		Feedback:   append([]string{}, shown(o)...),
 		StopReason: o.StopReason, AdditionalContext: append([]string{}, o.AdditionalContext...),
 		SystemMessages: append([]string{}, o.SystemMessages...), Permission: o.Permission,
 		UpdatedInput: o.UpdatedInput, Output: o.Output,

@@ -1,4 +1,4 @@
-package agent
+package notation
 
 import "testing"
 
