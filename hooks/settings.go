@@ -101,6 +101,8 @@ type Dialect struct {
 	// Words are the tools that the hook's matcher names. If a program has several names for
 	// a tool, the hook gets the one that is listed here.
 	Words []string
+	// Event is the event's name in the file, if the program has several for one of covey's.
+	Event string
 }
 
 // Program is an agent program whose hooks use a dialect of their own.
@@ -117,6 +119,9 @@ const (
 	Codex Program = "Codex"
 	// VSCode is the agent of Visual Studio Code.
 	VSCode Program = "VS Code"
+	// Gemini is Gemini CLI, and Cursor the agent of that editor and its CLI.
+	Gemini Program = "Gemini CLI"
+	Cursor Program = "Cursor"
 )
 
 // Observe is the Mode of hooks whose verdict has no effect: a policy that is being tried

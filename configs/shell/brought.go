@@ -50,9 +50,7 @@ func (p Place) Words(words []string, cwd string) Brought {
 	var b Brought
 	c := simple{dirs: []string{p.folder(cwd)}}
 	for i, word := range words {
-		for _, name := range []string{"CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE"} {
-			word = strings.NewReplacer("${"+name+"}", p.Workspace, "$"+name, p.Workspace).Replace(word)
-		}
+		word = p.filled(word)
 		c.words = append(c.words, literalToken(word))
 		if i > 0 && words[i-1] == "-c" {
 			inner := p.Line(word, cwd)

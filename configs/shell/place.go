@@ -20,12 +20,24 @@ type Place struct {
 	Spec      string // the folder of the spec
 }
 
+// rootNames lists the variables that hold the workspace, for hooks of some program or for
+// others.
+func rootNames() []string {
+	return []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR", "COVEY_WORKSPACE"}
+}
+
+// filled returns a word with the workspace in place of the variables that hold it.
+func (p Place) filled(word string) string {
+	for _, name := range rootNames() {
+		word = strings.NewReplacer("${"+name+"}", p.Workspace, "$"+name, p.Workspace).Replace(word)
+	}
+	return word
+}
+
 // Own resolves a word that names a regular file in the workspace or in the spec's
 // folder, also through symbolic links.
 func (p Place) Own(word, cwd string) (string, bool) {
-	for _, variable := range []string{"${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"} {
-		word = strings.ReplaceAll(word, variable, p.Workspace)
-	}
+	word = p.filled(word)
 	if !filepath.IsAbs(word) {
 		if !filepath.IsAbs(cwd) {
 			cwd = filepath.Join(p.Workspace, cwd)

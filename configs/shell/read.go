@@ -194,10 +194,10 @@ func (r *reader) parameter(p *syntax.ParamExp) []string {
 		return []string{unknownText}
 	}
 	values := slices.Clone(r.values[p.Param.Value])
-	switch p.Param.Value {
-	case "CLAUDE_PROJECT_DIR", "COVEY_WORKSPACE", "PWD":
+	switch name := p.Param.Value; {
+	case name == "PWD", slices.Contains(rootNames(), name):
 		values = append(values, r.place.Workspace)
-	case "HOME":
+	case name == "HOME":
 		if home, err := os.UserHomeDir(); err == nil {
 			values = append(values, home)
 		}

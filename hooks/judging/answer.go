@@ -58,7 +58,30 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 			note: "stdout begins like a JSON answer but is none: " + notation.Reason(err)}
 	}
 	f, flaw := checkAnswer(event, object)
-	return Answer{fields: f, flaw: flaw}
+	a := Answer{fields: f, flaw: flaw}
+	if word := foreignWord(object); word != "" && flaw == "" {
+		a.note = fmt.Sprintf("the answer has %q, which other agent programs read: it has no effect in the file of this hook; "+
+			"write decision, or hookSpecificOutput", word)
+		// An answer that decides nothing by itself was probably meant to.
+		a.broken = !f.halt && f.decision == "" && len(f.specific) == 0
+	}
+	return a
+}
+
+// foreignWord returns a field by which a hook of another agent program decides, or "". If the
+// hook's file were one of that program, it would have been translated. An allow loses nothing.
+func foreignWord(object map[string]json.RawMessage) string {
+	for _, name := range []string{"permission", "permissionDecision", "behavior"} {
+		if word := notation.Text(object[name]); word != "" && word != "allow" {
+			return name
+		}
+	}
+	for _, name := range []string{"followup_message", "modifiedArgs", "updated_input"} {
+		if _, ok := object[name]; ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // hiddenAnswer returns a note about a JSON answer that follows other output. A shell profile

@@ -79,7 +79,7 @@ func (r *Runner) armOne(known *hooks.EventInfo, source *settings.Source, m *rule
 	// place of one that does something else.
 	a.key = strings.Join([]string{source.Root, shellKey(h.Shell), h.Type, a.label,
 		strings.Join(h.Args, "\x01"), h.If,
-		fmt.Sprint(h.Args != nil, h.Gate), placeKey(&h), string(h.Dialect.Program)}, "\x00")
+		fmt.Sprint(h.Args != nil, h.Gate), placeKey(&h), string(h.Dialect.Program), h.Dialect.Event}, "\x00")
 	a.closed = r.opts.FailClosed
 	switch h.Type {
 	case "http":

@@ -302,7 +302,7 @@ func TestCheckHTTP(t *testing.T) {
 		if want == "" || len(warnings) == 0 {
 			continue
 		}
-		if !strings.Contains(warnings[0].Error(), "s: hooks.Stop[0].hooks[0]."+odd) {
+		if !strings.Contains(warnings[0].Error(), "s:1: hooks.Stop[0].hooks[0]."+odd) {
 			t.Errorf("%s: %v, want %q", text, warnings[0], odd)
 		}
 		var h hooks.Handler

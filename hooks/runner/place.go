@@ -52,6 +52,9 @@ func (r *run) givenEnv(h *armed) []string {
 		}
 		env = append(env, name+"="+substitute(h.Env[name], h.source, r.lookup, false))
 	}
+	if name := settings.ProjectVariable(h.Dialect.Program); name != "" {
+		env = append(env, name+"="+r.opts.ProjectDir)
+	}
 	if h.source.Root != "" {
 		env = append(env, pluginEnv(h.source)...)
 	}

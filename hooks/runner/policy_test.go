@@ -164,12 +164,12 @@ func TestRestrictionWarnings(t *testing.T) {
 	file, warnings := settings.Parse("s.json", []byte(`{"disableAllHooks": 1, "allowManagedHooksOnly": 1,
 		"allowedHttpHookUrls": {}, "httpHookAllowedEnvVars": ["A", null], "model": 5}`))
 	checkTexts(t, warnings, []string{
-		"s.json: disableAllHooks: want true or false, got 1",
-		"s.json: allowManagedHooksOnly: want true or false, got 1",
-		"s.json: allowManagedHooksOnly: it counts as true until this is corrected",
-		"s.json: allowedHttpHookUrls: want a list, got {}",
-		"s.json: allowedHttpHookUrls: no URL is allowed until this is corrected",
-		"s.json: httpHookAllowedEnvVars: want a string, got null",
+		"s.json:1: disableAllHooks: want true or false, got 1",
+		"s.json:1: allowManagedHooksOnly: want true or false, got 1",
+		"s.json:1: allowManagedHooksOnly: it counts as true until this is corrected",
+		"s.json:2: allowedHttpHookUrls: want a list, got {}",
+		"s.json:2: allowedHttpHookUrls: no URL is allowed until this is corrected",
+		"s.json:2: httpHookAllowedEnvVars: want a string, got null",
 	})
 	r := file.Restrictions
 	if r.DisableAllHooks != nil || !r.AllowManagedHooksOnly || r.AllowedHTTPHookURLs == nil ||

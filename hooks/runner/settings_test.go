@@ -54,7 +54,7 @@ func TestParseSettings(t *testing.T) {
 		`s.json:6: hooks.Stop[1].hooks[2].type: the hook has no type`,
 		`s.json:6: hooks.Stop[1].hooks[3]: want an object with a type, got 7`,
 		`s.json:7: hooks.Stop[1].hooks[4].timeout: want a number, got "5"`,
-		`s.json:7: hooks.Stop[1].hooks[4]: the hook is left out`,
+		`s.json:7: hooks.Stop[1].hooks[4]: a field has a value of the wrong type: the hook is left out`,
 		`s.json:7: hooks.Stop[1].hooks[5].timout: unknown field`,
 		`s.json:8: hooks.Stop[2]: want an object with hooks, got "text"`,
 		`s.json:8: hooks.Stop[3].matcher: want a string, got 5`,

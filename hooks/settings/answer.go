@@ -25,8 +25,9 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		return stdout, code // probably an invalid answer, which is to be reported
 	case refused && err != nil:
 		top = nil // a refusal without a reason
-	case err != nil && d.Program == hooks.Copilot && (event == hooks.SessionStart || event == hooks.UserPromptSubmit):
-		return "", code // Copilot does not show it to its model
+	case err != nil && (d.Program == hooks.Copilot || isWhole(d.Program)) &&
+		(event == hooks.SessionStart || event == hooks.UserPromptSubmit):
+		return "", code // these programs do not show it to their model
 	case err != nil:
 		return stdout, code
 	}
@@ -37,6 +38,12 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 			return stdout, code
 		}
 		t.inner = inner
+	}
+	switch d.Program {
+	case hooks.Gemini:
+		top = t.fromGemini(top)
+	case hooks.Cursor:
+		top = t.fromCursor(top)
 	}
 	if refused {
 		code = 0 // Claude Code refuses in the answer only
@@ -89,7 +96,7 @@ func (t *translation) translate(top []notation.Field) []notation.Field {
 	t.convertInput()
 	if len(t.inner) > 0 {
 		name := hooks.Event(notation.Text(notation.Get(t.inner, "hookEventName")))
-		if name == "" || Event(string(name)) == t.event {
+		if name == "" || Event(string(name)) == t.event || string(name) == t.Dialect.Event {
 			t.inner = notation.Put(t.inner, notation.TextField("hookEventName", string(t.event)))
 		}
 		out = append(out, notation.Field{Name: "hookSpecificOutput", Value: notation.Object(t.inner)})

@@ -25,11 +25,11 @@ func Of(name, event string, bare bool, fields []notation.Field) hooks.Program {
 			return slices.Contains(names, f.Name)
 		})
 	}
-	slashed := "/" + strings.ReplaceAll(name, `\`, "/")
+	path := slashed(name)
 	switch {
 	case event != "" && unicode.IsLower([]rune(event)[0]):
 		return hooks.Copilot
-	case IsTOML(name), strings.Contains(slashed, "/.codex/"), strings.Contains(slashed, "/.codex-plugin/"):
+	case IsTOML(name), strings.Contains(path, "/.codex/"), strings.Contains(path, "/.codex-plugin/"):
 		return hooks.Codex
 	case bare && has("bash", "powershell"):
 		return hooks.CopilotSnake
@@ -63,7 +63,11 @@ func Matcher(g *hooks.Group, known *hooks.EventInfo) (*rules.Matcher, error) {
 	}
 	d := g.Hooks[0].Dialect
 	other := func(tool string) ([]string, bool) { return otherNames(d, tool) }
-	m, err := known.NewMatcher(g.Matcher, other)
+	text := g.Matcher
+	if isWhole(d.Program) && strings.Trim(text, " *") != "" {
+		text = "(?:" + text + ")" // also a plain word is an expression, and found anywhere in a name
+	}
+	m, err := known.NewMatcher(text, other)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +89,9 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 	}
 	// Copilot names MCP tools SERVER-TOOL; these names are not known in advance.
 	foreign := func(name string) bool {
+		if isWhole(d.Program) {
+			return strings.Contains(strings.ToLower(name), "mcp")
+		}
 		return strings.HasPrefix(name, "mcp__") || d.Program != hooks.VSCode && strings.Contains(name, "-")
 	}
 	expression, ok := m.Expression()
@@ -98,7 +105,8 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 		return nil
 	}
 	fits := func(name string) bool { yes, _ := m.Matches(name); return yes }
-	if slices.ContainsFunc(ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) {
+	if slices.ContainsFunc(ToolNames(), fits) || fits("mcp__server__tool") || foreign(expression) ||
+		slices.ContainsFunc(toolsOf(d.Program), func(w toolWord) bool { return fits(w.tool) }) {
 		return nil
 	}
 	return fmt.Errorf("the matcher %q matches no tool of %s that covey has: write the tool's whole name",
@@ -108,7 +116,7 @@ func checkMatcher(d hooks.Dialect, m *rules.Matcher, text string) error {
 // Translate sets the dialect of a hook. Its error says why the hook cannot be
 // translated.
 func Translate(h *hooks.Handler, d hooks.Dialect) error {
-	if d.Program != hooks.VSCode {
+	if d.Program != hooks.VSCode && !isWhole(d.Program) {
 		d.Words = nil
 	}
 	h.Dialect = d
@@ -117,7 +125,11 @@ func Translate(h *hooks.Handler, d hooks.Dialect) error {
 	case h.Type != "command" && slices.Contains(hooks.HandlerTypes(), h.Type):
 		return fmt.Errorf("covey translates only commands of %s, not hooks of type %s: "+
 			"put the hook into the spec, or into a file as Claude Code writes it", d.Program, h.Type)
-	case h.Timeout == 0:
+	case d.Program == hooks.Gemini && h.Timeout == 0:
+		h.Timeout = 60
+	case d.Program == hooks.Gemini:
+		h.Timeout /= 1000 // it is in milliseconds there
+	case h.Timeout == 0 && d.Program != hooks.Cursor:
 		h.Timeout = otherTimeout
 	}
 	return nil

@@ -12,6 +12,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -124,7 +126,7 @@ func parse(name string, data []byte, placed bool) (File, []error) {
 		case "pluginConfigs":
 			file.PluginOptions = r.pluginConfigs(f.Value)
 		default:
-			if notation.Kind(f.Value) == "array" && Event(f.Name).Known() {
+			if notation.Kind(f.Value) == "array" && isEvent(f.Name) {
 				r.warn(f.Name, `the event does not stand under "hooks", so its hooks do not run: `+
 					`write {"hooks": {%q: ...}}`, f.Name)
 			}
@@ -137,6 +139,8 @@ func parse(name string, data []byte, placed bool) (File, []error) {
 // settingsReader collects the warnings of one file.
 type settingsReader struct {
 	name     string
+	program  hooks.Program  // for which the whole file is written; empty if each hook shows it
+	strict   bool           // what is read now is not for Claude Code, so it must not be left out
 	lines    map[string]int // of the values, by path; nil if they are not known
 	warnings []error
 }
@@ -152,12 +156,25 @@ func (r *settingsReader) refuse(path, format string, args ...any) {
 	r.warnings[len(r.warnings)-1].(*Flaw).Refused = true
 }
 
+// leaveOut records why something cannot be used. In a file of Claude Code, which leaves it
+// out, too, that is a warning; other programs would run the hook, so what it guards would be
+// lost.
+func (r *settingsReader) leaveOut(path, what, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if r.strict {
+		r.refuse(path, "%s: correct or delete %s", text, what)
+	} else {
+		r.warn(path, "%s: %s is left out", text, what)
+	}
+}
+
 // into decodes one value. It reports whether that succeeded.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
 	if notation.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
 		return true
 	}
 	r.warn(path, "want %s, got %s", notation.Wanted(target), notation.Preview(string(raw), 40))
+	r.warnings[len(r.warnings)-1].(*Flaw).Refused = r.strict
 	return false
 }
 
@@ -165,41 +182,62 @@ func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool
 func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
 	events, err := notation.Fields(raw)
 	if err != nil {
-		r.warn("hooks", "want an object of events, got %s", notation.Preview(string(raw), 40))
+		r.refuse("hooks", "want an object of events, got %s", notation.Preview(string(raw), 40))
 		return
 	}
+	r.program = programOf(r.name, events)
+	defer func() { r.strict = false }()
 	for _, f := range events {
-		path, event := "hooks."+f.Name, Event(f.Name)
-		if problems := hooks.CheckEvent(event); len(problems) > 0 {
-			if Of(r.name, f.Name, false, nil) == hooks.Copilot {
-				r.refuse(path, "covey has no event for %s of %s: delete its hooks", f.Name, hooks.Copilot)
-				continue
-			}
-			r.warn(path, "%s; its hooks are left out", problems[0].Text)
+		path := "hooks." + f.Name
+		strict := cmp.Or(r.program, Of(r.name, f.Name, false, nil)) != ""
+		r.strict = strict
+		names, tools := eventsNamed(r.program, f.Name)
+		if len(names) == 0 {
+			r.noEvent(path, f.Name)
 			continue
 		}
 		var groups []json.RawMessage
 		if !r.into(path, f.Value, &groups) {
 			continue
 		}
-		for i, raw := range groups {
-			if group, ok := r.group(event, f.Name, fmt.Sprintf("%s[%d]", path, i), raw); ok {
-				into[event] = append(into[event], group)
+		for n, event := range names {
+			before := len(r.warnings)
+			for i, raw := range groups {
+				r.strict = strict
+				if group, ok := r.group(event, f.Name, tools, fmt.Sprintf("%s[%d]", path, i), raw); ok {
+					into[event] = append(into[event], group)
+				}
+			}
+			if n > 0 {
+				r.warnings = r.warnings[:before] // they are those of the first event
 			}
 		}
 	}
 }
 
-// group reads one group of an event, whose name in the file is written. ok is false if
-// nothing of it can run.
-func (r *settingsReader) group(event hooks.Event, written, path string, raw json.RawMessage) (group hooks.Group, ok bool) {
+// noEvent reports an event that covey does not have.
+func (r *settingsReader) noEvent(path, name string) {
+	program := cmp.Or(r.program, Of(r.name, name, false, nil))
+	if program == hooks.Copilot || isWhole(program) {
+		r.refuse(path, "covey has no event for %s of %s: delete its hooks", name, program)
+		return
+	}
+	r.warn(path, "%s; its hooks are left out", hooks.CheckEvent(hooks.Event(name))[0].Text)
+}
+
+// group reads one group of an event, whose name in the file is written and implies a matcher
+// for tools. ok is false if nothing of it can run.
+func (r *settingsReader) group(
+	event hooks.Event, written, tools, path string, raw json.RawMessage,
+) (group hooks.Group, ok bool) {
 	fields, err := notation.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with hooks, got %s: it is left out", notation.Preview(string(raw), 40))
+		r.leaveOut(path, "it", "want an object with hooks, got %s", notation.Preview(string(raw), 40))
 		return group, false
 	}
 	bare := bareHandler(fields)
-	program := Of(r.name, written, bare, fields)
+	program := cmp.Or(r.program, Of(r.name, written, bare, fields))
+	r.strict = program != ""
 	at := func(i int) string { return fmt.Sprintf("%s.hooks[%d]", path, i) }
 	var handlers []json.RawMessage
 	for _, f := range fields {
@@ -212,19 +250,34 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 			r.into(path+".hooks", f.Value, &handlers)
 		}
 	}
+	if !bare && notation.Get(fields, "hooks") == nil {
+		r.leaveOut(path, "it", "the group has no hooks")
+	}
 	if bare {
 		handlers, at = []json.RawMessage{WithoutMatcher(raw, program)}, func(int) string { return path }
 	}
+	if tools != "" {
+		if strings.Trim(group.Matcher, " *") != "" {
+			r.refuse(path+".matcher", "covey cannot apply a matcher of %s: delete it, and let the command decide", written)
+		}
+		group.Matcher = tools
+	}
 	m, err := hooks.InfoOf(event).NewMatcher(group.Matcher, nil)
 	if err != nil {
-		r.warn(path+".matcher", "%v: the group is left out", err)
+		r.leaveOut(path+".matcher", "the group", "%v", err)
 		return group, false
 	}
-	if program == "" && hooks.InfoOf(event).AboutTool() && NamesVSCode(m.List()) {
-		program = hooks.VSCode
+	d := hooks.Dialect{Program: program, Words: m.List()}
+	switch {
+	case isWhole(program):
+		d.Event, d.Words = written, strings.FieldsFunc(group.Matcher, func(c rune) bool {
+			return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_'
+		})
+	case program == "" && hooks.InfoOf(event).AboutTool() && NamesVSCode(m.List()):
+		d.Program, r.strict = hooks.VSCode, true
 	}
 	for i, raw := range handlers {
-		if h, ok := r.handler(event, at(i), raw, hooks.Dialect{Program: program, Words: m.List()}); ok {
+		if h, ok := r.handler(event, at(i), raw, d); ok {
 			group.Hooks = append(group.Hooks, h)
 		}
 	}
@@ -239,7 +292,7 @@ func (r *settingsReader) group(event hooks.Event, written, path string, raw json
 func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMessage, d hooks.Dialect) (h hooks.Handler, ok bool) {
 	fields, err := notation.Fields(raw)
 	if err != nil {
-		r.warn(path, "want an object with a type, got %s: it is left out", notation.Preview(string(raw), 40))
+		r.leaveOut(path, "it", "want an object with a type, got %s", notation.Preview(string(raw), 40))
 		return h, false
 	}
 	ok = true
@@ -247,7 +300,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 	for _, f := range fields {
 		target := handlerField(&h, f.Name)
 		if target == nil {
-			target = other.field(f.Name)
+			target = other.field(d.Program, f.Name)
 		}
 		if target == nil {
 			r.warn(path+"."+notation.Preview(f.Name, 40), "unknown field, which has no effect")
@@ -256,10 +309,10 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 		ok = r.into(path+"."+f.Name, f.Value, target) && ok
 	}
 	if !ok {
-		r.warn(path, "the hook is left out")
+		r.leaveOut(path, "the hook", "a field has a value of the wrong type")
 		return h, false
 	}
-	if !other.apply(r, path, &h) {
+	if !other.apply(r, path, &h, d.Program) {
 		return h, false
 	}
 	if err := Translate(&h, d); err != nil {
@@ -271,7 +324,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 			r.warn(path+"."+problem.Field, "%s", problem.Text)
 			continue
 		}
-		r.warn(path+"."+problem.Field, "%s: the hook is left out", problem.Text)
+		r.leaveOut(path+"."+problem.Field, "the hook", "%s", problem.Text)
 		ok = false
 	}
 	return h, ok

@@ -25,7 +25,7 @@ func bareHandler(fields []notation.Field) bool {
 		switch f.Name {
 		case "hooks":
 			return false
-		case "type", "command", "url", "windows", "linux", "osx", "bash", "powershell":
+		case "type", "command", "url", "prompt", "windows", "linux", "osx", "bash", "powershell":
 			bare = true
 		}
 	}
@@ -36,10 +36,19 @@ func bareHandler(fields []notation.Field) bool {
 type forms struct {
 	windows, linux, osx, bash, powershell string
 	timeoutSec                            float64
+	failClosed                            bool
+	ignored                               json.RawMessage // means nothing to covey
 }
 
-// field returns the address of the field of that JSON name, or nil.
-func (f *forms) field(name string) any {
+// field returns the address of the field of that JSON name in a program's files, or nil.
+func (f *forms) field(p hooks.Program, name string) any {
+	switch {
+	case p == hooks.Cursor && name == "failClosed":
+		return &f.failClosed
+	// covey bounds how often a turn end is refused by itself.
+	case p == hooks.Gemini && (name == "name" || name == "description"), p == hooks.Cursor && name == "loop_limit":
+		return &f.ignored
+	}
 	switch name {
 	case "windows", "commandWindows", "command_windows":
 		return &f.windows
@@ -81,8 +90,14 @@ func (f *forms) any() bool { return f.windows+f.linux+f.osx+f.bash+f.powershell 
 
 // apply turns the hook into one for this system. It reports whether there is anything to
 // run here.
-func (f *forms) apply(r *settingsReader, path string, h *hooks.Handler) bool {
+func (f *forms) apply(r *settingsReader, path string, h *hooks.Handler, p hooks.Program) bool {
 	f.commandFor(runtime.GOOS, h)
+	if f.failClosed {
+		h.OnFailure = "block"
+	}
+	if h.Type == "" && h.Command != "" && p != "" {
+		h.Type = "command"
+	}
 	if strings.TrimSpace(h.Command) == "" && f.any() {
 		r.warn(path, "the hook has no command for %s: it is left out", runtime.GOOS)
 		return false

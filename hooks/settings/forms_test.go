@@ -86,11 +86,11 @@ func TestNoCommandHere(t *testing.T) {
 	r := settingsReader{name: "f"}
 	h := hooks.Handler{Type: "command"}
 	other := forms{windows: "w", linux: "l", osx: "m"}
-	if other.apply(&r, "p", &h); h.Command == "" {
+	if other.apply(&r, "p", &h, ""); h.Command == "" {
 		t.Skip("a system that is none of the three")
 	}
 	h = hooks.Handler{Type: "command"}
-	if (&forms{}).apply(&r, "p", &h); len(r.warnings) != 0 {
+	if (&forms{}).apply(&r, "p", &h, ""); len(r.warnings) != 0 {
 		t.Errorf("a hook without any command is told of twice: %v", r.warnings)
 	}
 }

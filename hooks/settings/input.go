@@ -52,6 +52,12 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 		out = append(out, notation.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
 			notation.Field{Name: "sessionId", Value: notation.Get(fields, "session_id")},
 			notation.TextField("hookEventName", event))
+	case hooks.Gemini:
+		out = geminiInput(d, out, now)
+	case hooks.Cursor:
+		if out, err = cursorInput(d, fields, out); err != nil {
+			return nil, err
+		}
 	}
 	return append(notation.Object(out), '\n'), nil
 }
@@ -115,9 +121,18 @@ func camelName(name string) string {
 	return b.String()
 }
 
-// copilotResult returns a tool's result in Copilot's form: the text in the response
-// of Claude Code's tool, or the whole response.
+// copilotResult returns a tool's result in Copilot's form.
 func copilotResult(p hooks.Program, response json.RawMessage) notation.Field {
+	result := []notation.Field{notation.TextField("result_type", "success"),
+		notation.TextField("text_result_for_llm", resultText(response))}
+	if p == hooks.Copilot {
+		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
+	}
+	return notation.Field{Name: "tool_result", Value: notation.Object(result)}
+}
+
+// resultText returns the text in the response of Claude Code's tool, or the whole response.
+func resultText(response json.RawMessage) string {
 	var parts struct {
 		Stdout string `json:"stdout"`
 		Stderr string `json:"stderr"`
@@ -129,10 +144,5 @@ func copilotResult(p hooks.Program, response json.RawMessage) notation.Field {
 	if text == "" && string(response) != `""` {
 		text = string(response)
 	}
-	result := []notation.Field{notation.TextField("result_type", "success"),
-		notation.TextField("text_result_for_llm", text)}
-	if p == hooks.Copilot {
-		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
-	}
-	return notation.Field{Name: "tool_result", Value: notation.Object(result)}
+	return text
 }

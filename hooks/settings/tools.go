@@ -27,6 +27,10 @@ func toolsOf(p hooks.Program) []toolWord {
 		return copilotTools()
 	case hooks.VSCode:
 		return vscodeTools()
+	case hooks.Gemini:
+		return geminiTools()
+	case hooks.Cursor:
+		return cursorTools()
 	case hooks.Codex:
 		patch := []string{rules.PatchTool}
 		return []toolWord{{"Edit", append(patch, "Write"), nil}, {"Write", append(patch, "Edit"), nil},
@@ -85,6 +89,42 @@ func vscodeTools() []toolWord {
 	}
 }
 
+// geminiTools returns the tools of Gemini CLI, whose inputs have the fields of Claude Code's.
+func geminiTools() []toolWord {
+	return []toolWord{
+		{"Bash", []string{"run_shell_command"}, nil},
+		{"Read", []string{"read_file", "read_many_files"}, nil},
+		{"LS", []string{"list_directory"}, nil},
+		{"Write", []string{"write_file"}, nil},
+		{"Edit", []string{"replace"}, nil},
+		{"MultiEdit", []string{"replace"}, nil},
+		{"Glob", []string{"glob"}, nil},
+		{"Grep", []string{"grep_search", "search_file_content"}, nil},
+		{"WebFetch", []string{"web_fetch"}, nil},
+		{"WebSearch", []string{"google_web_search"}, nil},
+		{"TodoWrite", []string{"write_todos"}, nil},
+	}
+}
+
+// cursorTools returns the tools of Cursor, whose inputs have, besides the fields of Claude
+// Code's, the path of a file as path. Its Tab is no tool of an agent, so covey has none like it.
+func cursorTools() []toolWord {
+	edit, path := []string{"Write", "StrReplace", "Edit"}, []string{"file_path", "path"}
+	return []toolWord{
+		{"Bash", []string{"Shell"}, nil},
+		{"Read", []string{"Read"}, path},
+		{"Write", edit[:1], path},
+		{"Edit", edit, path},
+		{"MultiEdit", edit, path},
+		{"NotebookEdit", append(edit, "EditNotebook"), []string{"notebook_path", "path"}},
+		{"Grep", []string{"Grep"}, nil},
+		{"Agent", []string{"Task"}, nil},
+		{"TabRead", []string{"TabRead"}, nil},
+		{"TabWrite", []string{"TabWrite"}, nil},
+		{"Delete", []string{"Delete"}, nil},
+	}
+}
+
 // wordOf returns the table's entry for a tool, or the zero toolWord.
 func wordOf(p hooks.Program, tool string) toolWord {
 	tools := toolsOf(p)
@@ -99,8 +139,14 @@ func namesOf(p hooks.Program, tool string) []string {
 	if names := wordOf(p, tool).names; len(names) > 0 {
 		return slices.Clone(names)
 	}
-	if rest, mcp := strings.CutPrefix(tool, "mcp__"); mcp && isCopilot(p) {
+	rest, mcp := strings.CutPrefix(tool, "mcp__")
+	switch _, name, _ := strings.Cut(rest, "__"); {
+	case mcp && isCopilot(p):
 		return []string{strings.Replace(rest, "__", "-", 1)}
+	case mcp && p == hooks.Gemini:
+		return []string{tool, "mcp_" + strings.Replace(rest, "__", "_", 1)}
+	case mcp && p == hooks.Cursor:
+		return []string{"MCP:" + name}
 	}
 	return nil
 }
@@ -109,7 +155,7 @@ func namesOf(p hooks.Program, tool string) []string {
 func toolName(d hooks.Dialect, tool string) string {
 	names := namesOf(d.Program, tool)
 	for _, name := range names {
-		if d.Program == hooks.VSCode && slices.Contains(d.Words, name) {
+		if slices.Contains(d.Words, name) {
 			return name
 		}
 	}
@@ -149,7 +195,7 @@ func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMess
 			return notation.Object(append(fields, notation.TextField("command", patch)))
 		}
 		return input
-	case hooks.VSCode: // in addition to Claude Code's fields, which VS Code's scripts may also use
+	case hooks.VSCode, hooks.Cursor: // in addition to Claude Code's fields, which the scripts may also use
 		renamed := rename(fields, wordOf(d.Program, tool).fields, false)
 		for i, f := range renamed {
 			if f.Name != fields[i].Name {
@@ -187,7 +233,7 @@ func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}
 		fields = slices.DeleteFunc(fields, func(f notation.Field) bool { return f.Name == "command" })
-	case d.Program == hooks.VSCode:
+	case d.Program == hooks.VSCode, d.Program == hooks.Cursor:
 		fields = onlyOwn(fields, was, pairs)
 	default:
 		fields = rename(fields, pairs, true)

@@ -159,7 +159,7 @@ func (s commandCheck) words(cmd *syntax.CallExpr) []string {
 // variable returns the value of a variable that hooks have and that is known now.
 func (s commandCheck) variable(name string) (string, bool) {
 	switch name {
-	case "CLAUDE_PROJECT_DIR":
+	case "CLAUDE_PROJECT_DIR", settings.ProjectVariable(s.handler.Dialect.Program):
 		return s.project, true
 	case "CLAUDE_PLUGIN_ROOT":
 		return s.source.Root, s.source.Root != ""

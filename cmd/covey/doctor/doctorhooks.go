@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -20,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // probeWithin is how long a server may take to answer a probe.
@@ -35,6 +37,7 @@ type hookExam struct {
 	infos map[hooks.Event]hooks.EventInfo
 	// triggers are what members can fire, by event; empty without a team.
 	triggers map[hooks.Event][]hooking.Trigger
+	counts   hooklist.Tally // of the team's last run; empty if it has not run
 	found    []finding
 }
 
@@ -58,6 +61,7 @@ func examineHooks(
 	if err := x.teamTriggers(list); err != nil {
 		return nil, 0, err
 	}
+	x.countLastRun()
 	for _, warning := range set.Warnings {
 		x.warning(warning)
 	}
@@ -76,6 +80,21 @@ func examineHooks(
 		x.hook(ctx, &merges[i], hooklist.AtMerge)
 	}
 	return x.found, len(list) + len(merges), nil
+}
+
+// countLastRun reads how often each hook failed in the team's last run. A journal that cannot
+// be read is a matter of other commands.
+func (x *hookExam) countLastRun() {
+	if x.set.Team == nil {
+		return
+	}
+	place, err := state.PlaceOf(x.set.Team.Name, x.set.Team.Workspace)
+	if err != nil {
+		return
+	}
+	if run, err := view.ReadLastRun(place); err == nil {
+		x.counts = *run.Hooks()
+	}
 }
 
 // hook runs all checks of one hook. moment is its event, for people.
@@ -113,6 +132,10 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	report(f)
 	report(x.time(h))
 	report(backgroundFlaw(h, info))
+	if n := x.counts.Of(moment, h.Label); n.FailedOpen > 0 {
+		report(flaw{fmt.Sprintf("in the last run it gave no verdict %s, and what it guards went on: %s",
+			term.Plural(n.FailedOpen, "time"), n.Why), "correct it, and try it with covey hooks run " + string(h.Event), true})
+	}
 	switch {
 	case h.Handler.Policy != "":
 	case h.Handler.Type == "command":
