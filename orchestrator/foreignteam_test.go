@@ -193,10 +193,10 @@ func TestBudgetOfAnAgentProgram(t *testing.T) {
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "")
 	if got := e.Members[1]; got.CostUSD != 1.25 || !strings.Contains(got.Reason,
-		"limits.max_budget_usd reached: 1.25 of 1.00 US dollars") {
+		"limits.max_budget_usd is used up: 1.25 of 1.00 US dollars") {
 		t.Errorf("dev's ending is %+v", got)
 	}
-	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 3 || !strings.Contains(prompts[2],
+	if prompts := toldFake(t, dir, "prompt"); len(prompts) != 2 || !strings.Contains(prompts[1],
 		"This is your last prompt.") {
 		t.Errorf("it got %d prompts: %q", len(prompts), prompts)
 	}

@@ -185,7 +185,7 @@ func TestLivingBudget(t *testing.T) {
 	if _, err := l.rewrite(livingSpec + "budget: {tokens: 50}\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.want(l.end(), CodeLimit, "budget.tokens is used up: 200 of 50 tokens")
+	l.want(l.end(), CodeLimit, "budget.tokens is used up: 100 of 50 tokens")
 }
 
 // TestLivingLimit: a member that has used up its limit goes on once the limit is

@@ -52,6 +52,7 @@ func (b *Bill) AddPrompt(session float64, known bool) {
 		}
 	}
 	b.ledger.spend(b.member, func(a *account) {
+		a.largest = a.largest.Max(0, b.all.Life-a.told)
 		a.live, a.liveUSD, a.told = agent.Usage{}, 0, b.all.Life
 		a.hazy = a.hazy || !known
 		a.heed(b.all.Life)

@@ -36,10 +36,22 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// handOverPasses is how many model requests a member may still make after its limit or the
-// team's budget is used up. The first one tells it to finish and to hand over. An agent
+// handOverPasses is how many model requests a member may still make to hand over when its limit or
+// the team's budget comes to its end. The first one tells it to finish and to hand over. An agent
 // program makes any number of requests per prompt, so it gets only that prompt.
-const handOverPasses = 5
+//
+// These requests are a part of the limit, except for budget.time: as much is kept for them as the
+// largest requests so far would use, but not more than a share of the limit, and enough for one.
+// So a limit is exceeded by one request of a member at most, which nobody can know before.
+const (
+	handOverPasses = 5
+	handOverShare  = 5 // the reciprocal of the share
+)
+
+// kept returns how much of a limit is kept for handing over if one request uses this much.
+func kept(request, limit float64) float64 {
+	return max(request, min(handOverPasses*request, limit/handOverShare))
+}
 
 // Ports are a Ledger's dependencies.
 type Ports struct {
@@ -63,6 +75,7 @@ type Ledger struct {
 	accounts map[string]*account // of members that the spec no longer has, too
 	tokens   int64               // of all accounts
 	usd      float64             // likewise
+	largest  transcript.Request  // the sum of the largest requests of all accounts
 	earlier  time.Duration       // that the team was up in earlier runs
 	began    time.Time           // of this run
 	kept     time.Time           // when the up time was last stored
@@ -75,14 +88,15 @@ type Ledger struct {
 // account is what one member uses.
 type account struct {
 	limits  configs.Limits
-	model   string          // by which its prices are found
-	usage   agent.Usage     // of all its lives
-	priced  float64         // US dollars by covey's prices
-	told    float64         // US dollars that its agent program has told
-	live    agent.Usage     // of a prompt that still runs, which is in usage when it ends
-	liveUSD float64         // likewise
-	program bool            // its agent is a program of its own
-	final   int             // passes that it has had to hand over
+	model   string      // by which its prices are found
+	usage   agent.Usage // of all its lives
+	priced  float64     // US dollars by covey's prices
+	told    float64     // US dollars that its agent program has told
+	live    agent.Usage // of a prompt that still runs, which is in usage when it ends
+	liveUSD float64     // likewise
+	program bool        // its agent is a program of its own
+	final   int         // passes that it has had to hand over
+	largest transcript.Request
 	noted   map[string]bool // ids of the notes that it was shown
 	levels  map[string]int  // of its own uses that were told, by useKey
 	hazy    bool            // it does not tell all the tokens that it uses
@@ -104,7 +118,7 @@ func New(b configs.Budget, prices PriceList, ports Ports) *Ledger {
 func (l *Ledger) Open(member string, limits configs.Limits, by configs.Agent, h transcript.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := &account{limits: limits, usage: h.Usage, priced: h.CostUSD}
+	a := &account{limits: limits, usage: h.Usage, priced: h.CostUSD, largest: h.Largest}
 	a.goBy(by)
 	for id := range h.Delivered {
 		if strings.HasPrefix(id, agent.NotePrefix) {
@@ -113,9 +127,16 @@ func (l *Ledger) Open(member string, limits configs.Limits, by configs.Agent, h 
 	}
 	if was := l.accounts[member]; was != nil { // the member begins anew: its history tells the same again
 		l.tokens, l.usd = l.tokens-was.tokens(), l.usd-was.usd()
+		l.addLargest(-was.largest.Tokens, -was.largest.USD)
 	}
 	l.accounts[member] = a
 	l.tokens, l.usd = l.tokens+a.tokens(), l.usd+a.usd()
+	l.addLargest(a.largest.Tokens, a.largest.USD)
+}
+
+// addLargest adds to the sum of the largest requests.
+func (l *Ledger) addLargest(tokens int64, usd float64) {
+	l.largest = transcript.Request{Tokens: l.largest.Tokens + tokens, USD: l.largest.USD + usd}
 }
 
 // goBy applies the prices of an agent, and the limits of its kind, from now on.
@@ -184,9 +205,10 @@ func (l *Ledger) spend(member string, add func(*account)) {
 		l.mu.Unlock()
 		return
 	}
-	tokens, usd := a.tokens(), a.usd()
+	tokens, usd, largest := a.tokens(), a.usd(), a.largest
 	add(a)
 	l.tokens, l.usd = l.tokens+a.tokens()-tokens, l.usd+a.usd()-usd
+	l.addLargest(a.largest.Tokens-largest.Tokens, a.largest.USD-largest.USD)
 	news := l.crossed(member)
 	l.mu.Unlock()
 	l.tell(news)
@@ -220,8 +242,10 @@ func (l *Ledger) uses(member string) []journal.BudgetUse {
 		list = append(list,
 			journal.BudgetUse{
 				Member: member, What: journal.Tokens, Used: float64(a.tokens()), Limit: float64(a.limits.MaxTokens), Least: a.hazy,
+				Kept: kept(float64(a.largest.Tokens), float64(a.limits.MaxTokens)),
 			},
-			journal.BudgetUse{Member: member, What: journal.USD, Used: a.usd(), Limit: a.limits.MaxBudgetUSD, Least: a.dear})
+			journal.BudgetUse{Member: member, What: journal.USD, Used: a.usd(), Limit: a.limits.MaxBudgetUSD, Least: a.dear,
+				Kept: kept(a.largest.USD, a.limits.MaxBudgetUSD)})
 	}
 	return bounded(append(list, l.teamUses()...))
 }
@@ -229,13 +253,15 @@ func (l *Ledger) uses(member string) []journal.BudgetUse {
 // teamUses returns the uses of the team's budget. l.mu must be held.
 func (l *Ledger) teamUses() []journal.BudgetUse {
 	return bounded([]journal.BudgetUse{
-		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy},
-		{What: journal.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear},
+		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy,
+			Kept: kept(float64(l.largest.Tokens), float64(l.budget.Tokens))},
+		{What: journal.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear, Kept: kept(l.largest.USD, l.budget.USD)},
 		{What: journal.Time, Used: l.up().Seconds(), Limit: l.budget.Time.Seconds()},
 	})
 }
 
-// over returns the first of a member's uses that has reached its limit. l.mu must be held.
+// over returns the first of a member's uses of which only what is kept for handing over is left, or
+// rather one that is full. Its level is 100. l.mu must be held.
 func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
 	// It is called for each member in each scene, and most teams have no limits.
 	a := l.accounts[member]
@@ -243,12 +269,23 @@ func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
 		(a == nil || a.limits.MaxTokens == 0 && a.limits.MaxBudgetUSD == 0) {
 		return journal.BudgetUse{}, false
 	}
-	for _, u := range l.uses(member) {
-		if u.Level >= 100 {
-			return u, true
+	return firstOver(l.uses(member))
+}
+
+func firstOver(uses []journal.BudgetUse) (first journal.BudgetUse, ok bool) {
+	for _, u := range uses {
+		if u.Used+u.Kept >= u.Limit && (!ok || u.Full() && !first.Full()) {
+			first, ok = u, true
+			first.Level = 100
 		}
 	}
-	return journal.BudgetUse{}, false
+	return first, ok
+}
+
+// nothingLeft reports whether a member may make no request any more, not even to hand over. u is
+// what is over.
+func (a *account) nothingLeft(u journal.BudgetUse) bool {
+	return a.final >= a.grant() || u.Full() && u.What != journal.Time
 }
 
 // tokens returns the tokens that a member is known to have used.
@@ -266,25 +303,24 @@ func (a *account) heed(told float64) {
 func (a *account) usd() float64 { return a.priced + a.told + a.liveUSD }
 
 // Spent returns which limit of a member is used up, or "", and whether the member was told to
-// hand over.
+// hand over, or cannot.
 func (l *Ledger) Spent(member string) (reason string, told bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	over, ok := l.over(member)
-	if !ok || l.accounts[member] == nil {
+	a := l.accounts[member]
+	if !ok || a == nil {
 		return "", false
 	}
-	return useReason(over), l.accounts[member].noted[useID(over, 100)]
+	return useReason(over), a.noted[useID(over, 100)] || a.nothingLeft(over)
 }
 
 // Exhausted returns which part of its budget the team has used up, or "".
 func (l *Ledger) Exhausted() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, u := range l.teamUses() {
-		if u.Level >= 100 {
-			return useReason(u)
-		}
+	if u, ok := firstOver(l.teamUses()); ok {
+		return useReason(u)
 	}
 	return ""
 }

@@ -1,6 +1,10 @@
 package budget
 
-import "time"
+import (
+	"time"
+
+	"github.com/coveyteam/covey/orchestrator/journal"
+)
 
 // How long a turn may go on after its member has used up a limit, before it is interrupted.
 // The builtin agent gets a note between its tool calls and has a limited number of passes, so
@@ -46,6 +50,9 @@ func (l *Ledger) Overrun(turns map[string]int) (late []string) {
 // grace returns how long a member's turn may go on after a limit is used up. l.mu must be held.
 func (l *Ledger) grace(member string) time.Duration {
 	if a := l.accounts[member]; a != nil && a.program {
+		if u, _ := l.over(member); u.Limit > 0 && u.Full() && u.What != journal.Time {
+			return 0 // each further request would exceed the limit
+		}
 		return handOverTimeProgram
 	}
 	return handOverTime

@@ -32,11 +32,12 @@ func (p Purse) Spend(u agent.Usage, usd float64) {
 	p.l.spend(p.member, func(a *account) {
 		a.usage, a.priced = a.usage.Plus(u), a.priced+usd
 		a.live = a.live.Less(u) // AddLive has counted them before
+		a.largest = a.largest.Max(u.Total(), usd)
 	})
 }
 
-// Left returns an error if a limit is used up. It grants the member a few passes to hand over,
-// and its helpers none.
+// Left returns an error if a limit is used up. It grants the member a few passes to hand over out of
+// what is kept for that, and its helpers none.
 func (p Purse) Left(helper bool) error {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
@@ -48,7 +49,7 @@ func (p Purse) Left(helper bool) error {
 			a.final = 0
 		}
 		return nil
-	case helper || a == nil || a.final >= a.grant():
+	case helper || a == nil || a.nothingLeft(over):
 		return budgetError(over)
 	}
 	a.final++

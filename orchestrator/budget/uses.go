@@ -36,7 +36,11 @@ func useSetting(u journal.BudgetUse) string {
 
 // useReason says that the limit is used up, and how to raise it.
 func useReason(u journal.BudgetUse) string {
-	return fmt.Sprintf("%s is used up: %s; raise it in the spec to go on", useSetting(u), u.Amount())
+	rest := ""
+	if !u.Full() {
+		rest = ", and the rest is for handing over"
+	}
+	return fmt.Sprintf("%s is used up: %s%s; raise it in the spec to go on", useSetting(u), u.Amount(), rest)
 }
 
 // useNote returns the note that tells a member of a level, unless noted has its id. passes is
@@ -54,11 +58,15 @@ func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Inp
 	text := fmt.Sprintf("%s used %s (%s).", whose, u.Amount(), useSetting(u))
 	switch {
 	case u.Level >= 100:
-		text += fmt.Sprintf(" That is all of %s. Finish and hand over now: bring what you have into a state from which "+
-			"others can go on, save or commit it as is usual here, and say in the task or in a message what is done and "+
-			"what is left. Begin nothing new. ", end)
+		all := "What is left of " + end + " is for handing over."
+		if u.Full() {
+			all = "That is all of " + end + "."
+		}
+		text += " " + all + " Finish and hand over now: bring what you have into a state from which " +
+			"others can go on, save or commit it as is usual here, and say in the task or in a message what is done and " +
+			"what is left. Begin nothing new. "
 		if passes > 1 {
-			text += fmt.Sprintf("You may make at most %d model requests from here on.", passes)
+			text += fmt.Sprintf("You may make at most %d model requests from here on, the most important first.", passes)
 		} else {
 			text += "This is your last prompt."
 		}

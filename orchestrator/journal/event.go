@@ -107,7 +107,12 @@ type BudgetUse struct {
 	Level  int     `json:"level"`            // the reached percentage: 0, 50, 75, 90 or 100
 	// Least is set if the use is not fully known, so that Used is a lower bound.
 	Least bool `json:"least,omitempty"`
+	// Kept is how much of the limit is kept for handing over.
+	Kept float64 `json:"-"`
 }
+
+// Full reports whether all of the limit is used.
+func (u BudgetUse) Full() bool { return u.Used >= u.Limit }
 
 // EventType returns the event's type in the journal.
 func (BudgetUse) EventType() string { return "budget" }

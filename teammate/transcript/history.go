@@ -22,6 +22,7 @@ type History struct {
 	Delivered map[string]bool        // ids of the messages (mail, goal, tasks) that it shows
 	Usage     agent.Usage            // tokens of all model requests so far
 	CostUSD   float64                // their cost at the time, as far as prices were known
+	Largest   Request                // the most that one of them has used
 	Cut       *Cut                   // the interrupted turn; nil: every turn ended
 	Kept      []agent.Input          // inputs that the next prompt begins with
 	Helpers   []string               // ids of background helpers that were interrupted
@@ -34,6 +35,17 @@ type History struct {
 	cwd string // of the last line
 
 	HelperType, HelperCall string // in a helper's own transcript: its kind, and the last call that wanted it
+}
+
+// Request is what one model request has used.
+type Request struct {
+	Tokens int64
+	USD    float64
+}
+
+// Max returns the larger of each of the two amounts.
+func (r Request) Max(tokens int64, usd float64) Request {
+	return Request{max(r.Tokens, tokens), max(r.USD, usd)}
 }
 
 // CutPoint says how far an interrupted turn had come.
@@ -252,6 +264,7 @@ func (p *past) spend(ln Line) {
 	if ln.Usage != nil {
 		p.h.Usage = p.h.Usage.Plus(*ln.Usage)
 		p.h.CostUSD += ln.CostUSD
+		p.h.Largest = p.h.Largest.Max(ln.Usage.Total(), ln.CostUSD)
 	}
 }
 
