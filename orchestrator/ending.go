@@ -39,6 +39,9 @@ type Ending struct {
 	FailedOpen  int      // hooks that failed open
 	Problems    []string // for people: members that need attention, …
 	Merged      []string // for people: what was merged into which branch, and as which commit
+	// Moved is for people what has changed in the target branches and the operator's checkout
+	// without the merge queue.
+	Moved []string
 	// Unmerged is finished work that is in none of the user's branches: `covey review`
 	// shows it.
 	Unmerged []string
@@ -119,7 +122,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	}
 	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
-	e.Merged = r.work.Merges.Landed(context.WithoutCancel(ctx))
+	e.Merged, e.Moved = r.work.Merges.Landed(context.WithoutCancel(ctx)), r.work.Merges.Moved()
 	switch {
 	case end.Kind == plan.Finish:
 		e.Reason, e.Code, e.fault = end.Reason, CodeDone, FaultStuck

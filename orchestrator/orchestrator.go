@@ -348,7 +348,9 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
 		rest.lacks, _ = o.lacks(ctx, r) // before the working copies are removed
-		r.work.Trees.Tidy(ctx)
+		if !r.work.Merges.Held(ctx) {   // their work may be in no other place once the move is undone
+			r.work.Trees.Tidy(ctx)
+		}
 		r.work.Merges.Tidy(ctx)
 		if o.opts.OwnProcess {
 			killStrays(ctx, r) // includes processes that git has just left

@@ -77,15 +77,16 @@ type Merge struct {
 	From    string     `json:"from"`
 	Into    string     `json:"into"` // a branch's short name
 	State   MergeState `json:"state"`
-	Reason  string     `json:"reason,omitempty"` // why a person is needed
-	Files   []string   `json:"files,omitempty"`  // the files that Reason refers to, 100 at most
-	Base    string     `json:"base,omitempty"`   // where Into stood when it was last tested
-	Result  string     `json:"result,omitempty"` // the commit tested on top of Base; once merged, the one with the work
-	Fix     string     `json:"fix,omitempty"`    // id of the author's task in state returned
-	Round   int        `json:"round,omitempty"`  // how often the work was returned to its author
-	Asked   string     `json:"asked,omitempty"`  // id of the request to a person, in state held
-	By      string     `json:"by,omitempty"`     // who requested it last; empty: covey
-	Version uint64     `json:"version"`          // rises with every change
+	Reason  string     `json:"reason,omitempty"`  // why a person is needed
+	Files   []string   `json:"files,omitempty"`   // the files that Reason refers to, 100 at most
+	Base    string     `json:"base,omitempty"`    // where Into stood when it was last tested
+	Result  string     `json:"result,omitempty"`  // the commit tested on top of Base; once merged, the one with the work
+	Fix     string     `json:"fix,omitempty"`     // id of the author's task in state returned
+	Round   int        `json:"round,omitempty"`   // how often the work was returned to its author
+	Asked   string     `json:"asked,omitempty"`   // id of the request to a person, in state held
+	Refused bool       `json:"refused,omitempty"` // a person said no to it
+	By      string     `json:"by,omitempty"`      // who requested it last; empty: covey
+	Version uint64     `json:"version"`           // rises with every change
 	Created time.Time  `json:"created"`
 	Updated time.Time  `json:"updated"`
 }
@@ -172,7 +173,7 @@ func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 		next := known[i]
 		next.Commit, next.Title, next.Into, next.State = m.Commit, m.Title, m.Into, m.State
 		next.Tasks = kv.Unique(append(slices.Clone(next.Tasks), m.Tasks...))
-		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked = "", nil, "", "", "", ""
+		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked, next.Refused = "", nil, "", "", "", "", false
 		next.Round = max(next.Round, m.Round)
 		return next.save(t, a), nil
 	}

@@ -30,6 +30,11 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 	for _, line := range e.Merged {
 		out.Printf("%s\n", term.PlainLine(line))
 	}
+	for _, line := range e.Moved {
+		if !slices.ContainsFunc(e.Problems, func(p string) bool { return strings.HasPrefix(p, line) }) {
+			out.Printf("%s\n", out.Paint(term.Yellow, term.PlainLine(line)))
+		}
+	}
 	view.PrintBudget(out, e.Budget)
 	if len(e.Members) > 0 {
 		out.Printf("\n")

@@ -61,7 +61,9 @@ type MergeReply struct {
 // Review is a piece of finished work with all information about it.
 type Review struct {
 	tasks.Merge
-	Changes   []string           `json:"changes"`   // files that it changes in its branch
+	Begins    string             `json:"begins"`    // the commit where the changes begin that its merge brings
+	Brings    []Brought          `json:"brings"`    // other pieces of work whose changes are among these
+	Changes   []string           `json:"changes"`   // files that its merge changes
 	Conflicts []string           `json:"conflicts"` // files with merge conflicts now
 	Outside   []string           `json:"outside"`   // files that its author may not write
 	Protected []string           `json:"protected"` // files that members may change only with approval
@@ -70,6 +72,14 @@ type Review struct {
 	Tree      string             `json:"tree"`      // git tree of Commit; empty if the commit is gone
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request
+}
+
+// Brought is a piece of work that the merge of another one brings, because its author built on it.
+type Brought struct {
+	tasks.Merge
+	Changes   []string `json:"changes"`           // files that it changes itself
+	Protected []string `json:"protected"`         // those that members may change only with approval
+	Request   string   `json:"request,omitempty"` // the open question about it
 }
 
 // ReviewRequest asks for reviews. Without a task and a member it asks for all

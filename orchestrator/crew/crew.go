@@ -155,6 +155,7 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 	if err != nil {
 		return func() {}, end, err
 	}
+	c.ports.Work.Merges.Begin(ctx)
 	if c.ports.Purpose.Merge != nil {
 		end, err = c.atMerge(ctx)
 		return closeInbox, end, err

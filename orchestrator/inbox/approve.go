@@ -205,7 +205,7 @@ func (a *Approvals) withdrawMoot(ctx context.Context) error {
 		default:
 			continue
 		}
-		if err := a.inbox.withdraw(ctx, r.ID, why); err != nil {
+		if err := a.inbox.Withdraw(ctx, r.ID, why); err != nil {
 			return err
 		}
 	}

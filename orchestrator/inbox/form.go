@@ -45,7 +45,7 @@ func (b *Inbox) FillIn(
 	end := b.Asker(member).beginWait(Awaited(r))
 	answered, err := b.Wait(ctx, r.ID)
 	if err = errors.Join(err, end(ctx)); err != nil {
-		return "", nil, errors.Join(err, b.withdraw(context.WithoutCancel(ctx), r.ID, "the call that asked has ended"))
+		return "", nil, errors.Join(err, b.Withdraw(context.WithoutCancel(ctx), r.ID, "the call that asked has ended"))
 	}
 	action = "cancel"
 	switch answered.State {

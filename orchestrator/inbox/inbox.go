@@ -355,8 +355,8 @@ func (b *Inbox) Ask(ctx context.Context, a actors.Actor, n requests.New) (reques
 	return r, b.refresh(ctx)
 }
 
-// withdraw closes a question that needs no answer any more.
-func (b *Inbox) withdraw(ctx context.Context, id, reason string) error {
+// Withdraw closes a question that needs no answer any more.
+func (b *Inbox) Withdraw(ctx context.Context, id, reason string) error {
 	if _, err := b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, id, reason); err != nil {
 		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
@@ -369,7 +369,7 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 		if !want(r) {
 			continue
 		}
-		if err := b.withdraw(ctx, r.ID, reason); err != nil {
+		if err := b.Withdraw(ctx, r.ID, reason); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,11 @@ type Payload struct {
 	// AskMerge: the protected files in the shared workspace; empty if the request
 	// is about a merge.
 	Files []string `json:"files,omitempty"`
+	// AskMerge: the finished work, and its commit; or the branch that was moved outside of the
+	// merge queue.
+	Merge  string `json:"merge,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Moved  string `json:"moved,omitempty"`
 	// AskForm: the form, and what to answer in words.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Fields string          `json:"fields,omitempty"`

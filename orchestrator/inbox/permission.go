@@ -87,7 +87,7 @@ func (a Asker) drop(ctx context.Context, id string) {
 	if b.ending() {
 		return
 	}
-	b.logError(ctx, b.withdraw(ctx, id, "the call was broken off"))
+	b.logError(ctx, b.Withdraw(ctx, id, "the call was broken off"))
 }
 
 // permissionRequest returns the question whether a member may make a call. Its

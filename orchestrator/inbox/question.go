@@ -88,7 +88,7 @@ func (g *Questions) Consult(ctx context.Context, by actors.Actor, q Question) (r
 		return r, errors.Join(err, getErr)
 	case ctx.Err() != nil:
 		if now.Open() && !b.ending() {
-			b.logError(lasting, b.withdraw(lasting, r.ID, "the call was broken off"))
+			b.logError(lasting, b.Withdraw(lasting, r.ID, "the call was broken off"))
 		}
 		return now, context.Cause(ctx)
 	case err != nil || now.Open() || now.Taken || q.Patience == 0:

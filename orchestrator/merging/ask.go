@@ -18,6 +18,7 @@ import (
 // Inbox keeps the questions of a team until they are answered.
 type Inbox interface {
 	Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error)
+	Withdraw(ctx context.Context, id, why string) error
 	Limit() time.Duration // how long a question waits
 }
 
@@ -26,7 +27,7 @@ type approvals struct{ opts Options }
 
 // ask implements Queue.Ask. It asks the approvers of the merge gates one after another,
 // and then the operator if protected files change.
-func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answer, error) {
+func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
 	var approvers []string
 	for _, h := range a.opts.Team().Merge.Gates {
 		if h.Approver != "" {
@@ -42,7 +43,7 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answ
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
 			continue // a member that completed its work has approved it already
 		}
-		answer, err := a.askOne(ctx, m, files, approver)
+		answer, err := a.askOne(ctx, m, files, others, approver)
 		if err != nil || !answer.Yes {
 			return answer, err
 		}
@@ -52,15 +53,24 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string) (Answ
 
 // askOne asks one approver. An approval holds for this exact commit and is not asked
 // for again.
-func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to string) (Answer, error) {
+func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge, to string) (Answer, error) {
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
 		text += "; it changes protected files: " + notation.Preview(strings.Join(files, ", "), 2000)
 	}
+	if len(others) > 0 {
+		names := make([]string, len(others))
+		for i, o := range others {
+			names[i] = subject(o)
+		}
+		text += "; the merge brings this work, too: " + notation.Preview(strings.Join(names, ", "), 2000)
+	}
 	n := requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: a.opts.Inbox.Limit(),
-		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: notation.Encode(inbox.Payload{TaskID: m.Subject(), Subject: m.Title}),
+		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: notation.Encode(inbox.Payload{
+			TaskID: m.Subject(), Subject: m.Title, Merge: m.ID, Commit: m.Commit,
+		}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) actors.Outgoing {
@@ -86,7 +96,11 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, to
 // answerOf returns what a request says about its merge.
 func answerOf(r requests.Request) Answer {
 	late := r.State == requests.Expired && !r.Approved()
-	return Answer{ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback}
+	p := inbox.PayloadOf(r)
+	return Answer{
+		ID: r.ID, Yes: r.Approved(), No: r.State == requests.Denied, Late: late, Text: r.Feedback,
+		Merge: p.Merge, Commit: p.Commit,
+	}
 }
 
 // Answered continues a merge after its question was closed.
@@ -94,7 +108,14 @@ func (d *Desk) Answered(ctx context.Context, r requests.Request) error {
 	if !d.hasRepo() || r.State == requests.Withdrawn {
 		return nil
 	}
-	err := d.queue.Decide(ctx, answerOf(r))
+	var err error
+	a := answerOf(r)
+	if inbox.PayloadOf(r).Moved != "" {
+		err, a = d.queue.Watch.Answered(ctx, r), Answer{ID: r.ID, Yes: true} // whatever it is, work is merged again
+	}
+	if err == nil {
+		err = d.queue.Decide(ctx, a)
+	}
 	if err == nil {
 		err = d.updateOnWay(ctx)
 	}
@@ -114,11 +135,54 @@ func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 		return false, nil
 	}
 	if err != nil || r.Open() {
-		return err == nil, err
+		return err == nil && !r.Deadline.IsZero(), err // the team does not wait for an answer without a limit
 	}
-	if r.State == requests.Withdrawn {
-		return false, nil
+	a := answerOf(r)
+	switch {
+	case inbox.PayloadOf(r).Moved != "":
+		if held, err := d.queue.Watch.Held(ctx); err != nil || slices.ContainsFunc(held, func(t target) bool { return t.Asked == r.ID }) {
+			return false, err // Answered goes on with it
+		}
+		a = Answer{ID: r.ID, Yes: true}
+	case r.State == requests.Withdrawn:
+		a = Answer{ID: r.ID, Yes: true} // it is looked at again
 	}
 	d.wake() // the queue has work again
-	return false, d.queue.Decide(ctx, answerOf(r))
+	return false, d.queue.Decide(ctx, a)
+}
+
+// withdrawMoot withdraws the questions about work that is merged, or that has changed since it was
+// asked about. What waited for them is looked at again.
+func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
+	open, err := d.opts.Store.Requests().Open(ctx, "")
+	if err != nil {
+		return fmt.Errorf("the questions about work: %w", err)
+	}
+	for _, r := range open {
+		p := inbox.PayloadOf(r)
+		if p.Merge == "" || slices.ContainsFunc(merges, func(m tasks.Merge) bool {
+			return m.ID == p.Merge && m.Commit == p.Commit && !m.State.Over()
+		}) {
+			continue
+		}
+		if err := d.opts.Inbox.Withdraw(ctx, r.ID, "the work is merged, or has changed since"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askMove asks the operator what to do about a branch that was moved to what a member has made.
+// The question has no limit and holds up nobody but the queue.
+func (d *Desk) askMove(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
+	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, requests.New{
+		Kind: requests.AskMerge, Member: m.Member, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
+		Text: fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s, and nothing is merged into it until then",
+			m.Text, m.Branch, m.From),
+		Payload: notation.Encode(inbox.Payload{Moved: m.Branch}),
+	})
+	if err == nil && r.Open() {
+		d.opts.Notify(ctx, m.Member, r)
+	}
+	return r, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -86,6 +87,7 @@ type Desk struct {
 	moved  chan struct{}     // closed and replaced when the state of merges changes
 	warned map[string]bool   // warnings already written in this run
 	past   map[string]bool   // ids of merges that were over before this run
+	moves  []TargetMoved     // in this run
 }
 
 // New returns the desk of a team. It does nothing before Open.
@@ -112,8 +114,63 @@ func (d *Desk) Open(ctx context.Context) error {
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
 	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
+	d.watch()
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }
 	return d.loadHarvested(ctx)
+}
+
+// watch makes the queue watch its target branches.
+func (d *Desk) watch() {
+	w := d.queue.Watch
+	w.Copies = func() map[string]string { return d.opts.Trees.Tops() }
+	w.Identity, w.Shares = d.opts.Trees.Author, func() bool { return d.writtenByOthers("") }
+	w.Ask, w.Landing = d.askMove, d.opts.Landing
+	w.Withdraw = func(ctx context.Context, id, why string) error {
+		defer d.wake()
+		return d.opts.Inbox.Withdraw(ctx, id, why)
+	}
+	w.Tell = func(m TargetMoved) {
+		d.opts.Journal.Append(agent.Event{Member: m.Member, Data: m})
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.moves = append(d.moves, m)
+	}
+}
+
+// look compares the target branches and the operator's checkout with what is known. begins and ends
+// are as in Watch.Checkout.
+func (d *Desk) look(ctx context.Context, begins, ends bool) error {
+	branches, err := d.queue.Watch.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	if into, err := d.queue.Target(ctx); err == nil && !slices.Contains(branches, into) {
+		branches = append(branches, into) // no target is no reason not to start
+	}
+	for _, b := range branches {
+		if _, _, err := d.queue.counts(ctx, b); err != nil && !errors.Is(err, worktree.ErrNoRef) {
+			return fmt.Errorf("look at the target branches: %w", err)
+		}
+	}
+	return d.queue.Watch.Checkout(ctx, begins, ends)
+}
+
+// Begin looks at the target branches before members begin to work.
+func (d *Desk) Begin(ctx context.Context) {
+	if d.hasRepo() {
+		d.warn(d.look(ctx, true, false))
+	}
+}
+
+// Held looks at the target branches and reports whether one was moved to what a member has made.
+func (d *Desk) Held(ctx context.Context) bool {
+	if !d.hasRepo() {
+		return false
+	}
+	d.warn(d.look(ctx, false, false))
+	held, err := d.queue.Watch.Held(ctx)
+	d.warn(err)
+	return len(held) > 0
 }
 
 // hasRepo reports whether the team works in a git repository.
@@ -202,6 +259,9 @@ func (d *Desk) updateOnWay(ctx context.Context) error {
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("read the merges: %w", err)
+	}
+	if err := d.withdrawMoot(ctx, merges); err != nil {
+		return err
 	}
 	asking := map[string]bool{}
 	for _, m := range merges {

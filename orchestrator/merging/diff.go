@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Diff struct {
 	From   string `json:"from"` // base commit of the work
 	To     string `json:"to"`   // commit of the work, or tree including uncommitted changes
 	Text   string `json:"text"` // output of git diff
+	// Brings are other pieces of work of which the changes are a part.
+	Brings []api.Brought `json:"brings,omitempty"`
 	// Prefix is the workspace's folder in the repository (worktree.Repo.Prefix).
 	Prefix string `json:"prefix,omitempty"`
 	// Withheld lists the files of the working copy that are not shown, because they
@@ -110,7 +113,7 @@ func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]
 			i = j
 		}
 	}
-	one, err := d.of(ctx, reviews[i].Merge)
+	one, err := d.of(ctx, reviews[i])
 	return []Diff{one}, err
 }
 
@@ -118,7 +121,7 @@ func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]
 func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, error) {
 	list := []Diff{}
 	for _, r := range reviews {
-		one, err := d.of(ctx, r.Merge)
+		one, err := d.of(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("diff: %w", err)
 		}
@@ -127,10 +130,19 @@ func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, err
 	return list, nil
 }
 
-// of returns what a piece of work has changed.
-func (d differ) of(ctx context.Context, m tasks.Merge) (Diff, error) {
-	one := Diff{Title: describe(m), Member: m.Member, From: m.From, To: m.Commit, Prefix: d.repo.Prefix}
-	text, err := d.repo.Diff(ctx, m.From, m.Commit, d.how)
+// of returns what the merge of a piece of work brings.
+func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
+	m := r.Merge
+	one := Diff{Title: describe(m), Member: m.Member, From: r.Begins, To: m.Commit, Prefix: d.repo.Prefix, Brings: r.Brings}
+	if one.From == "" { // who asks has the merge alone
+		base, _, err := d.queue.counts(ctx, m.Into)
+		if err == nil || m.State.Over() {
+			b, _ := d.queue.brings(ctx, m, base)
+			one.From = b.From
+		}
+		one.From = cmp.Or(one.From, m.From)
+	}
+	text, err := d.repo.Diff(ctx, one.From, m.Commit, d.how)
 	one.Text = string(text)
 	return one, err
 }
@@ -142,11 +154,11 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
-	into, err := d.queue.Target(ctx)
+	into, tip, err := d.queue.tip(ctx)
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
-	one.From, err = d.repo.MergeBase(ctx, "refs/heads/"+into, c.Head)
+	one.From, err = d.repo.MergeBase(ctx, tip, c.Head)
 	switch {
 	case errors.Is(err, worktree.ErrNoRef) || err == nil && one.From == "":
 		return one, fmt.Errorf("%s and %s have no commit in common", c.Branch, into)

@@ -46,6 +46,30 @@ type TaskUnchanged struct {
 // EventType returns the event's name in the journal.
 func (TaskUnchanged) EventType() string { return "task_unchanged" }
 
+// TargetMoved is sent when covey finds that a target branch or the operator's checkout has changed
+// without the merge queue, and for what became of that.
+type TargetMoved struct {
+	Op      string `json:"op"`               // one of the constants below
+	Branch  string `json:"branch,omitempty"` // the target branch; empty: it is about the checkout
+	From    string `json:"from,omitempty"`
+	To      string `json:"to,omitempty"`
+	Member  string `json:"member,omitempty"`  // who made commits that came in
+	Request string `json:"request,omitempty"` // the question to the operator; until its answer nothing is merged into Branch
+	Text    string `json:"text"`              // all of it, for people
+}
+
+// The values of TargetMoved.Op.
+const (
+	MovedOutside    = "moved"    // by the operator, or by what covey does not know
+	MovedByMember   = "held"     // to what a member has made: a question holds the queue
+	MoveAccepted    = "accepted" // by the operator
+	MoveUndone      = "undone"   // the branch is where it was
+	CheckoutChanged = "checkout" // the operator's working copy is on another branch, or has other changes
+)
+
+// EventType returns the event's name in the journal.
+func (TargetMoved) EventType() string { return "target_moved" }
+
 // keyUnchanged is the store key that holds the version of a task when it was completed
 // without a change.
 func keyUnchanged(task string) string { return "unchanged/" + task }

@@ -72,11 +72,11 @@ func askedAbout(t hooks.TaskInput) string {
 
 // base returns the base commit of the work in a copy.
 func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
-	into, err := d.queue.Target(ctx)
+	into, tip, err := d.queue.tip(ctx)
 	if err != nil {
 		return "", err
 	}
-	base, err := copy.MergeBase(ctx, "refs/heads/"+into, "HEAD")
+	base, err := copy.MergeBase(ctx, tip, "HEAD")
 	if err == nil && base == "" {
 		err = fmt.Errorf("%s and %s have no commit in common", copy.Top, into)
 	}

@@ -121,7 +121,7 @@ func hasPath(changes []worktree.Change, path string) bool {
 // request. now queues it in any case. It returns nil if there is nothing new. Nobody
 // may work in the copy during the call.
 func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, error) {
-	into, err := q.Target(ctx)
+	into, tip, err := q.tip(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
@@ -150,10 +150,10 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	var left bool
-	if m.From, left, err = q.from(ctx, m, earlier); err != nil {
+	if m.From, left, err = q.from(ctx, m, tip, earlier); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
-	if nothing, err := q.nothing(ctx, m, left, w.Task != nil); nothing || err != nil {
+	if nothing, err := q.nothing(ctx, m, tip, left, w.Task != nil); nothing || err != nil {
 		return nil, err
 	}
 	if w.Task == nil && q.onItsWay(ctx, m, earlier) {
@@ -176,7 +176,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 // Without this, files that an earlier task changed would count for a later one as well.
 // The newest earlier piece counts; one with the same commit is skipped, because it does
 // not tell where this work began.
-func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) (from string, left bool, err error) {
+func (q *Queue) from(ctx context.Context, m tasks.Merge, tip string, earlier []tasks.Merge) (from string, left bool, err error) {
 	for _, e := range slices.Backward(earlier) {
 		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
 			continue
@@ -185,7 +185,7 @@ func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) 
 			return e.Commit, false, nil
 		}
 	}
-	from, err = q.Repo.MergeBase(ctx, ref(m.Into), m.Commit)
+	from, err = q.Repo.MergeBase(ctx, tip, m.Commit)
 	if err == nil && from == "" {
 		err = fmt.Errorf("the work of %s and the branch %s have no commit in common", m.Member, m.Into)
 	}
@@ -199,12 +199,12 @@ func (q *Queue) from(ctx context.Context, m tasks.Merge, earlier []tasks.Merge) 
 //
 // A task that changed no file (an answered question, a review) creates no merge: there
 // would be nothing to judge, and its dependents would wait for it.
-func (q *Queue) nothing(ctx context.Context, m tasks.Merge, left, task bool) (bool, error) {
+func (q *Queue) nothing(ctx context.Context, m tasks.Merge, tip string, left, task bool) (bool, error) {
 	if m.From == m.Commit {
 		return true, nil
 	}
 	if !left {
-		if held, err := q.Repo.Holds(ctx, ref(m.Into), m.Commit); err != nil || held {
+		if held, err := q.Repo.Holds(ctx, tip, m.Commit); err != nil || held {
 			return held, err
 		}
 	}

@@ -38,24 +38,17 @@ func (q *Queue) land(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
 // advance moves the branch, and the files of the working copy that has it checked out.
 //
 // If only the branch moved, a working copy on it would show all that was merged as
-// changes that revert it. A copy whose folder is gone does not count.
+// changes that revert it.
 func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
-	copies, err := q.Repo.Copies.List(ctx)
+	there, err := q.Repo.On(ctx, m.Into)
 	if err != nil {
 		return err
 	}
-	for _, c := range copies {
-		if c.Branch != m.Into || c.Bare || c.Gone != "" {
-			continue
-		}
-		there, err := q.Repo.At(ctx, c.Path)
-		if err != nil {
-			return fmt.Errorf("%s is checked out in %s: %w", m.Into, c.Path, err)
-		}
-		defer q.Landing()()
-		return there.Advance(ctx, m.Result)
+	if there == nil {
+		return q.Repo.Move(ctx, ref(m.Into), worktree.Step{From: m.Base, To: m.Result, Why: "covey: " + subject(m)})
 	}
-	return q.Repo.Move(ctx, ref(m.Into), worktree.Step{From: m.Base, To: m.Result, Why: "covey: " + subject(m)})
+	defer q.Landing()()
+	return there.Advance(ctx, m.Result)
 }
 
 // Close removes the queue's working copy. It is created again when needed.

@@ -39,6 +39,8 @@ type Answer struct {
 	Late    bool   // the question expired unanswered
 	ID      string // of the question
 	Text    string // the reason for No
+	// Merge and Commit are the work that the question is about; empty: that which waits for it.
+	Merge, Commit string
 }
 
 // Queue merges finished work, one piece after another. Set its fields before first use and
@@ -57,7 +59,10 @@ type Queue struct {
 	// says nothing about the work.
 	Gates func(ctx context.Context, t Trial) (refusal string, err error)
 	// Ask requests the approval of a change of protected files, or of any work.
-	Ask func(ctx context.Context, m tasks.Merge, files []string) (Answer, error)
+	// others are pieces of work that its merge brings, too.
+	Ask func(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error)
+	// Watch says where the target branches are; nil: where git has them.
+	Watch *Watch
 	// Landing is called before the files of a working copy move along with their
 	// branch, and landed after.
 	Landing func() (landed func())
@@ -90,14 +95,28 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 // tip returns the branch that work is merged into, and its commit.
 func (q *Queue) tip(ctx context.Context) (into, commit string, err error) {
 	if into = q.Rules().Into; into != "" {
-		commit, err = q.Repo.Commit(ctx, ref(into))
+		commit, _, err = q.counts(ctx, into)
 		return into, commit, err
 	}
 	head, err := q.Repo.Head(ctx)
 	if err == nil && head.Branch == "" {
 		err = fmt.Errorf("%s is on no branch: check one out, or name it in the spec (merge: {into: main})", q.Repo.Top)
 	}
-	return head.Branch, head.Commit, err
+	if err != nil {
+		return "", "", err
+	}
+	commit, _, err = q.counts(ctx, head.Branch)
+	return head.Branch, commit, err
+}
+
+// counts returns the commit of a target branch that work is merged onto and compared with. held is
+// the question that has to be answered before anything is merged; empty: there is none.
+func (q *Queue) counts(ctx context.Context, into string) (commit, held string, err error) {
+	if q.Watch == nil {
+		commit, err = q.Repo.Commit(ctx, ref(into))
+		return commit, "", err
+	}
+	return q.Watch.Commit(ctx, into)
 }
 
 // Recover queues merges again that a crash interrupted. Call it before any other
@@ -228,22 +247,26 @@ func ref(branch string) string { return "refs/heads/" + branch }
 // People are asked before the gates run, because gates may take long and need not judge
 // unwanted work. testAndLand stores that it will move the target branch before it does.
 func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error) {
-	m.Asked = "" // the next reason to hold it may differ
-	base, err := q.Repo.Commit(ctx, ref(m.Into))
+	m.Asked, m.Refused = "", false // the next reason to hold it may differ
+	base, held, err := q.counts(ctx, m.Into)
 	if errors.Is(err, worktree.ErrNoRef) {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into", m.Into))
 	}
 	if err != nil {
 		return m, err
 	}
-	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
+	if held != "" {
+		m.Asked = held
+		return q.set(ctx, m, tasks.MergeHeld, m.Into+" was moved outside of the merge queue"+inInbox)
+	}
+	b, err := q.brings(ctx, m, base)
 	if err != nil {
 		return m, err
 	}
-	if from == m.Commit { // base contains it
+	if b.From == m.Commit { // base contains it
 		return q.contained(ctx, m, "")
 	}
-	o, err := q.foresee(ctx, m, base, from)
+	o, err := q.foresee(ctx, m, base, b.From)
 	if err != nil {
 		return m, err
 	}
@@ -255,10 +278,11 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	case len(o.Outside) > 0:
 		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.Rules().Owns[m.Member]))
 	}
-	if len(o.Protected) > 0 || q.Rules().Approve {
-		if next, ok, err := q.approved(ctx, m, o.Protected); !ok || err != nil {
-			return next, err
-		}
+	if p, ok := b.refused(m); ok {
+		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("it contains %s, which is %s: %s", name(p), stateWords(p.State), p.Reason))
+	}
+	if next, ok, err := q.approved(ctx, m, b, o.Protected); !ok || err != nil {
+		return next, err
 	}
 	return q.testAndLand(ctx, m, base, o.Tree)
 }
@@ -303,7 +327,11 @@ func (q *Queue) contained(ctx context.Context, m tasks.Merge, why string) (tasks
 		there, err := q.Repo.Holds(ctx, rev, commit)
 		return commit != "" && err == nil && there
 	}
-	if in(ref(m.Into), m.Result) {
+	tip, _, err := q.counts(ctx, m.Into)
+	if err != nil {
+		return m, err
+	}
+	if in(tip, m.Result) {
 		return q.done(ctx, m, why)
 	}
 	m.Base, m.Result = "", ""
@@ -313,7 +341,7 @@ func (q *Queue) contained(ctx context.Context, m tasks.Merge, why string) (tasks
 	}
 	for _, o := range list {
 		// Merges that landed after it contain it as well, but so does their base.
-		if o.State == tasks.MergeDone && o.Into == m.Into && in(ref(m.Into), o.Result) &&
+		if o.State == tasks.MergeDone && o.Into == m.Into && in(tip, o.Result) &&
 			in(o.Result, m.Commit) && !in(o.Base, m.Commit) {
 			m.Base, m.Result = o.Base, o.Result
 			break
@@ -345,11 +373,15 @@ func (q *Queue) sweep(ctx context.Context, into string) error {
 	if err != nil {
 		return fmt.Errorf("find what else was merged: %w", err)
 	}
+	tip, _, err := q.counts(ctx, into)
+	if err != nil {
+		return nil // attempt handles it
+	}
 	for _, m := range list {
 		if m.State.Over() || m.State.Busy() || m.Into != into {
 			continue
 		}
-		if held, err := q.Repo.Holds(ctx, ref(into), m.Commit); err != nil || !held {
+		if held, err := q.Repo.Holds(ctx, tip, m.Commit); err != nil || !held {
 			continue // attempt handles it
 		}
 		if _, err := q.contained(ctx, m, "it came in with later work"); unlessConflict(err) != nil {

@@ -42,7 +42,7 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 			return "", err
 		},
 		Prepare: func(context.Context, string) error { return nil },
-		Ask: func(context.Context, tasks.Merge, []string) (Answer, error) {
+		Ask: func(context.Context, tasks.Merge, []string, []tasks.Merge) (Answer, error) {
 			t.Error("somebody was asked")
 			return Answer{}, nil
 		},
@@ -336,7 +336,7 @@ func TestOwnsAndProtect(t *testing.T) {
 
 	var asked []string
 	answer := Answer{ID: "q1"}
-	s.Ask = func(_ context.Context, m tasks.Merge, files []string) (Answer, error) {
+	s.Ask = func(_ context.Context, m tasks.Merge, files []string, _ []tasks.Merge) (Answer, error) {
 		asked = append(asked, strings.Join(files, " "))
 		return answer, nil
 	}
@@ -352,8 +352,17 @@ func TestOwnsAndProtect(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	answer = Answer{Yes: true}
+	// What was refused comes in with no later work of its author, but with what repairs it.
+	fix := mustTask(t, s, s.lastFix())
 	s.does("ben", "echo more >z2")
 	s.work()
+	if m := s.merges()[4]; m.State != tasks.MergeHeld || !strings.Contains(m.Reason, "it contains task 4") {
+		t.Errorf("%+v", m)
+	}
+	testkit.Shell(t, s.copies["ben"].Top, "echo better >z")
+	s.harvest("ben", *fix)
+	s.work()
+	s.want("merged merged merged merged merged merged")
 	if s.on("main", "policy/gate.sh") != "x\n" {
 		t.Error("it was allowed, and is not there")
 	}
@@ -597,7 +606,7 @@ func TestApproval(t *testing.T) {
 	s := newShop(t, "echo 1 >a", "ana")
 	s.spec.Approve = true
 	yes := map[string]bool{}
-	s.Ask = func(_ context.Context, m tasks.Merge, _ []string) (Answer, error) {
+	s.Ask = func(_ context.Context, m tasks.Merge, _ []string, _ []tasks.Merge) (Answer, error) {
 		return Answer{ID: "q" + m.ID, Yes: yes[m.ID]}, nil
 	}
 	s.does("ana", "echo 1 >x")
@@ -606,8 +615,10 @@ func TestApproval(t *testing.T) {
 	s.want("held held")
 	yes["1"] = true
 	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q1", Yes: true}))
-	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "y is wrong"}))
-	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q2", Text: "said twice"}))
+	no := Answer{ID: "q2", No: true, Merge: "2", Commit: s.merges()[1].Commit, Text: "y is wrong"}
+	testkit.Must(t, s.Decide(t.Context(), no))
+	no.Text = "said twice"
+	testkit.Must(t, s.Decide(t.Context(), no))
 	s.work()
 	s.want("merged returned")
 	if m := s.merges()[1]; !strings.Contains(m.Reason, "y is wrong") || m.Round != 1 || m.Fix == "" {

@@ -49,8 +49,11 @@ func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge
 	if err != nil {
 		return nil, err
 	}
-	if err := d.queue.Work(ctx); err != nil {
-		return nil, fmt.Errorf("merge: %w", err)
+	// Twice: what was asked about in the first round may need no answer any more.
+	for range 2 {
+		if err := errors.Join(d.queue.Work(ctx), d.updateOnWay(ctx)); err != nil {
+			return nil, fmt.Errorf("merge: %w", err)
+		}
 	}
 	return d.again(ctx, asked.Merges)
 }

@@ -101,15 +101,28 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 	if tree, err := q.Repo.TreeOf(ctx, m.Commit); err == nil {
 		one.Tree = tree
 	}
-	base, err := q.Repo.Commit(ctx, "refs/heads/"+m.Into)
-	if m.State.Over() || errors.Is(err, worktree.ErrNoRef) {
-		return one, nil // there is nothing to merge
-	}
-	if err != nil {
+	base, _, err := q.counts(ctx, m.Into)
+	if err != nil && !errors.Is(err, worktree.ErrNoRef) {
 		return one, fmt.Errorf("foresee its merge: %w", err)
 	}
-	o, err := q.Foresee(ctx, m, base)
-	one.Changes, one.Conflicts, one.Outside, one.Protected = o.Files, o.Conflicts, o.Outside, o.Protected
+	gone := err != nil // there is nothing to merge into
+	b, err := q.brings(ctx, m, base)
+	if one.Begins = cmp.Or(b.From, m.From); gone || m.State.Over() && err != nil {
+		return one, nil // its commits may be gone, too
+	}
+	if err == nil {
+		one.Brings, err = q.brought(ctx, b)
+	}
+	if err != nil || m.State.Over() {
+		return one, err
+	}
+	changes, err := q.Repo.Changed(ctx, one.Begins, m.Commit)
+	if err != nil {
+		return one, fmt.Errorf("find its changes: %w", err)
+	}
+	one.Changes = Paths(changes, q.Repo.Prefix)
+	o, err := q.foresee(ctx, m, base, b.From)
+	one.Conflicts, one.Outside, one.Protected = o.Conflicts, o.Outside, o.Protected
 	return one, err
 }
 
@@ -125,7 +138,7 @@ func evidenceLines(t tasks.Task) []string {
 // looseFinder finds work in members' working copies that belongs to no merge.
 type looseFinder struct {
 	queue  *Queue
-	into   string
+	tip    string // of the target branch
 	merges []tasks.Merge
 }
 
@@ -141,7 +154,7 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	if f.merges, err = q.Store.Merges().List(ctx); err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
-	if f.into, err = q.Target(ctx); err != nil {
+	if _, f.tip, err = q.tip(ctx); err != nil {
 		return list, nil // without a target branch there is nothing to compare with
 	}
 	for _, c := range copies {
@@ -178,6 +191,6 @@ func (f looseFinder) inCopy(ctx context.Context, c worktree.Copy, member string)
 			return l, nil // all commits are harvested
 		}
 	}
-	l.Commits, err = f.queue.Repo.Ahead(ctx, "refs/heads/"+f.into, c.Head)
+	l.Commits, err = f.queue.Repo.Ahead(ctx, f.tip, c.Head)
 	return l, err
 }

@@ -15,10 +15,14 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 	if err != nil {
 		dir = p.Dir
 	}
-	return &Queue{
+	q := &Queue{
 		Rules: func() Rules { return rulesOf(team()) }, Repo: repo, Store: store,
 		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(),
 	}
+	if store != nil {
+		q.Watch = &Watch{Repo: repo, Store: store}
+	}
+	return q
 }
 
 // rulesOf returns what a spec says about merging.

@@ -125,7 +125,7 @@ func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.Retur
 		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
 			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
 	}
-	m.State, m.Reason, m.Files = tasks.MergeReturned, "a person sent it back: "+notation.FirstLine(text), nil
+	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+notation.FirstLine(text), nil, true
 	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(name(m), text))
 	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
 	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err

@@ -137,7 +137,7 @@ func TestStatesAfterAQuestion(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no inbox")
 	for name, tc := range map[string]struct {
-		ask    func(context.Context, tasks.Merge, []string) (Answer, error)
+		ask    func(context.Context, tasks.Merge, []string, []tasks.Merge) (Answer, error)
 		files  []string
 		want   tasks.MergeState
 		reason string
@@ -149,8 +149,10 @@ func TestStatesAfterAQuestion(t *testing.T) {
 		"trouble": {says(Answer{Yes: true}, broken), []string{"a"}, tasks.MergeTesting, "because", broken},
 	} {
 		q := paperQueue(t, "ana")
-		q.Ask = tc.ask
-		m, through, err := q.approved(t.Context(), stands(t, q, tasks.MergeTesting), tc.files)
+		rules := q.Rules()
+		rules.Approve = true
+		q.Rules, q.Ask = func() Rules { return rules }, tc.ask
+		m, through, err := q.approved(t.Context(), stands(t, q, tasks.MergeTesting), bundle{}, tc.files)
 		if !errors.Is(err, tc.err) || through != (name == "yes") {
 			t.Errorf("%s: let through %v, error %v", name, through, err)
 		}
@@ -161,8 +163,8 @@ func TestStatesAfterAQuestion(t *testing.T) {
 }
 
 // says is somebody who always answers the same.
-func says(a Answer, err error) func(context.Context, tasks.Merge, []string) (Answer, error) {
-	return func(context.Context, tasks.Merge, []string) (Answer, error) { return a, err }
+func says(a Answer, err error) func(context.Context, tasks.Merge, []string, []tasks.Merge) (Answer, error) {
+	return func(context.Context, tasks.Merge, []string, []tasks.Merge) (Answer, error) { return a, err }
 }
 
 // TestStatesOfMending: work goes back to its author with a task as often as it may, and

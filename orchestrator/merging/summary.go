@@ -40,6 +40,13 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	for _, w := range loose {
 		unmerged = append(unmerged, w.String())
 	}
+	d.warn(d.look(ctx, false, true))
+	held, err := d.queue.Watch.Held(ctx)
+	d.warn(err)
+	for _, t := range held {
+		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, deny %[2]s undoes it, and covey up goes on",
+			t.Text, t.Asked))
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, why := range d.left {
@@ -68,6 +75,17 @@ func (d *Desk) Landed(ctx context.Context) []string {
 		return nil
 	}
 	return landed(slices.DeleteFunc(merges, func(m tasks.Merge) bool { return d.past[m.ID] }))
+}
+
+// Moved says in lines for people what this run has found to have changed without the merge queue.
+func (d *Desk) Moved() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var lines []string
+	for _, m := range d.moves {
+		lines = append(lines, m.Text)
+	}
+	return lines
 }
 
 // landed is Landed for the merges of a run. Those that a person has merged have no Result.

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // KeyMerge is the metadata key of a task that repairs work: the id of the merge.
@@ -23,6 +24,7 @@ type setback struct {
 	files  []string // the files concerned
 	title  string   // of the author's task
 	todo   string   // what the author is to do
+	person bool     // a person refused it
 }
 
 // conflict is the setback of work that changes the same lines as other work.
@@ -62,7 +64,7 @@ func notOwned(m tasks.Merge, files, owns []string) setback {
 func denied(m tasks.Merge, files []string, said string) setback {
 	if len(files) == 0 {
 		return setback{
-			reason: "approval was refused: " + said, title: "Fix " + name(m) + ", which was not approved",
+			person: true, reason: "approval was refused: " + said, title: "Fix " + name(m) + ", which was not approved",
 			todo: fmt.Sprintf("Your work (%s) was not approved for %s: %s\nFix it in your working copy, and set this task to "+
 				"completed; it is reviewed again.", subject(m), m.Into, cmp.Or(said, "no reason was given")),
 		}
@@ -72,7 +74,7 @@ func denied(m tasks.Merge, files []string, said string) setback {
 		why += ": " + said
 	}
 	return setback{
-		reason: why, files: files, title: "Undo changes to protected files in " + name(m),
+		person: true, reason: why, files: files, title: "Undo changes to protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
 			"completed; it is merged again.", subject(m), owned.List(files), why, owned.UndoText(m.Into, files)),
 	}
@@ -81,7 +83,7 @@ func denied(m tasks.Merge, files []string, said string) setback {
 // returnToAuthor returns work to its author as a task. After maxRounds it holds the
 // work for a person instead.
 func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge, error) {
-	m.Files = s.files
+	m.Files, m.Refused = s.files, s.person
 	if m.Round++; m.Round > maxRounds {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d attempts to fix it", s.reason, maxRounds))
 	}
@@ -95,63 +97,68 @@ func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (t
 	return q.move(ctx, m, fix)
 }
 
-// approved reports whether a change was approved. Until then the work is held, and
-// other work goes on.
-func (q *Queue) approved(ctx context.Context, m tasks.Merge, files []string) (tasks.Merge, bool, error) {
-	m.Files = files
-	why := "it waits for approval"
-	if len(files) > 0 {
-		why = "it changes protected files"
-	}
-	a, err := q.Ask(ctx, m, files)
-	switch {
-	case err != nil:
-		return m, false, err
-	case a.Yes:
-		return m, true, nil
-	case a.No:
-		back, err := q.returnToAuthor(ctx, m, denied(m, files, a.Text))
-		return back, false, err
-	case a.Late:
-		held, err := q.set(ctx, m, tasks.MergeHeld, why+unanswered)
-		return held, false, err
-	}
-	m.Asked = a.ID
-	held, err := q.set(ctx, m, tasks.MergeHeld, why+inInbox)
-	return held, false, err
-}
-
 // inInbox ends the reason of work that is held for an answer.
 const inInbox = "; covey inbox has the question"
 
 // unanswered ends the reason of work whose question expired.
 const unanswered = ", and nobody answered in time; covey merge asks again"
 
-// Decide applies the answer to a question that Ask asked. A merge that is not held for
-// this question stays as it is.
+// Decide applies the answer to a question that Ask asked, to the work that it is about and to the
+// work that waits for it. Other work stays as it is.
 func (q *Queue) Decide(ctx context.Context, a Answer) error {
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
-		if m.State != tasks.MergeHeld || m.Asked != a.ID {
-			continue
-		}
-		m.Asked = ""
+		waits := m.State == tasks.MergeHeld && m.Asked == a.ID
+		about := m.ID == a.Merge && m.Commit == a.Commit || waits && a.Merge == ""
 		switch {
+		case about && a.No && m.State == tasks.MergeDone:
+			err = q.revert(ctx, m, a)
+		case about && a.No && !m.State.Over() && m.State != tasks.MergeReturned:
+			m.Asked = ""
+			_, err = q.returnToAuthor(ctx, m, denied(m, m.Files, a.Text))
+		case !waits:
+			continue
 		case a.Yes:
+			m.Asked = ""
 			_, err = q.set(ctx, m, tasks.MergeQueued, "")
 		case a.Late:
+			m.Asked = ""
 			_, err = q.set(ctx, m, tasks.MergeHeld, strings.TrimSuffix(m.Reason, inInbox)+unanswered)
-		default:
-			_, err = q.returnToAuthor(ctx, m, denied(m, m.Files, a.Text))
+		default: // no to another piece, which it contains
+			m.Asked = ""
+			_, err = q.set(ctx, m, tasks.MergeHeld, strings.TrimSuffix(m.Reason, inInbox)+", which was refused")
 		}
 		if unlessConflict(err) != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keyRefused is the metadata key of a task that undoes merged work: the id of the question.
+const keyRefused = "covey.refused"
+
+// revert makes a task for the author of merged work to undo it, once for each answer.
+func (q *Queue) revert(ctx context.Context, m tasks.Merge, a Answer) error {
+	mark := json.RawMessage(`"` + a.ID + `"`)
+	all, err := q.Store.List(ctx)
+	if err != nil || slices.ContainsFunc(all, func(t tasks.Task) bool { return string(t.Metadata[keyRefused]) == string(mark) }) {
+		return err
+	}
+	n := tasks.New{
+		Subject: "Undo " + name(m) + ", which was not approved", Metadata: map[string]json.RawMessage{keyRefused: mark},
+		Description: fmt.Sprintf("Your work (%s) was merged into %s as %.10s, and was not approved then: %s\n"+
+			"Undo it in your working copy (`git merge %[2]s`, then take back its changes), commit that, and set this task to completed.",
+			subject(m), m.Into, cmp.Or(m.Result, m.Commit), cmp.Or(a.Text, "no reason was given")),
+	}
+	if slices.Contains(q.Rules().Members, m.Member) {
+		n.Owner = m.Member
+	}
+	_, err = q.Store.Add(ctx, actors.Actor{}, []tasks.New{n})
+	return err
 }
 
 // Request queues selected work that waits or is held. It returns the merges as they are

@@ -119,9 +119,21 @@ func (t *Trees) AuthorEnv(member string) []string {
 	if _, has := t.Of(member); !has || t.user != (worktree.Person{}) || os.Getenv("GIT_AUTHOR_EMAIL") != "" {
 		return nil
 	}
-	address := member + "@" + t.opts.Team().Name + ".covey.invalid"
+	address := member + t.domain()
 	return []string{
 		"GIT_AUTHOR_NAME=" + member, "GIT_AUTHOR_EMAIL=" + address,
 		"GIT_COMMITTER_NAME=" + member, "GIT_COMMITTER_EMAIL=" + address,
 	}
+}
+
+// domain is the end of the addresses of AuthorEnv.
+func (t *Trees) domain() string { return "@" + t.opts.Team().Name + ".covey.invalid" }
+
+// Author returns the member with an address of AuthorEnv; empty: it is nobody's.
+func (t *Trees) Author(address string) string {
+	member, ok := strings.CutSuffix(address, t.domain())
+	if !ok {
+		return ""
+	}
+	return member
 }

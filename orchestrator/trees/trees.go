@@ -235,6 +235,15 @@ func (t *Trees) AssignDir(ctx context.Context, m *lives.Member) error {
 // Of returns the working copy that a member works in; false: it works in the workspace.
 func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
 
+// Tops returns the top folders of the working copies, by member.
+func (t *Trees) Tops() map[string]string {
+	tops := map[string]string{}
+	for name, own := range t.record.all() {
+		tops[name] = own.Top
+	}
+	return tops
+}
+
 // warnOfSharing warns once that members that can write share the workspace although it
 // is in a repository, because users may rely on the default.
 func (t *Trees) warnOfSharing(m *lives.Member) {

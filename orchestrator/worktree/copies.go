@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -181,6 +182,24 @@ func (c *Copies) List(ctx context.Context) ([]Copy, error) {
 		return nil, err
 	}
 	return parseCopies(out), nil
+}
+
+// On returns the working copy that has a branch checked out; nil: there is none. A copy whose
+// folder is gone does not count.
+func (r *Repo) On(ctx context.Context, branch string) (*Repo, error) {
+	copies, err := r.Copies.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(copies, func(c Copy) bool { return c.Branch == branch && !c.Bare && c.Gone == "" })
+	if i < 0 {
+		return nil, nil
+	}
+	there, err := r.At(ctx, copies[i].Path)
+	if err != nil {
+		return nil, fmt.Errorf("%s is checked out in %s: %w", branch, copies[i].Path, err)
+	}
+	return there, nil
 }
 
 // Linked lists the working copies except the main one. Without any it does not run git.

@@ -70,6 +70,7 @@ type JobResult struct {
 	Budget        []journal.BudgetUse `json:"budget"`
 	Problems      []string            `json:"problems" jsonschema:"what needs a person"`
 	Unmerged      []string            `json:"unmerged" jsonschema:"finished work that is in no branch of yours"`
+	Moved         []string            `json:"moved" jsonschema:"what has changed in target branches and your checkout without the merge queue"`
 }
 
 // TaskResult is what became of a task.
@@ -120,6 +121,7 @@ func (j Job) Result(mask func(string) string) JobResult {
 		Seconds: j.Elapsed.Seconds(), Tasks: j.taskResults(), Gates: j.gateResults(),
 		Members: []MemberResult{}, Budget: append([]journal.BudgetUse{}, e.Budget...),
 		Problems: append([]string{}, e.Problems...), Unmerged: append([]string{}, e.Unmerged...),
+		Moved: append([]string{}, e.Moved...),
 	}
 	if j.Failed != nil {
 		r.Reason = j.Failed.Error()

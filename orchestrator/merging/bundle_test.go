@@ -1,0 +1,133 @@
+package merging
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// approvers is somebody who is asked about each piece of work on its own.
+type approvers struct {
+	answers map[string]Answer // by id of the work
+	asked   []string          // "ID: files (with others)"
+}
+
+func (a *approvers) ask(_ context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
+	with := ""
+	for _, o := range others {
+		with += " with " + o.ID
+	}
+	a.asked = append(a.asked, fmt.Sprintf("%s:%s%s", m.ID, strings.Join(files, " "), with))
+	answer := a.answers[m.ID]
+	answer.ID, answer.Merge, answer.Commit = "q"+m.ID, m.ID, m.Commit
+	return answer, nil
+}
+
+// TestApprovalIsForOnePiece: later work of a member contains its earlier work. A yes to the later one
+// merges nothing of the earlier one, which has a question of its own.
+func TestApprovalIsForOnePiece(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "echo 1 >gate.sh", "ana", "ben")
+	s.spec.Protect = []string{"gate.sh"}
+	p := &approvers{answers: map[string]Answer{}}
+	s.Ask = p.ask
+	s.does("ana", "echo exit 0 >gate.sh")
+	second := s.does("ana", "echo docs >docs.md")
+	s.work()
+	s.want("held held")
+	if got := strings.Join(p.asked, ", "); got != "1:gate.sh, 1:gate.sh" {
+		t.Errorf("asked %s", got)
+	}
+	if why := s.merges()[1].Reason; why != "it contains task 1, which waits for approval; covey inbox has the question" {
+		t.Errorf("the second is held: %s", why)
+	}
+	// All views show what the merge brings.
+	one, err := reviewOne(t.Context(), s.Queue, s.merges()[1])
+	testkit.Must(t, err)
+	if strings.Join(one.Changes, " ") != "docs.md gate.sh" || len(one.Brings) != 1 || one.Brings[0].ID != "1" ||
+		strings.Join(one.Brings[0].Protected, " ") != "gate.sh" {
+		t.Errorf("reviewed as %+v", one)
+	}
+	for _, r := range []api.Review{one, {Merge: s.merges()[1]}} {
+		d, err := differ{repo: s.Repo, queue: s.Queue}.of(t.Context(), r)
+		testkit.Must(t, err)
+		if !strings.Contains(d.Text, "gate.sh") || !strings.Contains(d.Text, "docs.md") {
+			t.Errorf("the differences are\n%s", d.Text)
+		}
+	}
+
+	// The second is asked for by the operator: that is no yes to the first.
+	_, err = s.Request(t.Context(), "operator", func(m tasks.Merge) bool { return m.ID == second.ID })
+	testkit.Must(t, err)
+	s.work()
+	s.want("held held")
+	if s.on("main", "docs.md") != "(nothing)" {
+		t.Error("the second was merged")
+	}
+
+	// A yes to the first lets both in; nothing of the second was protected.
+	p.answers["1"] = Answer{Yes: true}
+	testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q1", Yes: true, Merge: "1", Commit: s.merges()[0].Commit}))
+	s.work()
+	s.want("merged merged")
+	// Merged work is shown as its merge brought it in.
+	one, err = reviewOne(t.Context(), s.Queue, s.merges()[1])
+	testkit.Must(t, err)
+	d, err := differ{repo: s.Repo, queue: s.Queue}.of(t.Context(), one)
+	testkit.Must(t, err)
+	if len(one.Brings) != 0 || strings.Contains(d.Text, "gate.sh") || !strings.Contains(d.Text, "docs.md") {
+		t.Errorf("merged work brings %v:\n%s", one.Brings, d.Text)
+	}
+}
+
+// TestRefusedWorkIsInNoOther: after a no, later work waits, and what repairs the refused work is asked
+// about with it. A no that comes after the merge makes the task to undo it, once.
+func TestRefusedWorkIsInNoOther(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "echo 1 >gate.sh", "ana", "ben")
+	s.spec.Approve = true
+	p := &approvers{answers: map[string]Answer{"2": {Yes: true}, "3": {Yes: true}}}
+	s.Ask = p.ask
+	s.does("ana", "echo exit 0 >gate.sh")
+	s.does("ana", "echo docs >docs.md")
+	s.work()
+	s.want("held held")
+	if !slices.Contains(p.asked, "2: with 1") {
+		t.Errorf("asked %q", p.asked)
+	}
+	no := Answer{ID: "q1", No: true, Text: "not the gate", Merge: "1", Commit: s.merges()[0].Commit}
+	testkit.Must(t, s.Decide(t.Context(), no))
+	s.work()
+	s.want("returned held")
+	testkit.Must(t, s.Recover(t.Context()))
+	s.work()
+	s.want("returned held")
+	if s.on("main", "docs.md") != "(nothing)" || !strings.Contains(s.merges()[1].Reason, "not the gate") {
+		t.Errorf("the later work is %+v", s.merges()[1])
+	}
+	p.asked = nil
+	testkit.Shell(t, s.copies["ana"].Top, "echo 1 >gate.sh")
+	s.harvest("ana", *mustTask(t, s, s.lastFix()))
+	s.work()
+	s.want("merged merged merged")
+	if got := strings.Join(p.asked, ", "); got != "2:, 3: with 1 with 2" || s.on("main", "gate.sh") != "1\n" {
+		t.Errorf("asked %s; the gate is %q", got, s.on("main", "gate.sh"))
+	}
+
+	late := s.merges()[1]
+	for range 2 { // a crash came before the answer was taken
+		testkit.Must(t, s.Decide(t.Context(), Answer{ID: "q2", No: true, Text: "no docs", Merge: late.ID, Commit: late.Commit}))
+	}
+	list, err := s.Store.List(t.Context())
+	testkit.Must(t, err)
+	list = slices.DeleteFunc(list, func(t tasks.Task) bool { return t.Subject != "Undo task 2, which was not approved" })
+	if len(list) != 1 || list[0].Owner != "ana" || !strings.Contains(list[0].Description, "no docs") {
+		t.Errorf("the tasks to undo it are %+v", list)
+	}
+}

@@ -1,0 +1,411 @@
+package merging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// keyWatched is the store key of a watched.
+const keyWatched = "watched"
+
+// watched is what covey last knew of the repository. It is stored, so that a move is found also
+// after a kill.
+type watched struct {
+	Targets map[string]target `json:"targets"` // by short name of the branch
+	// Checkout is what the operator's working copy is on: a branch, or a commit.
+	Checkout string `json:"checkout,omitempty"`
+	// Dirty are its uncommitted changes, as git status shows them.
+	Dirty []string `json:"dirty,omitempty"`
+	// Running says that members may have worked since.
+	Running bool `json:"running,omitempty"`
+}
+
+// target is what covey knows of a branch that work is merged into.
+type target struct {
+	Commit string `json:"commit"` // where the queue and the operator have left it
+	// Moved is where it was moved past them, Asked the open request about that and Text what
+	// people are told; all are empty if it was not.
+	Moved string `json:"moved,omitempty"`
+	Asked string `json:"asked,omitempty"`
+	Text  string `json:"text,omitempty"`
+}
+
+// Watch compares the target branches and the operator's checkout with what the queue has left.
+// A branch that was moved to what a member made counts as it was before, until the operator
+// accepts the move or undoes it. Without Ask, a Watch only reads. Its methods may be called from
+// any goroutine.
+type Watch struct {
+	Repo  *worktree.Repo
+	Store *tasks.Store
+	// Copies returns the top folders of the members' working copies, by member.
+	Copies func() map[string]string
+	// Identity returns the member with a git address that only members have; empty: none.
+	Identity func(email string) string
+	// Shares reports whether a member works in the operator's checkout.
+	Shares func() bool
+	// Ask asks the operator about a move.
+	Ask func(ctx context.Context, m TargetMoved, again string) (requests.Request, error)
+	// Withdraw withdraws that question.
+	Withdraw func(ctx context.Context, id, why string) error
+	// Tell reports what was found.
+	Tell func(TargetMoved)
+	// Landing is Queue.Landing.
+	Landing func() (landed func())
+
+	mu    sync.Mutex
+	known *watched // nil: not yet read
+}
+
+// read returns what is known. w.mu is held.
+func (w *Watch) read(ctx context.Context) (*watched, error) {
+	if w.known != nil && w.Ask != nil {
+		return w.known, nil
+	}
+	k := &watched{}
+	if err := tasks.ReadValue(ctx, w.Store, keyWatched, k); err != nil {
+		return nil, fmt.Errorf("where the target branches were: %w", err)
+	}
+	if k.Targets == nil {
+		k.Targets = map[string]target{}
+	}
+	w.known = k
+	return k, nil
+}
+
+// save stores what is known. w.mu is held.
+func (w *Watch) save(ctx context.Context) error {
+	return w.Store.Put(ctx, keyWatched, notation.Encode(w.known))
+}
+
+// Commit returns the commit of a branch that counts. held is the open request about a move of
+// the branch that does not count; empty: there is none.
+func (w *Watch) Commit(ctx context.Context, branch string) (commit, held string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	now, err := w.Repo.Commit(ctx, ref(branch))
+	if err != nil {
+		return "", "", err
+	}
+	t, ok := k.Targets[branch]
+	switch {
+	case w.Ask == nil: // another process decides
+		if t.Asked != "" && t.Moved == now {
+			return t.Commit, t.Asked, nil
+		}
+		return now, "", nil
+	case ok && now == t.Commit && t.Asked != "":
+		err = w.settle(ctx, branch, now, "the branch is back", TargetMoved{
+			Op: MoveUndone, Branch: branch, From: t.Moved, To: now, Text: fmt.Sprintf("%s is back at %.10s", branch, now),
+		})
+	case ok && now != t.Commit && now != t.Moved:
+		err = w.moved(ctx, branch, t, now, "")
+	case !ok:
+		k.Targets[branch] = target{Commit: now}
+		err = w.save(ctx)
+	}
+	t = k.Targets[branch]
+	return t.Commit, t.Asked, err
+}
+
+// moved handles a branch that is neither where it was left nor where it was last found. again
+// makes a question differ from an earlier one about the same move. w.mu is held.
+func (w *Watch) moved(ctx context.Context, branch string, t target, now, again string) error {
+	list, who, err := w.outside(ctx, branch, t.Commit, now)
+	if err != nil {
+		return err
+	}
+	m := TargetMoved{Op: MovedOutside, Branch: branch, From: t.Commit, To: now}
+	m.Text = describeMove(m, list, who)
+	queue := len(list) == 0
+	if queue { // the queue's own merges, or a step back
+		held, err := w.Repo.Holds(ctx, now, t.Commit)
+		if err != nil && !errors.Is(err, worktree.ErrNoRef) {
+			return err
+		}
+		queue = held
+	}
+	if len(who) == 0 {
+		if queue || len(w.Copies()) == 0 {
+			m = TargetMoved{} // without working copies there is no queue to go past
+		}
+		return w.settle(ctx, branch, now, "the branch has moved on", m)
+	}
+	m.Op, m.Member = MovedByMember, who[0]
+	r, err := w.Ask(ctx, m, again)
+	if err != nil {
+		return fmt.Errorf("ask about the move of %s: %w", branch, err)
+	}
+	old := t.Asked
+	w.known.Targets[branch] = target{Commit: t.Commit, Moved: now, Asked: r.ID, Text: m.Text}
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	m.Request = r.ID
+	w.Tell(m)
+	if old != "" && old != r.ID {
+		return w.Withdraw(ctx, old, "the branch has moved on")
+	}
+	return nil
+}
+
+// settle records where a branch is from now on, withdraws an open question about it and reports
+// m, if it has an Op. w.mu is held.
+func (w *Watch) settle(ctx context.Context, branch, commit, why string, m TargetMoved) error {
+	old := w.known.Targets[branch].Asked
+	w.known.Targets[branch] = target{Commit: commit}
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	if m.Op != "" {
+		w.Tell(m)
+	}
+	if old == "" {
+		return nil
+	}
+	return w.Withdraw(ctx, old, why)
+}
+
+// outside lists the commits that came into a branch without the queue, the newest first, and the
+// members that made some of them.
+//
+// What a pull request of the team brings is the queue's. A move while no member ran, in the
+// operator's checkout, is the operator's, whoever made the commits.
+func (w *Watch) outside(ctx context.Context, branch, from, now string) (list []worktree.Logged, who []string, err error) {
+	merges, err := w.Store.Merges().List(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the work that was merged: %w", err)
+	}
+	without, own := []string{from}, map[string]string{}
+	const newest = 200 // bounds the command line; covey looks at each merge
+	for _, m := range slices.Backward(merges) {
+		switch {
+		case m.Into != branch:
+		case len(without) > newest:
+		case m.State == tasks.MergeDone || m.State == tasks.MergeLanding:
+			without = append(without, m.Result)
+		case m.State == tasks.MergeReady:
+			without = append(without, m.Commit)
+		}
+		own[m.Commit] = m.Member
+	}
+	if list, err = w.Repo.Log(ctx, now, without...); err != nil || len(list) == 0 {
+		return list, nil, err
+	}
+	if !w.known.Running {
+		head, err := w.Repo.HeadLog(ctx)
+		if _, there := head[now]; there || err != nil {
+			return list, nil, err
+		}
+	}
+	copies := w.Copies()
+	for _, member := range slices.Sorted(maps.Keys(copies)) {
+		repo, err := w.Repo.At(ctx, copies[member])
+		if err != nil {
+			continue // it is gone, or no copy of this repository
+		}
+		head, err := repo.HeadLog(ctx)
+		if err != nil {
+			return list, nil, err
+		}
+		for id, made := range head {
+			if made {
+				own[id] = member
+			}
+		}
+	}
+	for _, c := range list {
+		for _, member := range []string{own[c.ID], w.Identity(c.Author.Email), w.Identity(c.Committer.Email)} {
+			if member != "" && !slices.Contains(who, member) {
+				who = append(who, member)
+			}
+		}
+	}
+	return list, who, nil
+}
+
+// Checkout looks whether the operator's checkout is still on the same branch, and has the same
+// uncommitted changes. begins says that members begin to work, ends that none works any more:
+// what changes from then on is the operator's.
+func (w *Watch) Checkout(ctx context.Context, begins, ends bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := w.Repo.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the checkout: %w", err)
+	}
+	dirty, err := w.Repo.Dirty(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the checkout: %w", err)
+	}
+	before := *k
+	k.Checkout, k.Dirty, k.Running = checkoutName(head), dirty, !ends
+	if err := w.save(ctx); err != nil {
+		return err
+	}
+	if len(w.Copies()) == 0 || before.Checkout == "" {
+		return nil
+	}
+	if m := (TargetMoved{Op: CheckoutChanged, From: before.Checkout, To: k.Checkout}); m.From != m.To {
+		m.Text = fmt.Sprintf("your checkout was switched from %s to %s", m.From, m.To)
+		w.Tell(m)
+	}
+	if begins && !before.Running || w.Shares() || slices.Equal(before.Dirty, dirty) {
+		return nil
+	}
+	text := "your checkout has other uncommitted changes than before"
+	if fresh := notIn(dirty, before.Dirty); len(fresh) > 0 {
+		text += "; new: " + notation.Preview(strings.Join(fresh, ", "), 300)
+	}
+	if gone := notIn(before.Dirty, dirty); len(gone) > 0 {
+		text += "; gone: " + notation.Preview(strings.Join(gone, ", "), 300)
+	}
+	w.Tell(TargetMoved{Op: CheckoutChanged, Text: text})
+	return nil
+}
+
+// Held returns the targets whose moves the operator has to answer, in the order of their branches.
+func (w *Watch) Held(ctx context.Context) ([]target, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []target
+	for _, branch := range slices.Sorted(maps.Keys(k.Targets)) {
+		if t := k.Targets[branch]; t.Asked != "" {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// Branches returns the branches that are watched.
+func (w *Watch) Branches(ctx context.Context) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(k.Targets)), nil
+}
+
+// Answered accepts a move or undoes it, as the operator has answered. An answer about an earlier
+// move changes nothing. It may be called again after a crash.
+func (w *Watch) Answered(ctx context.Context, r requests.Request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return err
+	}
+	for branch, t := range k.Targets {
+		if t.Asked != r.ID {
+			continue
+		}
+		m := TargetMoved{Op: MoveAccepted, Branch: branch, From: t.Commit, To: t.Moved}
+		m.Text = fmt.Sprintf("the move of %s to %.10s is accepted", branch, t.Moved)
+		if !r.Approved() {
+			kept, err := w.undo(ctx, branch, t)
+			if err != nil {
+				return w.cannotUndo(ctx, branch, t, r.ID, err)
+			}
+			m = TargetMoved{Op: MoveUndone, Branch: branch, From: t.Moved, To: t.Commit}
+			m.Text = fmt.Sprintf("%s was moved back to %.10s; %s has the commits that it had", branch, t.Commit, kept)
+		}
+		k.Targets[branch] = target{Commit: m.To}
+		if err := w.save(ctx); err != nil {
+			return err
+		}
+		w.Tell(m)
+		return nil
+	}
+	return nil
+}
+
+// undo moves a branch back. kept is the reference that keeps the removed commits.
+func (w *Watch) undo(ctx context.Context, branch string, t target) (kept string, err error) {
+	now, err := w.Repo.Commit(ctx, ref(branch))
+	if err != nil {
+		return "", err
+	}
+	kept = fmt.Sprintf("refs/covey/rescue/%s/%.12s", branch, t.Moved)
+	if now == t.Commit {
+		return kept, nil // a crash came after it
+	}
+	if now != t.Moved {
+		return "", fmt.Errorf("it has moved again, to %.10s", now)
+	}
+	why := "covey: " + branch + " is moved back"
+	if err := w.Repo.Move(ctx, kept, worktree.Step{To: now, Why: why}); err != nil && !errors.Is(err, worktree.ErrMoved) {
+		return "", fmt.Errorf("keep the commits: %w", err)
+	}
+	there, err := w.Repo.On(ctx, branch)
+	if err != nil || there == nil {
+		if err == nil {
+			err = w.Repo.Move(ctx, ref(branch), worktree.Step{From: now, To: t.Commit, Why: why})
+		}
+		return kept, err
+	}
+	defer w.Landing()()
+	return kept, there.Retreat(ctx, t.Commit)
+}
+
+// cannotUndo reports why a move was not undone, and asks again. w.mu is held.
+func (w *Watch) cannotUndo(ctx context.Context, branch string, t target, answered string, why error) error {
+	now, err := w.Repo.Commit(ctx, ref(branch))
+	if err != nil {
+		return fmt.Errorf("move %s back: %w", branch, errors.Join(why, err))
+	}
+	w.Tell(TargetMoved{
+		Op: MovedOutside, Branch: branch, From: t.Moved, To: t.Commit,
+		Text: fmt.Sprintf("%s cannot be moved back to %.10s: %v", branch, t.Commit, why),
+	})
+	w.known.Targets[branch] = target{Commit: t.Commit}
+	return w.moved(ctx, branch, w.known.Targets[branch], now, answered)
+}
+
+// describe says for people that a branch was moved outside of the queue.
+func describeMove(m TargetMoved, list []worktree.Logged, who []string) string {
+	text := fmt.Sprintf("%s was moved outside of the merge queue, from %.10s to %.10s", m.Branch, m.From, m.To)
+	if len(who) > 0 {
+		text += ", with commits of " + strings.Join(who, " and ")
+	}
+	if len(list) > 0 {
+		text += fmt.Sprintf("; the newest of %d is %.10s %s (%s)", len(list), list[0].ID,
+			notation.Preview(list[0].Subject, 200), list[0].Author.Name)
+	}
+	return text
+}
+
+// checkoutName returns what a checkout is on, for people.
+func checkoutName(head worktree.Head) string {
+	if head.Branch == "" {
+		return fmt.Sprintf("%.10s, without a branch", head.Commit)
+	}
+	return head.Branch
+}
+
+// notIn returns the entries of a list that another one lacks.
+func notIn(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(f string) bool { return slices.Contains(other, f) })
+}
