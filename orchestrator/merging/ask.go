@@ -177,7 +177,7 @@ func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 func (d *Desk) askMove(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
 	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
-		Text: fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s, and nothing is merged into it until then",
+		Text: fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it",
 			m.Text, m.Branch, m.From),
 		Payload: notation.Encode(inbox.Payload{Moved: m.Branch}),
 	})

@@ -51,8 +51,8 @@ func (TaskUnchanged) EventType() string { return "task_unchanged" }
 type TargetMoved struct {
 	Op      string `json:"op"`               // one of the constants below
 	Branch  string `json:"branch,omitempty"` // the target branch; empty: it is about the checkout
-	From    string `json:"from,omitempty"`
-	To      string `json:"to,omitempty"`
+	From    string `json:"before,omitempty"` // a commit, or what the checkout was on
+	To      string `json:"now,omitempty"`
 	Member  string `json:"member,omitempty"`  // who made commits that came in
 	Request string `json:"request,omitempty"` // the question to the operator; until its answer nothing is merged into Branch
 	Text    string `json:"text"`              // all of it, for people

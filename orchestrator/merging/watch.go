@@ -384,15 +384,18 @@ func (w *Watch) cannotUndo(ctx context.Context, branch string, t target, answere
 	return w.moved(ctx, branch, w.known.Targets[branch], now, answered)
 }
 
-// describe says for people that a branch was moved outside of the queue.
+// describeMove says for people that a branch was moved outside of the queue.
 func describeMove(m TargetMoved, list []worktree.Logged, who []string) string {
 	text := fmt.Sprintf("%s was moved outside of the merge queue, from %.10s to %.10s", m.Branch, m.From, m.To)
 	if len(who) > 0 {
-		text += ", with commits of " + strings.Join(who, " and ")
+		text += ", to what " + strings.Join(who, " and ") + " made"
 	}
-	if len(list) > 0 {
-		text += fmt.Sprintf("; the newest of %d is %.10s %s (%s)", len(list), list[0].ID,
-			notation.Preview(list[0].Subject, 200), list[0].Author.Name)
+	if n := len(list); n > 0 {
+		text += fmt.Sprintf(" (%s", notation.Preview(list[0].Subject, 100))
+		if n > 1 {
+			text += fmt.Sprintf(", and %d more", n-1)
+		}
+		text += ")"
 	}
 	return text
 }

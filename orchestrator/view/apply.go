@@ -103,6 +103,7 @@ const (
 	maxGaps      = 100
 	maxRuns      = 100
 	maxWarnings  = 200
+	maxMoves     = 50
 	maxRequests  = 500  // closed ones
 	maxMail      = 1000 // delivered messages
 	maxMerges    = 500  // those that are over

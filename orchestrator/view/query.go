@@ -115,6 +115,11 @@ func (s *State) Noticed() budget.Coordination {
 	return c
 }
 
+// Moved returns the Moves that the present run, or the last one, has found.
+func (s *State) Moved() []Note {
+	return slices.DeleteFunc(slices.Clone(s.Moves), func(n Note) bool { return n.Seq < s.Run().First })
+}
+
 // BudgetEnd returns when a limit of the team is used up if the present run goes on at its pace so far,
 // to the minute. It is the zero time if that is more than a day away, or if the run has only begun.
 func (s *State) BudgetEnd(u journal.BudgetUse) time.Time {

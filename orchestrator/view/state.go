@@ -39,6 +39,10 @@ type State struct {
 	// Warnings are those of the team and of its members, which no model sees.
 	Warnings []Note `json:"warnings,omitempty"`
 
+	// Moves are what has changed in the target branches and the operator's checkout without the
+	// merge queue.
+	Moves []Note `json:"moves,omitempty"`
+
 	// Members are the lead, then the others as the spec lists them, then those that have left.
 	Members []*Member `json:"members,omitempty"`
 	// Before is what the last run with members has left, while the present one has none.

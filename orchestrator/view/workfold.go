@@ -35,6 +35,11 @@ func (s workFold) apply(l journal.Line) bool {
 		s.request(l, decoded[requests.Request](l))
 	case "merge":
 		s.merge(l, decoded[tasks.Merge](l))
+	case "target_moved":
+		text := decoded[struct {
+			Text string `json:"text"`
+		}](l).Text
+		s.Moves = newest(append(s.Moves, Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(text)}), maxMoves)
 	default:
 		return false
 	}

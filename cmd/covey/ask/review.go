@@ -127,6 +127,9 @@ func printReview(out *term.Screen, r api.Review) {
 	line("branch", r.Branch+" for "+r.Into, term.Normal)
 	line("state", view.MergeState(r.Merge)+view.Because(r.Merge), view.MergeStyle(r.State))
 	line("changes", term.FewNames(r.Changes), term.Normal)
+	for _, b := range r.Brings {
+		line("brings", broughtText(b), term.Yellow)
+	}
 	line("conflicts", term.FewNames(r.Conflicts), term.Red)
 	line("not its own", term.FewNames(r.Outside), term.Red)
 	line("protected", term.FewNames(r.Protected), term.Yellow)
@@ -139,6 +142,18 @@ func printReview(out *term.Screen, r api.Review) {
 	if len(r.Open) > 0 {
 		line("open it", shellLine(r.Push)+" && "+shellLine(r.Open), term.Normal)
 	}
+}
+
+// broughtText describes a piece of work that the merge of another one brings.
+func broughtText(b api.Brought) string {
+	text := b.Authored() + ", " + view.MergeState(b.Merge) + ": " + term.FewNames(b.Changes)
+	if len(b.Protected) > 0 {
+		text += "; protected: " + term.FewNames(b.Protected)
+	}
+	if b.Request != "" {
+		text += "; covey inbox has the question " + b.Request
+	}
+	return text
 }
 
 // printVerdict prints a gate's verdict, and why it refuses. The log, if it was
@@ -204,6 +219,9 @@ func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 	for _, d := range list {
 		if !named || len(list) > 1 {
 			out.Printf("%s\n", out.Paint(term.Bold, term.PlainLine(d.Title)))
+		}
+		for _, b := range d.Brings {
+			out.Printf("%s\n", out.Paint(term.Yellow, term.PlainLine("with "+broughtText(b))))
 		}
 		out.Printf("%s", paintedPlain(d.Text))
 		if d.Withheld != "" {

@@ -24,6 +24,7 @@ type headline struct {
 	Waits    *view.Wait
 	Trouble  string
 	Gaps     []view.Gap
+	Moved    []view.Note
 	Attached int
 }
 
@@ -41,7 +42,7 @@ func (d *Drawing) header() (*Section, error) {
 	}
 	h := headline{
 		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
-		Refused: run.Refusals, Waits: d.State.Waits, Trouble: d.Trouble,
+		Refused: run.Refusals, Waits: d.State.Waits, Trouble: d.Trouble, Moved: d.State.Moved(),
 	}
 	for _, g := range d.State.Gaps {
 		if !g.Restart {

@@ -44,6 +44,9 @@ func (r *report) Markdown() string {
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "> %s\n\n", quoted(n))
 	}
+	for _, n := range s.Moved() {
+		fmt.Fprintf(&b, "> %s\n\n", quoted(n.Text))
+	}
 	if needs := s.Needs(); len(needs) > 0 {
 		b.WriteString("### Needs you\n\n")
 		for _, n := range needs[:min(len(needs), maxRefusals)] {

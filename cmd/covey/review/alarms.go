@@ -46,6 +46,9 @@ func (w Work) Alarms() []Alarm {
 			list = append(list, Alarm{Word: word, Text: text, Files: files})
 		}
 	}
+	for _, b := range w.Review.Brings {
+		add(b.Changes, "brings other work", "The merge brings "+b.Authored()+", too, which is "+string(b.State)+".")
+	}
 	add(w.filesThat(w.judges), "gate changed",
 		"Weakened gate? The work changes what judges it: a script, the configuration or the spec of its gates.")
 	add(w.filesThat(w.losesTests), "test deleted", "Test files are deleted, or are no tests by their names any more.")

@@ -117,6 +117,8 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		}
 	case "task_unchanged":
 		return "task " + p.TaskID + " (" + p.Subject + ") was completed without a change: there is nothing to merge", term.Yellow
+	case "target_moved":
+		return p.Text, term.Yellow
 	case "held_up":
 		return "waits for " + p.For, term.Faint
 	case "member_held":

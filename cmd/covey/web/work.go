@@ -87,7 +87,11 @@ func (t *taskPage) workState() string {
 		hooks += len(g.Hooks)
 	}
 	if t.Merge != nil {
-		return fmt.Sprint(stampOf(t.Merge), " ", t.Version, " ", hooks)
+		state := fmt.Sprint(stampOf(t.Merge), " ", t.Version, " ", hooks)
+		for _, b := range t.Review.Brings {
+			state += fmt.Sprint(" ", b.ID, " ", b.Version)
+		}
+		return state
 	}
 	return fmt.Sprint(t.Last, " ", t.Version, " ", hooks)
 }

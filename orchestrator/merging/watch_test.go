@@ -1,0 +1,252 @@
+package merging
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
+)
+
+// lookout is a Watch of a shop whose questions are in its store.
+type lookout struct {
+	*shop
+	told []TargetMoved
+}
+
+// newLookout watches a shop, as a covey does that begins to run.
+func newLookout(t *testing.T, s *shop) *lookout {
+	t.Helper()
+	l := &lookout{shop: s}
+	l.restart()
+	testkit.Must(t, l.Watch.Checkout(t.Context(), true, false))
+	l.counts()
+	return l
+}
+
+// restart forgets what is not stored, as a kill does.
+func (l *lookout) restart() {
+	l.Watch = &Watch{
+		Repo: l.Repo, Store: l.Store, Shares: func() bool { return false },
+		Copies: func() map[string]string {
+			tops := map[string]string{}
+			for name, c := range l.copies {
+				tops[name] = c.Top
+			}
+			return tops
+		},
+		Ask: func(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
+			return l.Store.Requests().Ask(ctx, actors.Actor{Name: m.Member}, requests.New{
+				Kind: requests.AskMerge, Member: m.Member, To: actors.Operator, Text: m.Text,
+				Key: requests.KeyOf(m.Branch, m.From, m.To, again),
+			})
+		},
+		Withdraw: func(ctx context.Context, id, why string) error {
+			_, err := l.Store.Requests().Withdraw(ctx, actors.Actor{}, id, why)
+			return err
+		},
+		Tell: func(m TargetMoved) { l.told = append(l.told, m) }, Landing: func() func() { return func() {} },
+	}
+	l.Watch.Identity = func(address string) string {
+		name, ok := strings.CutSuffix(address, "@crew.covey.invalid")
+		if !ok {
+			return ""
+		}
+		return name
+	}
+}
+
+// counts returns what counts as main, and the question that holds it.
+func (l *lookout) counts() (commit, held string) {
+	l.t.Helper()
+	commit, held, err := l.Queue.counts(l.t.Context(), "main")
+	testkit.Must(l.t, err)
+	return commit, held
+}
+
+// answers closes a question as the operator and acts on it.
+func (l *lookout) answers(id string, yes bool) {
+	l.t.Helper()
+	r, err := l.Store.Requests().Answer(l.t.Context(), actors.Actor{Name: actors.Operator}, id, requests.Ruling{Approve: yes})
+	testkit.Must(l.t, err)
+	testkit.Must(l.t, l.Watch.Answered(l.t.Context(), r))
+	testkit.Must(l.t, l.Decide(l.t.Context(), Answer{ID: id, Yes: true}))
+}
+
+// ops are what was told since the last call.
+func (l *lookout) ops() string {
+	var ops []string
+	for _, m := range l.told {
+		ops = append(ops, m.Op)
+	}
+	l.told = nil
+	return strings.Join(ops, " ")
+}
+
+func (l *lookout) main() string { return testkit.Shell(l.t, l.Repo.Top, "git rev-parse main") }
+
+// TestTargetMovedByAMember: whatever way a member moves the target branch, it counts as it was, and
+// nothing is merged, until the operator answers; also if covey was killed in between.
+func TestTargetMovedByAMember(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"update-ref":    "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD",
+		"its identity":  "cd $W; GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git commit -qm direct --allow-empty",
+		"merged":        "echo x >x; git add x; git commit -qm direct; cd $W; git merge -q --no-ff -m merged covey/crew/ana",
+		"with another":  "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD; cd $W; git reset -q --hard; git commit -qm mine --allow-empty",
+		"after a merge": "git merge -q main; git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD",
+	} {
+		for _, yes := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", yes), func(t *testing.T) {
+				t.Parallel()
+				l := newLookout(t, newShop(t, "echo 1 >a", "ana", "ben"))
+				before := l.main()
+				testkit.Shell(t, l.copies["ana"].Top, "W="+l.Repo.Top+"; "+script)
+				moved := l.main()
+				l.restart() // killed before it has looked
+				l.does("ben", "echo ben >y")
+				l.work()
+				l.want("held")
+				if commit, held := l.counts(); commit != before || held == "" || l.main() != moved {
+					t.Errorf("what counts is %s (question %q), main is %s; it was %s and moved to %s", commit, held, l.main(), before, moved)
+				}
+				if got := l.ops(); got != MovedByMember {
+					t.Errorf("told %q", got)
+				}
+				l.restart() // killed with the question open
+				_, held := l.counts()
+				if got := l.ops(); got != "" {
+					t.Errorf("told again: %q", got)
+				}
+				l.answers(held, yes)
+				l.work()
+				l.want("merged")
+				if in, err := l.Repo.Holds(t.Context(), "main", moved); err != nil || in != yes {
+					t.Errorf("main contains the move: %v, %v", in, err)
+				}
+				want := MoveAccepted
+				if !yes {
+					want = MoveUndone
+					if kept := testkit.Shell(t, l.Repo.Top, "git for-each-ref --format='%(objectname)' refs/covey/rescue"); kept != moved {
+						t.Errorf("kept is %q", kept)
+					}
+				}
+				if got := l.ops(); got != want || l.on("main", "y") != "ben\n" {
+					t.Errorf("told %q", got)
+				}
+				if got := testkit.Shell(t, l.Repo.Top, "git status --porcelain --untracked-files=no"); got != "" && name != "update-ref" && name != "after a merge" {
+					t.Errorf("the checkout shows\n%s", got)
+				}
+			})
+		}
+	}
+}
+
+// TestTargetMovedByOthers: the operator's own commits are a line, also when a member has taken them
+// into its copy before covey looks. The queue's own merges are nothing, also after a kill.
+func TestTargetMovedByOthers(t *testing.T) {
+	t.Parallel()
+	l := newLookout(t, newShop(t, "echo 1 >a", "ana", "ben"))
+	l.does("ana", "echo x >x")
+	l.work()
+	l.restart()
+	if _, held := l.counts(); held != "" || l.ops() != "" {
+		t.Errorf("the queue's own merge: %q, told %+v", held, l.told)
+	}
+	testkit.Shell(t, l.Repo.Top, "git commit -qm mine --allow-empty")
+	testkit.Shell(t, l.copies["ana"].Top, "git merge -q --ff-only main")
+	testkit.Shell(t, l.copies["ben"].Top, "git commit -qm his --allow-empty; git merge -qm joined main")
+	l.does("ben", "echo y >y")
+	l.work()
+	l.want("merged merged")
+	if got := l.ops(); got != MovedOutside {
+		t.Errorf("told %q", got)
+	}
+	testkit.Shell(t, l.Repo.Top, "git reset -q --hard HEAD~1")
+	if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+		t.Errorf("a step back: %q", held)
+	}
+
+	// While no member ran, what was done in the operator's checkout is the operator's.
+	testkit.Must(t, l.Watch.Checkout(t.Context(), false, true))
+	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm hers --allow-empty")
+	testkit.Shell(t, l.Repo.Top, "git merge -q covey/crew/ana")
+	l.restart()
+	if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+		t.Errorf("a merge by hand: %q, told %+v", held, l.told)
+	}
+}
+
+// TestMoveIsUndoneByHand: a question about a move that is no more is withdrawn.
+func TestMoveIsUndoneByHand(t *testing.T) {
+	t.Parallel()
+	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+	before := l.main()
+	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD")
+	_, held := l.counts()
+	testkit.Shell(t, l.Repo.Top, "git update-ref refs/heads/main "+before)
+	if _, again := l.counts(); held == "" || again != "" || l.ops() != MovedByMember+" "+MoveUndone {
+		t.Errorf("held by %q, then by %q", held, again)
+	}
+	r, err := l.Store.Requests().Get(t.Context(), held)
+	if err != nil || r.State != requests.Withdrawn {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestUndoIsInTheWay: what cannot be undone without losing the operator's changes stays, and is asked
+// about again.
+func TestUndoIsInTheWay(t *testing.T) {
+	t.Parallel()
+	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+	testkit.Shell(t, l.copies["ana"].Top, "echo 2 >a; git commit -qam direct; cd "+l.Repo.Top+"; git merge -q --ff-only covey/crew/ana; echo mine >a")
+	moved := l.main()
+	_, held := l.counts()
+	l.answers(held, false)
+	_, again := l.counts()
+	if l.main() != moved || again == "" || again == held || testkit.Shell(t, l.Repo.Top, "cat a") != "mine" {
+		t.Errorf("main is %s, held by %q after %q", l.main(), again, held)
+	}
+	testkit.Shell(t, l.Repo.Top, "git checkout -q a")
+	l.answers(again, false)
+	if l.main() == moved || testkit.Shell(t, l.Repo.Top, "cat a; git status --porcelain") != "1" {
+		t.Errorf("main is %s", l.main())
+	}
+}
+
+// TestCheckoutIsWatched: on which branch the operator's checkout is, and what is uncommitted there;
+// detached, too. What the operator changes between two runs is no news.
+func TestCheckoutIsWatched(t *testing.T) {
+	t.Parallel()
+	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+	look := func(begins, ends bool) string {
+		l.told = nil
+		testkit.Must(t, l.Watch.Checkout(t.Context(), begins, ends))
+		var texts []string
+		for _, m := range l.told {
+			texts = append(texts, m.Text)
+		}
+		return strings.Join(texts, "; ")
+	}
+	head := l.main()[:10]
+	testkit.Shell(t, l.Repo.Top, "git checkout -q -b elsewhere")
+	l.restart()
+	if got := look(true, false); got != "your checkout was switched from main to elsewhere" {
+		t.Error(got)
+	}
+	testkit.Shell(t, l.Repo.Top, "git checkout -q --detach; echo 2 >a")
+	if got := look(false, false); got != "your checkout was switched from elsewhere to "+head+", without a branch; "+
+		"your checkout has other uncommitted changes than before; new: M a" {
+		t.Error(got)
+	}
+	if got := look(false, true); got != "" {
+		t.Error(got)
+	}
+	testkit.Shell(t, l.Repo.Top, "echo new >b; git checkout -q a")
+	if got := look(true, false); got != "" {
+		t.Error(got)
+	}
+}
