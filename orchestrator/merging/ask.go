@@ -140,7 +140,7 @@ func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	a := answerOf(r)
 	switch {
 	case inbox.PayloadOf(r).Moved != "":
-		if held, err := d.queue.Watch.Held(ctx); err != nil || slices.ContainsFunc(held, func(t target) bool { return t.Asked == r.ID }) {
+		if held, err := d.queue.Watch.held(ctx); err != nil || slices.ContainsFunc(held, func(t target) bool { return t.Asked == r.ID }) {
 			return false, err // Answered goes on with it
 		}
 		a = Answer{ID: r.ID, Yes: true}

@@ -168,7 +168,7 @@ func (d *Desk) Held(ctx context.Context) bool {
 		return false
 	}
 	d.warn(d.look(ctx, false, false))
-	held, err := d.queue.Watch.Held(ctx)
+	held, err := d.queue.Watch.held(ctx)
 	d.warn(err)
 	return len(held) > 0
 }

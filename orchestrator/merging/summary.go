@@ -41,7 +41,7 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 		unmerged = append(unmerged, w.String())
 	}
 	d.warn(d.look(ctx, false, true))
-	held, err := d.queue.Watch.Held(ctx)
+	held, err := d.queue.Watch.held(ctx)
 	d.warn(err)
 	for _, t := range held {
 		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, deny %[2]s undoes it, and covey up goes on",

@@ -281,8 +281,8 @@ func (w *Watch) Checkout(ctx context.Context, begins, ends bool) error {
 	return nil
 }
 
-// Held returns the targets whose moves the operator has to answer, in the order of their branches.
-func (w *Watch) Held(ctx context.Context) ([]target, error) {
+// held returns the targets whose moves the operator has to answer, in the order of their branches.
+func (w *Watch) held(ctx context.Context) ([]target, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k, err := w.read(ctx)
