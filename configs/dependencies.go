@@ -10,21 +10,26 @@ import (
 // dependencies checks which members wait for which. depends_on of defaults applies to
 // teammates, without a teammate's own name.
 //
-// own has the lead first and then the teammates, as Members has. A teammate may be missing
-// from t if its part of the spec was refused, hence the bounds checks.
+// own has the lead first and then the teammates, as Members has; members of one entry with a
+// count share its list. A teammate may be missing from t if its part of the spec was refused,
+// hence the bounds checks.
 func (r *resolver) dependencies(t *Team, s *teamSpec) {
 	names := t.MemberNames()
 	known := yaml.NewNameSet("member", names)
 	own := []*yaml.List[yaml.Value[string]]{&s.lead.dependsOn}
 	for i := range s.teammates {
-		own = append(own, &s.teammates[i].V.dependsOn)
+		for range s.teammates[i].V.names("") {
+			own = append(own, &s.teammates[i].V.dependsOn)
+		}
 	}
 	for _, name := range s.defaults.dependsOn.Items {
 		known.Check(r.Decoder, name)
 	}
 	for i, l := range own {
 		for _, name := range l.Items {
-			known.Check(r.Decoder, name)
+			if i == 0 || l != own[i-1] {
+				known.Check(r.Decoder, name)
+			}
 			if name.V != "" && i < len(names) && name.V == names[i] {
 				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
 			}

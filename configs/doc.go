@@ -21,7 +21,7 @@
 // teammates do.
 //
 // A spec may come from anybody, so reading one is bounded: MaxSize bytes, no anchors,
-// aliases, tags or second document, at most 10,000 keys, 2,000 teammates and 1,000 entries
+// aliases, tags or second document, at most 10,000 keys, 10,000 teammates and 1,000 entries
 // in a list of texts. Text from a spec is escaped before it reaches a terminal.
 //
 // Package yaml parses the bytes into nodes with positions, and decodes nodes by tables

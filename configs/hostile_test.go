@@ -54,7 +54,7 @@ func TestHostile(t *testing.T) {
 		"long event":       {spec + "hooks: {" + strings.Repeat("e", 60000) + ": []}\n", "unknown event"},
 		"long name":        {spec + "name: " + strings.Repeat("a", 60000) + "\n", "a name is 1 to 32"},
 		"long key":         {spec + strings.Repeat("a", 60000) + ": 1\n", "unknown key"},
-		"many mates":       {spec + "teammates: {" + numbered("a%d: x, ", 3000) + "}\n", "more than 2000 teammates"},
+		"many mates":       {spec + "teammates: {" + "a: x, b: {agent: claude, count: 10000}}\n", "more than 10000 teammates"},
 		"many rules":       {spec + "defaults: {permissions: {allow: [" + numbered("a%d, ", 5000) + "]}}\n", "more than 1000 entries"},
 		"wrong references": {spec + "tasks: [" + numbered("{subject: a, owner: bb%d, blocked_by: [x%[1]d]}, ", 1000) + "]\n", "there is no member"},
 		"many variables":   {spec + "agents: {x: {use: codex, env: {" + numbered("A%d: x, ", 2000) + "}}}\n", "more than 1000 entries"},

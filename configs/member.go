@@ -78,6 +78,7 @@ type memberSpec struct {
 	dependsOn    yaml.List[yaml.Value[string]]
 	restart      restartSpec
 	rotate       yaml.Value[string]
+	count        yaml.Value[int64] // of a teammate only
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -117,7 +118,9 @@ func (m *memberSpec) fields() []yaml.Field {
 
 // memberPart decodes a teammate; its short form is an agent's name.
 func memberPart(m *memberSpec) yaml.Part {
-	return yaml.Shared("teammate", yaml.Either(yaml.Text(&m.agent), yaml.Object(&m.at, m.fields()), wantMember))
+	count := yaml.Field{Key: "count", Part: yaml.WholeFrom(1, maxTeammates, &m.count),
+		Doc: "Make so many of this teammate: count: 3 on coder makes coder-1, coder-2 and coder-3."}
+	return yaml.Shared("teammate", yaml.Either(yaml.Text(&m.agent), yaml.Object(&m.at, append(m.fields(), count)), wantMember))
 }
 
 const wantMember = "an agent's name, or a mapping such as {model: NAME}"

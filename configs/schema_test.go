@@ -157,7 +157,7 @@ func TestKeys(t *testing.T) {
 		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
-		"teammates": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
+		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart rotate limits role labels",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart rotate limits role labels",

@@ -32,13 +32,15 @@ func documented() map[string][]yaml.Field {
 		hook  handlerSpec
 	)
 	member := lead.memberSpec.fields()
-	own := slices.DeleteFunc(yaml.Keys(leadPart(&lead)), func(f yaml.Field) bool {
-		return slices.ContainsFunc(member, func(m yaml.Field) bool { return m.Key == f.Key })
-	})
+	more := func(p yaml.Part) []yaml.Field {
+		return slices.DeleteFunc(yaml.Keys(p), func(f yaml.Field) bool {
+			return slices.ContainsFunc(member, func(m yaml.Field) bool { return m.Key == f.Key })
+		})
+	}
 	return map[string][]yaml.Field{
 		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "mcpServer": (&serverSpec{}).fields(), "agent": agent.fields(),
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
-		"member": member, "lead": own, "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
+		"member": member, "lead": more(leadPart(&lead)), "teammate": more(memberPart(&lead.memberSpec)), "permissions": (&permissionSpec{}).fields(), "limits": (&limitSpec{}).fields(),
 		"task": task.fields(), "wants": task.wants.fields(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -48,29 +49,56 @@ func (r *resolver) lead(s *teamSpec) Member {
 }
 
 // maxTeammates is how many teammates a spec may have.
-const maxTeammates = 2000
+const maxTeammates = 10_000
 
-// allTeammates resolves the teammates in file order.
+// allTeammates resolves the teammates in file order. An entry with a count is resolved once
+// and stands for NAME-1 to NAME-count.
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
-	if len(s.teammates) > maxTeammates {
-		r.Fail(s.teammates[maxTeammates].Name.At, "more than %d teammates; split the team", maxTeammates)
-		return nil
-	}
 	var out []Member
-	for _, e := range s.teammates {
-		m := r.member(inherit(&s.defaults, &e.V), true)
-		m.Name = e.Name.Text
-		m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
-		r.checkMemberName(e.Name)
-		if m.Name == lead && lead != "" {
-			r.Fail(e.Name.At, "the lead is called %s too; give one of them another name", yaml.Quote(m.Name))
+	taken := map[string]bool{}
+	for i := range s.teammates {
+		e := &s.teammates[i]
+		if len(out)+int(e.V.count.Or(1)) > maxTeammates {
+			r.Fail(e.Name.At, "more than %d teammates; split the team", maxTeammates)
+			return nil
 		}
+		names := e.V.names(e.Name.Text)
+		if last := len(names) - 1; e.V.count.V > 0 && len(names[last]) > 32 { // yaml.NamePattern
+			r.Fail(e.Name.At, "with this count, a member would be called %s, which is longer than 32; shorten the name",
+				yaml.Quote(names[last]))
+		}
+		m := r.member(inherit(&s.defaults, &e.V), true)
+		r.checkMemberName(e.Name)
 		if e.V.at != nil {
 			r.needAgent(s, &e.V, e.Name)
 		}
-		out = append(out, m)
+		for _, name := range names {
+			one := m
+			one.Name = name
+			one.Role = cmp.Or(m.Role, m.Agent.Name, e.Name.Text)
+			switch {
+			case name == lead && lead != "":
+				r.Fail(e.Name.At, "the lead is called %s too; give one of them another name", yaml.Quote(name))
+			case taken[name]:
+				r.Fail(e.Name.At, "another teammate is called %s too; give one of them another name", yaml.Quote(name))
+			}
+			taken[name] = true
+			out = append(out, one)
+		}
 	}
 	return out
+}
+
+// names returns the names of the members that a teammate's entry stands for.
+func (m *memberSpec) names(name string) []string {
+	if !m.count.Given() {
+		return []string{name}
+	}
+	all := make([]string, m.count.V)
+	for i := range all {
+		all[i] = name + "-" + strconv.Itoa(i+1)
+	}
+	return all
 }
 
 // needAgent reports a member that has neither an agent nor a model.

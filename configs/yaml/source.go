@@ -46,8 +46,8 @@ type Position struct{ Line, Col int }
 func newSource(name string, data []byte) (src *source, at Position, message string) {
 	src, at = &source{name: name}, Position{1, 1}
 	if len(data) > MaxSize {
-		return src, at, fmt.Sprintf("the spec is larger than %d KiB; "+
-			"move long instructions to files and name them with prompt_file", MaxSize>>10)
+		return src, at, fmt.Sprintf("the spec is larger than %d KiB%s; move long instructions to files and name them "+
+			"with prompt_file, and write members that are alike once, with count", MaxSize>>10, largestSection(data))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
@@ -62,6 +62,24 @@ func newSource(name string, data []byte) (src *source, at Position, message stri
 		return src.mustBeJSON()
 	}
 	return src, at, ""
+}
+
+// largestSection names the key at the margin of a YAML file whose section is the largest;
+// empty if there is none, as in JSON.
+func largestSection(data []byte) string {
+	name, largest, size, most := "", "", 0, 0
+	for line := range bytes.Lines(data) {
+		if key, _, ok := bytes.Cut(line, []byte(":")); ok && !bytes.ContainsAny(key, " \t{[\"'#-") {
+			name, size = string(key), 0
+		}
+		if size += len(line); size > most && name != "" {
+			largest, most = name, size
+		}
+	}
+	if largest == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s takes %d of them)", Clip(largest), most>>10)
 }
 
 // mustBeJSON refuses YAML that is not JSON in a file named .json, because other
