@@ -14,6 +14,7 @@ type Limits struct {
 	MaxInProgress int           // tasks in progress at once
 	StopBlockCap  int           // refused turn ends in a row; default 8
 	MaxBudgetUSD  float64       // cost over the member's life, in US dollars
+	Background    time.Duration // how long the end of a command in the background is awaited; default 30 min
 }
 
 // limitSpec bounds what a member may use.
@@ -24,6 +25,7 @@ type limitSpec struct {
 	maxInProgress yaml.Value[int64]
 	stopBlockCap  yaml.Value[int64]
 	maxBudgetUSD  yaml.Value[float64]
+	background    yaml.Value[time.Duration]
 }
 
 // fields returns the limits. 0 means no limit in all of them, so that a member can remove
@@ -43,6 +45,8 @@ func (l *limitSpec) fields() []yaml.Field {
 			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
 		{Key: "max_budget_usd", Part: yaml.Amount(&l.maxBudgetUSD),
 			Doc: "Total cost in US dollars, where prices are known. 0: no limit. Default: no limit."},
+		{Key: "background", Part: yaml.Span(&l.background),
+			Doc: "How long the team waits for a command that a builtin agent runs in the background. 0: no limit. Default: 30m."},
 	}
 }
 
@@ -55,6 +59,7 @@ func (l limitSpec) inherit(defaults limitSpec) limitSpec {
 		maxInProgress: first(l.maxInProgress, defaults.maxInProgress),
 		stopBlockCap:  first(l.stopBlockCap, defaults.stopBlockCap),
 		maxBudgetUSD:  first(l.maxBudgetUSD, defaults.maxBudgetUSD),
+		background:    first(l.background, defaults.background),
 	}
 }
 
@@ -62,6 +67,7 @@ func (l limitSpec) inherit(defaults limitSpec) limitSpec {
 const (
 	defaultMaxInProgress = 1 // a member that takes two tasks at once finishes neither
 	defaultStopBlockCap  = 8 // refused turn ends in a row
+	defaultBackground    = 30 * time.Minute
 )
 
 // resolve returns the limits with their defaults.
@@ -73,5 +79,6 @@ func (l limitSpec) resolve() Limits {
 		MaxInProgress: int(l.maxInProgress.Or(defaultMaxInProgress)),
 		StopBlockCap:  int(l.stopBlockCap.Or(defaultStopBlockCap)),
 		MaxBudgetUSD:  l.maxBudgetUSD.V,
+		Background:    l.background.Or(defaultBackground),
 	}
 }

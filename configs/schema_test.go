@@ -151,7 +151,7 @@ func TestKeys(t *testing.T) {
 	want := map[string]string{
 		"": "covey requires name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus extends keep on_ask ask_limit " +
-			"complete_on_pass notify web",
+			"complete_on_pass others_tasks notify web",
 		"sandbox":     "write level network read deny_read unix limits",
 		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",

@@ -51,8 +51,10 @@ type Team struct {
 	// CompleteOnPass completes the tasks that a member has in progress when its turn end
 	// passes all gates. Without it, only the member itself completes a task.
 	CompleteOnPass bool
-	Notify         []Notify // in file order
-	Web            Web
+	// ReadOthersTasks lets teammates only read the tasks that belong to other members.
+	ReadOthersTasks bool
+	Notify          []Notify // in file order
+	Web             Web
 
 	// Warnings are about things that are legal but look like mistakes.
 	Warnings []yaml.Problem

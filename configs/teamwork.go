@@ -29,6 +29,7 @@ type teamworkSpec struct {
 	onAsk          yaml.Value[string]
 	askLimit       yaml.Value[time.Duration]
 	completeOnPass yaml.Value[bool]
+	othersTasks    yaml.Value[string]
 	notify         yaml.List[notifySpec]
 	web            webSpec
 }
@@ -58,6 +59,9 @@ func (s *teamworkSpec) fields() []yaml.Field {
 		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
 				"Default: false, the teammate completes them itself."},
+		{Key: "others_tasks", Part: yaml.OneOf(&s.othersTasks, "edit", "read"),
+			Doc: "What a teammate may do with a task that belongs to another member, which has not begun it or has completed it: " +
+				"edit, change, complete and delete it; read, only read it. Default: edit."},
 		{Key: "notify", Part: yaml.ListOf(&s.notify, "a list of rules", notifyPart),
 			Doc: "Who is told what, where, and after how long."},
 		{Key: "web", Part: yaml.Object(nil, s.web.fields()),
@@ -99,7 +103,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
 			"or on_ask: deny")
 	}
-	t.CompleteOnPass = w.completeOnPass.V
+	t.CompleteOnPass, t.ReadOthersTasks = w.completeOnPass.V, w.othersTasks.V == "read"
 	t.Notify, t.Web = noticeRules{r}.notify(w.notify, t.MemberNames()), noticeRules{r}.web(&w.web)
 }
 

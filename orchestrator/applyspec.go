@@ -155,7 +155,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	// before.
 	r.times.Use(times)
 	r.accounts.ledger.SetBudget(next.team.Budget, next.prices)
-	r.board.SetMembers(next.team.Members())
+	r.board.SetTeam(next.team)
 	for _, m := range next.team.Members() {
 		r.accounts.ledger.SetLimits(m.Name, m.Limits)
 	}

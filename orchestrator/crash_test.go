@@ -34,6 +34,9 @@ const crashHomeVariable = "COVEY_TEST_CRASH_HOME"
 const crashLineVariable = "COVEY_TEST_CRASH_LINE"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(listenVariable) != "" {
+		os.Exit(listen())
+	}
 	if dir := os.Getenv(fakeVariable); dir != "" {
 		os.Exit(fakeAgent(dir))
 	}

@@ -238,7 +238,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
-		Background: s.BackgroundTasks, Purse: h.r.accounts.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
+		Background: s.BackgroundTasks, Awaits: s.AwaitedRun, Purse: h.r.accounts.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}
@@ -285,7 +285,7 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 		case configs.ACP, configs.Command:
 			return h.programGear(ctx, s, history)
 		}
-		workspace := h.workspaceTools(s, g.workdir)
+		workspace := h.workspaceTools(ctx, s, g.workdir)
 		tools, err := h.tools(s, workspace)
 		if err != nil {
 			return nil, nil, err
@@ -300,7 +300,7 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 }
 
 // workspaceTools returns the workspace tools of a builtin agent.
-func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
+func (h hiring) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
 	skills := h.skills(s, workdir)
 	t := tools.New(tools.Env{
 		Workdir: workdir,
@@ -320,6 +320,8 @@ func (h hiring) workspaceTools(s *crew.Seat, workdir *workspace.Workdir) *tools.
 		Started: func(pid int) func() {
 			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},
+		OnRun:      func(e tools.RunEvent) { s.ObserveRun(ctx, e) },
+		AwaitLimit: s.Member.Limits.Background, AwaitChanged: h.r.loop.Poke,
 	})
 	s.UseWorkspace(t, skills)
 	return t

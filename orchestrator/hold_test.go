@@ -17,7 +17,8 @@ import (
 // one.
 func heldTeam(more string) map[string]string {
 	return map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n" + more,
+		"team.yaml": pairSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n" +
+			"hooks: {Notification: [{hooks: [{type: command, command: 'true'}]}]}\n" + more,
 		"lead.yaml": "steps: [{say: well, times: -1}]\n",
 		"dev.yaml": `steps:
   - {when: go on|Go on, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -38,14 +39,27 @@ func interrupted(t *testing.T, r *rig) *underway {
 	return u
 }
 
+// rests waits until the team is at rest and has said so to its operator.
+func (u *underway) rests() {
+	u.t.Helper()
+	u.lines.wait(u.t, "the team to rest", func(l journal.Line) bool {
+		return l.Type == "hook_started" && strings.Contains(string(l.Data), `"Notification"`)
+	})
+}
+
 // TestInterruptHolds: an interrupted member begins no other turn, over restarts, and a
-// team that waits for nobody else ends with code 1; what is sent to it lets it go on.
+// team that waits for nobody else stays up; once resumed it goes on.
 func TestInterruptHolds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, heldTeam(""))
 	u := interrupted(t, r)
-	u.want(u.end(), CodeUnfinished, "dev is held; `covey resume dev`")
-	r.want(r.run(Options{}), CodeUnfinished, "dev is held")
+	u.rests()
+	u.stop(errors.New("enough"))
+	u.end()
+	u = start(r, &handClock{})
+	u.rests()
+	u.stop(errors.New("enough"))
+	u.end()
 	for _, l := range r.lines.all() {
 		if l.Type == "turn_started" {
 			t.Errorf("in the next run %s began a turn", l.Member)
@@ -58,11 +72,11 @@ func TestInterruptHolds(t *testing.T) {
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 }
 
-// TestHeldTeamStaysUp: with --keep it waits, shows who is held, and goes on with what the
-// operator sends.
+// TestHeldTeamStaysUp: it waits, shows who is held, and goes on with what the operator sends.
 func TestHeldTeamStaysUp(t *testing.T) {
 	t.Parallel()
-	u := interrupted(t, newRig(t, heldTeam("keep: true\n")))
+	u := interrupted(t, newRig(t, heldTeam("")))
+	u.rests()
 	testkit.Eventually(t, "dev to be held", func() bool { return u.member("dev").State == api.Held })
 	if m := u.member("dev"); !m.Held || m.WaitsFor != "covey resume dev" {
 		t.Errorf("dev is %+v", m)
@@ -78,12 +92,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 		return l.Type == "member_resumed" &&
 			l.Member == "dev"
 	})
-	testkit.Eventually(t, "the task to be done", func() bool {
-		st, err := c.Status(t.Context())
-		return err == nil && st.Tasks.Completed == 1 && !u.member("dev").Held
-	})
-	u.stop(errors.New("enough"))
-	u.end()
+	u.want(u.end(), CodeDone, "all work is done")
 }
 
 // TestInterruptThatGoesOn: with GoOn nothing is held.
@@ -146,7 +155,9 @@ func TestPromptStopped(t *testing.T) {
 		t.Errorf("before the first run: %v", err)
 	}
 	u := interrupted(t, r)
-	u.want(u.end(), CodeUnfinished, "held")
+	u.rests()
+	u.stop(errors.New("enough"))
+	u.end()
 	if _, err := lives.HoldStopped(t.Context(), r.place(), "lead", false); err != nil {
 		t.Fatal(err)
 	}

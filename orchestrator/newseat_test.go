@@ -142,7 +142,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 func TestNobodyActsWithoutASeat(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
-	r.rooms.board.SetMembers([]configs.Member{{Name: "lead"}, {Name: "dev"}, {Name: "ghost"}})
+	r.rooms.board.SetTeam(&configs.Team{Lead: configs.Member{Name: "lead"}, Teammates: []configs.Member{{Name: "dev"}, {Name: "ghost"}}})
 	q, person := commands{r: r.rooms}, actors.Actor{Name: actors.Operator}
 	for what, do := range map[string]func(context.Context) error{
 		"it sends": func(ctx context.Context) error {

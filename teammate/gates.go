@@ -25,6 +25,18 @@ func (u *turn) ask(ctx context.Context, gate hooks.Payload) (Verdict, error) {
 	return v, nil
 }
 
+// askStop asks the Stop hooks. If they pass while the member waits for a command in its background,
+// the turn ends without the other gates, because the work is not done.
+func (u *turn) askStop(ctx context.Context) (Verdict, error) {
+	v, err := u.ask(ctx, u.stopInput())
+	if awaits := u.t.opts.Awaits; awaits != nil && err == nil && v.Decision == Passed {
+		if why := awaits(); why != "" {
+			return Verdict{Decision: Awaits, Why: why}, nil
+		}
+	}
+	return v, err
+}
+
 // stopInput returns the input of the Stop hooks. A teammate's input names the teammate.
 func (u *turn) stopInput() hooks.StopInput {
 	o := &u.t.opts

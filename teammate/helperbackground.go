@@ -46,6 +46,42 @@ func (s *helperSet) background() []*helperRole {
 	return slices.DeleteFunc(slices.Clone(s.helpers), func(e *helperRole) bool { return e.Done == nil })
 }
 
+// RunBegan records that a command runs in the member's background. If it is cut off, the member's
+// next run is told. It may be called from any goroutine, as RunEnded may.
+func (t *Teammate) RunBegan(id string) { t.writeRunLine(transcript.HelperStarted, id) }
+
+// RunEnded records that a command in the member's background has ended, and puts the notice, if
+// any, into its mailbox.
+func (t *Teammate) RunEnded(ctx context.Context, id, notice string) {
+	if notice != "" && t.opts.PostNotice != nil {
+		if err := t.opts.PostNotice(ctx, t.runNotice(id), notice); err != nil {
+			t.outside().warn("the end of command %s could not be told: %v", id, err)
+			return
+		}
+	}
+	t.writeRunLine(transcript.HelperEnded, id)
+}
+
+// RunStopped records that a command was ended with the member's session, although nobody waited
+// for it. The next prompt says so. It must not be called while Run runs.
+func (t *Teammate) RunStopped(id, notice string) {
+	t.outside().keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: notice}})
+	t.writeRunLine(transcript.HelperEnded, id)
+}
+
+// runNotice returns the id of the notice of a command's end. The ids of commands differ only
+// within a session.
+func (t *Teammate) runNotice(id string) string { return t.opts.SessionID + " " + id }
+
+// writeRunLine writes into the transcript what the member's next run must know of a command.
+func (t *Teammate) writeRunLine(subtype, id string) {
+	ln := t.outside().line(subtype)
+	ln.Helper = id
+	if err := t.opts.Transcript.Append(ln); err != nil {
+		t.outside().warn("the transcript lacks %s %s: %v", subtype, id, err)
+	}
+}
+
 // Helpers returns how many helpers run in the member's background. It may be called at
 // any time from any goroutine.
 func (t *Teammate) Helpers() int { return len(t.helpers.background()) }
@@ -125,7 +161,8 @@ func (at *scope) writeMemberLine(subtype string, used agent.Usage, usd float64) 
 	}
 }
 
-// reportLostHelpers tells the member which helpers were interrupted when its last run ended.
+// reportLostHelpers tells the member which helpers and commands in its background were interrupted
+// when its last run ended.
 //
 // The notice has the helper's id, so posting it again after a crash has no effect. The line
 // that the helper has ended follows the notice: the other order could lose it.
@@ -134,9 +171,13 @@ func (t *Teammate) reportLostHelpers(ctx context.Context, lost []string) error {
 		if t.opts.PostNotice == nil {
 			break
 		}
-		text := fmt.Sprintf("Helper %s, which ran in the background for you, was interrupted when covey stopped: "+
-			"it may have done all, some or none of its work. Check before you repeat it.", id)
-		if err := t.opts.PostNotice(ctx, id, text); err != nil {
+		what, notice := "Helper", id
+		if !IsHelperID(id) {
+			what, notice = "Command", t.runNotice(id)
+		}
+		text := fmt.Sprintf("%s %s, which ran in the background for you, was interrupted when covey stopped: "+
+			"it may have done all, some or none of its work. Check before you repeat it.", what, id)
+		if err := t.opts.PostNotice(ctx, notice, text); err != nil {
 			return fmt.Errorf("telling of helper %s: %w", id, err)
 		}
 		over := t.scope(0, "").line(transcript.HelperEnded)

@@ -117,7 +117,11 @@ type Options struct {
 	Asker      Asker                         // optional; nil denies calls that need an answer
 	Purse      agent.Purse                   // optional; what the member may use in this run
 	Background func() []hooks.BackgroundTask // optional; background work, listed for Stop hooks
-	// PostNotice puts a notice of a helper into the member's own mailbox, once per id; optional.
+	// Awaits returns what of the member's background work it waits for, as people read it after
+	// "it waits for "; empty: nothing. While it waits, its turns end once Stop passes, without
+	// the other gates, because its work is not done. Optional; called from any goroutine.
+	Awaits func() string
+	// PostNotice puts a notice of a helper or of a command in the background into the member's own mailbox, once per id; optional.
 	// It arrives as an input of kind FromHelper with its text unchanged.
 	// Without PostNotice, helpers cannot run in the background.
 	PostNotice func(ctx context.Context, id, text string) error

@@ -91,7 +91,7 @@ func (u *turn) askGates(ctx context.Context) (Verdict, error) {
 	if t.helper != nil {
 		return u.ask(ctx, u.subagentStopInput())
 	}
-	v, err := u.ask(ctx, u.stopInput())
+	v, err := u.askStop(ctx)
 	if err != nil || v.Decision != Passed || t.opts.Lead || t.leaves() {
 		return v, err
 	}

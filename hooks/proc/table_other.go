@@ -20,6 +20,9 @@ func Carries(int, string) bool { return false }
 // CarriesPrefix returns false, because only Linux shows environments.
 func CarriesPrefix(int, string) bool { return false }
 
+// Listening returns nothing, because only Linux says who holds a socket.
+func Listening(int, string) map[string]int { return nil }
+
 // Alive reports whether a process with that pid runs.
 func Alive(pid int) bool {
 	p, err := os.FindProcess(pid)

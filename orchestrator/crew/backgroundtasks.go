@@ -3,14 +3,13 @@ package crew
 import "github.com/coveyteam/covey/hooks"
 
 // BackgroundTasks lists the member's background tasks as hooks see them: a lead's
-// teammates, and the commands that its tools run. Only the member's goroutine and its
-// helpers may call it, because they begin after the tools exist.
+// teammates, and the commands that its tools run.
 func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.Member.Lead {
 		list = s.crew.ports.Seats.teammates()
 	}
-	for _, set := range s.workspaces {
+	for _, set := range s.sets() {
 		for _, r := range set.Background() {
 			list = append(list, hooks.BackgroundTask{
 				ID: r.ID, Type: "shell", Status: "running", Description: r.Description, Command: r.Command,

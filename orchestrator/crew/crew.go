@@ -18,6 +18,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"sync"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
@@ -191,6 +192,13 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 func (c *Crew) finish(ctx context.Context) {
 	c.ports.Loop.Close()
 	c.ports.Group.Wait()
+	var ending sync.WaitGroup
+	for _, s := range c.ports.Seats.All() { // while the journal and the transcripts can still tell of it
+		for _, set := range s.sets() {
+			ending.Go(set.EndRuns)
+		}
+	}
+	ending.Wait()
 	c.ports.Hooks.Live.EndAll(ctx)
 	c.ports.Tools.Close() // its calls write to the journal, which ends after the crew
 }

@@ -71,9 +71,9 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 			return plan.Move{}, err
 		}
 		for _, m := range moves {
-			// A team that stays up rests here, too, until something happens; only a limit
-			// ends it.
-			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() || m.Limit) {
+			// A team that stays up, or that its operator holds, rests here, too, until something
+			// happens; only a limit ends it.
+			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() && !m.Held || m.Limit) {
 				if judged, err := d.judge(ctx, m); err != nil {
 					return plan.Move{}, err
 				} else if judged {
@@ -253,7 +253,7 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 	n := hooks.NotificationInput{
 		Message: d.c.ports.Team().Name + " is waiting for your input", NotificationType: "idle_prompt",
 	}
-	if !d.c.ports.StaysUp() {
+	if !d.c.ports.StaysUp() && !m.Held {
 		if !m.Done {
 			return // members that need attention were reported before
 		}

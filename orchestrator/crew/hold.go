@@ -3,13 +3,17 @@ package crew
 import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // viewHolds sets which of the seats are held.
 func viewHolds(h *lives.Holds, seats []plan.Seat) {
 	for i := range seats {
-		seats[i].Held, seats[i].HeldCut = h.Keeps(seats[i].Name, seats[i].Unread)
+		s := &seats[i]
+		var hold lives.Hold
+		hold, s.Held = h.Keeps(s.Name, s.Unread)
+		s.HeldCut, s.HeldByPerson = hold.Cut, hold.By == actors.Operator
 	}
 }
 

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: plan.GiveClaim, who: "ana"},
 		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: plan.TellLead, who: "lead"},
 		"no task at all":          {want: plan.Finish, says: "all work is done"},
+		"held by the lead":        {tasks: []tasks.Task{own}, ben: lives.Hold{By: "lead"}, want: plan.Finish, says: "ben is held"},
 		"a turn that was cut off": {ben: lives.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
 		"mail of another": {mail: []actors.Message{{ID: "m2", From: "ana", Text: "hi",
 			Sent: now.Add(time.Hour)}}, want: plan.Finish, says: "ben is held"},
@@ -55,7 +57,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := held.Hold(t.Context(), "ben", actors.Operator, tc.ben.Cut); err != nil {
+			if err := held.Hold(t.Context(), "ben", cmp.Or(tc.ben.By, actors.Operator), tc.ben.Cut); err != nil {
 				t.Fatal(err)
 			}
 			viewHolds(held, s.Seats)
@@ -66,6 +68,10 @@ func TestPlanOfHeldMembers(t *testing.T) {
 			}
 			if tc.says != "" && moves[0].Done != (tc.says == "all work is done") {
 				t.Errorf("done: %v", moves[0].Done)
+			}
+			// What the operator holds keeps the team up, and what the lead holds does not.
+			if held := strings.Contains(tc.says, "is held") && tc.ben.By == ""; moves[0].Held != held {
+				t.Errorf("held: %v", moves[0].Held)
 			}
 		})
 	}

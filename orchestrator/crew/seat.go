@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -30,9 +32,9 @@ type Seat struct {
 	crew *Crew
 
 	occupant   Occupant
-	workspaces []*tools.Set                 // opened by the member's goroutine
+	workspaces []*tools.Set                 // opened by the member's goroutine; mu guards the list
 	skills     atomic.Pointer[tools.Skills] // nil before the workspace is open, and for agent programs
-	mu         sync.Mutex                   // guards occupant.Permissions
+	mu         sync.Mutex                   // guards occupant.Permissions, too
 	closers    []func() error               // in the order of opening
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
 	rotation   rotation                     // its goroutine's; the loop's before and after that
@@ -60,14 +62,50 @@ func (s *Seat) OnClose(closer func() error) { s.closers = append(s.closers, clos
 // UseWorkspace sets the member's workspace tools, and the skills among them. They are closed
 // with the seat.
 func (s *Seat) UseWorkspace(set *tools.Set, skills *tools.Skills) {
+	s.mu.Lock()
 	s.workspaces = append(s.workspaces, set)
+	s.mu.Unlock()
 	s.skills.Store(skills) // hooks ask from goroutines of their own
 	s.OnClose(set.Close)   // called after the member's goroutine has ended
 }
 
 // HasBackground reports whether commands of the member's tools run in the background.
 func (s *Seat) HasBackground() bool {
-	return slices.ContainsFunc(s.workspaces, (*tools.Set).HasBackground)
+	return slices.ContainsFunc(s.sets(), (*tools.Set).HasBackground)
+}
+
+// sets returns the member's workspace tools.
+func (s *Seat) sets() []*tools.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.workspaces)
+}
+
+// AwaitedRun names the command in the member's background whose end is awaited; empty: there is
+// none.
+func (s *Seat) AwaitedRun() string {
+	for _, set := range s.sets() {
+		if r, ok := set.Awaited(); ok {
+			return r.String()
+		}
+	}
+	return ""
+}
+
+// ObserveRun handles a change of a command in the member's background. What was cut off is told to
+// the member's next life.
+func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
+	mate := s.occupant.Teammate
+	switch e.Change {
+	case tools.RunBegan:
+		mate.RunBegan(e.ID)
+	case tools.RunEnded, tools.RunKilled:
+		mate.RunEnded(context.WithoutCancel(ctx), e.ID, e.Notice)
+	case tools.RunStopped:
+		text := fmt.Sprintf("%s was ended with the session of %s: %s", e.BackgroundRun, s.Member.Name, e.Unawaited)
+		mate.RunStopped(e.ID, text)
+		s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: text}})
+	}
 }
 
 // Skills returns the member's skills; nil if it has none, or does not work here yet.
@@ -88,6 +126,7 @@ func (s *Seat) view() plan.Seat {
 		Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
+	v.Runs = s.AwaitedRun() != ""
 	v.Helped, v.Awaited = s.occupant.Teammate.Helpers() > 0, s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
 	return v
 }
@@ -131,7 +170,7 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 	s.occupant.Permissions = p
 }
 
-// PostNotice puts the result of a background helper into the member's own mailbox, once
+// PostNotice puts the result of a helper or a command in the background into the member's own mailbox, once
 // per id.
 func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.Member.Name+" "+id)}

@@ -35,6 +35,8 @@ func (s *Seat) State(now lives.State) api.MemberState {
 		return api.Limited
 	case s.crew.ports.Asks.Attention.Of(s.Member.Name) != "":
 		return api.NeedsAttention
+	case s.AwaitedRun() != "":
+		return api.Waiting
 	}
 	return api.Resting
 }
@@ -85,6 +87,9 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	m.Background, wakes = s.crew.ports.Hooks.Background.Commands(s.Member.Name)
 	if m.State == api.Resting && m.WaitsFor == "" && wakes {
 		m.WaitsFor = "hook " + m.Background[0]
+	}
+	if m.State == api.Waiting && m.WaitsFor == "" {
+		m.WaitsFor = s.AwaitedRun()
 	}
 	if m.State == api.Limited {
 		m.LimitedUntil = login.Lent

@@ -82,17 +82,17 @@ func (h *Holds) Members() []string {
 	return slices.Sorted(maps.Keys(h.list))
 }
 
-// Keeps reports whether a member with this unread mail is kept from its next turn, and
-// whether its last turn was interrupted. Mail from the operator ends a hold, also unread
-// mail from before an interrupt, because it is what the member does next.
-func (h *Holds) Keeps(member string, unread []actors.Message) (held, cut bool) {
+// Keeps returns the hold that keeps a member with this unread mail from its next turn; false: there
+// is none. Mail from the operator ends a hold, also unread mail from before an interrupt, because it
+// is what the member does next.
+func (h *Holds) Keeps(member string, unread []actors.Message) (Hold, bool) {
 	now, ok := h.Of(member)
 	if !ok || slices.ContainsFunc(unread, func(m actors.Message) bool {
 		return m.Kind == actors.OperatorMessage && (now.Cut || m.Sent.After(now.Since))
 	}) {
-		return false, false
+		return Hold{}, false
 	}
-	return true, now.Cut
+	return now, true
 }
 
 // Hold keeps a member from its next turn. cut says that a turn was interrupted; the mark

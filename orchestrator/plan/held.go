@@ -9,26 +9,26 @@ import (
 )
 
 // heldWork names the held members that have work left, and says how to resume
-// them. It is empty if there are none, or if an open task does not wait for a
-// held member.
-func heldWork(s Scene) string {
+// them, and whether the operator holds any of them. It is empty if there are none,
+// or if an open task does not wait for a held member.
+func heldWork(s Scene) (reason string, byPerson bool) {
 	var names []string
 	for _, seat := range s.Seats {
 		if seat.Held && !seat.Gone && (seat.HeldCut || leftTo(s, seat)) {
-			names = append(names, seat.Name)
+			names, byPerson = append(names, seat.Name), byPerson || seat.HeldByPerson
 		}
 	}
 	if len(names) == 0 {
-		return ""
+		return "", false
 	}
 	known := map[string]bool{}
 	for _, t := range tasks.OpenTasks(s.Tasks) {
 		if !heldUp(s, t, known) {
-			return ""
+			return "", false
 		}
 	}
 	return fmt.Sprintf("%s is held; `covey resume %s` lets it go on",
-		strings.Join(names, " and "), names[0])
+		strings.Join(names, " and "), names[0]), byPerson
 }
 
 // leftTo reports whether a held member has work.

@@ -54,25 +54,28 @@ type Seat struct {
 	Idle      bool   // waits for work; false: takes a turn, or has just been given one
 	Helped    bool   // a helper works for it, whose result will be mail
 	Awaited   bool   // a background hook may still wake it
+	Runs      bool   // a command runs in its background, whose end will be mail
 	Gone      bool   // halted or failed for good: takes no more turns
 	GoneFor   string // why
 	Attention string
-	Held      bool      // somebody keeps it from taking turns
-	HeldCut   bool      // and has broken one off
-	Spent     string    // which of its own or the team's limits is used up; empty: none
-	LastWord  bool      // it was told that, and to hand over
-	Agent     string    // key of Scene.Free
-	Lock      Lock      // its agent cannot be used for now
-	Until     time.Time // LockUsedUp and LockFailed only: for how long
-	LockText  string    // LockUsedUp only, with AtLimit: for people
-	Borrowed  bool      // the lock is another member's, on the same login
-	SelfClaim bool
-	DependsOn []string // members whose open work it waits for
-	HeldBy    string   // the one of them that has some; Next finds it out
-	Skills    tasks.Skills
-	Unread    []actors.Message
-	MailWaits []tasks.Task // open tasks that other mail for it waits for
-	Awaits    string       // whose answer it waits for, which comes as mail; empty: nobody's
+	Held      bool // somebody keeps it from taking turns
+	HeldCut   bool // and has broken one off
+	// HeldByPerson says that the operator holds it, and not the lead.
+	HeldByPerson bool
+	Spent        string    // which of its own or the team's limits is used up; empty: none
+	LastWord     bool      // it was told that, and to hand over
+	Agent        string    // key of Scene.Free
+	Lock         Lock      // its agent cannot be used for now
+	Until        time.Time // LockUsedUp and LockFailed only: for how long
+	LockText     string    // LockUsedUp only, with AtLimit: for people
+	Borrowed     bool      // the lock is another member's, on the same login
+	SelfClaim    bool
+	DependsOn    []string // members whose open work it waits for
+	HeldBy       string   // the one of them that has some; Next finds it out
+	Skills       tasks.Skills
+	Unread       []actors.Message
+	MailWaits    []tasks.Task // open tasks that other mail for it waits for
+	Awaits       string       // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that has to give that answer; empty for a person.
 	AwaitsFrom string
 	Questions  string // the requests that it is to be reminded of, as a mark; empty: none
@@ -113,6 +116,7 @@ type Move struct {
 	Mark   string // fingerprint to remember: nudges, impasses, reports and waits
 	Done   bool   // finish only: everything is done
 	Limit  bool   // finish only: a limit is why, and ends also a team that is to be kept up
+	Held   bool   // finish only: the operator holds the work that is left, and the team stays up for it
 	Names  []string
 	Until  time.Time
 }
@@ -141,7 +145,7 @@ func Next(s Scene) []Move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Awaited || seat.Awaits != "" || seat.Lock == LockFailed && !seat.Held
+		busy = busy || seat.Helped || seat.Runs || seat.Awaited || seat.Awaits != "" || seat.Lock == LockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
 		if seat.HeldBy != "" {
 			held[seat.Name] = seat.HeldBy
@@ -212,8 +216,8 @@ func next(s Scene, seat Seat) (Move, bool) {
 		return Move{}, false // only mail or a person can help it
 	}
 	own := s.index.Actable(seat.Name)
-	if len(own) > 0 && seat.Helped {
-		return Move{}, false // it waits for its helper, and needs no reminder
+	if len(own) > 0 && (seat.Helped || seat.Runs) {
+		return Move{}, false // it waits for its helper or command, and needs no reminder
 	}
 	if len(own) > 0 {
 		return remind(seat, own), true

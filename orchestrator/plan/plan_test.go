@@ -94,6 +94,14 @@ func TestPlan(t *testing.T) {
 		{"an owner of a ready task is reminded, not given another", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.Pending, "a"), task("2", tasks.Pending, "")}
 		}, "nudge a 1; claim b 2"},
+		{"an owner is not reminded while a command runs in its background, and others work", func(s *Scene) {
+			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a"), task("2", tasks.Pending, "")}
+			s.Seats[1].Runs = true
+		}, "claim b 2"},
+		{"nothing is done while a command runs in the background", func(s *Scene) { s.Seats[0].Runs = true }, ""},
+		{"a limit does not wait for a command in the background", func(s *Scene) {
+			s.Seats[0].Runs, s.Seats[0].LastWord, s.Exhausted = true, true, "spent"
+		}, "finish"},
 		{"the third reminder", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}
 			s.Seats[1].Nudged = map[string]int{Fingerprint(s.Tasks): 2}

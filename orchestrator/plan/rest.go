@@ -10,8 +10,8 @@ const MaxDigests = 8
 func atRest(s Scene) []Move {
 	lead := s.Seats[0]
 	leadHears := !lead.Gone && lead.Attention == "" && !lead.Held
-	if reason := heldWork(s); reason != "" {
-		return []Move{{Kind: Finish, Reason: reason}}
+	if reason, byPerson := heldWork(s); reason != "" {
+		return []Move{{Kind: Finish, Reason: reason, Held: byPerson}}
 	}
 	open := tasks.OpenTasks(s.Tasks)
 	if len(open) == 0 {

@@ -128,7 +128,7 @@ func allWait(s Scene) (Move, bool) {
 	for _, m := range s.Seats {
 		switch {
 		case m.Gone:
-		case m.Helped || m.Awaited, !m.Idle && m.Awaits == "", m.Awaits != "" && m.AwaitsFrom == "":
+		case m.Helped || m.Runs || m.Awaited, !m.Idle && m.Awaits == "", m.Awaits != "" && m.AwaitsFrom == "":
 			return Move{}, false
 		}
 		asked = asked || m.AwaitsFrom != ""

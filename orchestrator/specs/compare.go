@@ -142,6 +142,7 @@ func teamKeys(was, now *configs.Team) []string {
 		{"on_ask", func(t *configs.Team) any { return t.OnAsk }},
 		{"ask_limit", func(t *configs.Team) any { return t.AskLimit }},
 		{"complete_on_pass", func(t *configs.Team) any { return t.CompleteOnPass }},
+		{"others_tasks", func(t *configs.Team) any { return t.ReadOthersTasks }},
 		{"notify", func(t *configs.Team) any { return t.Notify }},
 		{"web", func(t *configs.Team) any { return t.Web }},
 		{"keep", func(t *configs.Team) any { return t.Keep }},

@@ -110,7 +110,7 @@ type News interface {
 // New makes the board of a team. No other team may use the folder Letters.
 func New(team *configs.Team, ports Ports) *Board {
 	b := &Board{ports: ports, team: team.Name}
-	b.SetMembers(team.Members())
+	b.SetTeam(team)
 	return b
 }
 
@@ -128,6 +128,8 @@ type Actor struct {
 	// Force skips gates and limits. Only the operator may set it.
 	Force bool
 	Lead  bool
+
+	readsOthers bool // it may only read what belongs to others; set by the Board
 }
 
 // RefusedError reports that a task hook did not allow a change.
@@ -250,6 +252,7 @@ func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Pat
 	if !by.Force {
 		p.Terms = b.TermsOf
 	}
+	by.readsOthers = b.list.Load().readOthers
 	p.May = by.may(p)
 	if p.Status == nil || *p.Status == t.Status {
 		return b.ports.Store.Update(ctx, by.Actor, id, p)
@@ -352,6 +355,9 @@ func newOwner(by Actor, t tasks.Task, p tasks.Patch) string {
 func (b *Board) start(
 	ctx context.Context, by Actor, t tasks.Task, owner string, p tasks.Patch,
 ) (tasks.Task, []string, error) {
+	if err := by.checkChange(t); err != nil {
+		return t, nil, err
+	}
 	claimed, err := b.Claim(ctx, by, t.ID, owner)
 	if err != nil {
 		return claimed, nil, err

@@ -14,15 +14,15 @@ import (
 // memberList is the members of one version of the spec: who can own tasks and get
 // mail.
 type memberList struct {
-	names []string               // the lead first
-	terms map[string]tasks.Terms // by name
+	names      []string               // the lead first
+	terms      map[string]tasks.Terms // by name
+	readOthers bool                   // configs.Team.ReadOthersTasks
 }
 
-// SetMembers replaces the members after a change of the spec. The lead comes
-// first.
-func (b *Board) SetMembers(members []configs.Member) {
-	list := &memberList{terms: map[string]tasks.Terms{}}
-	for _, m := range members {
+// SetTeam takes up the members of a spec that has changed.
+func (b *Board) SetTeam(team *configs.Team) {
+	list := &memberList{terms: map[string]tasks.Terms{}, readOthers: team.ReadOthersTasks}
+	for _, m := range team.Members() {
 		has := lives.Skills(&m)
 		list.names = append(list.names, m.Name)
 		list.terms[m.Name] = tasks.Terms{Max: m.Limits.MaxInProgress, Skills: &has}

@@ -27,7 +27,9 @@ func (a Actor) may(p tasks.Patch) func(tasks.Task) error {
 // this actor completes it.
 func (a Actor) checkComplete(t tasks.Task) error {
 	switch {
-	case t.Status != tasks.InProgress || t.Owner == a.Name || a.Force:
+	case t.Status != tasks.InProgress:
+		return a.checkChange(t)
+	case t.Owner == a.Name || a.Force:
 		return nil
 	case a.operator():
 		return fmt.Errorf("%w: %s has task %s in progress, and the gates look at the files of %s; complete it --as %s, or with --force",
@@ -39,10 +41,16 @@ func (a Actor) checkComplete(t tasks.Task) error {
 	return a.checkChange(t)
 }
 
-// checkChange returns an error if another member has the task in progress and
-// this actor changes it otherwise.
+// checkChange returns an error if another member has the task in progress, or owns it where
+// members only read what belongs to others, and this actor changes it otherwise.
 func (a Actor) checkChange(t tasks.Task) error {
-	if t.Status != tasks.InProgress || t.Owner == a.Name || a.Lead || a.operator() || a.Force {
+	switch {
+	case t.Owner == a.Name || a.Lead || a.operator() || a.Force:
+		return nil
+	case t.Status != tasks.InProgress && t.Owner != "" && a.readsOthers:
+		return fmt.Errorf("%w: task %s belongs to %s, and the spec has others_tasks: read, so only %s and the lead may change it; "+
+			"write to one of them", tasks.ErrOwned, t.ID, t.Owner, t.Owner)
+	case t.Status != tasks.InProgress:
 		return nil
 	}
 	return fmt.Errorf("%w: %s has task %s in progress, so only %s and the lead may change it; write to one of them",
@@ -54,6 +62,7 @@ func (a Actor) operator() bool { return a.Session == 0 && a.Name == actors.Opera
 
 // Remove deletes a task. Its owner is told if it had the task in progress.
 func (b *Board) Remove(ctx context.Context, by Actor, id string) (tasks.Task, error) {
+	by.readsOthers = b.list.Load().readOthers
 	return b.ports.Store.Delete(ctx, by.Actor, id, by.checkChange)
 }
 

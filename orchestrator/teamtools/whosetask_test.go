@@ -69,6 +69,50 @@ func TestWhoseTask(t *testing.T) {
 	}
 }
 
+// TestOthersTasks: any member may change a task that another owns and has not begun, unless the spec lets it
+// only read them. The lead, the operator and the owner may, and everybody may take what nobody owns.
+func TestOthersTasks(t *testing.T) {
+	completed, started, text, nobody := tasks.Completed, tasks.InProgress, "other words", ""
+	changes := map[string]tasks.Patch{
+		"complete": {Status: &completed}, "start": {Status: &started}, "edit": {Subject: &text}, "take": {Owner: &nobody},
+	}
+	for _, tc := range []struct {
+		who, owner string
+		read, may  bool
+	}{
+		{"ops", "dev", false, true}, {"ops", "dev", true, false}, {"dev", "dev", true, true}, {"lead", "dev", true, true},
+		{"", "dev", true, true}, {"ops", "", true, true},
+	} {
+		b := newTable(t)
+		b.crew.spec.ReadOthersTasks = tc.read
+		b.crew.spec.Teammates[0].Limits.MaxInProgress = 9
+		b.board.SetTeam(b.crew.spec)
+		by := b.as(tc.who, "")
+		check := func(what string, err error) {
+			if tc.may && err != nil || !tc.may && (!errors.Is(err, tasks.ErrOwned) || !strings.Contains(err.Error(), "others_tasks: read")) {
+				t.Errorf("%q, task of %q, read %v: %s: %v", tc.who, tc.owner, tc.read, what, err)
+			}
+		}
+		id := func(what string) string {
+			b.add(tasks.New{Subject: what, Owner: tc.owner})
+			all, err := b.board.ports.Store.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all[len(all)-1].ID
+		}
+		for what, p := range changes {
+			_, _, err := b.board.Update(t.Context(), by, id(what), p)
+			check(what, err)
+		}
+		_, err := b.board.Remove(t.Context(), by, id("delete"))
+		check("delete", err)
+		if !tc.may && len(b.fired) > 0 {
+			t.Errorf("hooks ran: %v", b.fired)
+		}
+	}
+}
+
 // TestWhoseTaskIsAskedInTheChange: the task is claimed by another while the hooks of a
 // completion run.
 func TestWhoseTaskIsAskedInTheChange(t *testing.T) {

@@ -120,9 +120,8 @@ type Outlook struct {
 // OutlookOf returns the outlook of a team. It creates nothing.
 func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 	look := Outlook{Repository: inRepository(team.Workspace)}
-	all := team.Members()
-	for _, m := range all {
-		if isolationOf(m, all, true) == configs.InWorktree {
+	for _, m := range team.Members() {
+		if isolationOf(m, team, true) == configs.InWorktree {
 			look.Members = append(look.Members, m.Name)
 		}
 	}
@@ -240,18 +239,27 @@ func CanWrite(m configs.Member) bool {
 
 // isolationOf returns where a member works: as its spec says, or in its own working
 // copy if it is one of several that can write and copies are possible.
-func isolationOf(m configs.Member, members []configs.Member, able bool) configs.Isolation {
+func isolationOf(m configs.Member, team *configs.Team, able bool) configs.Isolation {
 	if m.Isolation != "" {
 		return m.Isolation
 	}
-	writers := 0
-	for _, other := range members {
-		if CanWrite(other) {
-			writers++
-		}
-	}
-	if able && CanWrite(m) && writers > 1 {
+	if able && CanWrite(m) && severalWrite(team) {
 		return configs.InWorktree
 	}
 	return configs.Shared
+}
+
+// severalWrite reports whether two or more members of a team can write. It is asked for each
+// member, so it copies no list of members and stops at the second.
+func severalWrite(team *configs.Team) bool {
+	first := CanWrite(team.Lead)
+	for i := range team.Teammates {
+		if CanWrite(team.Teammates[i]) {
+			if first {
+				return true
+			}
+			first = true
+		}
+	}
+	return false
 }

@@ -216,7 +216,7 @@ func (t *Trees) AssignDir(ctx context.Context, m *lives.Member) error {
 	team := t.opts.Team()
 	m.Dir = team.Workspace
 	t.record.addMember(m)
-	if isolationOf(*m.Member, team.Members(), t.ground.repo != nil) != configs.InWorktree {
+	if isolationOf(*m.Member, team, t.ground.repo != nil) != configs.InWorktree {
 		t.warnOfSharing(m)
 		t.leave(ctx, m.Name)
 		return nil
@@ -248,13 +248,13 @@ func (t *Trees) Tops() map[string]string {
 // is in a repository, because users may rely on the default.
 func (t *Trees) warnOfSharing(m *lives.Member) {
 	team := t.opts.Team()
-	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team.Members(), true) != configs.InWorktree {
-		return
-	}
-	if !inRepository(team.Workspace) {
+	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team, true) != configs.InWorktree {
 		return
 	}
 	t.first.Do(func() {
+		if !inRepository(team.Workspace) {
+			return
+		}
 		t.notices.warn("several members can write, and they share the workspace: %v; isolation: shared allows that",
 			t.ground.fault)
 	})

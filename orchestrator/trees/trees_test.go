@@ -236,9 +236,18 @@ func TestIsolationOf(t *testing.T) {
 		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w,
 			{Tools: []string{"Bash"}}}, true, configs.InWorktree},
 	} {
-		if got := isolationOf(c.of, c.with, c.able); got != c.want {
+		team := &configs.Team{Lead: c.with[0], Teammates: c.with[1:]}
+		if got := isolationOf(c.of, team, c.able); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
+	}
+}
+
+// TestIsolationOfMany: a large team is not copied for each of its members.
+func TestIsolationOfMany(t *testing.T) {
+	team := &configs.Team{Teammates: make([]configs.Member, 10_000)}
+	if n := testing.AllocsPerRun(10, func() { isolationOf(team.Teammates[1], team, true) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 	Goal            Kind = "goal"   // the team's goal, for the lead
 	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
 	HookMessage     Kind = "hook"   // from a background hook that wakes its member
-	// HelperMessage tells a member about a background helper. It is not a Notice,
+	// HelperMessage tells a member about a helper or a command in its background. It is not a Notice,
 	// because UserPromptSubmit hooks run for it.
 	HelperMessage Kind = "helper"
 )

@@ -20,7 +20,7 @@ const (
 	EndTurnTimeout      = "turn_timeout"        // limits.turn_timeout reached
 	EndUsageLimit       = "usage_limit"         // the agent's account has reached its limit
 	EndLoggedOut        = "logged_out"          // the agent is not logged in
-	EndAwaiting         = "awaiting_answer"     // the member waits for an approval
+	EndAwaiting         = "awaiting_answer"     // the member waits for an approval, or for a command in its background
 )
 
 // The reasons of Idle: the result of the last turn of a member that goes idle.
@@ -32,5 +32,5 @@ const (
 	IdleLimited     = "limited"     // a limit ended the turn, or the gates were overridden
 	IdleUsageLimit  = "usage_limit" // the agent's account has reached its limit
 	IdleLoggedOut   = "logged_out"  // the agent is not logged in
-	IdleAwaiting    = "awaiting"    // it waits for an approval; last_text says whose
+	IdleAwaiting    = "awaiting"    // it waits for an approval or a command; last_text says which
 )

@@ -25,7 +25,7 @@ type History struct {
 	Largest   Request                // the most that one of them has used
 	Cut       *Cut                   // the interrupted turn; nil: every turn ended
 	Kept      []agent.Input          // inputs that the next prompt begins with
-	Helpers   []string               // ids of background helpers that were interrupted
+	Helpers   []string               // ids of helpers and commands in the background that were interrupted
 
 	// Handover is set if the session was about to end when it was interrupted, and Begun if it
 	// has taken the place of another and no turn has begun since.

@@ -79,7 +79,7 @@ const (
 	TurnEnded     = "turn_ended"
 	InputsKept    = "kept"
 	TokensUsed    = "helper_used"     // a helper, or something else that has no message here, has spent tokens
-	HelperStarted = "helper_started"  // a background helper has started
+	HelperStarted = "helper_started"  // a helper or a command in the background has started
 	HelperEnded   = "helper_ended"    // it has ended, and the member's mailbox says so
 	Rotated       = "session_rotated" // another session takes the place of this one
 	Begun         = "session_begun"   // this session has taken the place of another

@@ -28,6 +28,9 @@ type BackgroundRun struct {
 	// Description is the agent's own, for people; it may be empty.
 	Description string
 	Started     time.Time
+	// Unawaited says why nobody waits for its end, such as "it listens on port 8080"; empty:
+	// its end is awaited.
+	Unawaited string
 }
 
 // run is a background run, running or ended.
@@ -38,10 +41,12 @@ type run struct {
 	cancel context.CancelFunc
 	// killed says that KillShell or Close asked for the end.
 	killed atomic.Bool
-	// ended is closed when exit and err are set; do not read them before.
-	ended chan struct{}
-	exit  proc.Exit
-	err   error
+	// began is closed when the host knows of the run, and ended when exit and err are set; do
+	// not read these before.
+	began, ended chan struct{}
+	told         atomic.Bool // the host knows of its end
+	exit         proc.Exit
+	err          error
 	// read is how many bytes of the output BashOutput has shown; reading guards it.
 	read    int64
 	reading sync.Mutex
@@ -52,10 +57,8 @@ func (t *Set) Background() []BackgroundRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []BackgroundRun
-	for _, r := range t.runs {
-		if r.running() {
-			list = append(list, r.BackgroundRun)
-		}
+	for _, r := range t.running() {
+		list = append(list, r.BackgroundRun)
 	}
 	return list
 }
@@ -88,30 +91,26 @@ func (r *run) status() string {
 // or Close kills it; the end of the turn does not affect it. It does not change the
 // member's directory.
 func (t *Set) startRun(in bashInput, note string) agent.ToolResult {
-	r, err := t.newRun(in)
+	r, err := t.owner().newRun(in, t.env.Workdir.Dir())
 	if err != nil {
 		return agent.Failed(fmt.Sprintf("Bash: %v", err))
 	}
-	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s", r.ID,
-		r.output.path)
+	<-r.began
+	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s. You will be "+
+		"notified when it ends.", r.ID, r.output.path)
 	return Success(joinLines([]string{text, note}), bashOutput{Stderr: note, BackgroundTaskID: r.ID})
 }
 
 // errClosed is the error of a command after Close.
 var errClosed = errors.New("the member is being stopped; nothing is started any more")
 
-// newRun makes a run and starts its goroutine, which Close waits for. It holds the
+// newRun makes a run in dir and starts its goroutine, which Close waits for. It holds the
 // lock throughout, so that no run can start after Close has listed the runs.
-func (t *Set) newRun(in bashInput) (*run, error) {
+func (t *Set) newRun(in bashInput, dir string) (*run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// Ended runs stay in the list, because their output may still be read.
-	running := 0
-	for _, r := range t.runs {
-		if r.running() {
-			running++
-		}
-	}
+	running := len(t.running())
 	switch {
 	case t.closed:
 		return nil, errClosed
@@ -133,10 +132,11 @@ func (t *Set) newRun(in bashInput) (*run, error) {
 	r := &run{
 		BackgroundRun: BackgroundRun{ID: id, Command: in.Command, Description: in.Description,
 			Started: t.now()},
-		output: output, cancel: cancel, ended: make(chan struct{}),
+		output: output, cancel: cancel, began: make(chan struct{}), ended: make(chan struct{}),
 	}
 	t.runs = append(t.runs, r)
 	p := t.process(s)
+	p.Dir = dir
 	t.group.Go(func() {
 		defer s.remove()
 		t.waitForRun(ctx, r, p)
@@ -147,15 +147,23 @@ func (t *Set) newRun(in bashInput) (*run, error) {
 // waitForRun runs p to its end. Both streams go to one file in the order of arrival, as a
 // terminal shows them.
 func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process) {
+	t.tell(r, RunBegan, "")
+	close(r.began)
 	p.Stdout, p.Stderr = r.output, r.output
 	release := func() {}
-	p.Started = func(pid int) { release = t.env.track(pid) }
+	var watching sync.WaitGroup
+	p.Started = func(pid int) {
+		release = t.env.track(pid)
+		watching.Go(func() { t.watch(r, pid, p.Marker) })
+	}
 	r.exit, r.err = p.Run(ctx)
 	release()
 	t.recordStrays(r.exit, p.Marker)
 	r.output.close()
 	r.cancel()
 	close(r.ended)
+	watching.Wait()
+	t.tellEnd(r)
 }
 
 // nextOutput makes the output file and the id of the next run. Numbering continues
@@ -213,6 +221,7 @@ var errNoRun = errors.New("there is no background command")
 
 // find returns the background run with the given id.
 func (t *Set) find(id string) (*run, error) {
+	t = t.owner()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var ids []string
@@ -242,6 +251,13 @@ func (r *run) kill() {
 // the background runs have ended. Close may be called twice; Bash starts nothing
 // afterwards.
 func (t *Set) Close() error {
+	t.EndRuns()
+	t.endStrays()
+	return nil
+}
+
+// EndRuns is the part of Close that ends the background runs and tells the host so.
+func (t *Set) EndRuns() {
 	t.mu.Lock()
 	t.closed = true
 	runs := append([]*run{}, t.runs...)
@@ -250,6 +266,4 @@ func (t *Set) Close() error {
 		r.kill()
 	}
 	t.group.Wait()
-	t.endStrays()
-	return nil
 }

@@ -64,8 +64,8 @@ func (t *Set) bashTool() agent.Tool {
 		"timeout": fmt.Sprintf("How long it may take, in milliseconds; %d unless given, %d at most",
 			t.env.Timeout.Milliseconds(), t.env.MaxTimeout.Milliseconds()),
 		"description": "What it does, in a few words, for people who watch",
-		"run_in_background": "Do not wait for it; look at its output with BashOutput, end it with " +
-			"KillShell",
+		"run_in_background": "Do not wait for it: you are told when it ends. Until then you may do other work, or " +
+			"end your turn. Look at its output with BashOutput, end it with KillShell",
 	}
 	tool := NewTyped(spec, about, adjust, t.bash)
 	tool.Shown = Rendering(bashOutput.text)

@@ -33,6 +33,14 @@ type Env struct {
 	// Started is called for each process that starts, and for each that a command has left
 	// running. It returns a function to call when the process has ended. May be nil.
 	Started func(pid int) (release func())
+	// OnRun is called with each change of a background run, from a goroutine of its own. May be
+	// nil.
+	OnRun func(RunEvent)
+	// AwaitLimit is how long the end of a background run is awaited; 0: as long as it takes.
+	AwaitLimit time.Duration
+	// AwaitChanged is called when what Awaited returns may have changed, from any goroutine.
+	// May be nil.
+	AwaitChanged func()
 	// Withheld reports whether a tool, Glob or Grep, must omit a file from its results. The
 	// file's path is absolute; relative rules start at dir. May be nil.
 	Withheld func(tool string, dir *workspace.Workdir, file string) bool
@@ -74,6 +82,10 @@ type Set struct {
 	calls atomic.Uint64
 	// group counts the goroutines of the background runs; Close waits for it.
 	group sync.WaitGroup
+	// parent has the background runs of a helper's tools, which outlast the helper; nil for a
+	// member.
+	parent *Set
+	look   time.Duration // firstLook; shorter in tests
 
 	mu     sync.Mutex // guards the fields below
 	closed bool
@@ -98,6 +110,7 @@ func New(env Env) *Set {
 		now:    env.Now,
 		shell:  newShell(&env),
 		id:     rand.Text(),
+		look:   firstLook,
 	}
 	if t.now == nil {
 		t.now = time.Now
@@ -107,11 +120,22 @@ func New(env Env) *Set {
 }
 
 // ForHelper returns tools like these for the member's helper with that id, which works in
-// dir. The caller must Close them.
+// dir. What the helper starts in the background belongs to the member, which hears of its end.
+// The caller must Close them.
 func (t *Set) ForHelper(dir *workspace.Workdir, id string) *Set {
 	env := t.env
 	env.Workdir, env.OutputDir = dir, filepath.Join(env.OutputDir, "helpers", id)
-	return New(env)
+	own := New(env)
+	own.parent = t
+	return own
+}
+
+// owner returns the Set that has the background runs.
+func (t *Set) owner() *Set {
+	if t.parent != nil {
+		return t.parent
+	}
+	return t
 }
 
 // List returns the tools: Bash, BashOutput, KillShell, Read, Write, Edit, Glob, Grep and

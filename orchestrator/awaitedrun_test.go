@@ -1,0 +1,134 @@
+//go:build unix
+
+package orchestrator
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// builds is a team of a lead and a member that waits for a build, which blocks until the test
+// opens its gate.
+func builds(t *testing.T, more string) *rig {
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) + `
+tasks: [{id: a, subject: Build it, owner: dev}]
+hooks:
+  TaskCompleted: [{hooks: [{type: command, command: "echo task >>gates"}]}]
+  TeammateIdle: [{hooks: [{type: command, command: "echo idle >>gates"}]}]
+  UserPromptSubmit: [{hooks: [{type: command, command: "cat >>submitted"}]}]
+  Stop: [{hooks: [{type: command, command: "cat >>stops"}]}]
+` + more,
+		"lead.yaml": `steps: [{say: Fine., times: -1}]`,
+		"dev.yaml": `steps:
+  - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
+  - call: [{tool: Bash, input: {command: "read x <gate; echo built; exit 3", description: the build, run_in_background: true}}]
+  - say: I wait for the build.
+  - when: "<summary>Background command \"the build\" failed with exit code 3</summary>|which ran in the background for you, was interrupted"
+    call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - {say: It is built., times: -1}
+`,
+	})
+	if err := syscall.Mkfifo(filepath.Join(r.dir, "gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// open lets the build end.
+func (r *rig) open() {
+	if err := os.WriteFile(filepath.Join(r.dir, "gate"), []byte("go\n"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestRunIsAwaited: a member that waits for a command in its background is not idle, gates do not
+// judge its work and nobody reminds it. The command's end gives it a turn.
+func TestRunIsAwaited(t *testing.T) {
+	t.Parallel()
+	r := builds(t, "")
+	u := start(r, &handClock{})
+	r.lines.wait(t, "the end of dev's first turn", turnEnded("dev"))
+	testkit.Eventually(t, "dev waits for its build", func() bool {
+		m := u.member("dev")
+		return m.State == api.Waiting && strings.HasPrefix(m.WaitsFor, "command bash_1 in the background (read x <gate;")
+	})
+	if _, err := os.Stat(filepath.Join(r.dir, "gates")); err == nil {
+		t.Errorf("while the build runs its gates are asked: %s", r.read("gates"))
+	}
+	if !strings.Contains(r.read("stops"), `"background_tasks":[{"id":"bash_1","type":"shell","status":"running","description":"the build"`) {
+		t.Errorf("the Stop hooks read %s", r.read("stops"))
+	}
+	r.open()
+	r.want(u.end(), CodeDone, "all work is done")
+	for _, started := range of[agent.TurnStarted](r, "turn_started") {
+		if started.Cause == agent.ByNudge {
+			t.Errorf("it was reminded: %s", started.Prompt)
+		}
+	}
+	if got := r.read("submitted"); !strings.Contains(got, `"prompt":"<task-notification>\n<task-id>bash_1</task-id>`) {
+		t.Errorf("UserPromptSubmit hooks read %s", got)
+	}
+	if got := r.read("gates"); !strings.HasSuffix(got, "idle\n") {
+		t.Errorf("in the end its gates were asked: %q", got)
+	}
+}
+
+// TestRunIsCutOff: a command in the background that ends with covey is told as interrupted.
+func TestRunIsCutOff(t *testing.T) {
+	t.Parallel()
+	r := builds(t, "")
+	waits := func() {
+		testkit.Eventually(t, "dev waits for its build", func() bool {
+			data, _ := os.ReadFile(r.place().Journal())
+			return strings.Contains(string(data), "it waits for command bash_1")
+		})
+	}
+	if r.runAndKill(3, waits) {
+		t.Fatal("the team has ended")
+	}
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	told := 0
+	for _, started := range of[agent.TurnStarted](r, "turn_started") {
+		told += strings.Count(started.Prompt, "Command bash_1, which ran in the background for you, was interrupted")
+	}
+	if told != 1 {
+		t.Errorf("it was told %d times:\n%s", told, show(r.lines.all()))
+	}
+}
+
+// TestServerIsNotAwaited: a command that listens on a port ends with the team, which names it.
+func TestServerIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says who listens on a port")
+	}
+	r := newRig(t, map[string]string{
+		"team.yaml": `covey: 1
+name: crew
+goal: Ship it.
+models: {lead: {provider: script, script: lead.yaml}}
+lead: {model: lead, permission_mode: bypassPermissions}
+`,
+		"lead.yaml": `steps:
+  - call: [{tool: Bash, input: {command: "` + listenVariable + `=1 exec ` + testkit.Binary(t) + `", run_in_background: true}}]
+  - {say: It serves., times: -1}
+`,
+	})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	var warnings []string
+	for _, w := range of[agent.Warning](r, "warning") {
+		warnings = append(warnings, w.Text)
+	}
+	if got := strings.Join(warnings, "\n"); !strings.Contains(got, "was ended with the session of lead: it listens on port ") {
+		t.Errorf("the server is not named: %s\n%s", got, show(r.lines.all()))
+	}
+}
