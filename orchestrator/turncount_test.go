@@ -31,6 +31,11 @@ func TestEmptyTurns(t *testing.T) {
 			lead: "{call: [{tool: TaskList, input: {}}]}" + later, dev: does, more: both,
 			want: journal.TurnCount{Turns: 4, Completed: 2, PerTask: 2},
 		},
+		"tasks that pass their gates": {
+			lead: "{say: I wait., times: -1}", dev: "{say: Did it., times: -1}",
+			more: "complete_on_pass: true\ntasks: [{id: a, subject: A}, {id: b, subject: B}, {id: c, subject: C}]\n",
+			want: journal.TurnCount{Turns: 5, Empty: 1, Completed: 3, PerTask: 5. / 3}, // the lead only waits
+		},
 		"a colleague who is told": {
 			lead: `{call: [{tool: SendMessage, input: {to: dev, message: Mind the gap., summary: gap}}]}, {say: Told., times: -1}`,
 			dev:  `{when: Mind, say: Understood.}`,
@@ -50,6 +55,11 @@ func TestEmptyTurns(t *testing.T) {
 			for _, e := range of[agent.TurnEnded](r, "turn_ended") {
 				if e.Empty {
 					empty++
+				}
+			}
+			for _, e := range of[agent.Idle](r, "idle") {
+				if len(e.Background) > 0 {
+					t.Errorf("nothing runs in the background, and an idle member names %q", e.Background)
 				}
 			}
 			if ends := of[journal.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 ||

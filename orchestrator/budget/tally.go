@@ -61,9 +61,10 @@ func (d *Done) See(e agent.Event) {
 	}
 }
 
-// Complete counts a task that the member has completed.
+// Complete counts a task that the member has completed, perhaps in an earlier turn: it is told
+// when the journal has it.
 func (d *Done) Complete(task string) {
-	d.Useful, d.Completed, d.TasksDone = true, append(d.Completed, task), d.TasksDone+1
+	d.Completed, d.TasksDone = append(d.Completed, task), d.TasksDone+1
 }
 
 // Spend adds usage outside of turns.

@@ -103,6 +103,9 @@ func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 		return data
 	}
 	for _, b := range s.BackgroundTasks() {
+		if b.Command == "" {
+			continue // a teammate of the lead
+		}
 		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
 	}
 	running, _ := m.c.ports.Hooks.Background.Commands(s.Member.Name)
@@ -111,15 +114,16 @@ func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 	return idle
 }
 
-// markEmpty sets whether a turn that has ended was empty. A final text counts if a person
-// has written, if another member has asked, who gets it as a note, or if it is the lead's
+// markEmpty sets whether a turn that has ended was empty. A task that the turn end has completed
+// because its gates passed counts. A final text counts if a person has written, if another member has asked, who gets it as a note, or if it is the lead's
 // last, which `covey up` prints.
 func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) agent.EventData {
 	end, ok := data.(agent.TurnEnded)
 	if !ok {
 		return data
 	}
-	end.Empty = !m.c.ports.Accounts.Tally.Of(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name)
+	end.Empty = !m.c.ports.Accounts.Tally.Of(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name) &&
+		len(m.c.ports.Notes.CompletedBy(s.Member.Name)) == 0
 	if end.Empty && s.Member.Lead {
 		all, err := m.c.ports.Store.List(ctx)
 		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
