@@ -1,10 +1,13 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -145,4 +148,22 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 				Message: "stop hook problem; `covey logs " + at.t.opts.Name + "` shows it"})
 		}
 	}
+}
+
+// decide returns the verdict of one gate's outcome. Context from a Stop hook also continues the turn.
+func decide(out hooks.Outcome) Verdict {
+	switch {
+	case out.Decision == hooks.Halt:
+		return Verdict{Decision: Halted, By: out.Event, Why: out.HaltReason(), Feedback: hookInputs(out)}
+	case out.Decision == hooks.Await:
+		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
+	case out.Continues():
+		v := Verdict{Decision: Refused, Feedback: hookInputs(out)}
+		if gate := out.Refuser(); gate != "" {
+			v.Why = string(out.Event) + ": " + gate
+			v.Said = strings.TrimPrefix(notation.LastLine(out.Refusal()), "["+gate+"]: ")
+		}
+		return v
+	}
+	return Verdict{}
 }

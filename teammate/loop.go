@@ -141,6 +141,9 @@ func (u *turn) override(last Verdict) ending {
 	if last.Why != "" {
 		attention += fmt.Sprintf(", the last time %s (in %s)",
 			notation.Preview(last.Why, 200), u.t.opts.Workdir.Dir())
+		if last.Said != "" {
+			attention += ": " + notation.Short(last.Said, 200)
+		}
 	}
 	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d), so it ends "+
 		"anyway. A Stop hook can let the turn end when stop_hook_active is true. The last refusal was: %s",

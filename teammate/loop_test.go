@@ -160,7 +160,7 @@ func TestBlockCap(t *testing.T) {
 	end := all[agent.TurnEnded](r.journal)[0]
 	equal(t, "end", []any{end.Reason, end.Passes}, []any{"completed", 9})
 	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
-		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+")")
+		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): never")
 	equal(t, "idle", all[agent.Idle](r.journal)[0].Reason, agent.IdleLimited)
 	if w := one[agent.Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") ||
 		!strings.Contains(w, "never") {
@@ -409,7 +409,7 @@ func TestResumeAtGates(t *testing.T) {
 		stop[0].Payload.(hooks.StopInput).LastAssistantMessage},
 		[]any{true, "two"})
 	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
-		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+")")
+		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): no")
 }
 
 // An agent that cannot resume is told what happened; its calls get a result.
@@ -540,7 +540,7 @@ func TestRefusalsSurvive(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no}})
 	r.mustRun(t)
 	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
-		"the gates refused its turn end 3 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+")")
+		"the gates refused its turn end 3 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): no")
 	equal(t, "active", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).StopHookActive, true)
 }
 

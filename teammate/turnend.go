@@ -1,7 +1,6 @@
 package teammate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -28,6 +27,7 @@ type Verdict struct {
 	Decision Decision
 	Feedback []agent.Input // for the model, in the next pass or the next turn
 	Why      string        // for people: whose answer it awaits, why a hook halts, or which gate refused
+	Said     string        // the last line that the gate which refused has printed
 	By       hooks.Event   // for Halted: the event of the hook
 }
 
@@ -129,21 +129,4 @@ func (t *Teammate) complete(ctx context.Context, passed []tasks.Task) error {
 		return fmt.Errorf("after the gates: %w", err)
 	}
 	return nil
-}
-
-// decide returns the verdict of one gate's outcome. Context from a Stop hook also continues the turn.
-func decide(out hooks.Outcome) Verdict {
-	switch {
-	case out.Decision == hooks.Halt:
-		return Verdict{Decision: Halted, By: out.Event, Why: out.HaltReason(), Feedback: hookInputs(out)}
-	case out.Decision == hooks.Await:
-		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
-	case out.Continues():
-		v := Verdict{Decision: Refused, Feedback: hookInputs(out)}
-		if gate := out.Refuser(); gate != "" {
-			v.Why = string(out.Event) + ": " + gate
-		}
-		return v
-	}
-	return Verdict{}
 }

@@ -3,14 +3,20 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // TestTerminalACP: who starts covey acp in a terminal learns in one line that a client has to.
@@ -86,6 +92,40 @@ func TestTerminalNotices(t *testing.T) {
 	} {
 		if !strings.Contains(c.raw(), want) {
 			t.Errorf("the terminal got no %q, but %q", want, c.raw())
+		}
+	}
+}
+
+// TestReportOfStuck: the cause comes first and once, and on a terminal of 80 columns no word is broken.
+func TestReportOfStuck(t *testing.T) {
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		t.Skip("no terminal to be had:", err)
+	}
+	defer ptmx.Close()
+	if err := pty.Setsize(tty, &pty.Winsize{Cols: 80, Rows: 50}); err != nil {
+		t.Fatal(err)
+	}
+	const why = "the gates refused its turn end 9 times in a row, the last time TaskCompleted: npm test (in /home/me/space): sh: 1: xo: not found"
+	e := endedTeam()
+	e.Code, e.Answer = orchestrator.CodeUnfinished, ""
+	e.Reason = "ana needs attention: " + why + `; nobody can go on: task 7 "Make it" belongs to ana, who needs attention`
+	e.Members[1].Reason, e.Members[1].Agent, e.Problems = why, "acp/claude-code", []string{"ana: " + why}
+	var out bytes.Buffer
+	printReport(&term.Screen{Writer: &out, File: tty}, "crew", e, &view.State{})
+	if !strings.HasPrefix(out.String(), "\ncrew: ana needs attention: the gates refused") ||
+		strings.Count(strings.Join(strings.Fields(out.String()), " "), why) != 1 {
+		t.Errorf("%s", out.String())
+	}
+	whole := " " + strings.Join(strings.Fields(out.String()), " ") + " "
+	for _, word := range strings.Fields(endLine("crew", e) + " COMPLETED acp/claude-code needs attention builtin/script 12345") {
+		if !strings.Contains(whole, " "+word+" ") {
+			t.Errorf("%q is broken in\n%s", word, out.String())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if len([]rune(strings.TrimRight(line, " \n"))) > 80 {
+			t.Errorf("%q is longer than the terminal", line)
 		}
 	}
 }

@@ -89,7 +89,8 @@ func (r *teamRun) report(e orchestrator.Ending) error {
 	if !r.flags.json {
 		printReport(r.env.Out, r.team.Name, e, r.facts())
 		if hint := endHint(e, r.flags.job); hint != "" {
-			r.env.Out.Printf("\n%s\n", r.env.Out.Paint(term.Faint, hint))
+			r.env.Out.Printf("\n")
+			r.env.Out.Line(term.Faint, hint)
 		}
 	}
 	if e.Code != orchestrator.CodeDone {

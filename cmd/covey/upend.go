@@ -26,9 +26,10 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 	if answer := strings.TrimSpace(term.Plain(e.Answer)); answer != "" {
 		out.Printf("\n%s\n", answer)
 	}
-	out.Printf("\n%s\n", out.Paint(term.Bold, endLine(team, e)))
+	out.Printf("\n")
+	out.Line(term.Bold, endLine(team, e))
 	for _, line := range e.Merged {
-		out.Printf("%s\n", term.PlainLine(line))
+		out.Line(term.Normal, line)
 	}
 	for _, line := range e.Moved {
 		if !slices.ContainsFunc(e.Problems, func(p string) bool { return strings.HasPrefix(p, line) }) {
@@ -38,16 +39,21 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 	view.PrintBudget(out, e.Budget)
 	if len(e.Members) > 0 {
 		out.Printf("\n")
-		endTable(e.Members).Print(out)
+		table := endTable(e.Members)
+		table.Whole = true
+		table.Print(out)
 	}
 	if line := turnsLine(e.Turns); line != "" {
-		out.Printf("%s\n", out.Paint(term.Faint, line))
+		out.Line(term.Faint, line)
 	}
 	if spent := coordinationLine(e.Coordination); spent != "" {
-		out.Printf("%s\n", out.Paint(term.Faint, spent))
+		out.Line(term.Faint, spent)
 	}
 	for _, problem := range e.Problems {
-		out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(problem)))
+		// A cause that the first line has is not said again.
+		if _, why, ok := strings.Cut(problem, ": "); !ok || !strings.Contains(e.Reason, why) {
+			out.Line(term.Yellow, "! "+problem)
+		}
 	}
 	ask.PrintUnmerged(out, e.Unmerged)
 	view.PrintTrouble(out, run)

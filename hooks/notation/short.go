@@ -61,6 +61,12 @@ func FirstLine(s string) string {
 	return s
 }
 
+// LastLine returns the last line of s that is not empty, without the space around it.
+func LastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
 // LineWidth is how many characters of a text fit one line of a table.
 const LineWidth = 80
 

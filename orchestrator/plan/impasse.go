@@ -10,13 +10,22 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// impasse describes the open tasks that no member can take, and the reasons.
+// impasse describes the open tasks that no member can take, and the reasons. What a member needs
+// attention for comes first, and once for all of its tasks.
 func impasse(s Scene, open []tasks.Task) string {
+	var causes strings.Builder
+	for _, seat := range s.Seats {
+		if !seat.Gone && !seat.Held && seat.Attention != "" && slices.ContainsFunc(open, func(t tasks.Task) bool {
+			return t.Owner == seat.Name && len(tasks.OpenBlockers(t, s.Tasks)) == 0
+		}) {
+			causes.WriteString(seat.Name + " needs attention: " + seat.Attention + "; ")
+		}
+	}
 	why := make([]string, len(open))
 	for i, t := range open {
 		why[i] = tasks.Named(t.ID) + " " + strconv.Quote(SubjectLine(t)) + " " + stuck(s, t)
 	}
-	return "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
+	return causes.String() + "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
 }
 
 // stuck explains why an open task makes no progress while all members are idle.
@@ -36,7 +45,7 @@ func stuck(s Scene, t tasks.Task) string {
 	case owner.Held:
 		return "belongs to " + t.Owner + ", who is held"
 	case owner.Attention != "":
-		return "belongs to " + t.Owner + ", who needs attention: " + owner.Attention
+		return "belongs to " + t.Owner + ", who needs attention"
 	}
 	if by := heldBy(s, *owner, nil); by != "" {
 		return "belongs to " + t.Owner + ", who waits until " + by + " has no open work (depends_on)"

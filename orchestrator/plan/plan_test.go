@@ -181,7 +181,8 @@ func TestPlanSaysWhatBlocksWhom(t *testing.T) {
 		t.Fatalf("plan = %s, want the lead told", told(moves))
 	}
 	for _, want := range []string{
-		`task 1 "do 1" belongs to a, who needs attention: its gates refused 9 times`,
+		`a needs attention: its gates refused 9 times; nobody can go on: `,
+		`task 1 "do 1" belongs to a, who needs attention; `,
 		`task 2 "do 2" is blocked by task 1`,
 		`task 3 "do 3" belongs to ghost, who is no member`,
 	} {

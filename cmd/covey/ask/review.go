@@ -107,7 +107,7 @@ func PrintUnmerged(out *term.Screen, work []string) {
 		out.Printf("%d pieces of work are not merged; covey review shows them:\n", len(work))
 	}
 	for _, line := range work {
-		out.Printf("- %s\n", term.PlainLine(line))
+		out.Line(term.Normal, "- "+line)
 	}
 }
 

@@ -3,6 +3,7 @@ package term
 import (
 	"bufio"
 	"slices"
+	"strings"
 )
 
 // MinColumn is the least width of a column; a table that is still too wide is cut. A
@@ -21,6 +22,8 @@ type Cell struct {
 type Table struct {
 	Head []string
 	Rows [][]Cell
+	// Whole wraps cells that do not fit between their words, instead of cutting them.
+	Whole bool
 }
 
 // Add appends a row, which must have as many cells as the heading. An empty cell
@@ -40,8 +43,11 @@ func (t *Table) Add(cells ...Cell) {
 func (t *Table) Print(s *Screen) {
 	width, _ := s.Size()
 	widths := t.widths()
-	if width > 0 {
-		shrink(widths, width-2*(len(widths)-1))
+	if room := width - 2*(len(widths)-1); width > 0 {
+		if t.Whole {
+			shrink(widths, t.words(), room)
+		}
+		shrink(widths, make([]int, len(widths)), room)
 	}
 	head := make([]Cell, len(t.Head))
 	for i, h := range t.Head {
@@ -52,7 +58,15 @@ func (t *Table) Print(s *Screen) {
 	w := bufio.NewWriterSize(s.Writer, 1<<16)
 	s.row(w, head, widths)
 	for _, row := range t.Rows {
-		s.row(w, row, widths)
+		for t.Whole && row != nil {
+			var rest []Cell
+			row, rest = split(row, widths)
+			s.row(w, row, widths)
+			row = rest
+		}
+		if row != nil {
+			s.row(w, row, widths)
+		}
 	}
 	_ = w.Flush() // ignored as in Printf
 }
@@ -72,6 +86,38 @@ func (t *Table) widths() []int {
 	return widths
 }
 
+// words returns the widths of the longest words of the columns.
+func (t *Table) words() []int {
+	widths := make([]int, len(t.Head))
+	for i, h := range t.Head {
+		widths[i] = textWidth(h)
+	}
+	for _, row := range t.Rows {
+		for i, c := range row {
+			for _, word := range strings.Fields(c.Text) {
+				widths[i] = max(widths[i], textWidth(word))
+			}
+		}
+	}
+	return widths
+}
+
+// split returns the first line of a row whose cells are wrapped, and the rest; nil: there is none.
+func split(row []Cell, widths []int) (first, rest []Cell) {
+	first = slices.Clone(row)
+	for i, c := range row {
+		lines := Wrapped(c.Text, widths[i], widths[i])
+		first[i].Text = lines[0]
+		if len(lines) > 1 {
+			if rest == nil {
+				rest = make([]Cell, len(row))
+			}
+			rest[i] = Cell{strings.TrimSpace(c.Text[max(len(lines[0]), 1):]), c.Style}
+		}
+	}
+	return first, rest
+}
+
 // row prints one line of a table. The last column is not padded, so that no line ends
 // in blanks. Cells are cut before they are painted, so that no escape sequence is
 // cut.
@@ -86,20 +132,20 @@ func (s *Screen) row(w *bufio.Writer, cells []Cell, widths []int) {
 	w.WriteByte('\n')
 }
 
-// shrink narrows the widest columns until all fit into room, but none below
-// MinColumn. That keeps short columns such as ids, names and states whole. room is in
+// shrink narrows the widest columns until all fit into room, but none below its least
+// width and MinColumn. That keeps short columns such as ids, names and states whole. room is in
 // columns and may be negative. If all columns are at MinColumn, the table stays wider
 // than the terminal, which wraps it.
-func shrink(widths []int, room int) {
+func shrink(widths, least []int, room int) {
 	for {
-		sum, widest := 0, 0
+		sum, widest := 0, -1
 		for i, w := range widths {
 			sum += w
-			if w > widths[widest] {
+			if w > max(least[i], MinColumn) && (widest < 0 || w > widths[widest]) {
 				widest = i
 			}
 		}
-		if sum <= room || widths[widest] <= MinColumn {
+		if sum <= room || widest < 0 {
 			return
 		}
 		widths[widest]--

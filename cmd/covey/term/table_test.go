@@ -45,7 +45,7 @@ func TestShrink(t *testing.T) {
 		{"nothing below the least", []int{6, 6, 9}, []int{6, 6, 6}, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			shrink(tc.in, tc.room)
+			shrink(tc.in, make([]int, len(tc.in)), tc.room)
 			for i := range tc.in {
 				if tc.in[i] != tc.want[i] {
 					t.Fatalf("got %v, want %v", tc.in, tc.want)

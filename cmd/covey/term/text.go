@@ -168,12 +168,17 @@ func textWidth(text string) int {
 const QuoteBar = "│ "
 
 // Note prints a text with an indent, wrapped on a terminal.
-func (s *Screen) Note(st Style, text string) {
+func (s *Screen) Note(st Style, text string) { s.wrapped(st, "  ", text) }
+
+// Line prints a text, on a terminal wrapped between words.
+func (s *Screen) Line(st Style, text string) { s.wrapped(st, "", text) }
+
+func (s *Screen) wrapped(st Style, indent, text string) {
 	lines := []string{PlainLine(text)}
 	if width, _ := s.Size(); width > 0 {
-		lines = Wrapped(lines[0], width-2, width-2)
+		lines = Wrapped(lines[0], width-len(indent), width-len(indent))
 	}
 	for _, line := range lines {
-		s.Printf("  %s\n", s.Paint(st, line))
+		s.Printf("%s%s\n", indent, s.Paint(st, line))
 	}
 }

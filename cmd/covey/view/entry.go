@@ -91,6 +91,9 @@ func BriefPrinter(out *term.Screen) func(journal.Line) error {
 		if !ok {
 			return nil
 		}
+		if p := data(l); l.Type == "team_ended" && p.Fault != "" {
+			e.Text = "the team ends [" + p.Fault + "]" // the report of the run begins with the reason
+		}
 		return printEntry(out, e)
 	}
 }

@@ -43,6 +43,7 @@ type payload struct {
 	Input       json.RawMessage `json:"input"`
 	IsError     bool            `json:"is_error"`
 	Kind        string          `json:"kind"`
+	Fault       string          `json:"fault"`
 	Known       bool            `json:"known"`
 	LastText    string          `json:"last_text"`
 	Member      string          `json:"member"`

@@ -106,7 +106,12 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		if p.Kind == "goal" { // told with the start of the team
 			return "", term.Normal
 		}
-		return "to " + p.To + ": " + cmp.Or(p.Summary, p.Text), term.Normal
+		// A notice repeats why a member needs attention, which the member's own line has said.
+		text, _, told := strings.Cut(cmp.Or(p.Summary, p.Text), needsAttention)
+		if told {
+			text += strings.TrimSuffix(needsAttention, ": ")
+		}
+		return "to " + p.To + ": " + text, term.Normal
 	case "task":
 		return taskText(l, p), taskStyle(p.Op)
 	case "request":
@@ -217,6 +222,9 @@ func failureText(l journal.Line, p payload) string {
 	}
 	return fmt.Sprintf("turn %d failed: %s", l.Turn, p.Text)
 }
+
+// needsAttention comes before the reason in texts about a member that needs attention.
+const needsAttention = " needs attention: "
 
 // problemText is briefText for errors and refusals.
 func problemText(l journal.Line, p payload) (string, term.Style) {

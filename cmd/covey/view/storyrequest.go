@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -15,6 +16,10 @@ func requestText(_ journal.Line, p payload) (string, term.Style) {
 	who := byWhom(p.By)
 	switch requests.State(p.State) {
 	case requests.Open:
+		// The line before has said why a member needs attention.
+		if _, how, ok := strings.Cut(p.Text, "\n("); ok && p.Kind == string(requests.AskAttention) {
+			p.Text = "what now (" + how
+		}
 		if p.To == actors.Operator {
 			return fmt.Sprintf("asks you: %s\n  answer with covey attach, or covey inbox approve %s or deny %s",
 				p.Text, p.ID, p.ID), term.Yellow
