@@ -224,6 +224,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		own := history
 		past = &own
 	}
+	kind := s.Member.CurrentAgent().Kind
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
@@ -238,6 +239,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
+		Program:    kind == configs.ACP || kind == configs.Command,
 		Background: s.BackgroundTasks, Awaits: s.AwaitedRun, Purse: h.r.accounts.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },

@@ -165,7 +165,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 		return nil
 	}
 	t.entered = true
-	t.emit(agent.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed})
+	t.emit(agent.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed && !t.opts.Program})
 	t.watchFiles(ctx)
 	if err := t.startSession(ctx); err != nil {
 		return err

@@ -93,7 +93,9 @@ type Options struct {
 	// Drafts shows what the models of the member and of its helpers write; optional.
 	Drafts agent.Drafts
 
-	SessionID  string
+	SessionID string
+	// Program says that the agent has a conversation of its own, which it may have lost.
+	Program    bool
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone
 	Turn       int  // turns taken so far
 	Transcript *transcript.File

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"time"
 )
 
 // Stat holds fields of /proc/PID/stat of one process. The start time distinguishes it from a
@@ -14,6 +15,23 @@ type Stat struct {
 	Parent  int
 	Session int
 	Dead    bool // it is a zombie
+	// CPU is the time that it and its children that have been waited for have computed.
+	CPU time.Duration
+}
+
+// tick is the unit of CPU times in /proc. Linux shows them in hundredths of a second on all
+// architectures that Go supports.
+const tick = 10 * time.Millisecond
+
+// CPUOf returns how long a program, which leads a session of its own, and its family have computed.
+// It may shrink when a process ends that nobody has waited for.
+func CPUOf(pid int) time.Duration {
+	root, _ := Read(pid)
+	sum := root.CPU
+	for _, s := range familyOf(pid, "").members {
+		sum += s.CPU
+	}
+	return sum
 }
 
 // Table reads the process table.
@@ -54,7 +72,7 @@ func Read(pid int) (s Stat, ok bool) {
 	if err != nil {
 		return Stat{}, false
 	}
-	const state, parent, session, started = 0, 1, 3, 19
+	const state, parent, session, cpu, started = 0, 1, 3, 11, 19
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) <= started {
 		return Stat{}, false
@@ -62,6 +80,10 @@ func Read(pid int) (s Stat, ok bool) {
 	s = Stat{PID: pid, Started: string(fields[started]), Dead: fields[state][0] == 'Z' || fields[state][0] == 'X'}
 	s.Parent, _ = strconv.Atoi(string(fields[parent]))
 	s.Session, _ = strconv.Atoi(string(fields[session]))
+	for _, field := range fields[cpu : cpu+4] { // user and system time, and those of children
+		ticks, _ := strconv.Atoi(string(field))
+		s.CPU += time.Duration(ticks) * tick
+	}
 	return s, true
 }
 

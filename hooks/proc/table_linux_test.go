@@ -123,3 +123,34 @@ func TestKillIsNotFooledByReusedPids(t *testing.T) {
 	_ = other.Process.Kill()
 	<-ended
 }
+
+// TestCPUOf: what a program and its children compute is counted, and waiting is not.
+func TestCPUOf(t *testing.T) {
+	if before := CPUOf(1 << 30); before != 0 {
+		t.Errorf("nobody has computed %v", before)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	p := Process{Args: []string{"/bin/sh", "-c", "(while :; do :; done) & wait"}}
+	p.Started = func(pid int) {
+		defer cancel()
+		for CPUOf(pid) < 50*time.Millisecond { // it ends because the child computes
+			if t.Context().Err() != nil {
+				return
+			}
+		}
+	}
+	if _, err := p.Run(ctx); err != nil {
+		t.Error(err)
+	}
+	p = Process{Args: []string{"/bin/sh", "-c", "read line"}}
+	ctx, cancel = context.WithCancel(t.Context())
+	p.Started = func(pid int) {
+		defer cancel()
+		if got := CPUOf(pid); got > time.Second {
+			t.Errorf("one that waits has computed %v", got)
+		}
+	}
+	if _, err := p.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}

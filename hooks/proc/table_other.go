@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Stat is one process. It is never filled on this system.
@@ -13,6 +14,9 @@ type Stat struct{ PID, Parent int }
 
 // Table returns nothing, because only Linux lists processes.
 func Table() []Stat { return nil }
+
+// CPUOf returns 0, because only Linux tells.
+func CPUOf(int) time.Duration { return 0 }
 
 // Carries returns false, because only Linux shows environments.
 func Carries(int, string) bool { return false }

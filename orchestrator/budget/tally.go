@@ -51,6 +51,8 @@ func (d *Done) See(e agent.Event) {
 		}
 	case agent.Rotated:
 		d.Context = agent.ContextUse{} // the new session has said nothing yet
+	case agent.FreshSession:
+		d.FreshSessions++
 	case agent.TurnEnded:
 		d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
 		d.FailedTokens += data.Usage.FailedTokens
@@ -84,6 +86,8 @@ type Counts struct {
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
 	// Context is how full its conversation is, as last reported; zero: nobody has said so.
 	Context agent.ContextUse `json:"context,omitzero"`
+	// FreshSessions counts how often its agent program could not continue its conversation.
+	FreshSessions int `json:"fresh_sessions,omitempty"`
 	// DeniedCalls counts the tool calls that did not run because nobody could be asked, or because the
 	// permission mode asks nobody. FirstDenied is the first of them: its tool, and what it would do.
 	DeniedCalls int    `json:"denied_calls,omitempty"`

@@ -44,6 +44,7 @@ func (f *instance) acp(start *offer) (thinker, error) {
 		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
 		Brief: f.lostBrief, History: f.History, Started: f.alive, Quirks: p.quirks,
 		OnUsage:  func(used acp.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
+		Known:    f.launch.preset.name != "",
 		OnLive:   func(used acp.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) },
 		Timeouts: f.programs.opts.Timeouts, Backoff: f.programs.opts.Backoff, Restarts: programRestarts(f.Member.Restart),
 	})

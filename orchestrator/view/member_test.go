@@ -81,6 +81,7 @@ ana hook_model {"usage":{"input_tokens":3}}`, member(func(m *Member) string {
 		{"a context", `ana.1 tokens_used {"usage":{"input_tokens":9},"context":{"tokens":40,"window":200}}
 ana.1/h tokens_used {"context":{"tokens":99,"window":100}}
 ana.1 tokens_used {"usage":{"input_tokens":9}}`, member(func(m *Member) string { return words(m.Done.Context) }), "{40 200}"},
+		{"a fresh session", `ana fresh_session {"reason":"gone"}`, member(func(m *Member) string { return words(m.Done.FreshSessions) }), "1"},
 		{"a compacted context", `ana.1 tokens_used {"context":{"tokens":40,"window":200}}
 ana.1 compacted {"layer":"summary","before_tokens":40,"after_tokens":7}`, member(func(m *Member) string { return words(m.Done.Context) }), "{7 200}"},
 		{"a context that nobody tells", `ana.1 compacted {"layer":"summary","after_tokens":7}`,

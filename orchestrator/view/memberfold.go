@@ -164,6 +164,8 @@ func (s memberFold) apply(l journal.Line) bool {
 		m, u := s.member(l.Member), decoded[modelAsked](l).Usage
 		m.Done.Spend(u)
 		m.Spent.Tokens += u.Total()
+	case "fresh_session":
+		s.see(l, decoded[agent.FreshSession](l))
 	case "tokens_used":
 		s.see(l, decoded[agent.TokensUsed](l))
 	case "permission":

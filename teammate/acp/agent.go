@@ -25,10 +25,13 @@ type Agent struct {
 	servers      []MCPServer // of the program that is running, or ran last
 	session      string      // the program's session; empty: none yet
 	made         time.Time
-	primed       bool // the session has its system prompt
-	lost         bool // the session before this one could not be resumed
-	failures     int  // crashes in a row
-	silentStarts int  // starts in a row without any answer
+	primed       bool   // the session has its system prompt
+	lost         bool   // the session before this one could not be resumed
+	lostWhy      string // of the next session: why it does not continue the one before; empty: it was never lost
+	failures     int    // crashes in a row
+	lateStarts   int    // starts in a row that were late
+	silentStarts int    // those of them without any answer
+	waited       int    // time of the late starts, in parts of Timeouts.Start
 	prompts      program.Prompts
 	closed       bool
 	observer     agent.Observer // of the Run, if any
@@ -126,7 +129,7 @@ func (a *Agent) ask(
 		// The same process would give the same answer. Only a new process makes a new
 		// session, which begins with the brief.
 		case errors.Is(err, errLost):
-			a.session, a.lost = "", true
+			a.drop(err)
 			a.down()
 		case !errors.Is(err, errCrash):
 			if err == nil {
@@ -163,12 +166,22 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 		a.failures = 0
 		return fmt.Errorf("acp: the agent program crashed %d times in a row: %w%s", died, err, hint)
 	}
-	if a.failures > 1 && a.session != "" { // the session may cause the crash
-		a.session, a.lost = "", true
+	// The session may cause the crash. A start that was late says nothing about it, but the last
+	// one is tried without the session that no start before has opened.
+	late := errors.Is(err, errLate)
+	if !late && a.failures > 1 || late && !errors.Is(err, errNoAnswer) && a.failures == a.opts.Restarts {
+		a.drop(err)
 	}
 	wait := program.Rest(a.opts.Backoff, a.failures)
 	a.reportRestart(err.Error(), wait)
 	return program.Sleep(ctx, wait)
+}
+
+// drop drops the session: the next program begins a new one.
+func (a *Agent) drop(why error) {
+	if a.session != "" {
+		a.session, a.lost, a.lostWhy = "", true, why.Error()
+	}
 }
 
 // reportRestart reports to the journal that the program is about to be restarted.

@@ -151,6 +151,9 @@ func TestResumeAndLoad(t *testing.T) {
 				t.Errorf("prompt: %s", prompt)
 			}
 			r.host.wants("assistant: done")
+			if fresh := slices.ContainsFunc(r.host.events, isFresh); fresh != tt.lost {
+				t.Errorf("a fresh session is reported: %t, want %t", fresh, tt.lost)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,33 +205,120 @@ func TestDiesForEver(t *testing.T) {
 	}
 }
 
+// clockwork times the first starts of a rig, which hang at a method: each part of the limit is over
+// as soon as the program hangs. It returns how many parts were waited for.
+func clockwork(t *testing.T, r *rig, at string, hanging int) (parts *atomic.Int32) {
+	parts = &atomic.Int32{}
+	starts := 0
+	r.opts.Started = func(int) func() { starts++; return nil }
+	r.opts.Timeouts.Grace = 50 * time.Millisecond
+	r.opts.After = func(d time.Duration) <-chan time.Time {
+		if d != r.opts.Timeouts.Start/startParts || starts > hanging {
+			return nil
+		}
+		late, mine := make(chan time.Time), starts
+		go func() {
+			for strings.Count(strings.Join(r.logNow(), "\n"), `"`+at+`"`) < mine {
+				select {
+				case <-t.Context().Done():
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+			select {
+			case late <- time.Time{}:
+				parts.Add(1)
+			case <-t.Context().Done():
+			}
+		}()
+		return late
+	}
+	return parts
+}
+
+// A start that is late is tried again, with more time each time, and costs no session; a program that
+// computes is not late.
 func TestHangsAtStart(t *testing.T) {
 	t.Parallel()
-	for wait, at := range []string{"initialize", "session/new"} { // each has a wait of its own
-		t.Run(at, func(t *testing.T) {
+	hang := func(at string) life { return life{Deaf: true, On: mapped{at: {"hang"}}} }
+	for _, tt := range []struct {
+		name, at string
+		cpu      bool // it computes in the first 20 parts
+		parts    int32
+		entered  string // the method that opens the session in the end
+	}{
+		{"initialize", "initialize", false, 3 * startParts, "session/resume"},
+		{"resume", "session/resume", false, 3 * startParts, "session/resume"},
+		{"busy", "session/resume", true, 3*startParts + 20, "session/resume"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, life{Deaf: true, On: mapped{at: {"hang"}}}, life{})
-			r.opts.Timeouts.Grace = 50 * time.Millisecond
-			waits := 0
-			r.opts.After = func(d time.Duration) <-chan time.Time {
-				if d != r.opts.Timeouts.Start {
-					return nil
+			r := newRig(t, hang(tt.at), hang(tt.at), life{})
+			r.opts.Session, r.opts.Known = "old", true
+			parts, looks := clockwork(t, r, tt.at, 2), 0
+			r.opts.CPU = func(int) time.Duration {
+				if looks++; tt.cpu {
+					return time.Hour * time.Duration(min(looks, 22)) // one look before each of the two waits
 				}
-				if waits++; waits != wait+1 {
-					return nil
-				}
-				late := make(chan time.Time, 1)
-				go func() { // its time is over as soon as it hangs
-					for !strings.Contains(strings.Join(r.logNow(), "\n"), `"`+at+`"`) {
-						time.Sleep(time.Millisecond)
-					}
-					late <- time.Time{}
-				}()
-				return late
+				return 0
 			}
 			r.mustTurn(t)
-			if waits != wait+3 {
-				t.Errorf("%d waits", waits)
+			if got := parts.Load(); got != tt.parts {
+				t.Errorf("it waited for %d parts of the limit, want %d", got, tt.parts)
+			}
+			if methods := r.methods(t); methods[len(methods)-2] != tt.entered {
+				t.Errorf("methods %v", methods)
+			}
+			if slices.ContainsFunc(r.host.events, isFresh) {
+				t.Errorf("the session is lost: %v", r.host.events)
+			}
+		})
+	}
+}
+
+func isFresh(d agent.EventData) bool { _, ok := d.(agent.FreshSession); return ok }
+
+// A program that is late for ever is given up in a limited time: one that is known to speak the
+// protocol is not asked whether it does, and is tried at last without its session.
+func TestIsLateForEver(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, at string
+		known    bool
+		cpu      bool // it computes all the time
+		parts    int32
+		want     string
+		methods  string // of the last start
+	}{
+		{"unknown", "initialize", false, false, 3 * startParts, "it was started 2 times and did not answer; does it speak", "initialize"},
+		{"known", "initialize", true, false, maxLate * startParts, "it was started 4 times in a row and opened no session in 1h15m0s", "initialize"},
+		{"computes", "initialize", true, true, maxLate * startParts, "it was started 1 times in a row", "initialize"},
+		{"session", "session/resume", true, false, (1 + 2 + 4) * startParts, "", "initialize session/new session/prompt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, life{Deaf: true, On: mapped{tt.at: {"hang"}}})
+			r.opts.Session, r.opts.Known = "old", tt.known
+			parts, looks := clockwork(t, r, tt.at, 9), time.Duration(0)
+			r.opts.CPU = func(int) time.Duration {
+				if tt.cpu {
+					looks++
+				}
+				return looks * time.Hour
+			}
+			_, err := r.turn(t)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if got := parts.Load(); got != tt.parts {
+				t.Errorf("it waited for %d parts of the limit, want %d", got, tt.parts)
+			}
+			methods := strings.Join(r.methods(t), " ")
+			if last := methods[strings.LastIndex(methods, "initialize"):]; last != tt.methods {
+				t.Errorf("the last start: %s", last)
+			}
+			if fresh := slices.ContainsFunc(r.host.events, isFresh); fresh != (tt.name == "session") {
+				t.Errorf("a fresh session is reported: %t; %v", fresh, r.host.events)
 			}
 		})
 	}

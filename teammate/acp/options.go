@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -57,8 +58,13 @@ type Options struct {
 	// After times the start of a program; nil: time.After.
 	After func(time.Duration) <-chan time.Time
 	// Alarm times prompts; nil: program.NewAlarm.
-	Alarm    func(time.Duration) program.Alarm
+	Alarm func(time.Duration) program.Alarm
+	// CPU returns how long a program and its descendants have computed; nil: proc.CPUOf.
+	CPU      func(pid int) time.Duration
 	Timeouts Timeouts
+	// Known says that the program is known to speak the protocol, so that a start without an
+	// answer is only late.
+	Known bool
 	// Restarts is how often in a row a program that crashes is started again before the
 	// member fails; 0: 3; negative: never.
 	Restarts int
@@ -98,8 +104,9 @@ type Pair struct {
 
 // Timeouts limit waits for a program. Zero fields mean the default.
 type Timeouts struct {
-	// Start limits the time to a program's first answer, and then to its open session;
-	// 40 s. After two starts in a row without any answer the member fails.
+	// Start limits the time to a program's first answer, and then to its open session; 40 s.
+	// Time in which the program computes does not count. The limit doubles with each start in
+	// a row that was late. All of these together take at most 15 times Start.
 	Start time.Duration
 	// Quiet is the silence after the start of a program or after a prompt before people
 	// are told; 20 s. Once the model has begun it is three times as long.
@@ -157,6 +164,9 @@ func (o *Options) check() error {
 	}
 	if o.Alarm == nil {
 		o.Alarm = program.NewAlarm
+	}
+	if o.CPU == nil {
+		o.CPU = proc.CPUOf
 	}
 	if o.OnSession == nil {
 		o.OnSession = func(string) error { return nil }

@@ -82,44 +82,68 @@ func (a *Agent) start(ctx context.Context) error {
 	}
 	l := &live{proc: proc, conn: newConn(proc.Stdout, proc.Stdin), meter: meter{source: a.opts.Quirks.Usage}}
 	if err := a.open(ctx, l); err != nil {
-		if a.giveUpAfter(err) {
-			err = fmt.Errorf("%w: it was started %d times and did not answer within %v; does it speak the Agent Client "+
-				"Protocol? (%s)", errUseless, maxSilentStarts, a.opts.Timeouts.Start, proc.Summary())
-		}
-		err = a.startFailure(ctx, l, err)
+		err = a.startFailure(ctx, l, a.countLate(err, proc))
 		l.stop()
 		return err
 	}
-	a.live, a.silentStarts = l, 0
+	a.live = l
+	a.forgetLate()
 	return nil
 }
 
-// errNoAnswer says that a program did not answer at all after its start.
-var errNoAnswer = errors.New("the agent program has not answered")
+// errLate says that a program did not open its session in time, errNoAnswer, which wraps it,
+// that it did not answer at all.
+var (
+	errLate     = errors.New("its time was over")
+	errNoAnswer = fmt.Errorf("it has not answered: %w", errLate)
+)
 
-// maxSilentStarts is how often in a row a program without any answer is started. A first start may
-// be slow, and the second one in time.
-const maxSilentStarts = 2
+// Limits of starts that are late, beside Timeouts.Start.
+const (
+	// maxSilentStarts is how often in a row a program that is not known to speak the protocol
+	// is started without an answer.
+	maxSilentStarts = 2
+	// startParts is into how many parts Timeouts.Start is divided: after each, starting looks
+	// whether the program has computed.
+	startParts = 8
+	// maxLate is how many times Timeouts.Start all late starts in a row may take.
+	maxLate = 15
+)
 
-// giveUpAfter counts a failed start, and reports whether to give the program up.
-func (a *Agent) giveUpAfter(err error) bool {
-	if !errors.Is(err, errNoAnswer) {
-		a.silentStarts = 0
-		return false
+// forgetLate ends a row of late starts.
+func (a *Agent) forgetLate() { a.lateStarts, a.silentStarts, a.waited = 0, 0, 0 }
+
+// countLate counts a failed start. Its error is that of the start, or says that the program
+// is given up. The count begins again then, because the member may be woken later.
+func (a *Agent) countLate(err error, p *program.Process) error {
+	if !errors.Is(err, errLate) {
+		a.forgetLate()
+		return err
 	}
-	a.silentStarts++
-	if a.silentStarts < maxSilentStarts {
-		return false
+	if a.lateStarts++; errors.Is(err, errNoAnswer) {
+		a.silentStarts++
 	}
-	a.silentStarts = 0 // the member may be woken later, and then has its starts again
-	return true
+	switch {
+	case a.silentStarts == maxSilentStarts && !a.opts.Known:
+		err = fmt.Errorf("%w: it was started %d times and did not answer; does it speak the Agent Client Protocol? (%s)",
+			errUseless, a.lateStarts, p.Summary())
+	case a.waited >= maxLate*startParts:
+		err = fmt.Errorf("%w: it was started %d times in a row and opened no session in %v; is this machine too busy "+
+			"for it? (%s)", errUseless, a.lateStarts, maxLate*a.opts.Timeouts.Start, p.Summary())
+	default:
+		return err
+	}
+	a.forgetLate()
+	return err
 }
 
-// starting returns a context that ends when a program must have answered its start. People
-// are told when it takes long. The caller must call stop.
-func (a *Agent) starting(ctx context.Context) (limited context.Context, stop func()) {
+// starting returns a context that ends, with errLate, when a program must have answered its
+// start. People are told when it takes long. The caller must call stop.
+func (a *Agent) starting(ctx context.Context, pid int) (limited context.Context, stop func()) {
 	limited, cancel := context.WithCancelCause(ctx)
-	quiet, late := a.opts.After(a.opts.Timeouts.Quiet), a.opts.After(a.opts.Timeouts.Start)
+	part := a.opts.Timeouts.Start / startParts
+	quiet, next := a.opts.After(a.opts.Timeouts.Quiet), a.opts.After(part)
+	left, before := startParts<<min(a.lateStarts, 4), a.opts.CPU(pid)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for {
@@ -128,9 +152,19 @@ func (a *Agent) starting(ctx context.Context) (limited context.Context, stop fun
 				quiet = nil
 				a.reportHeldUp("the agent program, which has not answered since it was started %v ago",
 					a.opts.Timeouts.Quiet)
-			case <-late:
-				cancel(context.DeadlineExceeded)
-				return
+			case <-next:
+				// A program that waits for something computes a little, too, and one on a
+				// busy machine gets only a part of a processor.
+				now := a.opts.CPU(pid)
+				if now-before < part/32 {
+					left--
+				}
+				before = now
+				if a.waited++; left <= 0 || a.waited >= maxLate*startParts {
+					cancel(errLate)
+					return
+				}
+				next = a.opts.After(part)
 			case <-limited.Done():
 				return
 			}
@@ -160,12 +194,12 @@ func (a *Agent) connect() error {
 // include the wait of waitForMinute.
 func (a *Agent) open(ctx context.Context, l *live) error {
 	// Two limits, because waitForMinute may wait between them.
-	limited, stop := a.starting(ctx)
+	limited, stop := a.starting(ctx, l.proc.PID())
 	// Capabilities come first: they determine how to reopen the session.
 	_, err := l.initialize(limited)
 	stop()
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", errNoAnswer, err)
+	if errors.Is(err, errLate) {
+		return errNoAnswer
 	}
 	if err != nil {
 		return err
@@ -175,9 +209,12 @@ func (a *Agent) open(ctx context.Context, l *live) error {
 			return err
 		}
 	}
-	ctx, stop = a.starting(ctx)
+	ctx, stop = a.starting(ctx, l.proc.PID())
 	defer stop()
 	if err := a.enter(ctx, l); err != nil {
+		if errors.Is(err, errLate) {
+			err = fmt.Errorf("it has opened no session: %w", err)
+		}
 		return err
 	}
 	l.conn.use(l.session)
@@ -231,7 +268,7 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 }
 
 // enter resumes the previous session, or loads it, or makes a new one. The inbox is shut, so
-// the replay of a load is ignored. ctx is bounded by Timeouts.Start. A session that cannot be
+// the replay of a load is ignored. ctx is bounded by starting. A session that cannot be
 // reopened is not deleted: the program keeps it, and a person may still look at it.
 func (a *Agent) enter(ctx context.Context, l *live) error {
 	params := map[string]any{"cwd": a.opts.Dir, "mcpServers": servers(a.servers)}
@@ -243,7 +280,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 		if entered || err != nil {
 			return err
 		}
-		a.lost = true
+		a.drop(errUnopened)
 	}
 	a.system(params)
 	result, err := l.conn.do(ctx, "session/new", params)
@@ -260,6 +297,10 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	if err := a.opts.OnSession(l.session); err != nil {
 		return fmt.Errorf("%w: %w", errKeep, err)
 	}
+	if a.lostWhy != "" && a.observer != nil {
+		a.observer.Observe(agent.FreshSession{Reason: a.lostWhy})
+	}
+	a.lostWhy = ""
 	return nil
 }
 
@@ -294,6 +335,9 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 	}
 	return false, nil
 }
+
+// errUnopened says why a session is not continued if the program has refused to open it.
+var errUnopened = errors.New("the agent program does not open its session any more")
 
 // errKeep says that the id of a new session could not be stored, errUseless that a program
 // is not usable. A restart fixes neither.
@@ -341,10 +385,6 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 			return api
 		}
 		return fmt.Errorf("acp: the agent program opened no session: %w", err) // a retry fails too
-	}
-	// A program that hangs at its start may succeed the next time.
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("it did not open a session within %v", a.opts.Timeouts.Start)
 	}
 	return fmt.Errorf("%w at its start: %s (%s): %w", errCrash, a.opts.Command[0], l.proc.Summary(), err)
 }

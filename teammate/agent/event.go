@@ -46,7 +46,9 @@ type (
 	MemberStarted struct {
 		Agent     string `json:"agent"`
 		SessionID string `json:"session_id"`
-		Resumed   bool   `json:"resumed,omitempty"`
+		// Resumed says that the agent continues its conversation. It is false for an agent
+		// program, which opens its session later and may send FreshSession.
+		Resumed bool `json:"resumed,omitempty"`
 	}
 	// MemberEnded is sent when a member takes no more turns.
 	MemberEnded struct {

@@ -30,6 +30,12 @@ type ProgramRestarts struct {
 	Left   int           `json:"left"`              // how often it may fail again before it is given up
 }
 
+// FreshSession reports to the journal that an agent program works in a new session, because its
+// member's conversation could not be continued. The model has only a summary of it.
+type FreshSession struct {
+	Reason string `json:"reason"` // why the old one is not continued
+}
+
 // HeldUp tells people why a running turn shows no progress.
 type HeldUp struct {
 	For string `json:"for"` // for people, after "waits for "
@@ -37,6 +43,9 @@ type HeldUp struct {
 
 // EventType implements EventData.
 func (HeldUp) EventType() string { return "held_up" }
+
+// EventType implements EventData.
+func (FreshSession) EventType() string { return "fresh_session" }
 
 // EventType implements EventData.
 func (ProgramRestarts) EventType() string { return "program_restarts" }

@@ -24,6 +24,7 @@ type Agent struct {
 	session  string       // the id to resume; empty: none
 	primed   bool         // the session has its system prompt
 	spoken   bool         // there was a conversation, which a new session does not know
+	lostWhy  string       // why the session before was dropped, until a new one is made; empty: it was not
 	before   *agent.Usage // what the session had used before; nil: unknown
 	failures int          // in a row: programs that were killed, and prompts that failed without a reason
 	restarts int          // of one prompt, in a row
@@ -112,7 +113,7 @@ func (a *Agent) ask(
 		case ctx.Err() != nil:
 			return later, ctx.Err()
 		case errors.Is(err, errLost):
-			a.dropSession()
+			a.dropSession(err)
 		case !errors.Is(err, errCrash):
 			return later, a.countFailedTurn(err)
 		}
@@ -139,7 +140,7 @@ func (a *Agent) ask(
 func (a *Agent) countFailedTurn(err error) error {
 	var failed *failedError
 	if errors.As(err, &failed) {
-		a.countFailure()
+		a.countFailure(err)
 		return failed.api()
 	}
 	if err == nil || program.IsAPIError(err) {
@@ -157,19 +158,22 @@ func (a *Agent) countKill(err error) error {
 		a.failures = 0
 		return fmt.Errorf("command: the agent program failed %d times in a row: %w", a.restarts, err)
 	}
-	a.countFailure()
+	a.countFailure(err)
 	return nil
 }
 
 // countFailure records a failure of the program.
-func (a *Agent) countFailure() {
+func (a *Agent) countFailure(err error) {
 	if a.failures++; a.failures > 1 { // the session may be the cause
-		a.dropSession()
+		a.dropSession(err)
 	}
 }
 
 // dropSession drops the session: the next prompt begins a new one.
-func (a *Agent) dropSession() {
+func (a *Agent) dropSession(why error) {
+	if a.session != "" {
+		a.lostWhy = why.Error()
+	}
 	a.spoken = a.spoken || a.primed
 	a.session, a.primed, a.before = "", false, &agent.Usage{}
 }

@@ -220,6 +220,9 @@ func TestLostSession(t *testing.T) {
 				starts[1].Stdin != "You are api.\n\nSo far: much.\n\ngo" {
 				t.Errorf("started with %q", starts)
 			}
+			if len(r.host.fresh) != 1 || !strings.Contains(r.host.fresh[0].Reason, "lost its session") {
+				t.Errorf("the journal says %+v", r.host.fresh)
+			}
 		})
 	}
 }

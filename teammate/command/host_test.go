@@ -36,6 +36,7 @@ type host struct {
 	told   chan string // nil, or gets what is appended to held
 
 	restarts []agent.ProgramRestarts
+	fresh    []agent.FreshSession
 }
 
 func (h *host) Pass(context.Context) ([]agent.Input, error) {
@@ -56,6 +57,8 @@ func (h *host) Observe(d agent.EventData) {
 		h.warned = append(h.warned, d.Text)
 	case agent.ProgramRestarts:
 		h.restarts = append(h.restarts, d)
+	case agent.FreshSession:
+		h.fresh = append(h.fresh, d)
 	case agent.HeldUp:
 		h.held = append(h.held, d.For)
 		if h.told != nil {

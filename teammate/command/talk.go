@@ -185,7 +185,7 @@ func (t *talk) takeAll(ctx context.Context) (alive bool) {
 func (t *talk) handleNews(ctx context.Context, n news) error {
 	if n.session != "" {
 		t.opened(true)
-		if err := t.a.recordSession(n.session); err != nil {
+		if err := t.a.recordSession(n.session, t.observer); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func (t *talk) reportSilence() {
 }
 
 // recordSession records the session's id, unless the program cannot resume sessions.
-func (a *Agent) recordSession(id string) error {
+func (a *Agent) recordSession(id string, o agent.Observer) error {
 	if len(a.opts.Resume) == 0 || id == a.session || !sessionID().MatchString(id) {
 		return nil
 	}
@@ -272,5 +272,9 @@ func (a *Agent) recordSession(id string) error {
 	if err := a.opts.OnSession(id); err != nil {
 		return fmt.Errorf("command: the session's id could not be kept: %w", err)
 	}
+	if a.lostWhy != "" && o != nil {
+		o.Observe(agent.FreshSession{Reason: a.lostWhy})
+	}
+	a.lostWhy = ""
 	return nil
 }

@@ -106,6 +106,12 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; %s", name, helps)))
 		}
 	}
+	for _, m := range s.Members {
+		if m.FreshSessions > 0 {
+			out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(m.Name)+
+				" works in a fresh session: the old one could not be opened"))
+		}
+	}
 	printWorktrees(out, s.Members)
 	printSchedules(out, s, now)
 	printServers(out, s.Servers)

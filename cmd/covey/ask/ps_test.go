@@ -50,7 +50,7 @@ func TestPrintStatus(t *testing.T) {
 				Unread: 4},
 			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
-				Subject: "Do it", Counts: budget.Counts{Refusals: 8,
+				Subject: "Do it", Counts: budget.Counts{Refusals: 8, FreshSessions: 1,
 					TasksDone: 1}, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
@@ -61,6 +61,7 @@ ana     builtin/script  idle             1     -     -        task 1     0     4
 ben     builtin/script  needs attention  -     -     2 Do it  -          1     0       8
 ! ben needs attention: 8 refusals
   covey logs ben tells what happened; covey send ben TEXT helps it on
+! ben works in a fresh session: the old one could not be opened
 ! ben: 2 hooks failed open: ./x (exit 1) ×2
   covey hooks doctor tells why
 `

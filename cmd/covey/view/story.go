@@ -130,6 +130,8 @@ func briefText(l journal.Line, p payload) (string, term.Style) {
 		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(p.By), l.Member), term.Yellow
 	case "member_resumed":
 		return "goes on: resumed by " + byWhom(p.By), term.Normal
+	case "fresh_session":
+		return "fresh session: the old one could not be opened (" + p.Reason + ")", term.Yellow
 	case "program_restarts":
 		return "its program is started again: " + p.Reason, term.Yellow
 	case "schedule":
