@@ -73,7 +73,7 @@ func TestPermissionTexts(t *testing.T) {
 		"hook defers": {mode: permission.ModeBypass, pre: hookSays("defer", ""), want: "error: " + deferredText,
 			by: agent.PermissionDecided{Decision: "defer", By: "hook"}},
 		"deny rule, hook allows": {mode: permission.ModeBypass, den: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
-			want: "error: Permission to use Bash with command touch x && echo y has been denied.",
+			want: "error: Permission to use Bash with command touch x && echo y has been denied. The rule Bash(touch:*) forbids this part: touch x",
 			by:   agent.PermissionDecided{Decision: "deny", By: "rule", Rule: "Bash(touch:*)"}},
 		"ask rule, hook allows": {mode: permission.ModeBypass, ask: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
 			want: "error: Permission to use Bash was not given (ask rule Bash(touch:*)), because nobody can be asked now." + way,

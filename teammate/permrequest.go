@@ -78,8 +78,9 @@ func (p permitter) requestAllowed(tl *permission.Tool, out hooks.Outcome, call *
 	if err := tl.Prepare(call, p.at.t.opts.Workdir.Dir()); err != nil {
 		return permission.Invalid(call.Name, fmt.Errorf("a PermissionRequest hook changed it: %w", err))
 	}
-	if _, broken := permission.ForbiddenBy(p.at.t.rights.Now().Deny, p.callOf(*call)); broken {
-		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, permission.Command(*call))
+	now := p.at.t.rights.Now()
+	if r, broken := permission.ForbiddenBy(now.Deny, p.callOf(*call)); broken {
+		return now.Denial(p.at.t.opts.Name, permission.DeniedBy(r, p.callOf(*call)), *call, hooks.Outcome{})
 	}
 	return ""
 }

@@ -96,7 +96,7 @@ func TestPermissionRequestDenies(t *testing.T) {
 func TestPermissionRequestInput(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"command":"echo other"}`: "result: ran",
-		`{"command":"rm -rf x"}`:   "error: Permission to use Bash with command rm -rf x has been denied.",
+		`{"command":"rm -rf x"}`:   "error: Permission to use Bash with command rm -rf x has been denied. The rule Bash(rm *) forbids this part: rm -rf x",
 	} {
 		yes := requested("allow", "", "")
 		yes.UpdatedInput = json.RawMessage(input)

@@ -3,10 +3,10 @@ package teammate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -121,13 +121,9 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 // needs no permission, so it is reported only if a rule forbids it.
 func (p permitter) detect(call agent.ToolCall, team bool) {
 	o := &p.at.t.opts
-	rule, broke := "", false
 	c, may := p.callOf(call), p.at.t.rights.Now()
-	for _, rules := range [][]rules.Rule{may.Deny, may.Ask} {
-		if rule, broke = permission.ForbiddenBy(rules, c); broke {
-			break
-		}
-	}
+	forbids, broke := permission.ForbiddenBy(slices.Concat(may.Deny, may.Ask), c)
+	rule := forbids.String()
 	if !broke {
 		rule, broke = may.ShellBreaks(call, c)
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -36,45 +37,41 @@ func patternOf(spec string) pattern {
 	return p
 }
 
-// catchesIn reports whether a line contains, or may contain, a command that r forbids.
-func (r Rule) catchesIn(line *shellLine) bool {
+// catchesIn reports whether a line contains, or may contain, a command that r forbids, and which
+// part of the line that is.
+func (r Rule) catchesIn(line *shellLine) (part string, yes bool) {
 	p := patternOf(r.Spec)
-	if line.doubtful || strings.TrimSpace(line.text) == strings.TrimSpace(r.Spec) {
-		return true
+	for _, list := range [][]command{line.all(), line.started} {
+		if i := slices.IndexFunc(list, p.catches); i >= 0 {
+			return list[i].shown(), true
+		}
 	}
-	if slices.ContainsFunc(line.all(), p.catches) || slices.ContainsFunc(line.started, p.catches) {
-		return true
+	switch {
+	case line.doubtful:
+		return line.doubt, true
+	case strings.TrimSpace(line.text) == strings.TrimSpace(r.Spec):
+		return line.text, true
 	}
 	mentioned := p.mentions()
-	return mentioned != nil && (slices.ContainsFunc(line.code, mentioned.MatchString) ||
-		line.computes && mentioned.MatchString(line.text))
+	if mentioned == nil {
+		return "", false
+	}
+	if i := slices.IndexFunc(line.code, mentioned.MatchString); i >= 0 {
+		return line.code[i], true
+	}
+	if line.computes && mentioned.MatchString(line.text) {
+		return line.text, true
+	}
+	return "", false
 }
 
-// catches reports whether a command, or one that it may start, matches p.
-func (p pattern) catches(c command) bool {
-	if len(c.words) == 0 {
-		return false
-	}
-	if p.meets(c.words, c.guessed) {
-		return true
-	}
-	name := c.program()
-	if takesData(name) && (name != "git" || !gitRuns(c)) || name == "command" && lists(c) {
-		return false
-	}
-	_, known := wrapperOf(name)
-	for i, w := range c.words[1:] {
-		// An unknown program may be a wrapper. Its arguments only count if they plainly
-		// match.
-		if w.static && !strings.HasPrefix(w.value, "-") && p.meets(c.words[i+1:], true) {
-			return true
-		}
-		if !w.static && !known && anyWrapper(name) && name != "find" && !c.guessed {
-			return true
-		}
-	}
-	return false
+// shown returns the command for people: as it was written, if that is known.
+func (c command) shown() string {
+	return cmp.Or(c.source, strings.ReplaceAll(c.text(), string(unknown), "…"))
 }
+
+// catches reports whether a command matches p.
+func (p pattern) catches(c command) bool { return len(c.words) > 0 && p.meets(c.words, c.guessed) }
 
 // meets reports whether words match p. Unless plain is set, unknown words count as a match
 // if they may be one.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -22,8 +23,11 @@ type shellLine struct {
 	inner       []command // of scripts in arguments: sh -c 'git push'
 	started     []command // by wrappers: sudo git push, find -exec git push ;
 	code        []string  // for interpreters of other languages: python -c '...'
+	reads       []word    // files that redirects read
+	values      []word    // literal words, also those that variables get
 	certain     bool      // a sequence of simple commands of plain words, and nothing else
 	doubtful    bool      // it may contain a command that the parser cannot see
+	doubt       string    // the part that makes it doubtful
 	substitutes bool      // it contains $(), backticks or $VAR
 	nests       bool      // it is a compound command that contains $() or backticks
 	computes    bool      // it evaluates variables as arithmetic
@@ -51,7 +55,8 @@ func parseLine(text string, depth int) (*shellLine, error) {
 	w := walker{line: line, depth: depth, stdin: map[*syntax.CallExpr]*syntax.Stmt{}}
 	syntax.Walk(file, w.visit)
 	line.nests = line.nests && w.runs
-	line.doubtful = line.doubtful || line.computes && line.carries
+	w.at = ""
+	w.doubt(line.computes && line.carries)
 	return line, nil
 }
 
@@ -74,6 +79,7 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0
 type walker struct {
 	line  *shellLine
 	depth int
+	at    string                            // the command that is being read, as written
 	stdin map[*syntax.CallExpr]*syntax.Stmt // the statement with a command's redirects
 	runs  bool                              // there is a $() or backticks
 }
@@ -82,6 +88,13 @@ type walker struct {
 func simple(stmt *syntax.Stmt) bool {
 	_, ok := stmt.Cmd.(*syntax.CallExpr)
 	return ok
+}
+
+// doubt makes the line doubtful if yes.
+func (w *walker) doubt(yes bool) {
+	if yes && !w.line.doubtful {
+		w.line.doubtful, w.line.doubt = true, cmp.Or(w.at, w.line.text)
+	}
 }
 
 // visit handles one node of the syntax tree.
@@ -112,8 +125,16 @@ func (w *walker) visit(node syntax.Node) bool {
 	case *syntax.TestClause:
 		w.hidden(node)
 		w.line.computes = w.line.computes || comparesNumbers(n)
+	case *syntax.Redirect:
+		if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
+			w.line.reads = append(w.line.reads, valueOf(n.Word))
+		}
 	case *syntax.Word:
-		text := valueOf(n).value
+		value := valueOf(n)
+		if text := value.value; value.static && len(text) > 0 && text[0] != '-' {
+			w.line.values = append(w.line.values, value)
+		}
+		text := value.value
 		w.line.carries = w.line.carries || startsCommand(text) || strings.Contains(text, "[$")
 	}
 	return true
@@ -131,7 +152,7 @@ func (w *walker) parameter(n *syntax.ParamExp) {
 	}
 	w.line.computes = w.line.computes || n.Slice != nil || n.Excl
 	if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
-		w.line.doubtful = true // @P runs the commands in a prompt's text
+		w.doubt(true) // @P runs the commands in a prompt's text
 	}
 }
 
@@ -169,7 +190,7 @@ func comparesNumbers(node syntax.Node) (compares bool) {
 func (w *walker) hidden(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if quoted, ok := n.(*syntax.SglQuoted); ok && startsCommand(quoted.Value) {
-			w.line.doubtful = true
+			w.doubt(true)
 		}
 		return true
 	})
@@ -193,6 +214,7 @@ func (w *walker) call(n *syntax.CallExpr) {
 		c.input, c.given = inputOf(stmt.Redirs)
 	}
 	w.line.commands = append(w.line.commands, c)
+	w.at = c.source
 	if evaluates(c.program()) {
 		for _, arg := range n.Args[1:] {
 			w.hidden(arg)

@@ -53,3 +53,13 @@ func TestEverydayPasses(t *testing.T) {
 		}
 	}
 }
+
+// TestTextPasses: words that a program does not start are no command, whatever they say.
+func TestTextPasses(t *testing.T) {
+	rule := mustRule(t, "Bash(git push*)")
+	for _, command := range commandsOf(t, "text.txt") {
+		if rule.Forbids(bashCall(command)) {
+			t.Errorf("%s catches %q, for %q", rule, command, rule.Part(bashCall(command)))
+		}
+	}
+}

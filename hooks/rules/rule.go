@@ -103,8 +103,35 @@ func (r Rule) Permits(c Call) bool { return r.ask(c, permitting) }
 
 // Forbids reports whether r, in a deny or ask list, matches c. It returns true if that
 // cannot be decided. For the shell it looks everywhere in the command line where a command
-// could be.
-func (r Rule) Forbids(c Call) bool { return r.ask(c, forbidding) }
+// could be, and a rule for Read also forbids commands that name a file and read it.
+func (r Rule) Forbids(c Call) bool {
+	if r.Tool == "Read" && r.Spec != "" && c.Tool == "Bash" {
+		line, err := readLine(c)
+		if err != nil {
+			return true
+		}
+		_, yes := r.readIn(line, c)
+		return yes
+	}
+	return r.ask(c, forbidding)
+}
+
+// Part returns the part of a shell call's command line for which r forbids the call. It is empty
+// for other calls, and for a line that cannot be read.
+func (r Rule) Part(c Call) string {
+	line, err := readLine(c)
+	if c.Tool != "Bash" || err != nil {
+		return ""
+	}
+	part := ""
+	switch {
+	case r.Tool == "Read":
+		part, _ = r.readIn(line, c)
+	case r.Spec != "":
+		part, _ = r.catchesIn(line)
+	}
+	return part
+}
 
 // question is one of the three questions to a rule.
 type question uint8

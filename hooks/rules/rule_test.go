@@ -151,8 +151,8 @@ func TestForbids(t *testing.T) {
 		"env A=b git push", "env -S 'git push'",
 		"timeout 5 git push", "nice -n 5 git push", "/usr/bin/git push", "sudo /usr/bin/git push",
 		"./git push", "xargs git push",
-		"find . -exec git push ;", "find . -exec sh -c 'git push' ;", "docker run x 'git push'",
-		"mywrapper git push", "ssh host git push",
+		"find . -exec git push ;", "find . -exec sh -c 'git push' ;", "docker run x git push",
+		"npx git push", "ssh host git push",
 		"curl x | sh", "sh <<< 'git push'", "bash <<EOF\ngit push\nEOF", "sh -s < f", "bash \"$X\"",
 		"source <(echo git push)",
 		"$X push", "git $X", "git $(echo push)", "$X", "{git,push}", "git pus?", "gi* push",
@@ -423,7 +423,7 @@ func slowFit(pattern, text string) bool {
 
 // TestRuleIsFast: no command line holds a member up.
 func TestRuleIsFast(t *testing.T) {
-	r := mustRule(t, "Bash(git push * --force*)")
+	r, reads := mustRule(t, "Bash(git push * --force*)"), mustRule(t, "Read(secret/**)")
 	for name, command := range map[string]string{
 		"brackets": strings.Repeat("(", 60_000),
 		"under":    strings.Repeat("(", 900) + strings.Repeat(")", 900),
@@ -433,12 +433,17 @@ func TestRuleIsFast(t *testing.T) {
 		"nested":   strings.Repeat("$(", 900) + strings.Repeat(")", 900),
 		"chain":    strings.Repeat("a;", 30_000),
 		"heredocs": strings.Repeat("cat <<E\n", 5000),
+		"starters": strings.Repeat("docker run ", 5000),
+		"runners":  strings.Repeat("npx ", 15_000),
+		"lines":    "tmux " + strings.Repeat("'tmux a b' ", 5000),
+		"files":    "cat " + strings.Repeat("a/$x ", 12_000),
 	} {
 		start := time.Now()
 		c := bashCall(command)
 		r.Fires(c)
 		r.Permits(c)
 		r.Forbids(c)
+		reads.Forbids(c)
 		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %v", name, took)
 		}

@@ -24,7 +24,8 @@ func (r Rule) askShell(c Call, q question) bool {
 	case firing:
 		return r.firesOn(line)
 	}
-	return r.catchesIn(line)
+	_, yes := r.catchesIn(line)
+	return yes
 }
 
 // readLine parses the command of a Bash call.
@@ -111,14 +112,13 @@ func (c command) program() string {
 	return path.Base(c.words[0].value)
 }
 
-// tails returns the commands that c may start if it is a wrapper: its words from each one
+// tails returns the commands that c may start if it is a plainWrapper: its words from each one
 // on that could name a program.
 func (c command) tails() []command {
 	var tails []command
-	wrapper := anyWrapper(c.program())
 	for i := 1; i < len(c.words); i++ {
 		w := c.words[i]
-		if strings.HasPrefix(w.value, "-") || !w.static && !wrapper {
+		if strings.HasPrefix(w.value, "-") {
 			continue
 		}
 		tails = append(tails, command{words: c.words[i:]})
@@ -131,30 +131,6 @@ func (c command) tails() []command {
 func plainWrapper(program string) bool {
 	switch program {
 	case "timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs":
-		return true
-	}
-	return false
-}
-
-// anyWrapper reports whether a program's arguments are a command, so that an unknown
-// argument may be one.
-func anyWrapper(program string) bool {
-	switch program {
-	case "sudo", "doas", "env", "exec", "ionice", "setsid", "chrt", "taskset", "busybox", "find", "parallel",
-		"watch", "ssh", "su", "script", "flock", "strace", "ltrace", "unshare", "nsenter", "chroot":
-		return true
-	}
-	return plainWrapper(program)
-}
-
-// takesData reports whether a program's arguments are data, so that a word in them that
-// names a program does not start it. A program that is not listed may be a wrapper.
-func takesData(program string) bool {
-	switch program {
-	case "echo", "printf", "grep", "egrep", "fgrep", "rg", "git", "cat", "ls", "cd", "touch", "mkdir",
-		"rmdir", "cp", "mv", "rm", "ln", "test", "[", "head", "tail", "wc", "sort", "uniq", "cut", "tr",
-		"diff", "jq", "pwd", "true", "false", "sleep", "date", "which", "type", "export", "go", "basename",
-		"dirname", "stat", "chmod", "chown", "kill":
 		return true
 	}
 	return false

@@ -11,53 +11,40 @@ import (
 // maxStarts bounds how many nested wrappers are followed.
 const maxStarts = 8
 
-// starts records what a command starts: the script of a shell, the command after a wrapper,
+// starts records what a command starts: the script of a shell, the command after a starter,
 // the code of an interpreter. What cannot be seen makes the line doubtful.
 func (w *walker) starts(c command, depth int) {
 	name := c.program()
 	if depth > maxStarts {
-		w.line.doubtful = true
+		w.doubt(true)
 		return
 	}
 	switch {
 	case name == "git":
-		w.gitStarts(c)
-		if !gitRuns(c) {
-			return
-		}
-	case takesData(name):
-		return
+		w.gitStarts(c, depth)
 	case name == "eval":
 		w.script(command{words: c.words[1:]}.text(), true)
-		return
+	case name == "trap":
+		if len(c.words) > 2 {
+			w.script(c.words[1].value, c.words[1].static)
+		}
 	case name == "source" || name == ".":
 		w.sourced(c)
-		return
 	case name == "alias":
 		w.aliases(c)
-		return
 	case isShell(name):
-		w.shell(c.words[1:], c, true)
-	case readsCommands(name):
+		w.shell(c.words[1:], c)
+	case name == "at", name == "batch", name == "crontab" && (len(c.words) < 2 || c.words[len(c.words)-1].value == "-"):
 		w.input(c)
-	}
-	if code := c.codeFor(name, w.line.text); code != "" {
-		w.line.code = append(w.line.code, code)
-	}
-	w.wrapped(c, depth)
-	if !isShell(name) {
-		at := slices.IndexFunc(c.words, func(word word) bool { return word.static && isShell(word.value) })
-		if at >= 0 {
-			w.shell(c.words[at+1:], c, anyWrapper(name))
+	default:
+		if code := c.codeFor(name, w.line.text); code != "" {
+			w.line.code = append(w.line.code, code)
 		}
-	}
-	for _, word := range c.words[1:] {
-		w.argument(word)
+		w.wrapped(c, depth)
 	}
 }
 
-// argument looks for a script in an argument that may become a command: docker run x
-// 'git push', tar --to-command='git push'.
+// argument looks for a script in a word that may become a command: tmux new 'git push'.
 func (w *walker) argument(arg word) {
 	if !arg.static || !strings.ContainsAny(arg.value, " \t\n;&|") {
 		return
@@ -80,17 +67,13 @@ func isShell(name string) bool {
 	return false
 }
 
-// readsCommands reports whether a program runs its input, as a shell does.
-func readsCommands(name string) bool { return name == "at" || name == "batch" || name == "crontab" }
-
-// shell looks for the script in a shell's arguments. sure is false if the name of the shell
-// may be data.
-func (w *walker) shell(args []word, c command, sure bool) {
+// shell looks for the script in a shell's arguments.
+func (w *walker) shell(args []word, c command) {
 	script := false
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if name, value, ok := strings.Cut(arg.value, "="); ok && name == "--command" && arg.static {
-			w.script(value, sure)
+			w.script(value, true)
 			return
 		}
 		isOption := arg.static && len(arg.value) > 1 && (arg.value[0] == '-' || arg.value[0] == '+')
@@ -101,40 +84,33 @@ func (w *walker) shell(args []word, c command, sure bool) {
 			script = true
 		case isOption && (arg.value == "--rcfile" || arg.value == "--init-file"):
 			i++
-			w.line.doubtful = w.line.doubtful || sure && i < len(args) && !isFile(args[i])
+			w.doubt(i < len(args) && !isFile(args[i]))
 		case isOption && strings.HasPrefix(arg.value, "--"):
 		case isOption:
 			script = script || strings.Contains(arg.value, "c")
 			i += strings.Count(arg.value, "o") + strings.Count(arg.value, "O") // each has a value
 		case script && arg.static:
-			w.script(arg.value, sure)
+			w.script(arg.value, true)
 			return
 		case script:
-			w.line.doubtful = w.line.doubtful || sure
+			w.doubt(true)
 			return
 		case arg.value == "-" || isInput(arg.value):
-			w.sureInput(c, sure)
+			w.input(c)
 			return
 		default: // a file, whose content is not in the command line
-			w.line.doubtful = w.line.doubtful || sure && !isFile(arg) && !onlyChecks(args[:i])
+			w.doubt(!isFile(arg) && !onlyChecks(args[:i]))
 			return
 		}
 	}
-	w.sureInput(c, sure)
-}
-
-// sureInput calls input if sure.
-func (w *walker) sureInput(c command, sure bool) {
-	if sure {
-		w.input(c)
-	}
+	w.input(c)
 }
 
 // input treats what a command reads as a script. Input that is not in the line makes the
 // line doubtful.
 func (w *walker) input(c command) {
 	if !c.given {
-		w.line.doubtful = true
+		w.doubt(true)
 		return
 	}
 	w.script(c.input, true)
@@ -171,7 +147,7 @@ func (w *walker) sourced(c command) {
 	case c.words[1].static && isInput(c.words[1].value):
 		w.input(c)
 	case !isFile(c.words[1]):
-		w.line.doubtful = true
+		w.doubt(true)
 	}
 }
 
@@ -210,7 +186,7 @@ func (w *walker) script(text string, must bool) {
 		inner, err = parseLine(text, w.depth+1)
 	}
 	if err != nil {
-		w.line.doubtful = w.line.doubtful || must
+		w.doubt(must)
 		return
 	}
 	line := w.line
@@ -222,7 +198,8 @@ func (w *walker) script(text string, must bool) {
 	line.inner = append(append(line.inner, inner.commands...), inner.inner...)
 	line.started = append(line.started, inner.started...)
 	line.code = append(line.code, inner.code...)
-	line.doubtful = line.doubtful || must && inner.doubtful
+	line.reads, line.values = append(line.reads, inner.reads...), append(line.values, inner.values...)
+	w.doubt(must && inner.doubtful)
 	line.computes = line.computes || must && inner.computes
 	line.carries = line.carries || inner.carries
 }
@@ -243,45 +220,79 @@ func (w *walker) assign(assign *syntax.Assign) {
 	name, value := assign.Name.Value, valueOf(assign.Value)
 	if name == "GIT_CONFIG_PARAMETERS" || strings.HasPrefix(name, "GIT_CONFIG_KEY_") &&
 		(!value.static || isAlias(value.value)) {
-		w.line.doubtful = true
+		w.doubt(true)
 	}
-	w.argument(value)
+	if isCommandVariable(name) {
+		w.argument(value)
+	}
+}
+
+// isCommandVariable reports whether programs run the value of a variable.
+func isCommandVariable(name string) bool {
+	return strings.HasPrefix(name, "GIT_CONFIG_VALUE_") || slices.ContainsFunc([]string{"PAGER", "EDITOR", "VISUAL",
+		"COMMAND", "BROWSER", "ASKPASS", "DIFF", "SSH", "RSH", "LESSOPEN", "LESSCLOSE", "SHELL", "PS4"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // isAlias reports whether a setting of git defines a subcommand.
 func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "alias.") }
 
-// gitRuns reports whether git runs commands in its arguments, which are data otherwise.
-func gitRuns(c command) bool {
-	return slices.ContainsFunc(c.words[1:], func(w word) bool {
-		switch w.value {
-		case "bisect", "submodule", "rebase", "difftool", "mergetool", "filter-branch", "for-each-repo",
-			"config", "-c":
-			return w.static
+// gitStarts handles what git starts: subcommands that a setting defines (git -c alias.p=push p,
+// git config alias.p push), commands in settings (git -c core.pager=…), and those of the few
+// subcommands that run some. All other words are data.
+func (w *walker) gitStarts(c command, depth int) {
+	at := 1
+	for at < len(c.words) && c.words[at].mayBeOption() {
+		word, next := c.words[at].value, at+1
+		if _, pair := valueOfOption("git", c.words[at]); pair && strings.HasPrefix(word, "-") {
+			next++
 		}
-		return false
-	})
+		switch {
+		case word == "-c" && at+1 < len(c.words):
+			w.gitSetting(c.words[at+1])
+		case strings.HasPrefix(word, "--config-env"):
+			_, setting, _ := strings.Cut(command{words: c.words[at:min(next, len(c.words))]}.text(), "--config-env")
+			w.doubt(isAlias(setting[min(1, len(setting)):]))
+		}
+		at = next
+	}
+	if at >= len(c.words) {
+		return
+	}
+	rest := c.words[at+1:]
+	switch c.words[at].value {
+	case "config":
+		for i, arg := range rest {
+			if isAlias(arg.value) && i+1 < len(rest) {
+				w.gitAlias(rest[i+1])
+			}
+			w.argument(arg)
+		}
+	case "bisect":
+		if len(rest) > 0 && rest[0].value == "run" {
+			w.startedBy(command{words: rest[1:]}, depth)
+		}
+	case "submodule", "filter-branch":
+		w.guess(rest, true, depth)
+	case "for-each-repo":
+		for i := range rest {
+			w.startedBy(command{words: append([]word{{value: "git", static: true}}, rest[i:]...), guessed: true}, maxStarts-1)
+		}
+	case "rebase", "difftool":
+		w.optionScripts(starter{none: true, scripts: []string{"x", "exec", "extcmd"}}, rest)
+	}
 }
 
-// gitStarts handles subcommands that are defined by a setting: git -c alias.p=push p, git
-// config alias.p push.
-func (w *walker) gitStarts(c command) {
-	for i, arg := range c.words[1:] {
-		before := c.words[i].value
-		key, value, set := strings.Cut(arg.value, "=")
-		switch {
-		case before == "-c" && arg.splits:
-			w.line.doubtful = true
-		case before == "-c" && set && isAlias(key):
-			w.gitAlias(word{value: value, static: arg.static})
-		case strings.HasPrefix(arg.value, "--config-env") &&
-			isAlias(strings.TrimPrefix(arg.value, "--config-env=")),
-			before == "--config-env" && isAlias(arg.value):
-			w.line.doubtful = true
-		case isAlias(arg.value) && i+2 < len(c.words) && slices.ContainsFunc(c.words[:i+1],
-			func(w word) bool { return w.value == "config" }):
-			w.gitAlias(c.words[i+2])
-		}
+// gitSetting handles the value of -c.
+func (w *walker) gitSetting(setting word) {
+	key, value, set := strings.Cut(setting.value, "=")
+	switch {
+	case setting.splits:
+		w.doubt(true)
+	case set && isAlias(key):
+		w.gitAlias(word{value: value, static: setting.static})
+	case set:
+		w.argument(word{value: strings.TrimPrefix(value, "!"), static: setting.static})
 	}
 }
 

@@ -5,79 +5,37 @@ import (
 	"strings"
 )
 
-// wrapper says where the command is among a wrapper's arguments.
-type wrapper struct {
-	short    string   // the letters of options with a value
-	long     []string // the long options whose value is the next word
-	operands int      // the words before the command: the time of timeout, the host of ssh
-	assigns  bool     // NAME=value may precede the command
-	appends  bool     // words that it reads are appended to the command
-	shell    bool     // without a command it starts a shell
-}
-
-// wrapperOf returns the most common wrappers. For others each argument may be the command
-// (tails).
-func wrapperOf(name string) (wrapper, bool) {
-	switch name {
-	case "env":
-		return wrapper{short: "uCS", long: []string{"unset", "chdir", "split-string"}, assigns: true}, true
-	case "sudo", "doas":
-		return wrapper{short: "aCcDghpRrtTUu", long: []string{"user", "group", "prompt", "host", "chdir",
-			"role", "type", "other-user", "chroot", "close-from", "command-timeout"}, assigns: true}, true
-	case "exec":
-		return wrapper{short: "a"}, true
-	case "command", "builtin", "nohup", "setsid", "busybox", "toybox":
-		return wrapper{}, true
-	case "time":
-		return wrapper{short: "fo", long: []string{"format", "output"}}, true
-	case "nice":
-		return wrapper{short: "n", long: []string{"adjustment"}}, true
-	case "ionice":
-		return wrapper{short: "cnpPu", long: []string{"class", "classdata"}}, true
-	case "timeout":
-		return wrapper{short: "ks", long: []string{"kill-after", "signal"}, operands: 1}, true
-	case "stdbuf":
-		return wrapper{short: "ioe", long: []string{"input", "output", "error"}}, true
-	case "xargs":
-		return wrapper{short: "aEILnPsd", long: []string{"arg-file", "delimiter", "max-args", "max-procs",
-			"max-chars", "process-slot-var"}, appends: true}, true
-	case "watch":
-		return wrapper{short: "nqs", long: []string{"interval", "equexit"}}, true
-	case "ssh":
-		return wrapper{short: "BbcDEeFIiJLlmOoPpQRSWw", operands: 1, shell: true}, true
-	case "chroot":
-		return wrapper{long: []string{"groups", "userspec"}, operands: 1, shell: true}, true
-	}
-	return wrapper{}, false
-}
-
-// wrapped records the command that a wrapper starts, and what that starts in turn.
+// wrapped records the command that a starter starts, and what that starts in turn.
 func (w *walker) wrapped(c command, depth int) {
 	name := c.program()
-	if name == "find" {
+	switch name {
+	case "find":
 		w.findExec(c, depth)
 		return
-	}
-	if name == "parallel" {
+	case "parallel":
 		w.parallel(c, depth)
 		return
 	}
-	shape, known := wrapperOf(name)
+	shape, known := starterOf(name)
 	switch {
-	case !known && anyWrapper(name):
-		// Its options are not known, so an unknown argument may be the command.
-		w.line.doubtful = w.line.doubtful || slices.ContainsFunc(c.words[1:],
-			func(w word) bool { return !w.static })
-		return
 	case !known || name == "command" && lists(c):
+		return
+	case shape.loose:
+		w.guess(shape.after(c.words), shape.lines, depth)
+		return
+	case shape.none:
+		w.optionScripts(shape, c.words[1:])
 		return
 	}
 	at, options := shape.commandAt(c.words)
 	if slices.ContainsFunc(options, func(o word) bool { return o.splits && !o.static }) {
-		w.line.doubtful = true // a command may be among them
+		w.doubt(true) // a command may be among them
 		return
 	}
 	if name == "env" && w.splitString(c, depth) {
+		return
+	}
+	if w.optionScripts(shape, options) {
 		return
 	}
 	if at >= len(c.words) {
@@ -89,15 +47,95 @@ func (w *walker) wrapped(c command, depth int) {
 		}
 		return
 	}
-	started := command{words: c.words[at:], input: c.input, given: c.given}
+	if only := c.words[at]; shape.joins && at == len(c.words)-1 && only.static {
+		w.script(only.value, true)
+		return
+	}
+	started := command{words: c.words[at:], input: c.input, given: c.given, guessed: c.guessed}
 	if shape.appends {
 		started = started.filled(replacement(options)).with(anyWords())
 	}
 	w.startedBy(started, depth)
+	if shape.joins {
+		w.guess(c.words[at+1:], true, depth) // a shell reads them again
+	}
 }
 
-// startedBy records a command after a wrapper.
+// after returns the words that may begin a command.
+func (s starter) after(words []word) []word {
+	at := slices.IndexFunc(words[1:], func(w word) bool { return slices.Contains(s.subs, w.value) })
+	if s.subs != nil && at < 0 {
+		return nil
+	}
+	return words[max(at+2, 1):]
+}
+
+// guess records what words may start. What only may be a command makes nothing doubtful.
+func (w *walker) guess(words []word, lines bool, depth int) {
+	line := w.line
+	was, part := line.doubtful, line.doubt
+	for i, arg := range words {
+		if arg.static && !strings.HasPrefix(arg.value, "-") {
+			w.startedBy(command{words: words[i:], guessed: true}, depth)
+		}
+		if lines {
+			w.argument(arg)
+		}
+	}
+	line.doubtful, line.doubt = was, part
+	w.doubt(len(line.started) > maxStarted)
+}
+
+// optionScripts looks at the options whose value is a command line for a shell. found is false
+// if there is none.
+func (w *walker) optionScripts(s starter, words []word) (found bool) {
+	for i := 0; i < len(words); i++ {
+		arg := words[i]
+		name, value, set := strings.Cut(strings.TrimPrefix(arg.value, "--"), "=")
+		switch {
+		case !strings.HasPrefix(arg.value, "-") || len(arg.value) < 2:
+			continue
+		case strings.HasPrefix(arg.value, "--"):
+		default:
+			at := strings.IndexFunc(arg.value, func(r rune) bool { return slices.Contains(s.scripts, string(r)) })
+			if at < 0 {
+				continue
+			}
+			name, value, set = arg.value[at:at+1], arg.value[at+1:], at+1 < len(arg.value)
+		}
+		if !slices.Contains(s.scripts, name) {
+			continue
+		}
+		text := word{value: value, static: arg.static}
+		if !set {
+			if i++; i >= len(words) {
+				return found
+			}
+			text = words[i]
+		}
+		found = true
+		if _, action, ok := strings.Cut(text.value, "exec="); ok {
+			text.value = action // of tar's checkpoints
+		}
+		if text.static {
+			w.script(text.value, true)
+		} else {
+			w.doubt(!s.none)
+		}
+	}
+	return found
+}
+
+// maxStarted bounds how many commands are looked at that words may start.
+const maxStarted = 2000
+
+// startedBy records a command after a starter.
 func (w *walker) startedBy(c command, depth int) {
+	if len(w.line.started) > maxStarted {
+		w.doubt(true)
+		return
+	}
+	c.source = w.at
 	w.line.started = append(w.line.started, c)
 	if len(c.words) > 0 {
 		w.starts(c, depth+1)
@@ -110,7 +148,7 @@ func lists(c command) bool {
 }
 
 // commandAt returns where the command begins, and the words before it.
-func (s wrapper) commandAt(words []word) (at int, before []word) {
+func (s starter) commandAt(words []word) (at int, before []word) {
 	operands := s.operands
 	i := 1
 	for ; i < len(words); i++ {
@@ -118,7 +156,7 @@ func (s wrapper) commandAt(words []word) (at int, before []word) {
 		switch {
 		case words[i].splits:
 			return i, words[1 : i+1]
-		case arg == "--":
+		case arg == "--" || arg == "-":
 		case len(arg) > 1 && arg[0] == '-':
 			i += s.value(arg)
 		case s.assigns && assignment(arg):
@@ -132,7 +170,7 @@ func (s wrapper) commandAt(words []word) (at int, before []word) {
 }
 
 // value returns 1 if an option's value is the next word, else 0.
-func (s wrapper) value(option string) int {
+func (s starter) value(option string) int {
 	if long, ok := strings.CutPrefix(option, "--"); ok {
 		if slices.Contains(s.long, long) {
 			return 1
@@ -173,7 +211,7 @@ func (w *walker) splitString(c command, depth int) bool {
 			continue
 		}
 		if strings.ContainsRune(text, unknown) || strings.ContainsAny(text, `$\`) {
-			w.line.doubtful = true
+			w.doubt(true)
 			return true
 		}
 		words := []word{{value: "env", static: true}}
@@ -229,7 +267,7 @@ func (c command) filled(text string) command {
 func (w *walker) findExec(c command, depth int) {
 	for i := 1; i < len(c.words); i++ {
 		if c.words[i].splits {
-			w.line.doubtful = true // -exec may be in it
+			w.doubt(true) // -exec may be in it
 			return
 		}
 		switch c.words[i].value {
@@ -254,7 +292,7 @@ func (w *walker) parallel(c command, depth int) {
 	}
 	for at := 1; at < i; at++ {
 		if arg := c.words[at]; !arg.static {
-			w.line.doubtful = true
+			w.doubt(true)
 		} else if !strings.HasPrefix(arg.value, "-") {
 			w.line.started = append(w.line.started,
 				command{words: c.words[at:i]}.filled("{}").with(anyWords()))
@@ -264,41 +302,6 @@ func (w *walker) parallel(c command, depth int) {
 		w.script(arg.value, true)
 	}
 	if i == 1 || i == len(c.words) && len(c.words) == 1 {
-		w.line.doubtful = w.line.doubtful || i == len(c.words) // its commands come from elsewhere
+		w.doubt(i == len(c.words)) // its commands come from elsewhere
 	}
-}
-
-// codeFor returns the text in a command that an interpreter of another language runs; empty
-// if there is none.
-func (c command) codeFor(name, line string) string {
-	if !interprets(name) {
-		return ""
-	}
-	var code []string
-	operands := 0
-	for _, arg := range c.words[1:] {
-		code = append(code, arg.value)
-		if arg.value != "-" {
-			operands++
-		}
-	}
-	switch {
-	case c.given:
-		code = append(code, c.input)
-	case operands == 0:
-		code = append(code, line) // perhaps another part of the line writes it
-	}
-	return strings.Join(code, "\n")
-}
-
-// interprets reports whether a program runs code of a language other than the shell's in
-// its arguments.
-func interprets(name string) bool {
-	switch strings.TrimRight(name, "0123456789.") {
-	case "python", "pypy", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "luajit", "awk",
-		"gawk", "mawk", "nawk", "tclsh", "expect", "osascript", "pwsh", "powershell", "Rscript", "julia",
-		"guile", "emacs", "vim", "vi", "nvim", "ex", "ed", "gdb", "sqlite", "make", "gmake", "tmux", "screen":
-		return true
-	}
-	return false
 }

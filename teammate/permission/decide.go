@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -27,6 +29,7 @@ type Ruling struct {
 	Behavior Behavior
 	By       string // rule, hook or mode
 	Rule     string // the rule, as it was written
+	Part     string // the part of a shell call's command line that the rule is about, if it denies the call
 }
 
 // Decide decides a call. Everything that forbids comes before everything that allows: a
@@ -38,10 +41,10 @@ func (p Policy) Decide(c Call) Ruling {
 		return Ruling{Behavior: Deny, By: "hook"}
 	}
 	if r, ok := ForbiddenBy(p.Deny, c.Rules); ok {
-		return Ruling{Behavior: Deny, By: "rule", Rule: r}
+		return DeniedBy(r, c.Rules)
 	}
 	if r, ok := ForbiddenBy(p.Ask, c.Rules); ok {
-		return p.Asked(Ruling{Behavior: Ask, By: "rule", Rule: r})
+		return p.Asked(Ruling{Behavior: Ask, By: "rule", Rule: r.String()})
 	}
 	if c.Hook == Ask {
 		return p.Asked(Ruling{Behavior: Ask, By: "hook"})
@@ -81,12 +84,16 @@ func (p Policy) Asked(r Ruling) Ruling {
 	return r
 }
 
-// ForbiddenBy returns the first of rules, which are deny or ask rules, that forbids call.
-func ForbiddenBy(rules []rules.Rule, call rules.Call) (string, bool) {
-	for _, r := range rules {
-		if r.Forbids(call) {
-			return r.String(), true
-		}
+// DeniedBy returns the ruling of a deny rule that forbids a call.
+func DeniedBy(r rules.Rule, call rules.Call) Ruling {
+	return Ruling{Behavior: Deny, By: "rule", Rule: r.String(), Part: r.Part(call)}
+}
+
+// ForbiddenBy returns the first of list, which are deny or ask rules, that forbids call.
+func ForbiddenBy(list []rules.Rule, call rules.Call) (rule rules.Rule, found bool) {
+	i := slices.IndexFunc(list, func(r rules.Rule) bool { return r.Forbids(call) })
+	if i < 0 {
+		return rules.Rule{}, false
 	}
-	return "", false
+	return list[i], true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -19,7 +20,7 @@ func (p Policy) Denial(member string, r Ruling, call agent.ToolCall, says hooks.
 	case r.By == "hook":
 		return fmt.Sprintf("PreToolUse:%s hook error: Blocked by hook", call.Name)
 	case r.By == "rule":
-		return fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, Command(call))
+		return r.denial(call)
 	case p.EffectiveMode() == ModePlan:
 		return fmt.Sprintf("%s was not run: you are in plan mode, where only tools that change nothing run. "+
 			"Go on planning without it.", call.Name)
@@ -27,6 +28,23 @@ func (p Policy) Denial(member string, r Ruling, call agent.ToolCall, says hooks.
 	return fmt.Sprintf("Permission to use %s was not given, because permission mode dontAsk asks nobody. ", call.Name) +
 		p.Advice(member, call)
 }
+
+// denial returns the text of a deny rule: what recorded hosts say, and for a shell call the rule and
+// the part of the line that it is about.
+func (r Ruling) denial(call agent.ToolCall) string {
+	text := fmt.Sprintf("Permission to use %s%s has been denied.", call.Name, Command(call))
+	switch {
+	case r.Rule == "" || call.Name != "Bash":
+	case r.Part != "":
+		text += fmt.Sprintf(" The rule %s forbids this part: %s", r.Rule, notation.Clip(r.Part, maxPart))
+	case strings.Contains(r.Rule, "("):
+		text += fmt.Sprintf(" The rule %s may forbid a part of it, and the line cannot be read.", r.Rule)
+	}
+	return text
+}
+
+// maxPart bounds the bytes of a part of a command line in a text for a model.
+const maxPart = 200
 
 // Advice returns what a member's model can do about a call that nobody could allow.
 func (p Policy) Advice(member string, call agent.ToolCall) string {

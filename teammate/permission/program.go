@@ -20,8 +20,8 @@ func (p Policy) ShellBreaks(call agent.ToolCall, as rules.Call) (rule string, br
 			continue // a string always encodes
 		}
 		as.Tool, as.Input = "Bash", input
-		if rule, broke := ForbiddenBy(slices.Concat(p.Deny, p.Ask), as); broke {
-			return rule, true
+		if r, broke := ForbiddenBy(slices.Concat(p.Deny, p.Ask), as); broke {
+			return r.String(), true
 		}
 	}
 	return "", false
@@ -37,7 +37,7 @@ func (p Policy) Undecidable(call agent.ToolCall) string {
 		case "Tool": // the name that package acp gives to a tool without a name
 			unknown = true
 		case "Bash":
-			unknown = r.Tool == "Bash" && Command(call) == ""
+			unknown = (r.Tool == "Bash" || r.Tool == "Read" && r.Spec != "") && Command(call) == ""
 		case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
 			unknown = (r.Tool == call.Name || r.Tool == "Edit" && call.Name != "Read") && !namesFile(call.Input)
 		}
