@@ -53,6 +53,7 @@ func (r *taskRules) allTasks(specs yaml.List[taskSpec], of *Team) []Task {
 		for _, id := range t.blockedBy.Items {
 			blockers.Check(r.Decoder, id)
 		}
+		r.untaken(t.subject.At, task, of)
 		out = append(out, task)
 	}
 	r.cycles(specs.Items, out)

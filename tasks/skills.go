@@ -37,6 +37,9 @@ func (w Wants) Lacking(has Skills) []string {
 	return lacks
 }
 
+// Empty reports whether a task wants nothing in particular.
+func (w Wants) Empty() bool { return w.Role == "" && len(w.Tools)+len(w.Labels) == 0 }
+
 // Suits reports whether a member with these skills lacks nothing of w.
 func (w Wants) Suits(has Skills) bool { return len(w.Lacking(has)) == 0 }
 

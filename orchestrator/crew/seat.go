@@ -123,7 +123,7 @@ func (s *Seat) view() plan.Seat {
 		Name: s.Member.Name, Lead: s.Member.Lead, Began: s.crew.ports.Watch.Of(s.Member.Name).Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: lives.Skills(s.Member.Member),
-		Nudged: now.Nudged,
+		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged,
 	}
 	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
 	v.Runs = s.AwaitedRun() != ""

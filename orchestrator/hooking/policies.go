@@ -109,7 +109,7 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 	}
 	// Only one task is named, because another member may claim the others first.
 	for _, t := range all {
-		if tasks.Ready(&t, all) && t.Owner == "" && (!known || t.Wants.Suits(lives.Skills(member.Member))) {
+		if tasks.Ready(&t, all) && t.Owner == "" && (!known || lives.Takes(member.Member, t.Wants)) {
 			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
 				plan.SubjectLine(t), words.Claiming(t.ID))
 		}

@@ -63,6 +63,12 @@ func Skills(m *configs.Member) tasks.Skills {
 	return tasks.Skills{Role: m.Role, Labels: m.Labels, Tools: m.Tools}
 }
 
+// Takes reports whether a member could take a task by itself: it has what the task wants, or,
+// if that is nothing in particular, it can change something.
+func Takes(m *configs.Member, w tasks.Wants) bool {
+	return w.Suits(Skills(m)) && !(w.Empty() && m.OnlyReads())
+}
+
 // MayUse reports whether a tool is among those that a spec names; nil names all.
 // A member that has Bash can also read and end what it runs in the background.
 func MayUse(named []string, tool string) bool {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -66,7 +65,7 @@ func (d *Desk) writtenByOthers(member string) bool {
 	return slices.ContainsFunc(d.opts.Members.All(), func(o *lives.Member) bool {
 		_, has := d.opts.Trees.Of(o.Name)
 		s, ok := d.opts.Members.StateOf(o.Name)
-		return o.Name != member && !has && trees.CanWrite(*o.Member) && ok && s.Gone == ""
+		return o.Name != member && !has && o.Member.CanWrite() && ok && s.Gone == ""
 	})
 }
 

@@ -54,7 +54,7 @@ func heldUp(s Scene, t tasks.Task, known map[string]bool) bool {
 		up = ok && owner.Held && !owner.Gone
 	default:
 		up = slices.ContainsFunc(s.Seats, func(m Seat) bool {
-			return m.Held && !m.Gone && m.SelfClaim && t.Wants.Suits(m.Skills)
+			return m.Held && !m.Gone && m.SelfClaim && len(m.lacks(t.Wants)) == 0
 		})
 	}
 	known[t.ID] = up

@@ -62,7 +62,7 @@ func untaken(s Scene, t tasks.Task) string {
 		if seat.Gone || !seat.SelfClaim {
 			continue
 		}
-		missing := t.Wants.Lacking(seat.Skills)
+		missing := seat.lacks(t.Wants)
 		if len(missing) == 0 {
 			lacks = nil
 			break // missing skills are not the reason
@@ -82,7 +82,7 @@ func untaken(s Scene, t tasks.Task) string {
 func couldHave(s Scene, t tasks.Task) []Seat {
 	var gone []Seat
 	for _, seat := range s.Seats {
-		if seat.Gone && seat.GoneFor != "" && !seat.Lead && t.Wants.Suits(seat.Skills) {
+		if seat.Gone && seat.GoneFor != "" && !seat.Lead && len(seat.lacks(t.Wants)) == 0 {
 			gone = append(gone, seat)
 		}
 	}

@@ -78,7 +78,7 @@ func IndexTasks(all []tasks.Task) *TaskIndex {
 
 // wantsKey returns a key that identifies wants.
 func wantsKey(w tasks.Wants) string {
-	if w.Role == "" && len(w.Tools)+len(w.Labels) == 0 {
+	if w.Empty() {
 		return ""
 	}
 	return fmt.Sprintf("%q %q %q", w.Role, w.Tools, w.Labels)
@@ -102,7 +102,7 @@ func (x *TaskIndex) take(seat Seat) []tasks.Task {
 	var first *wanted
 	for _, g := range x.wants {
 		x.looks++
-		if len(g.free) > 0 && (first == nil || g.free[0] < first.free[0]) && len(g.Lacking(seat.Skills)) == 0 {
+		if len(g.free) > 0 && (first == nil || g.free[0] < first.free[0]) && len(seat.lacks(g.Wants)) == 0 {
 			first = g
 		}
 	}
@@ -114,6 +114,14 @@ func (x *TaskIndex) take(seat Seat) []tasks.Task {
 	return x.all[i : i+1 : i+1]
 }
 
+// lacks returns what a member lacks to take a task by itself.
+func (s *Seat) lacks(w tasks.Wants) []string {
+	if s.OnlyReads && w.Empty() {
+		return []string{"tools that change files"}
+	}
+	return w.Lacking(s.Skills)
+}
+
 // openOf returns the indexes of the open tasks that a member owns.
 func (s Scene) openOf(member string) []int { return withIndexes(s).index.owned[member] }
 
@@ -122,7 +130,7 @@ func (s Scene) openOf(member string) []int { return withIndexes(s).index.owned[m
 func (x *TaskIndex) hasWork(seat *Seat) bool {
 	return len(x.owned[seat.Name]) > 0 || seat.SelfClaim && slices.ContainsFunc(x.wants, func(g *wanted) bool {
 		x.looks++
-		return len(g.Lacking(seat.Skills)) == 0
+		return len(seat.lacks(g.Wants)) == 0
 	})
 }
 

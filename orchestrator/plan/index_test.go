@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
@@ -77,6 +78,27 @@ func TestPlanLooksAtASeatOnce(t *testing.T) {
 		Next(s)
 		if looks := float64(s.index.looks+s.seats.looks) / float64(members); looks > 4 {
 			t.Errorf("%d members: %.1f looks at tasks and seats for each", members, looks)
+		}
+	}
+}
+
+// TestOnlyReads: a member that can change nothing is offered only tasks that say what they
+// want, and the lead is told why nobody takes another one.
+func TestOnlyReads(t *testing.T) {
+	seat := Seat{Name: "reviewer", Idle: true, SelfClaim: true, Began: true, OnlyReads: true,
+		Skills: tasks.Skills{Role: "reviewer", Tools: []string{"Read"}}}
+	scene := func(all ...tasks.Task) Scene {
+		return Scene{Tasks: all, Seats: []Seat{{Name: "lead", Lead: true, Idle: true, Began: true}, seat}}
+	}
+	code := tasks.Task{ID: "1", Subject: "Write it", Status: tasks.Pending}
+	moves := Next(scene(code))
+	if len(moves) != 1 || moves[0].Kind != TellLead || !strings.Contains(moves[0].Reason, "reviewer lacks tools that change files") {
+		t.Errorf("a task that wants nothing: %+v", moves)
+	}
+	for _, wants := range []tasks.Wants{{Tools: []string{"Read"}}, {Role: "reviewer"}} {
+		read := tasks.Task{ID: "2", Subject: "Read it", Status: tasks.Pending, Wants: wants}
+		if moves := Next(scene(code, read)); len(moves) != 1 || moves[0].Kind != GiveClaim || moves[0].Tasks[0].ID != "2" {
+			t.Errorf("a task that wants %+v: %+v", wants, moves)
 		}
 	}
 }

@@ -73,6 +73,7 @@ type Seat struct {
 	DependsOn    []string // members whose open work it waits for
 	HeldBy       string   // the one of them that has some; Next finds it out
 	Skills       tasks.Skills
+	OnlyReads    bool // it can change nothing, so it takes only tasks that want something
 	Unread       []actors.Message
 	MailWaits    []tasks.Task // open tasks that other mail for it waits for
 	Awaits       string       // whose answer it waits for, which comes as mail; empty: nobody's

@@ -226,24 +226,13 @@ func inRepository(dir string) bool {
 	return worktree.InRepository(dir)
 }
 
-// CanWrite reports whether a member can change files, possibly after approval of its
-// plan.
-func CanWrite(m configs.Member) bool {
-	if m.PermissionMode == configs.Plan {
-		return false
-	}
-	return m.Tools == nil || slices.ContainsFunc(m.Tools, func(tool string) bool {
-		return slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Bash"}, tool)
-	})
-}
-
 // isolationOf returns where a member works: as its spec says, or in its own working
 // copy if it is one of several that can write and copies are possible.
 func isolationOf(m configs.Member, team *configs.Team, able bool) configs.Isolation {
 	if m.Isolation != "" {
 		return m.Isolation
 	}
-	if able && CanWrite(m) && severalWrite(team) {
+	if able && m.CanWrite() && severalWrite(team) {
 		return configs.InWorktree
 	}
 	return configs.Shared
@@ -252,9 +241,9 @@ func isolationOf(m configs.Member, team *configs.Team, able bool) configs.Isolat
 // severalWrite reports whether two or more members of a team can write. It is asked for each
 // member, so it copies no list of members and stops at the second.
 func severalWrite(team *configs.Team) bool {
-	first := CanWrite(team.Lead)
+	first := team.Lead.CanWrite()
 	for i := range team.Teammates {
-		if CanWrite(team.Teammates[i]) {
+		if team.Teammates[i].CanWrite() {
 			if first {
 				return true
 			}
