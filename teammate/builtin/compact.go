@@ -378,6 +378,7 @@ func (c *conversation) collapse(upTo int) {
 		}
 	}
 	c.collapsed = upTo
+	c.resend()
 }
 
 // collapsedBy returns how many bytes it saves to collapse a block; 0 for most.
@@ -411,6 +412,7 @@ func collapsedBlocks(blocks []agent.Block) []agent.Block {
 // dropImages leaves out all images, after a model has refused one.
 func (c *conversation) dropImages() {
 	c.messages = agent.WithoutImages(c.messages, agent.RefusedImages)
+	c.resend()
 	upTo := c.collapsed
 	c.collapsed, c.saved = 0, 0
 	c.collapse(upTo)

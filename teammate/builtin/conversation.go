@@ -22,6 +22,10 @@ type conversation struct {
 	// does not see any more, and saved how many bytes that leaves out.
 	collapsed int
 	saved     int64
+	// sent are the messages of the last request, with which the next one begins: those of the first
+	// taken messages. What changes one of these calls resend.
+	sent  []agent.Message
+	taken int
 }
 
 // newConversation returns a conversation that continues history. Messages after the
@@ -129,9 +133,15 @@ func (c *conversation) unanswered() []agent.ToolCall {
 // assistant messages, no empty messages, and tool results at the beginning of the
 // message after their calls. So request joins consecutive messages of one role, but
 // never a new message with an old one.
+//
+// What the last request had is not made again: models know it by its memory.
 func (c *conversation) request(system string, tools []agent.Spec) agent.Request {
-	r := agent.Request{System: system, Tools: tools, Messages: make([]agent.Message, 0, len(c.messages))}
-	for i, m := range c.messages {
+	if c.taken != c.seen { // the last request is to be made again
+		c.resend()
+	}
+	r := agent.Request{System: system, Tools: tools, Messages: c.sent}
+	for i := c.taken; i < len(c.messages); i++ {
+		m := c.messages[i]
 		if i == c.seen {
 			r.New = len(r.Messages)
 		}
@@ -155,8 +165,15 @@ func (c *conversation) request(system string, tools []agent.Spec) agent.Request 
 		r.New = len(r.Messages)
 	}
 	c.seen = len(c.messages)
+	c.sent, c.taken = r.Messages, c.seen
+	if n := r.New; n > 0 && n < len(r.Messages) && r.Messages[n-1].Role == r.Messages[n].Role {
+		c.resend() // the next request has these two as one
+	}
 	return r
 }
+
+// resend makes the next request begin anew.
+func (c *conversation) resend() { c.sent, c.taken = nil, 0 }
 
 // merge appends more to blocks, with tool results before everything else. It changes neither, and
 // copies nothing if there is nothing to do, as for most messages: each request has them all.

@@ -16,23 +16,24 @@ type chat struct {
 	wire
 	config Config
 	name   string
+	sent   *encoded
 }
 
 // answer makes one request.
 func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	a := chatAnswer{wire: p.wire, name: p.name, draft: req.Draft}
-	err := p.stream(ctx, "/chat/completions", p.body(req), a.see)
+	err := p.stream(ctx, "/chat/completions", fill(p.body(req), p.conversation(req)), a.see)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
 	return a.response(req)
 }
 
-// body returns the body of a request.
+// body returns the body of a request. The conversation is missing: see fill.
 func (p chat) body(req agent.Request) object {
 	b := object{
 		"model": p.config.Model, "stream": true, "stream_options": object{"include_usage": true},
-		"messages": p.messages(req),
+		"messages": hole,
 	}
 	if len(req.Tools) > 0 {
 		tools := make([]object, len(req.Tools))
@@ -59,60 +60,68 @@ func (p chat) body(req agent.Request) object {
 	return b
 }
 
-// messages converts a conversation. Results come first in a message of the user, so they
+// conversation encodes a conversation, which begins with the system prompt.
+func (p chat) conversation(req agent.Request) payload {
+	text, _ := p.sent.list(req.Messages, func(m agent.Message) ([]byte, int) { return joined(p.message(m)), -1 })
+	if req.System == "" {
+		return payload{text}
+	}
+	system := encode(object{"role": "system", "content": req.System})
+	if len(text) > 0 {
+		system = append(system, ',')
+	}
+	return payload{system, text}
+}
+
+// message converts a message. Results come first in a message of the user, so they
 // follow their calls at once, as the API requires. It takes images from the user only, so those of
 // results follow in the user's message.
-func (p chat) messages(req agent.Request) []object {
+func (p chat) message(m agent.Message) []object {
 	var list []object
-	if req.System != "" {
-		list = append(list, object{"role": "system", "content": req.System})
+	var texts []string
+	var images []any
+	var calls []object
+	var thinking object
+	for _, b := range m.Content {
+		switch b.Type {
+		case agent.TextBlock:
+			texts = append(texts, b.Text)
+		case agent.ToolUseBlock:
+			calls = append(calls, object{"id": b.ID, "type": "function", "function": object{
+				"name": b.Name, "arguments": string(agent.ValidInput(b.Input)),
+			}})
+		case agent.ToolResultBlock:
+			list = append(list, object{"role": "tool", "tool_call_id": b.ToolUseID, "content": resultText(b)})
+			if len(b.Images) > 0 {
+				text := object{"type": "text", "text": "The result of call " + b.ToolUseID + " has:"}
+				images = append(images, parts(text, b.Images, func(i agent.Image) any {
+					return object{"type": "image_url", "image_url": object{"url": dataURL(i)}}
+				})...)
+			}
+		case agent.ThinkingBlock:
+			if b.Model == p.name && json.Unmarshal(b.Raw, &thinking) != nil {
+				thinking = nil
+			}
+		}
 	}
-	for _, m := range req.Messages {
-		var texts []string
-		var images []any
-		var calls []object
-		var thinking object
-		for _, b := range m.Content {
-			switch b.Type {
-			case agent.TextBlock:
-				texts = append(texts, b.Text)
-			case agent.ToolUseBlock:
-				calls = append(calls, object{"id": b.ID, "type": "function", "function": object{
-					"name": b.Name, "arguments": string(agent.ValidInput(b.Input)),
-				}})
-			case agent.ToolResultBlock:
-				list = append(list, object{"role": "tool", "tool_call_id": b.ToolUseID, "content": resultText(b)})
-				if len(b.Images) > 0 {
-					text := object{"type": "text", "text": "The result of call " + b.ToolUseID + " has:"}
-					images = append(images, parts(text, b.Images, func(i agent.Image) any {
-						return object{"type": "image_url", "image_url": object{"url": dataURL(i)}}
-					})...)
-				}
-			case agent.ThinkingBlock:
-				if b.Model == p.name && json.Unmarshal(b.Raw, &thinking) != nil {
-					thinking = nil
-				}
-			}
+	text := strings.Join(texts, "\n\n")
+	switch {
+	case m.Role == agent.Assistant && (text != "" || calls != nil):
+		said := object{"role": "assistant", "content": text}
+		for key, v := range thinking {
+			said[key] = v
 		}
-		text := strings.Join(texts, "\n\n")
-		switch {
-		case m.Role == agent.Assistant && (text != "" || calls != nil):
-			said := object{"role": "assistant", "content": text}
-			for key, v := range thinking {
-				said[key] = v
-			}
-			if calls != nil {
-				said["tool_calls"] = calls
-			}
-			list = append(list, said)
-		case len(images) > 0:
-			if text != "" {
-				images = append(images, object{"type": "text", "text": text})
-			}
-			list = append(list, object{"role": "user", "content": images})
-		case m.Role == agent.User && text != "":
-			list = append(list, object{"role": "user", "content": text})
+		if calls != nil {
+			said["tool_calls"] = calls
 		}
+		list = append(list, said)
+	case len(images) > 0:
+		if text != "" {
+			images = append(images, object{"type": "text", "text": text})
+		}
+		list = append(list, object{"role": "user", "content": images})
+	case m.Role == agent.User && text != "":
+		list = append(list, object{"role": "user", "content": text})
 	}
 	return list
 }

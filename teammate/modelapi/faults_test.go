@@ -3,6 +3,7 @@ package modelapi
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -229,14 +230,21 @@ func TestCacheMarks(t *testing.T) {
 	c := anthropic("")
 	req := ask()
 	req.System, req.Tools = "Be good.", []agent.Spec{{Name: "A"}, {Name: "B"}}
+	sent := &encoded{}
 	var marked []string // the texts of marked blocks of the request before
 	for turn := range 4 {
 		answer, results := agent.Message{Role: agent.Assistant}, agent.Message{Role: agent.User}
 		var now []string
-		b := messages{config: c, name: "m"}.body(req)
-		all := strings.Count(string(encode(b)), `"cache_control"`)
-		for _, m := range b["messages"].([]object) {
-			for _, block := range m["content"].([]object) {
+		p := messages{config: c, name: "m", sent: sent}
+		text, err := io.ReadAll(fill(p.body(req), p.conversation(req.Messages)).reader())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b struct{ Messages []struct{ Content []object } }
+		decode(t, text, &b)
+		all := strings.Count(string(text), `"cache_control"`)
+		for _, m := range b.Messages {
+			for _, block := range m.Content {
 				if block["cache_control"] != nil {
 					now = append(now, fmt.Sprint(block["text"], block["content"]))
 				}

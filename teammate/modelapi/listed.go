@@ -39,7 +39,7 @@ func (m *Model) Listed(ctx context.Context) ([]string, error) {
 // know the path has no list, which is no error of its own: many copies of the APIs answer
 // prompts and nothing else. Whether base_url is right is then known only from a prompt.
 func (w wire) list(ctx context.Context, path string) ([]string, error) {
-	resp, err := w.send(ctx, http.MethodGet, path, http.NoBody)
+	resp, err := w.send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}

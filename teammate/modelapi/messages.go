@@ -21,6 +21,7 @@ type messages struct {
 	wire
 	config Config
 	name   string
+	sent   *encoded
 }
 
 // object is a JSON object. Its keys are encoded in sorted order, so that equal requests
@@ -30,7 +31,7 @@ type object = map[string]any
 // answer makes one request.
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	a := messagesAnswer{wire: p.wire, name: p.name, draft: req.Draft, blocks: map[int]*openBlock{}}
-	if err := p.stream(ctx, "/v1/messages", p.body(req), a.see); err != nil {
+	if err := p.stream(ctx, "/v1/messages", fill(p.body(req), p.conversation(req.Messages)), a.see); err != nil {
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
 	return a.response(req)
@@ -38,10 +39,10 @@ func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response
 
 // body returns the body of a request. The parts that stay the same come first and are marked
 // for the cache: the tools, then the system prompt, then the conversation. A change of a
-// part makes the marks after it worthless.
+// part makes the marks after it worthless. The conversation is missing: see fill.
 func (p messages) body(req agent.Request) object {
 	limit := cmp.Or(p.config.MaxOutput, defaultOutput)
-	b := object{"model": p.config.Model, "stream": true, "messages": p.conversation(req.Messages)}
+	b := object{"model": p.config.Model, "stream": true, "messages": hole}
 	if req.System != "" {
 		b["system"] = []object{{"type": "text", "text": req.System, "cache_control": ephemeral()}}
 	}
@@ -76,25 +77,42 @@ var fixedThinking = notation.Pattern(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0
 // ephemeral marks the end of a part of a request that the provider keeps for the next one.
 func ephemeral() object { return object{"type": "ephemeral"} }
 
-// conversation converts messages. The last blocks of the last two messages of the user are
+// conversation encodes messages. The last blocks of the last two messages of the user are
 // marked for the cache: the mark before the last one is where the previous request ended,
 // and a cache is only looked for 20 blocks back.
-func (p messages) conversation(list []agent.Message) []object {
-	converted := make([]object, 0, len(list))
-	marks := 2
-	for _, m := range slices.Backward(list) {
-		content := p.content(m.Content)
-		if len(content) == 0 {
-			continue
+func (p messages) conversation(list []agent.Message) payload {
+	text, marks := p.sent.list(list, p.message)
+	var at []int // of the marks, the last one first
+	for i := len(marks) - 1; i >= 0 && len(at) < 2; i-- {
+		if marks[i] >= 0 {
+			at = append(at, marks[i])
 		}
-		if m.Role == agent.User && marks > 0 {
-			content[len(content)-1]["cache_control"] = ephemeral()
-			marks--
-		}
-		converted = append(converted, object{"role": m.Role, "content": content})
 	}
-	slices.Reverse(converted)
-	return converted
+	var parts payload
+	from := 0
+	for _, mark := range slices.Backward(at) {
+		parts = append(parts, text[from:mark], []byte(`"cache_control":`), encode(ephemeral()), []byte{','})
+		from = mark
+	}
+	return append(parts, text[from:])
+}
+
+// message encodes a message; nothing, if it has no content for the API.
+func (p messages) message(m agent.Message) (text []byte, mark int) {
+	content := p.content(m.Content)
+	if len(content) == 0 {
+		return nil, -1
+	}
+	last := len(content) - 1
+	text = append([]byte(`{"content":[`), joined(content[:last])...)
+	if last > 0 {
+		text = append(text, ',')
+	}
+	if mark = -1; m.Role == agent.User {
+		mark = len(text) + 1
+	}
+	text = append(append(text, encode(content[last])...), `],"role":`...)
+	return append(append(text, encode(m.Role)...), '}'), mark
 }
 
 // content converts the blocks of a message, and leaves out what the API would refuse, such

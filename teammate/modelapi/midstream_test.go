@@ -178,7 +178,7 @@ func TestTemperature(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				sent = strings.Replace(string(body), "}\n", ",}", 1) // the last key has no comma
+				sent = strings.TrimSuffix(string(body), "}") + ",}" // the last key has no comma
 				w.WriteHeader(http.StatusBadRequest)
 			})
 			c := anthropic(server.URL)

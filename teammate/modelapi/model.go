@@ -103,11 +103,11 @@ func New(c Config) (*Model, error) {
 	m.wire = w
 	switch c.API {
 	case Messages:
-		m.answer = messages{wire: w, config: c, name: m.Name()}.answer
+		m.answer = messages{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
 	case Responses:
-		m.answer = responses{wire: w, config: c, name: m.Name()}.answer
+		m.answer = responses{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
 	case Chat:
-		m.answer = chat{wire: w, config: c, name: m.Name()}.answer
+		m.answer = chat{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
 	default:
 		return nil, fmt.Errorf("model %s: there is no API %q", m.Name(), c.API)
 	}

@@ -19,6 +19,7 @@ type responses struct {
 	wire
 	config Config
 	name   string
+	sent   *encoded
 }
 
 // answer makes one request, and a second one without the reasoning of earlier answers if
@@ -34,7 +35,7 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
 	a := responsesAnswer{wire: p.wire, name: p.name, draft: req.Draft, items: map[int]json.RawMessage{}}
-	if err := p.stream(ctx, "/responses", p.body(req, reasoning), a.see); err != nil {
+	if err := p.stream(ctx, "/responses", fill(p.body(req), payload{p.conversation(req.Messages, reasoning)}), a.see); err != nil {
 		return agent.Response{Usage: a.end.tokens()}, err
 	}
 	return a.response(req)
@@ -44,10 +45,11 @@ func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (
 var plain = notation.Pattern(`^(?:gpt-[34]|chatgpt-)`)
 
 // body returns the body of a request. The reasoning comes back encrypted, since nothing of
-// it is stored; models that do not reason refuse to be asked for it.
-func (p responses) body(req agent.Request, reasoning bool) object {
+// it is stored; models that do not reason refuse to be asked for it. The conversation is missing: see
+// fill.
+func (p responses) body(req agent.Request) object {
 	b := object{
-		"model": p.config.Model, "stream": true, "store": false, "input": p.items(req.Messages, reasoning),
+		"model": p.config.Model, "stream": true, "store": false, "input": hole,
 		"parallel_tool_calls": true,
 	}
 	if req.System != "" {
@@ -77,30 +79,38 @@ func (p responses) body(req agent.Request, reasoning bool) object {
 	return b
 }
 
-// items converts messages to items of a conversation.
-func (p responses) items(list []agent.Message, reasoning bool) []any {
+// conversation encodes messages. Without reasoning it is a conversation of its own, which is not kept.
+func (p responses) conversation(list []agent.Message, reasoning bool) []byte {
+	kept := p.sent
+	if !reasoning {
+		kept = &encoded{}
+	}
+	text, _ := kept.list(list, func(m agent.Message) ([]byte, int) { return joined(p.items(m, reasoning)), -1 })
+	return text
+}
+
+// items converts a message to items of a conversation.
+func (p responses) items(m agent.Message, reasoning bool) []any {
 	var items []any
-	for _, m := range list {
-		for _, b := range m.Content {
-			switch b.Type {
-			case agent.TextBlock:
-				kind := "input_text"
-				if m.Role == agent.Assistant {
-					kind = "output_text"
-				}
-				items = append(items, object{
-					"type": "message", "role": m.Role, "content": []object{{"type": kind, "text": b.Text}},
-				})
-			case agent.ToolUseBlock:
-				items = append(items, object{
-					"type": "function_call", "call_id": b.ID, "name": b.Name, "arguments": string(agent.ValidInput(b.Input)),
-				})
-			case agent.ToolResultBlock:
-				items = append(items, object{"type": "function_call_output", "call_id": b.ToolUseID, "output": output(b)})
-			case agent.ThinkingBlock:
-				if reasoning && b.Model == p.name {
-					items = append(items, b.Raw)
-				}
+	for _, b := range m.Content {
+		switch b.Type {
+		case agent.TextBlock:
+			kind := "input_text"
+			if m.Role == agent.Assistant {
+				kind = "output_text"
+			}
+			items = append(items, object{
+				"type": "message", "role": m.Role, "content": []object{{"type": kind, "text": b.Text}},
+			})
+		case agent.ToolUseBlock:
+			items = append(items, object{
+				"type": "function_call", "call_id": b.ID, "name": b.Name, "arguments": string(agent.ValidInput(b.Input)),
+			})
+		case agent.ToolResultBlock:
+			items = append(items, object{"type": "function_call_output", "call_id": b.ToolUseID, "output": output(b)})
+		case agent.ThinkingBlock:
+			if reasoning && b.Model == p.name && json.Valid(b.Raw) {
+				items = append(items, b.Raw)
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package modelapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,13 +44,7 @@ const connectTime = 10 * time.Second
 // stream posts a request and passes the data of each event of the answer to see, until it
 // reports that the answer is complete. A stream that ends before is cut off. Its error is
 // a *failure, or what see or the key's function returned.
-func (w wire) stream(ctx context.Context, path string, body any, see func(data []byte) (complete bool, err error)) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false) // code is full of <, > and &
-	if err := enc.Encode(body); err != nil {
-		return fmt.Errorf("model %s: encode a request: %w", w.name, err)
-	}
+func (w wire) stream(ctx context.Context, path string, body payload, see func(data []byte) (complete bool, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
@@ -60,7 +52,7 @@ func (w wire) stream(ctx context.Context, path string, body any, see func(data [
 	unconnected := time.AfterFunc(connectTime, func() { cancel(errUnconnected) })
 	defer unconnected.Stop()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { unconnected.Stop() }})
-	resp, err := w.send(ctx, http.MethodPost, path, &text)
+	resp, err := w.send(ctx, http.MethodPost, path, body)
 	unconnected.Stop() // not every transport reports connections
 	if err != nil {
 		return err
@@ -88,14 +80,19 @@ func (w wire) stream(ctx context.Context, path string, body any, see func(data [
 
 // send makes a request with the key, in the way of the API. The headers of the spec come
 // last, so that they can replace covey's, such as its name, at hosts that want another one.
-func (w wire) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+func (w wire) send(ctx context.Context, method, path string, body payload) (*http.Response, error) {
 	key, err := w.key()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, w.base+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, w.base+path, http.NoBody)
 	if err != nil {
 		return nil, w.unreachable(ctx, err)
+	}
+	if body != nil {
+		req.ContentLength = body.size()
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.reader()), nil }
+		req.Body, _ = req.GetBody()
 	}
 	if w.api == Messages {
 		req.Header.Set("Anthropic-Version", "2023-06-01")
