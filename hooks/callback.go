@@ -47,9 +47,12 @@ type Answer struct {
 
 // Callback is a Func with the settings that any hook can have. Do is required.
 type Callback struct {
-	Name    string        // follows "callback" in the journal; empty means the function's name in Go
-	Matcher string        // as Group.Matcher: empty or "*" for all subjects
-	If      string        // as Handler.If: a permission rule; tool events only
+	Name    string // follows "callback" in the journal; empty means the function's name in Go
+	Matcher string // as Group.Matcher: empty or "*" for all subjects
+	If      string // as Handler.If: a permission rule; tool events only
+	// When reports whether the hook runs for an input that Matcher and If choose, so that one that has
+	// nothing to say leaves no trace; nil: always. It must be quick.
+	When    func(Input) bool
 	Timeout time.Duration // 0 means the event's default
 	Once    bool          // run once in a session
 	// OnFailure is continue (or empty) or block: see Handler.OnFailure.
@@ -155,10 +158,11 @@ func (r *Registry) Wait(ctx context.Context) error {
 type Registered struct {
 	Handler Handler // the settings in the form of a configured hook; Type is callback or function
 	Matcher *rules.Matcher
-	Rule    *rules.Rule // its `if`; nil if it has none
-	Source  string      // callbacks or functions
-	Label   string      // its name in results and the journal
-	Key     string      // unique
+	Rule    *rules.Rule      // its `if`; nil if it has none
+	Source  string           // callbacks or functions
+	Label   string           // its name in results and the journal
+	Key     string           // unique
+	When    func(Input) bool // as in Callback
 
 	do       Func
 	registry *Registry
@@ -185,7 +189,7 @@ func register(event Event, c Callback) (*Registered, error) {
 		return nil, fail(err.Error())
 	}
 	a := &Registered{Handler: h, Matcher: m, Source: "callbacks",
-		Label: "callback " + cmp.Or(c.Name, functionName(c.Do)), do: c.Do}
+		Label: "callback " + cmp.Or(c.Name, functionName(c.Do)), When: c.When, do: c.Do}
 	if c.If != "" {
 		rule, err := rules.Parse(c.If)
 		if err != nil {

@@ -159,6 +159,9 @@ func (r *Runner) choose(ctx context.Context, listening []*armed, in hooks.Input)
 		if !yes || h.never || h.asksModel() && ctx.Value(verifyingKey{}) != nil || h.rule != nil && !h.rule.Fires(call) {
 			continue
 		}
+		if h.callback != nil && h.callback.When != nil && !h.callback.When(in) {
+			continue
+		}
 		if i, twice := last[h.key]; twice {
 			// The later hook runs, but with the shell of the first (see shellKey). h is
 			// shared by all events, so it is copied.

@@ -517,3 +517,19 @@ func TestNoRegistry(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCallbackWhen: a function that has nothing to say to an input does not run, and leaves no trace.
+func TestCallbackWhen(t *testing.T) {
+	r, _ := registered(t, hooks.PreToolUse, hooks.Callback{
+		Do:   says(hooks.Answer{Permission: hooks.Permission{Decision: "deny"}}),
+		When: func(in hooks.Input) bool { return strings.Contains(string(notation.Encode(in.Payload)), "rm") },
+	})
+	for command, want := range map[string]int{"ls": 0, "rm x": 1} {
+		out := outcome(t, r, hooks.PreToolUseInput{
+			ToolName: "Bash", ToolInput: notation.Encode(map[string]string{"command": command}), ToolUseID: "u",
+		})
+		if out.Matched != want || len(out.Results) != want {
+			t.Errorf("%s: %+v", command, out)
+		}
+	}
+}

@@ -18,10 +18,17 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	if !d.hasRepo() {
 		return nil, nil
 	}
+	d.warn(d.look(ctx, false, true))
+	held, err := d.queue.Watch.held(ctx)
+	d.warn(err)
+	for _, t := range held {
+		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, deny %[2]s undoes it, and covey up goes on",
+			t.Text, t.Asked))
+	}
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
 		d.opts.Log.Error("read the open merges", "err", err)
-		return nil, nil
+		return nil, problems
 	}
 	wanted := d.opts.Team().Merge.Given
 	for _, m := range merges {
@@ -29,7 +36,8 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 			continue
 		}
 		unmerged = append(unmerged, describe(m))
-		if m.State == tasks.MergeHeld && wanted {
+		stays := slices.ContainsFunc(held, func(t target) bool { return t.Asked == m.Asked }) // it goes on with the answer
+		if m.State == tasks.MergeHeld && wanted && !stays {
 			problems = append(problems, describe(m))
 		}
 	}
@@ -39,13 +47,6 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	}
 	for _, w := range loose {
 		unmerged = append(unmerged, w.String())
-	}
-	d.warn(d.look(ctx, false, true))
-	held, err := d.queue.Watch.held(ctx)
-	d.warn(err)
-	for _, t := range held {
-		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, deny %[2]s undoes it, and covey up goes on",
-			t.Text, t.Asked))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

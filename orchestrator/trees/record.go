@@ -27,6 +27,9 @@ type Tree struct {
 	Ready bool `json:"ready,omitempty"`
 }
 
+// InGit reports whether it is a working copy of the workspace's repository.
+func (t Tree) InGit() bool { return t.Branch != "" || t.Base != "" }
+
 // record knows which member works in which working copy. The copies are stored.
 type record struct {
 	store  *tasks.Store
@@ -86,16 +89,16 @@ func (r *record) of(member string) (Tree, bool) {
 	return own, true
 }
 
-// branchOf returns the branch that the member of a session works on; empty: none.
-func (r *record) branchOf(session string) string {
+// ofSession returns the copy that the member of a session works in; false: it works in the workspace.
+func (r *record) ofSession(session string) (Tree, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, m := range r.members {
-		if own := r.known[name]; m.Session.Session == session && m.Dir == own.Root {
-			return own.Branch
+		if own := r.known[name]; m.Session.Session == session && own.Root != "" && m.Dir == own.Root {
+			return own, true
 		}
 	}
-	return ""
+	return Tree{}, false
 }
 
 // note records a copy without storing it, because git knows it.

@@ -48,7 +48,7 @@ type Options struct {
 	Journal   *journal.Journal
 	Processes *process.Processes
 	Clock     routine.Clock
-	Functions *hooks.Registry // gets the hook that refuses git stash
+	Functions *hooks.Registry // gets the hook of guardGit
 	Hooks     Hooks
 	Environ   []string // environment of setup commands
 
@@ -70,7 +70,7 @@ type Trees struct {
 	git      worktree.Git    // how git runs for the team
 	ground   ground          // what copies are created from
 	user     worktree.Person // git's configured user; zero: none
-	unguard  func()          // removes the hook that refuses git stash; nil: there is none
+	unguard  func()          // removes the hook of guardGit; nil: there is none
 	first    sync.Once       // warns of uncommitted changes before the first copy
 	notices  *notices
 	branches *branches
@@ -139,7 +139,7 @@ func (t *Trees) Open(ctx context.Context) error {
 	if t.user, err = t.ground.repo.Config.User(ctx); err != nil {
 		return fmt.Errorf("read git's user: %w", err)
 	}
-	if t.unguard, err = refuseStash(t.opts.Functions, t.record.branchOf); err != nil {
+	if t.unguard, err = t.guardGit(); err != nil {
 		return err
 	}
 	if t.opts.Fresh {

@@ -313,19 +313,3 @@ func TestLastBytes(t *testing.T) {
 		t.Errorf("%q", l.text())
 	}
 }
-
-func TestStashes(t *testing.T) {
-	for line, want := range map[string]bool{
-		"git stash": true, "git stash pop": true, "git stash -u": true, "cd x && git stash push -m y": true,
-		"git -C sub -c a=b --no-pager stash drop": true, "X=1 env git stash clear": true, "(git stash)": true,
-		"if true; then git stash; fi": true, "x=$(git stash)": true, "git --git-dir .git stash": true,
-		"git stash list": false, "git stash show -p": false, "git stash create": false, "git commit -m stash": false,
-		"echo git stash": true, // a slip of ours that costs one more try
-		"git log stash":  false, "git": false, "git -C": false, "": false, "git 'unclosed": false,
-		`"$TOOL" stash`: false, "stash": false, "git branch stash": false,
-	} {
-		if got := stashes(line); got != want {
-			t.Errorf("%q: %v", line, got)
-		}
-	}
-}
