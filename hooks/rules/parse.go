@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -131,13 +132,32 @@ func (w *walker) visit(node syntax.Node) bool {
 		}
 	case *syntax.Word:
 		value := valueOf(n)
-		if text := value.value; value.static && len(text) > 0 && text[0] != '-' {
-			w.line.values = append(w.line.values, value)
+		for _, v := range append(braced(n), value) {
+			if v.static && v.value != "" && v.value[0] != '-' {
+				w.line.values = append(w.line.values, v)
+			}
 		}
 		text := value.value
 		w.line.carries = w.line.carries || startsCommand(text) || strings.Contains(text, "[$")
 	}
 	return true
+}
+
+// braced returns what a word with a list in braces expands to, if that is not too much.
+func braced(n *syntax.Word) (values []word) {
+	lit := n.Lit()
+	if !strings.Contains(lit, ",") || strings.Contains(lit, "..") || strings.Count(lit, "{") > 4 {
+		return nil
+	}
+	list := *n
+	list.Parts = slices.Clone(n.Parts)
+	if !syntax.SplitBraces(&list) {
+		return nil
+	}
+	for _, one := range expand.Braces(&list) {
+		values = append(values, valueOf(one))
+	}
+	return values
 }
 
 // parameter records expansions that evaluate the value of a variable.
@@ -404,7 +424,10 @@ func unquote(text string, quoted bool) string {
 			if text[i] != '\n' {
 				out.WriteByte(text[i])
 			}
-		case !quoted && (b == '*' || b == '?' || b == '['):
+		case !quoted && b == '[':
+			i = max(i, strings.LastIndexByte(text, ']')) // one of the characters in it
+			out.WriteByte(unknown)
+		case !quoted && (b == '*' || b == '?'):
 			out.WriteByte(unknown)
 		default:
 			out.WriteByte(b)

@@ -280,6 +280,8 @@ func (w *walker) gitStarts(c command, depth int) {
 		}
 	case "rebase", "difftool":
 		w.optionScripts(starter{none: true, scripts: []string{"x", "exec", "extcmd"}}, rest)
+	default:
+		w.optionScripts(starter{none: true, scripts: []string{"upload-pack", "receive-pack", "open-files-in-pager"}}, rest)
 	}
 }
 

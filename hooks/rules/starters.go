@@ -30,14 +30,19 @@ func starterOf(name string) (starter, bool) {
 			"role", "type", "other-user", "chroot", "close-from", "command-timeout"}, assigns: true}, true
 	case "exec":
 		return starter{short: "a"}, true
-	case "command", "builtin", "nohup", "setsid", "busybox", "toybox", "fakeroot", "torsocks", "unbuffer":
+	case "command", "builtin", "nohup", "setsid", "busybox", "toybox", "fakeroot", "torsocks", "unbuffer", "chronic", "ifne",
+		"eatmydata", "pkexec", "ssh-agent", "noglob", "nocorrect", "linux32", "linux64", "setarch", "prlimit":
 		return starter{}, true
+	case "gosu", "su-exec":
+		return starter{operands: 1}, true
 	case "time":
 		return starter{short: "fo", long: []string{"format", "output"}}, true
 	case "nice":
 		return starter{short: "n", long: []string{"adjustment"}}, true
 	case "ionice":
 		return starter{short: "cnpPu", long: []string{"class", "classdata"}}, true
+	case "gtimeout", "gnice", "gxargs", "gstdbuf", "gtime", "genv": // of GNU, as macOS names them
+		return starterOf(name[1:])
 	case "chrt":
 		return starter{short: "TPD", operands: 1}, true
 	case "taskset":
@@ -74,6 +79,14 @@ func lineStarterOf(name string) (starter, bool) {
 	case "script":
 		return starter{short: "cOIBTmoE", long: []string{"command", "log-out", "log-in", "log-io", "log-timing"},
 			scripts: []string{"c", "command"}, operands: 1}, true
+	case "sg":
+		return starter{short: "c", scripts: []string{"c"}, operands: 1}, true
+	case "fzf":
+		return starter{none: true, scripts: []string{"preview"}}, true
+	case "man":
+		return starter{none: true, scripts: []string{"P", "pager"}}, true
+	case "fd", "fdfind":
+		return starter{loose: true, subs: []string{"-x", "-X", "--exec", "--exec-batch"}}, true
 	case "su", "runuser":
 		return starter{short: "csgGwu", long: []string{"command", "session-command", "shell", "group", "user"},
 			scripts: []string{"c", "command", "session-command"}, operands: 1, shell: true}, true
@@ -102,7 +115,8 @@ func runnerOf(name string) (starter, bool) {
 		"npm", "pnpm", "yarn", "bun", "dotenvx", "doppler", "op", "aws-vault", "chamber", "heroku", "foreman":
 		return starter{loose: true, subs: []string{"run", "exec", "debug", "dlx", "x"}}, true
 	case "npx", "pnpx", "bunx", "uvx", "dotenv", "sshpass", "systemd-run", "dbus-run-session", "xvfb-run", "firejail", "bwrap",
-		"proot", "setpriv", "valgrind", "perf", "numactl", "caffeinate", "proxychains", "proxychains4", "rlwrap", "cpulimit",
+		"proot", "setpriv", "watchexec", "reflex", "start-stop-daemon", "daemonize", "dtach", "chpst", "envdir", "softlimit",
+		"tini", "dumb-init", "dbus-launch", "valgrind", "perf", "numactl", "caffeinate", "proxychains", "proxychains4", "rlwrap", "cpulimit",
 		"winpty":
 		return starter{loose: true}, true
 	}
