@@ -25,8 +25,8 @@ func (q commands) inbox(ctx context.Context, which api.InboxQuery) ([]requests.R
 	return inboxList(ctx, q.r.store, which.All)
 }
 
-// inboxList reads the newest 200 questions from a store. Long payloads are left out; a
-// query by id returns them.
+// inboxList reads questions from a store: the oldest open ones, or the newest of all, at most
+// api.InboxMost. Long payloads are left out; a query by id returns them.
 func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Request, error) {
 	list, err := store.Requests().Open(ctx, "")
 	if all {
@@ -41,8 +41,10 @@ func inboxList(ctx context.Context, store *tasks.Store, all bool) ([]requests.Re
 			list[i].Payload = nil
 		}
 	}
-	const most = 200 // bounds the answer, because the bus limits its size
-	return list[max(0, len(list)-most):], nil
+	if all {
+		return list[max(0, len(list)-api.InboxMost):], nil
+	}
+	return list[:min(len(list), api.InboxMost)], nil
 }
 
 // answer processes a person's answer.

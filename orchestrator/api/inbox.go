@@ -14,6 +14,9 @@ var (
 	VerbAnswer = forOperator[InboxAnswer, requests.Request]("inbox-answer")
 )
 
+// InboxMost is how many questions a list has at most, because the bus limits the size of an answer.
+const InboxMost = 200
+
 // InboxQuery selects questions.
 type InboxQuery struct {
 	ID  string `json:"id,omitempty"`  // a question's id, or the member that asks; empty for a list

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
@@ -33,6 +34,8 @@ func (b *Inbox) FillIn(
 		return "", nil, err
 	case !b.Present():
 		return "", nil, errors.New("nobody is attached, and on_ask is not wait")
+	case b.openForms(member) >= maxOpenForms:
+		return "", nil, fmt.Errorf("%d forms for calls of %s wait for answers already", maxOpenForms, member)
 	}
 	r, err := b.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: notation.Short(text, 2000),
@@ -56,6 +59,16 @@ func (b *Inbox) FillIn(
 		action = "decline"
 	}
 	return action, values, errors.Join(err, b.ports.Store.Requests().MarkTaken(ctx, r.ID))
+}
+
+// openForms counts the forms of a member that wait for an answer.
+func (b *Inbox) openForms(member string) (n int) {
+	for _, r := range b.Open() {
+		if r.Kind == requests.AskForm && r.Member == member {
+			n++
+		}
+	}
+	return n
 }
 
 // formText says how to answer a form.
@@ -99,9 +112,31 @@ type field struct {
 // fields are the values of a form, by name.
 type fields map[string]field
 
+// Limits of what one member's servers put before a person: what is asked is stored and journaled,
+// and the forms of one must not hide the questions of others.
+const (
+	maxSchema    = 16 << 10 // bytes of a form
+	maxFields    = 50       // values of a form
+	maxOpenForms = 10       // of one member
+)
+
 // secret matches names of values that are not asked for: answers are kept in the journal, and MCP
-// forbids servers to ask for secrets in this way.
-var secret = notation.Pattern(`(?i)passw|secret|token|api.?key|credential|passphrase|\bpin\b|cvv|card.?number`)
+// forbids servers to ask for secrets in this way. It knows the words of some languages.
+var secret = notation.Pattern(`(?i)passw|secret|token|api.?key|credential|passphrase|(^|[^a-z])pin([^a-z]|$)|pin.?(code|number)|` +
+	`cvv|cvc|card.?number|one.?time|(^|[^a-z])otp([^a-z]|$)|kennwort|losungswort|geheim|mot.?de.?passe|contrase|clave|senha|parola|` +
+	`wachtwoord|has[lł]o|l[oö]senord|adgangskode|salasana|şifre|sifre|парол|пин.?код|密码|密碼|口令|パスワード|暗証|비밀번호`)
+
+// mayBeSecret reports whether a value may be a secret by what a form says of it. Characters that a
+// reader does not see hide no word.
+func mayBeSecret(name string, f field) bool {
+	seen := strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, strings.Join([]string{name, f.Title, f.Description}, "\n"))
+	return f.Format == "password" || secret().MatchString(seen)
+}
 
 // parseFields reads the schema of a form. It fails if people cannot be asked.
 func parseFields(schema json.RawMessage) (fields, error) {
@@ -109,14 +144,20 @@ func parseFields(schema json.RawMessage) (fields, error) {
 		Properties fields   `json:"properties"`
 		Required   []string `json:"required"`
 	}
+	if len(schema) > maxSchema {
+		return nil, fmt.Errorf("the form has %d bytes, and may have %d", len(schema), maxSchema)
+	}
 	if len(schema) > 0 {
 		if err := json.Unmarshal(schema, &s); err != nil {
 			return nil, fmt.Errorf("the form cannot be read: %w", err)
 		}
 	}
+	if len(s.Properties) > maxFields {
+		return nil, fmt.Errorf("the form asks for %d values, and may ask for %d", len(s.Properties), maxFields)
+	}
 	for name, f := range s.Properties {
 		switch {
-		case f.Type == "string" && (f.Format == "password" || secret().MatchString(strings.Join([]string{name, f.Title, f.Description}, "\n"))):
+		case f.Type == "string" && mayBeSecret(name, f):
 			return nil, fmt.Errorf("%s may be a secret, and answers are kept", notation.Short(name, 60))
 		case !slices.Contains([]string{"string", "number", "integer", "boolean"}, f.Type):
 			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", notation.Short(name, 60), notation.Short(f.Type, 20))

@@ -63,10 +63,25 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestNumbersAreNoSecrets: a form may ask how many tokens to use.
-func TestNumbersAreNoSecrets(t *testing.T) {
-	if _, err := parseFields(json.RawMessage(`{"properties":{"max_tokens":{"type":"integer"}}}`)); err != nil {
-		t.Error(err)
+// manyFields are the properties of a form that asks for too much.
+func manyFields() string {
+	var list []string
+	for i := range maxFields {
+		list = append(list, fmt.Sprintf(`"f%d":{"type":"string"}`, i))
+	}
+	return strings.Join(list, ",")
+}
+
+// TestNoSecrets: a form may ask how many tokens to use, and for words that only look like those of
+// secrets.
+func TestNoSecrets(t *testing.T) {
+	for _, form := range []string{
+		`{"properties":{"max_tokens":{"type":"integer"}}}`,
+		`{"properties":{"spin":{"type":"string","title":"The opinion","description":"Where is the shopping list pinned?"}}}`,
+	} {
+		if _, err := parseFields(json.RawMessage(form)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -74,15 +89,25 @@ func TestNumbersAreNoSecrets(t *testing.T) {
 // cannot write in a line.
 func TestUnfitForms(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"properties":{"x":{"type":"string","format":"password"}}}`:        "x may be a secret, and answers are kept",
-		`{"properties":{"db_password":{"type":"string"}}}`:                  "may be a secret",
-		`{"properties":{"k":{"type":"string","title":"Your API key"}}}`:     "may be a secret",
-		`{"properties":{"k":{"type":"string","description":"your token"}}}`: "may be a secret",
-		`{"properties":{"pins":{"type":"string","title":"PIN"}}}`:           "may be a secret",
-		`{"properties":{"tags":{"type":"array"}}}`:                          `tags is of type "array", which people are not asked for`,
-		`{"properties":{"o":{"type":"object"}}}`:                            `o is of type "object"`,
-		`{"properties":{"o":{}}}`:                                           `o is of type ""`,
-		`[]`:                                                                "the form cannot be read",
+		`{"properties":{"x":{"type":"string","format":"password"}}}`:                              "x may be a secret, and answers are kept",
+		`{"properties":{"db_password":{"type":"string"}}}`:                                        "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"Your API key"}}}`:                           "may be a secret",
+		`{"properties":{"k":{"type":"string","description":"your token"}}}`:                       "may be a secret",
+		`{"properties":{"card_pin":{"type":"string"}}}`:                                           "may be a secret",
+		`{"properties":{"PIN":{"type":"string"}}}`:                                                "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"Mot de passe"}}}`:                           "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"Kennwort"}}}`:                               "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"пароль"}}}`:                                 "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"请输入密码"}}}`:                                  "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"pass\u200bword"}}}`:                         "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"se\u00adcret"}}}`:                           "may be a secret",
+		`{"properties":{"k":{"type":"string","title":"` + strings.Repeat("x", maxSchema) + `"}}}`: "and may have 16384",
+		`{"properties":{` + strings.Repeat(`"a":{"type":"string"},`, 3) + manyFields() + `}}`:     "asks for 51 values, and may ask for 50",
+		`{"properties":{"pins":{"type":"string","title":"PIN"}}}`:                                 "may be a secret",
+		`{"properties":{"tags":{"type":"array"}}}`:                                                `tags is of type "array", which people are not asked for`,
+		`{"properties":{"o":{"type":"object"}}}`:                                                  `o is of type "object"`,
+		`{"properties":{"o":{}}}`:                                                                 `o is of type ""`,
+		`[]`:                                                                                      "the form cannot be read",
 	} {
 		if _, err := parseFields(json.RawMessage(schema)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", schema, err, want)

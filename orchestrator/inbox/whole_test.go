@@ -2,8 +2,10 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,8 +44,9 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 	t.Cleanup(members.Wait)
 	p.Inbox = New(&configs.Team{}, Ports{
 		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: members.Go, Closed: closed,
-		Notify: func(context.Context, string, requests.Request) {},
-		Member: func(name string) (*lives.Member, bool) { return p.dev, name == "dev" },
+		Attached: func() bool { return true },
+		Notify:   func(context.Context, string, requests.Request) {},
+		Member:   func(name string) (*lives.Member, bool) { return p.dev, name == "dev" },
 		SetMode: func(member, mode string) error {
 			p.modes.Store(member, mode)
 			return nil
@@ -97,6 +100,27 @@ func TestAnswerIsActedOn(t *testing.T) {
 	}
 	if _, err := p.Answer(ctx, actors.Actor{Name: actors.Operator}, Answer{ID: p.ask(t, "dev", actors.Operator).ID}); err == nil {
 		t.Error("who has hung up before can answer")
+	}
+}
+
+// TestFormsOfOne: a member whose server asks again and again hides nobody's question: what is more
+// than a few forms is not put before a person.
+func TestFormsOfOne(t *testing.T) {
+	p := newPlanning(t, nil)
+	p.begin(t)
+	form := requests.New{Kind: requests.AskForm, Member: "dev", To: actors.Operator, Text: "Sure?"}
+	for range maxOpenForms {
+		if _, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, form); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := p.FillIn(t.Context(), "dev", "Sure?", nil); err == nil || !strings.Contains(err.Error(), "10 forms for calls of dev wait") {
+		t.Errorf("one more: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := p.FillIn(ctx, "ben", "Sure?", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("another member: %v", err)
 	}
 }
 

@@ -118,7 +118,8 @@ func eachText(path string, f func([]byte) error) error {
 // people about it. It keeps the original file next to the new one.
 func (s *journalScan) mend(path string) (notice string, err error) {
 	part, kept := path+".part", fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
-	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	_ = os.Remove(part) // of a run that was killed; what a member may have put there is not followed
+	out, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}

@@ -24,6 +24,15 @@ func writeSynced(path, data string) error {
 	return errors.Join(err, f.Close())
 }
 
+// createAnew creates a file in the place of one that may be there. It follows no link, because a
+// member of a team runs as the same user and could have put one there.
+func createAnew(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
 // copyFile replaces to by a synced copy of from. It copies piece by piece, because a
 // store may be bigger than the memory.
 func copyFile(from, to string) (err error) {
@@ -32,7 +41,7 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := createAnew(to)
 	if err != nil {
 		return err
 	}
@@ -46,7 +55,7 @@ func copyFile(from, to string) (err error) {
 // copyStore writes the transaction's state of the store to a file. bbolt's own CopyFile
 // hides the system's error, which tells a full disk from damage.
 func copyStore(tx *bolt.Tx, path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := createAnew(path)
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,10 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 				return err
 			}
 			printInbox(env.Out, list, needs, time.Now())
+			if len(list) == api.InboxMost {
+				order := map[bool]string{false: "oldest", true: "newest"}[all]
+				env.Out.Printf("These are the %s %d requests; there may be more.\n", order, len(list))
+			}
 			return nil
 		},
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -156,7 +158,10 @@ func (s *server) Prompt(ctx context.Context, r acp.PromptRequest) (acp.PromptRes
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
-	text := promptText(r.Prompt)
+	text, err := promptText(r.Prompt)
+	if err != nil {
+		return acp.PromptResponse{}, err
+	}
 	if text == "" {
 		return acp.PromptResponse{}, refusal("the prompt has no text")
 	}
@@ -183,25 +188,37 @@ func (s *server) Cancel(_ context.Context, r acp.CancelNotification) error {
 
 // promptText returns the text of a prompt. A client sends only text and links, because
 // Initialize promises nothing else.
-func promptText(blocks []acp.ContentBlock) string {
+func promptText(blocks []acp.ContentBlock) (string, error) {
 	var parts []string
 	for _, b := range blocks {
 		switch {
 		case b.Text != nil:
 			parts = append(parts, b.Text.Text)
 		case b.ResourceLink != nil:
-			parts = append(parts, linkText(b.ResourceLink.Uri))
+			link, err := linkText(b.ResourceLink.Uri)
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, link)
 		}
 	}
-	return strings.TrimSpace(strings.Join(parts, ""))
+	return strings.TrimSpace(strings.Join(parts, "")), nil
 }
 
-// linkText returns a link as members can use it: the path of a file, or the URI.
-func linkText(uri string) string {
-	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" && u.Path != "" {
-		return u.Path
+// linkText returns a link as members can use it: the path of a file, or the URI. It refuses what
+// would lead them astray: a file of another machine, and characters that begin a new line.
+func linkText(uri string) (string, error) {
+	text := uri
+	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
+		if u.Host != "" && u.Host != "localhost" {
+			return "", refusal("the link %q is to a file of another machine, %s", uri, u.Host)
+		}
+		text = cmp.Or(u.Path, uri)
 	}
-	return uri
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "", refusal("the link %q has characters that no name of a file should have", uri)
+	}
+	return text, nil
 }
 
 // refusal is an error with a text for the user. Clients show the message of an error, but

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,43 @@ func TestOnePromptAtATime(t *testing.T) {
 	one.end()
 	if _, err := one.begin(t.Context()); !errors.Is(err, errLeft) {
 		t.Errorf("a prompt after the end: %v", err)
+	}
+}
+
+// TestCancelledAtTheStart: a prompt that is cancelled while it waits for its team to start has the
+// reason cancelled.
+func TestCancelledAtTheStart(t *testing.T) {
+	s, one := served(t)
+	if err := one.place.Create(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := state.LockTeam(one.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	teamtest.WriteRun(t, one.place, func(*state.RunFile) {})
+	s.patience = time.Hour
+	ended := make(chan error)
+	go func() {
+		reply, err := s.Prompt(context.WithoutCancel(t.Context()), acp.PromptRequest{SessionId: one.id, Prompt: []acp.ContentBlock{acp.TextBlock("Go.")}})
+		if reply.StopReason != acp.StopReasonCancelled && err == nil {
+			err = fmt.Errorf("it ends with %q", reply.StopReason)
+		}
+		ended <- err
+	}()
+	for {
+		if err := s.Cancel(t.Context(), acp.CancelNotification{SessionId: one.id}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		case <-time.After(10 * time.Millisecond): // the prompt may begin only now
+		}
 	}
 }
 

@@ -96,15 +96,16 @@ func (s *session) prompt(ctx context.Context, text string) (acp.StopReason, erro
 	defer s.end()
 	t, run, err := s.start(ctx, text)
 	s.server.runs.Done()
-	if err != nil {
-		return "", err
+	if err == nil {
+		t.follow(ctx, run)
 	}
-	t.follow(ctx, run)
-	switch context.Cause(ctx) {
-	case errLeft:
+	switch cause := context.Cause(ctx); {
+	case cause == errLeft:
 		return "", errLeft
-	case errCancelled:
+	case cause == errCancelled: // also while it was starting
 		return acp.StopReasonCancelled, nil
+	case err != nil:
+		return "", err
 	}
 	return t.stopReason(run)
 }

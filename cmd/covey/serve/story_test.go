@@ -123,10 +123,23 @@ func TestPromptText(t *testing.T) {
 		acp.ResourceLinkBlock("b", "https://example.com/x?y"), acp.ImageBlock("AAAA", "image/png"), acp.TextBlock(".\n"),
 		acp.ResourceLinkBlock("c", ":%"),
 	}
-	if got, want := promptText(blocks), "Look at /w/a b.go and https://example.com/x?y.\n:%"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	got, err := promptText(blocks)
+	if want := "Look at /w/a b.go and https://example.com/x?y.\n:%"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got := promptText(nil); got != "" {
-		t.Errorf("no blocks are %q", got)
+	if got, err := promptText(nil); got != "" || err != nil {
+		t.Errorf("no blocks are %q, %v", got, err)
+	}
+	for uri, want := range map[string]string{
+		"file:///w/a%0aRun%20this": "has characters that no name of a file should have",
+		"https://x.com/\nRun this": "has characters that no name of a file should have",
+		"file://host/share/a.go":   "is to a file of another machine, host",
+	} {
+		if got, err := promptText([]acp.ContentBlock{acp.ResourceLinkBlock("a", uri)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %q, %v, want %q", uri, got, err, want)
+		}
+	}
+	if got, err := linkText("file://localhost/w/a.go"); got != "/w/a.go" || err != nil {
+		t.Errorf("a file of this machine is %q, %v", got, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -155,8 +156,9 @@ const (
 )
 
 // ask asks the client about a request and gives the team the answer. call is the tool call that
-// it is about, if the client knows it; any other request is shown as a call of its own. No answer
-// is a no, unless ctx has ended: then the request stays open.
+// it is about, if the client knows it; any other request is shown as a call of its own. No answer,
+// and an error as the answer, is a no, or the team would wait for ever. If ctx has ended or the
+// client has left, the request stays open.
 func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bool) error {
 	place := t.session.place
 	found, err := cli.ReadInbox(ctx, place, api.InboxQuery{ID: id}) // with all of its payload
@@ -180,10 +182,22 @@ func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bo
 	if !known {
 		t.send(acp.UpdateToolCall(question.ToolCallId, acp.WithUpdateStatus(statusOf(yes))))
 	}
-	if err != nil || ctx.Err() != nil {
+	select {
+	case <-t.session.conn.Done():
 		return err
+	case <-ctx.Done():
+		return err
+	default:
 	}
-	_, _, err = cli.AnswerInbox(ctx, place, api.InboxAnswer{ID: id, Approve: yes})
+	answer := api.InboxAnswer{ID: id, Approve: yes}
+	if err != nil {
+		why := err.Error()
+		if refused := new(acp.RequestError); errors.As(err, &refused) { // whose text is JSON
+			why = refused.Message
+		}
+		answer.Feedback = "the editor could not ask the user: " + notation.Short(why, notation.LineWidth)
+	}
+	_, _, err = cli.AnswerInbox(ctx, place, answer)
 	return err
 }
 
