@@ -172,9 +172,12 @@ func (t *Team) CopyMayHave(path string) string {
 }
 
 // gatesSpec is the section `gates`.
-type gatesSpec struct{ task, idle, stop, merge yaml.List[gateSpec] }
+type gatesSpec struct {
+	task, idle, stop, merge yaml.List[gateSpec]
+	atOnce                  yaml.Value[int64]
+}
 
-// fields returns the moments at which gates run.
+// fields returns the moments at which gates run, and their limit.
 func (g *gatesSpec) fields() []yaml.Field {
 	const says = "a list of gates"
 	return []yaml.Field{
@@ -186,6 +189,9 @@ func (g *gatesSpec) fields() []yaml.Field {
 			Doc: "Gates on Stop: they must agree before a turn ends."},
 		{Key: "merge", Part: yaml.ListOf(&g.merge, says, gatePart),
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
+		{Key: "at_once", Part: yaml.Whole(&g.atOnce),
+			Doc: "How many commands of gates, setups and merges run at once, those of your other teams included. " +
+				"Default: half of the cores, at least 1."},
 	}
 }
 

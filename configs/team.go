@@ -29,10 +29,13 @@ type Team struct {
 	Teammates []Member // in file order; may be empty
 	Tasks     []Task   // in file order; stored as "1", "2", …
 
-	Hooks    hooks.Settings // the section `hooks`
-	Gates    hooks.Settings // the section `gates`; each handler has Gate set
-	Settings []string       // absolute paths of the settings files, in order
-	Plugins  []string       // absolute paths of the plugins' folders, in order
+	Hooks hooks.Settings // the section `hooks`
+	Gates hooks.Settings // the section `gates`; each handler has Gate set
+	// GatesAtOnce is how many gates, setups and merges run at once, over all teams of the user; 0:
+	// half of the cores.
+	GatesAtOnce int
+	Settings    []string // absolute paths of the settings files, in order
+	Plugins     []string // absolute paths of the plugins' folders, in order
 	// MCPServers are in file order.
 	MCPServers []MCPServer
 	// FailClosed makes hooks that give no verdict refuse, as gates do.
@@ -218,6 +221,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
+	t.GatesAtOnce = int(min(s.gates.atOnce.V, 1000)) // more would never be used
 	for _, path := range s.settings.Items {
 		file := r.Path(path, "settings file")
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // Path has reported others

@@ -159,6 +159,14 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			return o.team().Name, ""
 		},
 		GateEnv: r.hooks.settings.Environ,
+		GateSlot: func(ctx context.Context, in hooks.Input) (func(), error) {
+			member := ""
+			if s, ok := r.seats.BySession(in.SessionID); ok {
+				member = s.Member.Name
+				defer s.Teammate().PauseTimeout()()
+			}
+			return r.work.Slots.Acquire(ctx, member)
+		},
 		Spawned: func(pid int, h runner.Spawn) func() {
 			owner := process.Owner{Kind: process.Hook}
 			if h.Hook.MayAct {

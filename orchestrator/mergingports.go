@@ -20,7 +20,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 		Place: o.place, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log,
 		Trees: r.work.Trees, Members: deskMembers{r}, Inbox: r.asks, Tallies: &r.hooks.live.Tallies,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		GateEnv: r.hooks.settings.Environ,
+		GateEnv: r.hooks.settings.Environ, Slots: r.work.Slots,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},

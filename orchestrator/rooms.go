@@ -114,6 +114,7 @@ func newRooms(
 	r.control = api.NewServer(checksOf(r))
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
+	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
 	r.work.Trees = newTrees(o, r)
 	r.times = specs.NewTimetable(store, j, o.clock, r.loop.Poke)
 	r.hooks.background = newBackground(r)

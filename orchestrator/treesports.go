@@ -21,7 +21,8 @@ func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Processes: r.processes, Clock: r.clock,
 		Functions: r.hooks.functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		Team: o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
+		Slots: r.work.Slots,
+		Team:  o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) { r.crew.GiveUpOn(ctx, member, why) },
 		Fresh:     o.opts.Fresh, Left: o.left, MakeNone: o.only.Merge != nil,
 	})

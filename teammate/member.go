@@ -23,6 +23,7 @@ type Teammate struct {
 	leaving atomic.Bool // it has agreed to leave the team
 
 	interrupter atomic.Pointer[context.CancelCauseFunc] // cancels the running turn; nil between turns
+	clock       atomic.Pointer[turnClock]               // of a running turn with a turn_timeout
 
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
@@ -256,13 +257,17 @@ func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop 
 	turn, cancel := context.WithCancelCause(ctx)
 	release := func() {}
 	if limit := t.opts.Limits.TurnTimeout; limit > 0 {
-		turn, release = context.WithTimeoutCause(turn, limit, errTurnTimeout)
+		clock := &turnClock{left: limit, over: func() { cancel(errTurnTimeout) }}
+		release = clock.stop
+		clock.pause()() // starts it
+		t.clock.Store(clock)
 	}
 	// From here on Interrupt reaches this turn. It cancels with a cause of its own, by
 	// which aborted tells an interrupt from a time limit and from the end of the member.
 	t.interrupter.Store(&cancel)
 	return turn, func() {
 		t.interrupter.Store(nil)
+		t.clock.Store(nil)
 		release()
 		cancel(nil)
 	}

@@ -27,10 +27,15 @@ type GateRun struct {
 	OnVerdict func(hooks.Result)
 }
 
+// isGate reports whether a hook is a gate that is a command and may run.
+func (h *armed) isGate() bool {
+	return h.Gate && h.Policy == "" && h.kind() == "command" && h.barred == ""
+}
+
 // planGate asks the caller how to run a gate. It returns the gate with the changes of the
 // plan applied, and the plan.
 func (r *run) planGate(ctx context.Context, h *armed) (as *armed, g GateRun) {
-	if r.opts.Gates == nil || !h.Gate || h.Policy != "" || h.kind() != "command" || h.barred != "" {
+	if r.opts.Gates == nil || !h.isGate() {
 		return h, GateRun{}
 	}
 	g = r.opts.Gates(ctx, r.in, h.Handler)

@@ -113,8 +113,11 @@ func (r *run) release(h *armed) {
 }
 
 // slotless reports whether a hook runs without a slot: a hook that runs inside the program,
-// and a hook whose end another one with a slot waits for, which would deadlock.
-func (r *run) slotless(h *armed) bool { return h.inProcess() || r.depth > 0 }
+// a hook whose end another one with a slot waits for, which would deadlock, and a gate that has its
+// own kind of slot.
+func (r *run) slotless(h *armed) bool {
+	return h.inProcess() || r.depth > 0 || r.opts.GateSlot != nil && h.isGate()
+}
 
 // report locks and tells the observer.
 func (r *run) report(p hooks.Progress) {
@@ -153,13 +156,23 @@ func (r *run) skip(h *armed, found judging.Finding) {
 // runOne runs a single hook under its own deadline and judges it.
 func (r *run) runOne(caller, ctx context.Context, h *armed) judging.Verdict {
 	limit := h.timeout(r.known, r.budget)
+	// Under the gate's own deadline, because the caller may have to look at files to
+	// answer.
+	planned, cancelPlan := context.WithTimeout(ctx, limit)
+	h, gate := r.planGate(planned, h)
+	cancelPlan()
+	if r.opts.GateSlot != nil && h.isGate() && r.depth == 0 && gate.Known == nil && gate.Fault == "" {
+		release, err := r.opts.GateSlot(ctx, r.in)
+		if err != nil {
+			gate.Fault = fmt.Sprintf("waiting until it may run: %v", err)
+		} else {
+			defer release()
+		}
+	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started := r.opts.Now()
 	var v judging.Verdict
-	// Under the gate's own deadline, because the caller may have to look at files to
-	// answer.
-	h, gate := r.planGate(limited, h)
 	switch {
 	case gate.Known != nil:
 		v = judging.Verdict{Result: *gate.Known}

@@ -61,8 +61,12 @@ type Options struct {
 	// GateEnv, if not nil, returns further variables for gates that are commands. On an
 	// error the gate does not run.
 	GateEnv func() ([]string, error)
-	EnvFile func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
-	Who     func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
+	// GateSlot, if not nil, is called before a gate that is a command runs, and waits until it may.
+	// release is called when the gate has ended. The wait counts against no time limit, and such gates
+	// do not count for Parallel.
+	GateSlot func(ctx context.Context, in hooks.Input) (release func(), err error)
+	EnvFile  func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
+	Who      func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
 	// Skill reports whether the session of an event has loaded a skill; nil: none has.
 	Skill     func(in hooks.Input, name string) bool
 	Policies  func(name string) Policy // finds Handler.Policy; nil, or returning nil: there is none

@@ -97,6 +97,7 @@ type Work struct {
 	Trees  *trees.Trees
 	Writes *owned.Writes
 	Merges *merging.Desk
+	Slots  *state.Slots // of gates and setups
 }
 
 // Crew makes the members take turns. The goroutine of Run directs the team; each member

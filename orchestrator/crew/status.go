@@ -21,7 +21,7 @@ func (s *Seat) State(now lives.State) api.MemberState {
 		return api.Ended
 	case !now.Begun:
 		return api.Starting
-	case !now.Idle && (login.Waits != "" || s.crew.ports.Asks.MidTurnWait(s.Member.Name) != ""):
+	case !now.Idle && s.midTurnWait() != "":
 		return api.Waiting
 	case !now.Idle:
 		return api.Working
@@ -39,6 +39,13 @@ func (s *Seat) State(now lives.State) api.MemberState {
 		return api.Waiting
 	}
 	return api.Resting
+}
+
+// midTurnWait returns what the member waits for within its turn, or before its session; empty: for
+// nothing.
+func (s *Seat) midTurnWait() string {
+	name, p := s.Member.Name, s.crew.ports
+	return cmp.Or(p.Logins.State(name).Waits, p.Asks.MidTurnWait(name), p.Work.Slots.Waits(name))
 }
 
 // Status returns the member as `covey ps` shows it. own are the indexes in
@@ -70,7 +77,7 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 		}
 	}
 	if m.State != api.Resting {
-		m.WaitsFor = cmp.Or(login.Waits, s.crew.ports.Asks.MidTurnWait(s.Member.Name))
+		m.WaitsFor = s.midTurnWait()
 	}
 	if now := s.crew.ports.Clock.Now(); login.Lockout != nil && life.Idle && s.waitsToRetry(now) {
 		m.WaitsFor = login.Lockout.RetryText(now)

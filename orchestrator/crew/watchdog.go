@@ -45,7 +45,7 @@ func (w watchdog) watched() []lives.Watched {
 	for i, s := range seats {
 		m := lives.Watched{
 			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
-			Waits:  w.c.ports.Asks.Awaits(s.Member.Name) != "" || w.c.ports.Logins.State(s.Member.Name).Waits != "",
+			Waits:  w.c.ports.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()

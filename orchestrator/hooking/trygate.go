@@ -35,6 +35,9 @@ func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hoo
 		Env: append(launch.Environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
 			"COVEY_STATE_HOME="+place.Home()),
 		ProjectDir: team.Workspace, SpillDir: spill,
+		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) {
+			return state.NewSlots(place.Home(), func() int { return team.GatesAtOnce }).Acquire(ctx, "")
+		},
 		Locate: func(_ hooks.Input, h hooks.Handler) (string, []string) { return team.Located(h) },
 	})
 	if err != nil {

@@ -52,6 +52,7 @@ type Options struct {
 	Team    func() *configs.Team // the current spec
 	Environ []string             // the environment of gates
 	GateEnv func() ([]string, error)
+	Slots   *state.Slots // each gate of a merge takes one
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
 	// SessionOf finds the member of a session.

@@ -207,8 +207,9 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 			here.Cwd = in.Cwd
 			return g.book.Plan(ctx, here, gate)
 		},
-		GateEnv: g.opts.GateEnv,
-		Spawned: g.opts.Spawned,
+		GateEnv:  g.opts.GateEnv,
+		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return g.opts.Slots.Acquire(ctx, t.Member) },
+		Spawned:  g.opts.Spawned,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -27,6 +28,10 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 	if g.fault != nil {
 		return "", nil, g.fault
 	}
+	home, err := state.StateHome()
+	if err != nil {
+		return "", nil, fmt.Errorf("a fresh working copy: %w", err)
+	}
 	temp, err := os.MkdirTemp("", "covey-fresh-*")
 	if err != nil {
 		return "", nil, fmt.Errorf("a fresh working copy: %w", err)
@@ -39,8 +44,11 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 		return "", nil, errors.Join(fmt.Errorf("a fresh working copy: %w", err), os.RemoveAll(temp))
 	}
 	err = setup{
-		team: team, opts: Options{Environ: environ, Processes: process.New(process.Unmarked)}, repo: g.repo,
-		warn: func(string, ...any) {}, dir: g.rootIn(top), doing: doing, log: filepath.Join(temp, "setup.log"),
+		team: team, opts: Options{
+			Environ: environ, Processes: process.New(process.Unmarked),
+			Slots: state.NewSlots(home, func() int { return team.GatesAtOnce }),
+		},
+		repo: g.repo, warn: func(string, ...any) {}, dir: g.rootIn(top), doing: doing, log: filepath.Join(temp, "setup.log"),
 	}.run(ctx)
 	if err != nil {
 		// The log stays, because the error names it.

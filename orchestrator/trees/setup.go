@@ -101,6 +101,11 @@ func (s setup) command(ctx context.Context, command string) error {
 	if runtime.GOOS == "windows" {
 		shell = "sh"
 	}
+	free, err := s.opts.Slots.Acquire(ctx, s.member)
+	if err != nil {
+		return err
+	}
+	defer free()
 	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it ran longer than %v", setupLimit))
 	defer cancel()
 	var release func()

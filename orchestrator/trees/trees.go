@@ -50,7 +50,8 @@ type Options struct {
 	Clock     routine.Clock
 	Functions *hooks.Registry // gets the hook of guardGit
 	Hooks     Hooks
-	Environ   []string // environment of setup commands
+	Environ   []string     // environment of setup commands
+	Slots     *state.Slots // each setup command takes one
 
 	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run
