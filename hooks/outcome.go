@@ -90,8 +90,10 @@ type Outcome struct {
 	// the hooks finished. A turn end shows each as a message, and Feedback last and framed; a
 	// tool call shows Feedback as its error (PreToolUse) or both below its result.
 	Messages []string
-	// StopReason is why a hook halted, for people; the model does not see it.
+	// StopReason is why a hook halted, for people; the model does not see it. StoppedBy is the
+	// command of that hook.
 	StopReason string
+	StoppedBy  string
 	// AdditionalContext holds the contexts of hooks, each as the model is to see it: a
 	// system reminder that names the hook.
 	AdditionalContext []string

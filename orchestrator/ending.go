@@ -153,8 +153,8 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 		return e, nil // the record of the last full run stays
 	}
 	// The goal is forgotten, so that the same goal counts as a new one in the next run.
-	// With the goal kept, the next run would find nothing new and end at once.
-	if e.fault == FaultNoResult {
+	// With the goal kept, the next run would find nothing new and end at once as done.
+	if e.fault == FaultNoResult || e.fault == FaultAttention && len(all) == 0 {
 		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}

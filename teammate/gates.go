@@ -154,7 +154,7 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 func decide(out hooks.Outcome) Verdict {
 	switch {
 	case out.Decision == hooks.Halt:
-		return Verdict{Decision: Halted, By: out.Event, Why: out.HaltReason(), Feedback: hookInputs(out)}
+		return Verdict{Decision: Halted, By: out.Event, hook: out.StoppedBy, Why: out.HaltReason(), Feedback: hookInputs(out)}
 	case out.Decision == hooks.Await:
 		return Verdict{Decision: Awaits, Why: cmp.Or(out.Awaits, "an answer")}
 	case out.Continues():

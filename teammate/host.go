@@ -1,10 +1,13 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -139,9 +142,21 @@ func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 		why += "\n\nOriginal prompt: " + in.Text
 	}
 	at.warn("%s", why)
+	if in.Kind == agent.FromPerson {
+		at.stopped = namedHook(out.Event, out.Refuser(), "refused the prompt", cmp.Or(out.Refusal(), "Blocked by hook"))
+	}
 	if err := at.t.confirm(agent.MessageIDs([]agent.Input{in})); err != nil {
 		at.warn("the refused prompt could not be confirmed as handled: %v", err)
 	}
+}
+
+// namedHook says for people what a hook has done and why. command may be empty.
+func namedHook(event hooks.Event, command, did, why string) string {
+	name := string(event) + " hook"
+	if command != "" {
+		name += " " + notation.Preview(command, 100)
+	}
+	return fmt.Sprintf("the %s %s: %s", name, did, why)
 }
 
 // halt records that a hook ended the turn with continue:false.
@@ -151,7 +166,7 @@ func (at *scope) halt(event hooks.Event, out hooks.Outcome) {
 		reason = "Execution stopped by " + string(event) + " hook"
 	}
 	if at.halted == "" {
-		at.halted = reason
+		at.halted, at.stopped = reason, namedHook(event, out.StoppedBy, "stopped the turn", reason)
 	}
 	at.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

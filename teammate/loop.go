@@ -36,7 +36,7 @@ func (u *turn) converse(ctx context.Context, next step) ending {
 		mail := u.mail(ctx, nil)
 		if u.at.halted != "" { // by a hook on a prompt among the mail
 			u.at.keepInputs(v.Feedback)
-			return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
+			return u.stopped()
 		}
 		next = u.prompt(append(v.Feedback, mail...))
 	}
@@ -87,6 +87,9 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: run.deferred,
 			quiet: true}, true
 	case u.at.halted != "" || reply.Halted != "":
+		if u.at.stopped == "" { // by a tool of covey, which ran the hook
+			u.at.stopped = "a hook stopped the turn: " + reply.Halted
+		}
 		return u.stopped(), true
 	case run.refusal != nil:
 		return u.limited(run.refusal), true
@@ -126,7 +129,8 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Halted:
 		u.at.keepInputs(v.Feedback)
 		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
-			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped}, true
+			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped,
+				stopped: namedHook(v.By, v.hook, "stopped the turn", v.Why)}, true
 		}
 		return ending{reason: agent.EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
 	}
@@ -183,13 +187,13 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	return end
 }
 
-// stopped is the ending of a turn that a hook of a tool call stopped. A PermissionRequest
+// stopped is the ending of a turn that a hook of a tool call or a prompt stopped. A PermissionRequest
 // hook that interrupts has the effect of a person's interrupt (HOOKS.md section 9, reason 5).
 func (u *turn) stopped() ending {
 	if u.at.interrupted {
 		return ending{reason: agent.EndAbortedTools, idle: agent.IdleStopped}
 	}
-	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
+	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped, stopped: u.at.stopped}
 }
 
 // limited is the ending of a turn that reached one of its limits.

@@ -17,6 +17,7 @@ type scope struct {
 	summary  *agent.HookSummary // of the last Stop hooks
 
 	halted      string // why a hook stopped the turn; empty if none did
+	stopped     string // likewise with the hook, for Idle.Stopped
 	interrupted bool   // halted comes from the interrupt of a PermissionRequest hook
 }
 

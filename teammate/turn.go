@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,6 +38,7 @@ type turn struct {
 	uses      []string    // tools called, one entry per call
 	ended     string      // for a helper: why it ended, an End constant
 	displayID string      // of the turn, for MessageDisplay; empty before the first
+	unheard   string      // the hook that refused what a person asked the lead, and why; or empty
 	gated     bool        // the member agreed to leave while its gates ran
 
 	permitted permission.Permitted // calls of an agent program; see Supervisor
@@ -62,6 +64,7 @@ type ending struct {
 	idle      string // of Idle; empty: the member does not go idle
 	attention string // of NeedsAttention; empty: it needs none
 	lastText  string // of Idle, if it is not the agent's text
+	stopped   string // of Idle: the hook that ended the turn, and why
 	err       error  // the member cannot continue
 	open      bool   // the member resumes the turn when it is started again
 
@@ -96,6 +99,9 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 // begin runs the UserPromptSubmit hooks and takes the turn with the inputs that pass.
 func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 	inputs = u.submit(ctx, inputs)
+	if u.t.opts.Lead { // what a person asks of the team has not been done, whatever else the turn does
+		u.unheard = u.at.stopped
+	}
 	switch {
 	case ctx.Err() != nil:
 		end := u.aborted(ctx, false)
@@ -106,9 +112,9 @@ func (u *turn) begin(ctx context.Context, inputs []agent.Input) ending {
 		return end
 	case u.at.halted != "":
 		u.at.keepInputs(inputs)
-		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
+		return u.stopped()
 	case len(inputs) == 0:
-		return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped}
+		return u.stopped()
 	case u.overCap(): // by a background hook's refusal
 		return u.override(Verdict{Feedback: inputs})
 	}
@@ -183,7 +189,8 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		if text == "" {
 			text = u.lastText
 		}
-		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.tasksInProgress(ctx)})
+		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.tasksInProgress(ctx),
+			Stopped: cmp.Or(end.stopped, u.unheard)})
 	}
 	return end.err
 }

@@ -29,6 +29,7 @@ type Verdict struct {
 	Why      string        // for people: whose answer it awaits, why a hook halts, or which gate refused
 	Said     string        // the last line that the gate which refused has printed
 	By       hooks.Event   // for Halted: the event of the hook
+	hook     string        // for Halted: its command
 }
 
 // and combines v with the verdict of a later gate. Between equal decisions the first gives the reason.

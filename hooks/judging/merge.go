@@ -43,7 +43,7 @@ func Merge(known *hooks.EventInfo, name string, verdicts []Verdict) hooks.Outcom
 		}
 		switch {
 		case v.Halt && out.Decision != hooks.Halt:
-			out.Decision, out.StopReason = hooks.Halt, v.stop
+			out.Decision, out.StopReason, out.StoppedBy = hooks.Halt, v.stop, v.Command
 		case v.Refused >= hooks.Refuses && out.Decision == hooks.Pass:
 			out.Decision = hooks.Block
 		}

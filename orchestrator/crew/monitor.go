@@ -164,6 +164,9 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 	if idle.Reason == agent.IdleFailed && m.c.turnFailed(ctx, s, failed) {
 		return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
 	}
+	if rests, err := m.restsAfterHook(ctx, s, idle); rests || err != nil {
+		return err
+	}
 	switch {
 	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
 		if s.Member.Lead {
@@ -182,6 +185,21 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 		return nil
 	}
 	return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
+}
+
+// restsAfterHook marks a member as needing attention if a hook has stopped it before its work was
+// done. The lead's work is what the operator asked, and a teammate's its tasks.
+func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle agent.Idle) (rests bool, err error) {
+	if idle.Stopped == "" {
+		return false, nil
+	}
+	if !s.Member.Lead {
+		all, err := m.c.ports.Store.List(ctx)
+		if err != nil || len(tasks.Actable(all, s.Member.Name)) == 0 {
+			return false, err
+		}
+	}
+	return true, (alarms{m.c}).giveUpOn(ctx, s, idle.Stopped)
 }
 
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with

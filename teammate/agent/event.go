@@ -165,6 +165,9 @@ type (
 		// Background lists its work in the background, for people.
 		Completed  []string `json:"completed_task_ids,omitempty"`
 		Background []string `json:"background_work,omitempty"`
+		// Stopped says which hook has stopped the turn or refused its prompt, and why. A member
+		// with unfinished work rests then, and is not reminded of it.
+		Stopped string `json:"stopped,omitempty"`
 	}
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {
