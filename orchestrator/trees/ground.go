@@ -44,19 +44,24 @@ func Check(git worktree.Git, team *configs.Team, sources []settings.Source) erro
 }
 
 // refuseDemands returns an error for a team in which a member must have a working copy
-// and cannot.
+// and cannot. If a program is missing, that is each that is to have one: installing it helps
+// more than sharing the workspace.
 func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 	if fault == nil || hooked {
 		return nil
 	}
 	var must []string
 	for _, m := range team.Members() {
-		if m.Isolation == configs.InWorktree {
+		if m.Isolation == configs.InWorktree ||
+			errors.Is(fault, worktree.ErrNoFilter) && isolationOf(m, team, true) == configs.InWorktree {
 			must = append(must, m.Name)
 		}
 	}
 	if len(must) == 0 {
 		return nil
+	}
+	if errors.Is(fault, worktree.ErrNoFilter) {
+		return notation.Errorf(ErrSpec, "no working copy can be made for %s: %v", strings.Join(must, ", "), fault)
 	}
 	return notation.Errorf(ErrSpec, "isolation: worktree of %s is not possible: %v; or write isolation: shared",
 		strings.Join(must, ", "), fault)
@@ -170,7 +175,7 @@ func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*wor
 		return nil, "", fmt.Errorf("%s has no files in commit %.10s of its repository %s; commit some",
 			team.Workspace, commit, repo.Top)
 	}
-	return repo, commit, nil
+	return repo, commit, repo.NeedFilters(ctx)
 }
 
 // rootIn returns the workspace's path in another working copy.

@@ -10,6 +10,8 @@ import (
 var (
 	// ErrNoGit reports that git is not installed or too old (Require).
 	ErrNoGit = errors.New("git cannot be used")
+	// ErrNoFilter reports that the program of a filter that files need is not installed.
+	ErrNoFilter = errors.New("a required git filter cannot run")
 	// ErrNoRepo reports that a folder is in no working copy that covey can use.
 	ErrNoRepo = errors.New("no git repository")
 	// ErrNoCommit reports that the repository has no commit to start from.

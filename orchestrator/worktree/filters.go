@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -282,4 +283,62 @@ func (r *Repo) withheldBy(ctx context.Context, commit string) (*Withheld, error)
 		return nil, nil
 	}
 	return &Withheld{Top: r.Top, Files: files, Filters: w.guard.forbidden}, nil
+}
+
+// NeedFilters returns an error that wraps ErrNoFilter if a file of the repository has a filter
+// that is required, may run, and whose program is not installed: git could check out no copy.
+func (r *Repo) NeedFilters(ctx context.Context) error {
+	out, err := r.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: r.Top})
+	if err != nil {
+		return err
+	}
+	var outer []entry
+	may := r.git.allowed()
+	listed := fields(out)
+	for i := 0; i+1 < len(listed); i += 2 {
+		if listed[i] != "local" && listed[i] != "worktree" {
+			outer = append(outer, entryOf(listed[i+1]))
+		}
+	}
+	for _, e := range outer {
+		if name, _, ok := e.part("filter"); ok && !slices.ContainsFunc(may, func(f Filter) bool { return f.Name == name }) {
+			may = append(slices.Clip(may), filterIn(outer, name))
+		}
+	}
+	for _, f := range may {
+		program := f.missing(ctx, r.git)
+		if !f.Required || program == "" {
+			continue
+		}
+		files, err := r.guarded(ctx, call{env: []string{"GIT_LITERAL_PATHSPECS=0"},
+			args: []string{"ls-files", "-z", "--", ":(top,attr:filter=" + f.Name + ")"}})
+		if list := fields(files); err == nil && len(list) > 0 { // git refuses names that cannot be in a pattern
+			return fmt.Errorf("%w: files such as %s need the git filter %s, which runs %s; install that",
+				ErrNoFilter, list[0], f.Name, program)
+		}
+	}
+	return nil
+}
+
+// missing returns the program of a filter that is not installed, or "" if all are, or that
+// cannot be seen from the command line.
+func (f Filter) missing(ctx context.Context, git Git) string {
+	for _, line := range []string{f.Process, f.Smudge, f.Clean} {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.ContainsAny(words[0], "=$'\"`\\(){}<>|&;*?~") {
+			continue // the shell has to read it
+		}
+		program := words[0]
+		if program == "git" && len(words) > 1 { // git finds its commands in a folder of its own, too
+			if out, err := git.run(ctx, call{args: []string{"--list-cmds=main,others"}}); err != nil ||
+				slices.Contains(strings.Fields(string(out)), words[1]) {
+				continue
+			}
+			program = "git-" + words[1]
+		}
+		if _, err := exec.LookPath(program); err != nil {
+			return program
+		}
+	}
+	return ""
 }

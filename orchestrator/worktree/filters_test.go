@@ -180,3 +180,35 @@ func TestGitLeavesNothingBehind(t *testing.T) {
 		t.Errorf("it runs on: %s", data)
 	}
 }
+
+// TestNeedFilters: a required filter whose program is not installed is named before git fails
+// at it, but only if it may run and a file has it.
+func TestNeedFilters(t *testing.T) {
+	r := newRepo(t)
+	testkit.Shell(t, r.Top, `printf '*.bin filter=big\n' >.gitattributes; mkdir d; echo x >'d/a b.bin'; git add -A; git commit -qm big`)
+	define := func(text string) string { return "[filter \"big\"]\n" + text + "\n" }
+	for _, c := range []struct{ global, own, want string }{
+		{define("process = no-such-lfs process\nrequired"), "", "d/a b.bin need the git filter big, which runs no-such-lfs;"},
+		{define("clean = cat\nsmudge = git no-such-lfs %f\nrequired"), "", "which runs git-no-such-lfs;"},
+		{define("process = no-such-lfs process"), "", ""},
+		{define("clean = cat\nsmudge = git cat-file %f\nrequired"), "", ""},
+		{define("clean = X=1 no-such-lfs\nrequired"), "", ""}, // the shell has to read it
+		{strings.ReplaceAll(define("process = no-such-lfs\nrequired"), "big", "other"), "", ""},
+		{"", define("process = no-such-lfs\nrequired"), "which runs no-such-lfs;"},
+		{"", "", ""},
+	} {
+		global := filepath.Join(t.TempDir(), "config")
+		testkit.Must(t, os.WriteFile(global, []byte(c.global), 0o600))
+		t.Setenv("GIT_CONFIG_GLOBAL", global)
+		git := Git{}
+		if c.own != "" { // of the repository, and the spec lets it run
+			git.Filters = func() []Filter { return []Filter{{Name: "big", Process: "no-such-lfs", Required: true}} }
+		}
+		repo, err := git.Open(t.Context(), r.Top)
+		testkit.Must(t, err)
+		err = repo.NeedFilters(t.Context())
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrNoFilter) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q: %v, want %q", c.global, err, c.want)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // worktreeFindings says whether members can have working copies of their own. A
@@ -16,6 +18,9 @@ func worktreeFindings(look trees.Outlook) []finding {
 		return nil
 	case look.Fault == nil:
 		return []finding{ok("worktrees", "%s: each has a git working copy and a branch of its own", who)}
+	case errors.Is(look.Fault, worktree.ErrNoFilter):
+		return []finding{fail("worktrees", "no working copy can be made for "+who+": "+look.Fault.Error(),
+			"until then no team with working copies starts here")}
 	case look.Repository:
 		return []finding{warn("worktrees", who+" can write and share the workspace: "+look.Fault.Error(),
 			"fix that, or write isolation: shared, which says that they may")}
