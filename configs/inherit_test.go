@@ -54,12 +54,12 @@ func TestInherit(t *testing.T) {
 		{"self_claim of covey", "", "", func(m Member) any { return m.SelfClaim }, true},
 		{"self_claim of defaults", "self_claim: false", "", func(m Member) any { return m.SelfClaim }, false},
 		{"own self_claim", "self_claim: false", "self_claim: true", func(m Member) any { return m.SelfClaim }, true},
-		{"limits of covey", "", "", func(m Member) any { return m.Limits }, Limits{StopBlockCap: 8, MaxInProgress: 1}},
+		{"limits of covey", "", "", func(m Member) any { return m.Limits }, Limits{StopBlockCap: 8, MaxInProgress: 1, Background: 30 * time.Minute}},
 		{"limits one by one", "limits: {max_turns: 3, turn_timeout: 1m}", "limits: {max_turns: 5, stop_block_cap: 0}",
-			func(m Member) any { return m.Limits }, Limits{MaxTurns: 5, TurnTimeout: time.Minute, MaxInProgress: 1}},
+			func(m Member) any { return m.Limits }, Limits{MaxTurns: 5, TurnTimeout: time.Minute, MaxInProgress: 1, Background: 30 * time.Minute}},
 		{"limits lifted", "limits: {turn_timeout: 1m, max_budget_usd: 1, max_tokens: 5k, max_in_progress: 1}",
 			"limits: {turn_timeout: 0, max_budget_usd: 0, max_tokens: 0, max_in_progress: 0}",
-			func(m Member) any { return m.Limits }, Limits{StopBlockCap: 8}},
+			func(m Member) any { return m.Limits }, Limits{StopBlockCap: 8, Background: 30 * time.Minute}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -22,6 +23,7 @@ type Model struct {
 	MaxOutput   int    // in tokens; 0: the provider's default
 	Thinking    string // off, low, medium or high; empty: the provider's default
 	Temperature *float64
+	StreamIdle  time.Duration // how long an answer may be silent after its first byte; 0: the default
 	Headers     map[string]string
 	Fallback    string // the name of the model that answers if this one cannot; empty: none
 }
@@ -137,7 +139,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	p := Provider(m.provider.V)
 	// By whether the provider is a script: the keys that it cannot have.
 	keys := map[bool][]string{
-		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "headers"},
+		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "stream_idle", "headers"},
 		false: {"script"},
 	}
 	for _, key := range keys[p == Script] {
@@ -161,7 +163,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	}
 	out := Model{
 		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.Path(m.keyFile, "key file"),
-		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
+		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, StreamIdle: m.streamIdle.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
 	}
 	out.API = m.api.Or(p.API(base))
 	if p == Anthropic && m.api.Given() {
@@ -206,6 +208,7 @@ type modelSpec struct {
 	maxOutput   yaml.Value[int64]
 	thinking    yaml.Value[string]
 	temperature yaml.Value[float64]
+	streamIdle  yaml.Value[time.Duration]
 	fallback    yaml.Value[string]
 	headers     []yaml.Entry[yaml.Value[string]]
 }
@@ -237,6 +240,8 @@ func (m *modelSpec) fields() []yaml.Field {
 		{Key: "thinking", Part: yaml.OneOf(&m.thinking, "off", "low", "medium", "high"),
 			Doc: "How much a model that can reason does so. Default: the provider's."},
 		{Key: "temperature", Part: yaml.Amount(&m.temperature), Doc: "From 0 to 2. Default: the provider's."},
+		{Key: "stream_idle", Part: yaml.Span(&m.streamIdle),
+			Doc: "How long an answer may be silent after its first byte, before the request is made again. Default: 90s."},
 		{Key: "headers", Part: yaml.TextsByKey(&m.headers, "headers"), Doc: "HTTP headers of each request."},
 		{Key: "fallback", Part: yaml.Text(&m.fallback),
 			Doc: "The name of the model that answers the rest of a turn if this one cannot."},

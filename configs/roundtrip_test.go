@@ -123,7 +123,7 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	agents = append(agents, Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login})
 	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
 	m := Member{Name: name, Agent: agent, PermissionMode: Default, SelfClaim: claims,
-		Limits: Limits{StopBlockCap: 8, MaxInProgress: 1}, Restart: Restart{Max: 3, Within: time.Hour},
+		Limits: Limits{StopBlockCap: 8, MaxInProgress: 1, Background: 30 * time.Minute}, Restart: Restart{Max: 3, Within: time.Hour},
 		Rotate: RotateNever, Role: cmp.Or(agent.Name, name)}
 	if d.oneIn(3, "short form") {
 		return m, agent.Name
@@ -249,11 +249,13 @@ func (d drawer) limits() (Limits, spec) {
 		TurnTimeout:   time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(d.t, "turn_timeout")),
 		StopBlockCap:  rapid.IntRange(0, 100).Draw(d.t, "stop_block_cap"),
 		MaxBudgetUSD:  float64(rapid.IntRange(0, 1_000_000).Draw(d.t, "cents")) / 100,
+		Background:    time.Duration(rapid.Int64Range(0, int64(1000*time.Hour)).Draw(d.t, "background")),
 	}
 	return l, spec{
 		{Key: "max_turns", Value: l.MaxTurns}, {Key: "max_tokens", Value: l.MaxTokens},
 		{Key: "turn_timeout", Value: l.TurnTimeout.String()}, {Key: "stop_block_cap", Value: l.StopBlockCap},
 		{Key: "max_budget_usd", Value: l.MaxBudgetUSD}, {Key: "max_in_progress", Value: l.MaxInProgress},
+		{Key: "background", Value: l.Background.String()},
 	}
 }
 

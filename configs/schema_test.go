@@ -154,7 +154,7 @@ func TestKeys(t *testing.T) {
 			"complete_on_pass others_tasks notify web",
 		"sandbox":     "write level network read deny_read unix limits",
 		"mcp_servers": "command env cwd url headers key_file",
-		"models":      "provider base_url model script api key_file max_output thinking temperature headers fallback",
+		"models":      "provider base_url model script api key_file max_output thinking temperature stream_idle headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
@@ -165,7 +165,7 @@ func TestKeys(t *testing.T) {
 			"owns self_claim plan depends_on restart rotate limits role labels",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
-		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd",
+		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",
 		"tasks":                     "id subject description owner blocked_by labels wants",
 		"tasks.wants":               "tools role labels",
 		"teammates.restart":         "max within", "worktree": "setup include base max_disk", "merge": "into via per",

@@ -66,7 +66,7 @@ teammates:
     restart: {max: 5, within: 30m}
     rotate: task
     self_claim: false
-    limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5}
+    limits: {max_turns: 40, max_tokens: 200000, turn_timeout: 10m, max_in_progress: 1, stop_block_cap: 0, max_budget_usd: 2.5, background: 1h}
   docs: {model: demo, prompt_file: docs.md, isolation: worktree, plan: none, restart: {max: 0}}
   plain: coder
   reviewer: {agent: rev, tools: [Read, WebFetch, mcp__github__search]}
@@ -136,7 +136,7 @@ func everyKeyTeam(dir string) *Team {
 		Resume: []string{"--resume", "{session}"}, Auth: Key, KeyVar: "LINT_KEY", KeyFile: filepath.Join(dir, "lint.key")}
 	codex := Agent{Name: "codex", Kind: ACP, Preset: Codex, Model: demo, Auth: Login, NativeHooks: true}
 	claude := Agent{Name: "claude", Kind: ACP, Preset: Claude, Auth: Login}
-	standard := Limits{MaxTurns: 30, StopBlockCap: 8, MaxInProgress: 1}
+	standard := Limits{MaxTurns: 30, StopBlockCap: 8, MaxInProgress: 1, Background: 30 * time.Minute}
 	restart := Restart{Max: 3, Within: time.Hour}
 	command := func(command string, seconds float64) hooks.Handler {
 		return hooks.Handler{Type: "command", Command: command, Timeout: seconds}
@@ -166,7 +166,7 @@ func everyKeyTeam(dir string) *Team {
 				Permissions: Permissions{Allow: []string{"Bash(go test *)"}, Ask: []string{"Write"},
 					Deny: []string{"Bash(git push*)", "Edit(policy/**)"}, Mandatory: []string{"Edit(policy/**)"}},
 				Limits: Limits{MaxTurns: 40, MaxTokens: 200000, TurnTimeout: 10 * time.Minute, MaxInProgress: 1,
-					StopBlockCap: 0, MaxBudgetUSD: 2.5}},
+					StopBlockCap: 0, MaxBudgetUSD: 2.5, Background: time.Hour}},
 			{Name: "docs", Agent: Agent{Kind: Builtin, Model: demo}, Description: "Writes.",
 				Instructions: "Write well.", PromptFile: filepath.Join(dir, "docs.md"),
 				Tools: []string{"Read", "Write"}, PermissionMode: AcceptEdits, Isolation: InWorktree,

@@ -258,7 +258,7 @@ func (m *ModelInfo) reached(names []string, err error) {
 // error is modelapi.ErrNoList for a host that answers but has no list.
 func modelNames(ctx context.Context, m configs.Model) ([]string, error) {
 	c := modelConfig(m)
-	c.Times.Silence = listWithin
+	c.Times = modelapi.Times{Silence: listWithin}
 	server, err := modelapi.New(c)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its models: %w", m.BaseURL, err)
@@ -271,7 +271,7 @@ func modelNames(ctx context.Context, m configs.Model) ([]string, error) {
 // overloaded, and a retry would hide it.
 func (m *ModelInfo) probe(ctx context.Context) {
 	c := modelConfig(m.model)
-	c.MaxOutput, c.Thinking, c.Tries, c.Times.Silence = probeOutput, "", 1, probeWithin
+	c.MaxOutput, c.Thinking, c.Tries, c.Times = probeOutput, "", 1, modelapi.Times{Silence: probeWithin}
 	asked, err := modelapi.New(c)
 	begun := time.Now()
 	if err == nil {

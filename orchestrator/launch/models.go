@@ -33,7 +33,7 @@ func modelConfig(m configs.Model) modelapi.Config {
 	return modelapi.Config{
 		Provider: string(m.Provider), Model: m.Model, API: modelapi.API(m.API), BaseURL: m.BaseURL,
 		Key: func() (string, error) { return ModelKey(m) }, MaxOutput: m.MaxOutput, Thinking: m.Thinking,
-		Temperature: m.Temperature, Headers: m.Headers,
+		Temperature: m.Temperature, Headers: m.Headers, Times: modelapi.Times{Idle: m.StreamIdle},
 	}
 }
 

@@ -18,6 +18,13 @@ type Described interface {
 	Describe() (name string, window int64)
 }
 
+// Raiser is a Model whose limit of output tokens can be raised.
+type Raiser interface {
+	// Raise returns the model with a higher limit, which its host may refuse; ok is false if there
+	// is none.
+	Raise() (raised Model, ok bool)
+}
+
 // Describe returns what a model says of itself; nothing if it does not.
 func Describe(m Model) (name string, window int64) {
 	if d, ok := m.(Described); ok {
@@ -86,6 +93,9 @@ type Request struct {
 	New   int
 	Tools []Spec
 	Draft Draft // takes the text while the model writes it; nil: nobody sees it
+	// Say tells people what they should know of a request under way, from any goroutine; nil:
+	// nobody hears it.
+	Say func(text string)
 }
 
 // Response is a model's answer to one request.

@@ -219,6 +219,9 @@ func (t *turn) addInputs(inputs []agent.Input) error {
 // script continues after it.
 func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 	response, err := t.request(ctx)
+	if err == nil && response.CutOff && t.cut == 0 {
+		response, err = t.raise(ctx, response)
+	}
 	if refusesImages(err) { // the next turn must not fail for the same image
 		t.conv.dropImages()
 	}

@@ -216,7 +216,7 @@ func (t *turn) generate(ctx context.Context) (agent.Response, error) {
 	for {
 		estimate, seen := t.estimate(), t.conv.seen
 		req := t.conv.request(t.prompt(), t.tools)
-		req.Draft = agent.DraftOf(t.host)
+		req.Draft, req.Say = agent.DraftOf(t.host), t.say
 		r, err := t.models[t.model].Generate(ctx, req)
 		t.room.measured(estimate, r.Usage)
 		again, lost := t.fallBack(ctx, r, err)
@@ -230,6 +230,34 @@ func (t *turn) generate(ctx context.Context) (agent.Response, error) {
 			return r, err
 		}
 	}
+}
+
+// say tells people of a request under way.
+func (t *turn) say(text string) { t.observe(agent.Warning{Text: text}) }
+
+// raise makes the request for an answer that was cut off again, with a higher limit of output tokens,
+// if the model can have one. If that fails, the cut answer stays, which is continued.
+func (t *turn) raise(ctx context.Context, cut agent.Response) (agent.Response, error) {
+	model, ok := t.models[t.model].(agent.Raiser)
+	if !ok {
+		return cut, nil
+	}
+	raised, ok := model.Raise()
+	if !ok {
+		return cut, nil
+	}
+	req := t.conv.request(t.prompt(), t.tools)
+	req.Draft, req.Say = agent.DraftOf(t.host), t.say
+	req.Draft.Withdraw()
+	again, err := raised.Generate(ctx, req)
+	if err != nil && ctx.Err() == nil {
+		cut.Usage = cut.Usage.Plus(again.Usage)
+		return cut, nil
+	}
+	lost := cut.Usage
+	lost.FailedTokens = lost.Total()
+	again.Usage = again.Usage.Plus(lost)
+	return again, err
 }
 
 // overflows reports whether a model could not read all of a conversation.

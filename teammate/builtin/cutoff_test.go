@@ -55,6 +55,56 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// raisable is a model whose limit of output tokens can be raised.
+type raisable struct{ agent.Model }
+
+func (r raisable) Raise() (agent.Model, bool) { return raised{r.Model}, true }
+
+// raised marks the answers of a model whose limit was raised.
+type raised struct{ agent.Model }
+
+func (r raised) Generate(ctx context.Context, req agent.Request) (agent.Response, error) {
+	response, err := r.Model.Generate(ctx, req)
+	for i := range response.Content {
+		response.Content[i].Text += "^"
+	}
+	return response, err
+}
+
+// The first answer in a row that is cut off is made again with a higher limit, and counts as failed.
+// If it is cut off again it is continued, and so is a cut answer whose limit the host does not raise.
+func TestCutOffIsRaisedOnce(t *testing.T) {
+	used := func(r agent.Response) agent.Response {
+		r.Usage = agent.Usage{InputTokens: 1, OutputTokens: 9}
+		return r
+	}
+	for name, tc := range map[string]struct {
+		answers []any
+		want    string
+		failed  int64
+	}{
+		"enough":     {[]any{used(cutOff(says("one,"))), answer(says("one, two."))}, "one, two.^", 10},
+		"not enough": {[]any{used(cutOff(says("one,"))), cutOff(says("two,")), cutOff(says("three,")), answer(says("four."))}, "two,^|continue|three,|continue|four.", 10},
+		"refused":    {[]any{used(cutOff(says("one,"))), &agent.APIError{Type: "invalid_request"}, answer(says("two."))}, "one,|continue|two.", 0},
+		"in each row": {[]any{cutOff(says("one,")), answer(calls("Read", "c1")), cutOff(says("two,")), answer(says("three."))},
+			"Read c1|=c1 did Read|three.^", 22},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent(t, raisable{&fakeModel{t: t, answers: tc.answers}})
+			reply, err := a.Run(t.Context(), prompt("go"), &fakeHost{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if have := brief(a.conv.messages[1:]); have != tc.want {
+				t.Errorf("%s\nwant %s", have, tc.want)
+			}
+			if reply.Usage.FailedTokens != tc.failed {
+				t.Errorf("%d tokens failed, want %d", reply.Usage.FailedTokens, tc.failed)
+			}
+		})
+	}
+}
+
 // brief renders messages in one line.
 func brief(messages []agent.Message) string {
 	var all []string

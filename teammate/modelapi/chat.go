@@ -22,7 +22,7 @@ type chat struct {
 // answer makes one request.
 func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	a := chatAnswer{wire: p.wire, name: p.name, draft: req.Draft}
-	err := p.stream(ctx, "/chat/completions", fill(p.body(req), p.conversation(req)), a.see)
+	err := p.stream(ctx, "/chat/completions", p.body(req), p.conversation(req), &a, req.Say)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
@@ -227,6 +227,33 @@ func (a *chatAnswer) see(data []byte) (complete bool, err error) {
 		a.finish = cmp.Or(choice.Finish, a.finish)
 	}
 	return false, nil
+}
+
+// unfold implements answering. The messages of choices take the place of what a stream has as deltas.
+func (a *chatAnswer) unfold(data []byte) [][]byte {
+	var m struct {
+		Error   json.RawMessage `json:"error,omitempty"`
+		Usage   json.RawMessage `json:"usage,omitempty"`
+		Choices []struct {
+			Message json.RawMessage `json:"message"`
+			Finish  string          `json:"finish_reason"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(data, &m) != nil || len(m.Choices) == 0 && m.Error == nil {
+		return nil
+	}
+	choices := []object{}
+	for _, c := range m.Choices {
+		choices = append(choices, object{"delta": c.Message, "finish_reason": c.Finish})
+	}
+	chunk := object{"choices": choices}
+	if m.Usage != nil {
+		chunk["usage"] = m.Usage
+	}
+	if m.Error != nil {
+		chunk["error"] = m.Error
+	}
+	return [][]byte{encode(chunk), []byte("[DONE]")}
 }
 
 // add adds a part of a tool call. Some hosts use one index for all calls.

@@ -251,7 +251,7 @@ func (w wire) broken(ctx context.Context, err error) error {
 	f := &failure{again: true}
 	f.Type = "server_error"
 	if context.Cause(ctx) == errSilent {
-		f.Message = fmt.Sprintf("%s stopped in the middle of an answer: nothing came for %s", w.base, w.silence)
+		f.Message = fmt.Sprintf("%s stopped in the middle of an answer: nothing came for %s (stream_idle)", w.base, w.idle)
 	} else {
 		f.Message = fmt.Sprintf("the connection to %s broke in the middle of an answer: %v", w.base, err)
 	}

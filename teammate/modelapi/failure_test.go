@@ -300,8 +300,9 @@ func TestLongWaitIsALimit(t *testing.T) {
 	}
 }
 
-// TestSilence: a server that stops in the middle of an answer is noticed, and one that is
-// slow is not mistaken for it.
+// TestSilence: a server that stops in the middle of an answer is noticed, and people hear of it before
+// the request is made again. One that is slow is not mistaken for it, above all not before its first
+// byte.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := anthropic("http://server.test")
@@ -309,20 +310,134 @@ func TestSilence(t *testing.T) {
 		var asked atomic.Int32
 		c.Transport = pipe(func(say func(string), closed <-chan struct{}) {
 			try := asked.Add(1)
+			time.Sleep(4 * time.Minute) // less than Silence
 			for range 10 {
-				time.Sleep(4 * time.Minute) // less than Silence
 				say("event: ping\ndata: {\"type\": \"ping\"}\n\n")
+				time.Sleep(25 * time.Second) // less than a third of Idle
 			}
 			if try > 1 {
 				say("data: {\"type\":\"message_stop\"}\n\n")
 			}
 			<-closed
 		})
-		resp, err := generate(t, c, ask())
+		req := ask()
+		var heard atomic.Pointer[string]
+		req.Say = func(text string) {
+			if heard.Swap(&text) != nil {
+				t.Error("people hear of it twice")
+			}
+		}
+		begun := time.Now()
+		resp, err := generate(t, c, req)
 		if err != nil || asked.Load() != 2 || !resp.Usage.Estimated {
 			t.Errorf("asked %d times: %+v, %v", asked.Load(), resp, err)
 		}
+		if want := "anthropic/claude-x: nothing came for 30s in the middle of an answer; after 1m30s the request is made again"; heard.Load() == nil ||
+			*heard.Load() != want {
+			t.Errorf("people do not hear %s", want)
+		}
+		if took := time.Since(begun); took > 2*(4*time.Minute+10*25*time.Second)+90*time.Second {
+			t.Errorf("it took %s", took)
+		}
 	})
+}
+
+// wholes are answers of each API that are not streamed.
+var wholes = map[API]string{
+	Messages: `{"type":"message","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"Yes"},` +
+		`{"type":"tool_use","id":"c","name":"A","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":2}}`,
+	Responses: `{"status":"completed","output":[{"type":"reasoning","summary":[{"text":"hm"}]},{"type":"message","content":[{"text":"Yes"}]},` +
+		`{"type":"function_call","call_id":"c","name":"A","arguments":"{\"x\":1}"}],"usage":{"input_tokens":3,"output_tokens":2}}`,
+	Chat: `{"choices":[{"message":{"content":"Yes","reasoning_content":"hm","tool_calls":[{"id":"c","function":{"name":"A","arguments":"{\"x\":1}"}}]},` +
+		`"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`,
+}
+
+// TestBrokenStreams: a host whose streams break twice is asked for whole answers from then on; if it
+// refuses that, it is asked for streams again.
+func TestBrokenStreams(t *testing.T) {
+	for _, api := range apis {
+		streams, refused := 0, false
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			var body struct {
+				Stream  bool
+				Options object `json:"stream_options"`
+			}
+			readJSON(t, r.Body, &body)
+			switch {
+			case body.Stream:
+				streams++
+				stream(w, []byte(events(streams0(api))))
+			case refused:
+				w.WriteHeader(http.StatusBadRequest)
+			default:
+				if body.Options != nil {
+					t.Errorf("%s: the request has options of a stream", api)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, wholes[api])
+			}
+		})
+		c := anthropic(server.URL)
+		c.API = api
+		m, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r, err := m.Generate(t.Context(), ask())
+			have := ""
+			for _, b := range r.Content {
+				have += string(b.Type) + " " + b.Thinking + b.Text + b.ID + b.Name + string(b.Input) + "|"
+			}
+			if err != nil || have != `thinking hm|text Yes|tool_use cA{"x":1}|` || r.Usage.InputTokens-r.Usage.FailedTokens != 3 || streams != 2 {
+				t.Errorf("%s: after %d streams: %s, %+v, %v", api, streams, have, r.Usage, err)
+			}
+		}
+		refused = true
+		if _, err := m.Generate(t.Context(), ask()); err == nil {
+			t.Errorf("%s: a refused request was answered", api)
+		}
+		if _, err := m.Generate(t.Context(), ask()); err == nil || streams <= 2 {
+			t.Errorf("%s: %d streams, %v", api, streams, err)
+		}
+	}
+}
+
+// streams0 returns an event that begins an answer and does not end it.
+func streams0(api API) string {
+	if api == Chat { // finish_reason would end it
+		return `{"choices":[{"delta":{"content":"Half"}}]}`
+	}
+	return begun[api]
+}
+
+// TestRaise: the limit of output tokens is raised where the spec gives none.
+func TestRaise(t *testing.T) {
+	for api, key := range map[API]string{Messages: "max_tokens", Responses: "max_output_tokens", Chat: "max_tokens"} {
+		var sent []object
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			var body object
+			readJSON(t, r.Body, &body)
+			sent = append(sent, body)
+			w.WriteHeader(http.StatusBadRequest)
+		})
+		c := anthropic(server.URL)
+		c.API = api
+		m, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raised, ok := m.Raise()
+		if !ok {
+			t.Fatalf("%s: it is not raised", api)
+		}
+		if _, err := raised.Generate(t.Context(), ask()); err == nil || fmt.Sprint(sent[0][key]) != "64000" {
+			t.Errorf("%s: sent %v, %v", api, sent, err)
+		}
+		if _, again := raised.(agent.Raiser).Raise(); again {
+			t.Errorf("%s: it is raised twice", api)
+		}
+	}
 }
 
 // TestKeyIsMissing: the error of a missing key ends the request.

@@ -31,7 +31,7 @@ type object = map[string]any
 // answer makes one request.
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	a := messagesAnswer{wire: p.wire, name: p.name, draft: req.Draft, blocks: map[int]*openBlock{}}
-	if err := p.stream(ctx, "/v1/messages", fill(p.body(req), p.conversation(req.Messages)), a.see); err != nil {
+	if err := p.stream(ctx, "/v1/messages", p.body(req), p.conversation(req.Messages), &a, req.Say); err != nil {
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
 	return a.response(req)
@@ -269,6 +269,26 @@ func (a *messagesAnswer) see(data []byte) (complete bool, err error) {
 		return false, a.wire.failed(0, parseError(data))
 	}
 	return false, nil
+}
+
+// unfold implements answering.
+func (a *messagesAnswer) unfold(data []byte) [][]byte {
+	var m struct {
+		Content []json.RawMessage `json:"content"`
+		Stop    json.RawMessage   `json:"stop_reason"`
+		Details json.RawMessage   `json:"stop_details"`
+		Usage   json.RawMessage   `json:"usage"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Content == nil {
+		return nil
+	}
+	var events [][]byte
+	for i, b := range m.Content {
+		events = append(events, encode(object{"type": "content_block_start", "index": i, "content_block": b}))
+	}
+	return append(events, encode(object{
+		"type": "message_delta", "delta": object{"stop_reason": m.Stop, "stop_details": m.Details}, "usage": m.Usage,
+	}), encode(object{"type": "message_stop"}))
 }
 
 // count takes a report of usage.

@@ -2,7 +2,8 @@
 // Messages API, OpenAI's Responses API, and the Chat Completions API of OpenAI and of the
 // many hosts that copy it.
 //
-// Requests are always streamed, so that a server that has stopped is noticed. A request
+// Requests are streamed, so that a server that has stopped is noticed; only a host whose streams
+// broke twice in a row is asked for whole answers. A request
 // that fails before its answer is complete has had no effect, because the agent acts only
 // on complete answers; so it is made again.
 //
@@ -35,6 +36,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
@@ -73,10 +75,19 @@ type Config struct {
 
 // Times are time limits. Zero fields have defaults.
 type Times struct {
-	Silence   time.Duration // the longest time without a byte of an answer; 5 min
+	Silence   time.Duration // the longest time before the first byte of an answer; 5 min
+	Idle      time.Duration // the longest time without a byte after it; 90 s, but not more than Silence
 	FirstWait time.Duration // before the second try; doubles with each; 0.5 s
 	LongWait  time.Duration // the longest wait before a try; what is longer is a limit; 30 s
 }
+
+const (
+	defaultSilence = 5 * time.Minute
+	defaultIdle    = 90 * time.Second
+)
+
+// raisedOutput is the limit of output tokens of Model.Raise.
+const raisedOutput = 64_000
 
 // tries is the default of Config.Tries. The member then tries the turn again, with longer
 // waits that people see.
@@ -93,13 +104,16 @@ type Model struct {
 // an API that it does not know.
 func New(c Config) (*Model, error) {
 	c.Times = Times{
-		Silence: cmp.Or(c.Times.Silence, 5*time.Minute), FirstWait: cmp.Or(c.Times.FirstWait, time.Second/2),
+		Silence: cmp.Or(c.Times.Silence, max(defaultSilence, c.Times.Idle)), Idle: c.Times.Idle, FirstWait: cmp.Or(c.Times.FirstWait, time.Second/2),
 		LongWait: cmp.Or(c.Times.LongWait, 30*time.Second),
+	}
+	if c.Times.Idle == 0 {
+		c.Times.Idle = min(defaultIdle, c.Times.Silence)
 	}
 	c.Tries = cmp.Or(c.Tries, tries)
 	m := &Model{config: c}
-	w := wire{name: m.Name(), api: c.API, base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence,
-		client: &http.Client{Transport: c.Transport, CheckRedirect: stay}}
+	w := wire{name: m.Name(), api: c.API, base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence, idle: c.Times.Idle,
+		streams: &atomic.Int32{}, client: &http.Client{Transport: c.Transport, CheckRedirect: stay}}
 	m.wire = w
 	switch c.API {
 	case Messages:
@@ -124,6 +138,17 @@ func (m *Model) Name() string { return m.config.Provider + "/" + m.config.Model 
 // Describe implements agent.Described.
 func (m *Model) Describe() (name string, window int64) { return m.Name(), m.config.Window }
 
+// Raise implements agent.Raiser. A limit that the spec gives is not raised.
+func (m *Model) Raise() (agent.Model, bool) {
+	if m.config.MaxOutput > 0 {
+		return nil, false
+	}
+	c := m.config
+	c.MaxOutput = raisedOutput
+	raised, err := New(c)
+	return raised, err == nil
+}
+
 // Generate implements agent.Model. A key that a server repeats in an error is replaced,
 // because errors go to the journal and to hooks.
 //
@@ -135,6 +160,9 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 	var lost agent.Usage // of the tries that failed
 	if req.Draft == nil {
 		req.Draft = agent.Unseen{}
+	}
+	if req.Say == nil {
+		req.Say = func(string) {}
 	}
 	for n := 1; ; n++ {
 		resp, err := m.answer(ctx, req)

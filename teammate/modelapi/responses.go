@@ -35,7 +35,7 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
 	a := responsesAnswer{wire: p.wire, name: p.name, draft: req.Draft, items: map[int]json.RawMessage{}}
-	if err := p.stream(ctx, "/responses", fill(p.body(req), payload{p.conversation(req.Messages, reasoning)}), a.see); err != nil {
+	if err := p.stream(ctx, "/responses", p.body(req), payload{p.conversation(req.Messages, reasoning)}, &a, req.Say); err != nil {
 		return agent.Response{Usage: a.end.tokens()}, err
 	}
 	return a.response(req)
@@ -207,6 +207,17 @@ func (a *responsesAnswer) see(data []byte) (complete bool, err error) {
 		return false, a.wire.failed(0, parseError(data))
 	}
 	return false, nil
+}
+
+// unfold implements answering.
+func (a *responsesAnswer) unfold(data []byte) [][]byte {
+	var r struct {
+		Status string `json:"status"`
+	}
+	if json.Unmarshal(data, &r) != nil {
+		return nil
+	}
+	return [][]byte{encode(object{"type": "response." + cmp.Or(r.Status, "completed"), "response": json.RawMessage(data)})}
 }
 
 // response returns the complete answer.

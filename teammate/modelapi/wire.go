@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmaxmax/go-sse"
@@ -27,7 +28,20 @@ type wire struct {
 	key     func() (string, error)
 	headers map[string]string
 	silence time.Duration
+	idle    time.Duration
+	streams *atomic.Int32 // how many streams in a row broke
 	client  *http.Client
+}
+
+// maxBroken is how many streams in a row may break before the host is asked for whole answers.
+const maxBroken = 2
+
+// answering takes an answer of an API.
+type answering interface {
+	// see takes the data of one event, and reports whether the answer is complete.
+	see(data []byte) (complete bool, err error)
+	// unfold returns a whole answer as events.
+	unfold(data []byte) [][]byte
 }
 
 // The causes of the end of a request whose server sends nothing, and of one that has no
@@ -41,10 +55,15 @@ var (
 // keep people waiting for half a minute and more at each try.
 const connectTime = 10 * time.Second
 
-// stream posts a request and passes the data of each event of the answer to see, until it
+// stream posts a request and passes the data of each event of the answer to a, until that
 // reports that the answer is complete. A stream that ends before is cut off. Its error is
-// a *failure, or what see or the key's function returned.
-func (w wire) stream(ctx context.Context, path string, body payload, see func(data []byte) (complete bool, err error)) error {
+// a *failure, or what a or the key's function returned. say tells people of a silent stream.
+func (w wire) stream(ctx context.Context, path string, body object, conversation payload, a answering, say func(string)) error {
+	whole := w.streams.Load() >= maxBroken
+	if whole {
+		body["stream"] = false
+		delete(body, "stream_options")
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
@@ -52,30 +71,60 @@ func (w wire) stream(ctx context.Context, path string, body payload, see func(da
 	unconnected := time.AfterFunc(connectTime, func() { cancel(errUnconnected) })
 	defer unconnected.Stop()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { unconnected.Stop() }})
-	resp, err := w.send(ctx, http.MethodPost, path, body)
+	resp, err := w.send(ctx, http.MethodPost, path, fill(body, conversation))
 	unconnected.Stop() // not every transport reports connections
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
+		if whole { // it may be the reason
+			w.streams.Store(0)
+		}
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		return w.refused(resp, said)
 	}
-	if kind := contentType(resp); kind != "text/event-stream" {
+	switch kind := contentType(resp); {
+	case whole && kind == "application/json":
+		return w.readWhole(ctx, resp.Body, a)
+	case kind != "text/event-stream":
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		return w.noAnswer("a stream", kind, said)
 	}
-	events := sse.Read(&watched{resp.Body, alarm, w.silence}, &sse.ReadConfig{MaxEventSize: maxEvent})
+	quiet := time.AfterFunc(w.silence, func() {
+		say(fmt.Sprintf("%s: nothing came for %s in the middle of an answer; after %s the request is made again",
+			w.name, w.idle/3, w.idle))
+	})
+	defer quiet.Stop()
+	broken := func(err error) error {
+		w.streams.Add(1)
+		return w.broken(ctx, err)
+	}
+	events := sse.Read(&watched{resp.Body, alarm, quiet, w.idle}, &sse.ReadConfig{MaxEventSize: maxEvent})
 	for e, err := range events {
 		if err != nil {
-			return w.broken(ctx, err)
+			return broken(err)
 		}
-		if complete, err := see([]byte(e.Data)); complete || err != nil {
+		if complete, err := a.see([]byte(e.Data)); complete || err != nil {
+			w.streams.Store(0)
 			return err
 		}
 	}
-	return w.broken(ctx, io.ErrUnexpectedEOF)
+	return broken(io.ErrUnexpectedEOF)
+}
+
+// readWhole takes an answer that is not streamed.
+func (w wire) readWhole(ctx context.Context, body io.Reader, a answering) error {
+	data, err := io.ReadAll(io.LimitReader(body, maxEvent))
+	if err != nil {
+		return w.broken(ctx, err)
+	}
+	for _, event := range a.unfold(data) {
+		if complete, err := a.see(event); complete || err != nil {
+			return err
+		}
+	}
+	return w.malformed(data, errors.New("it is not a whole answer"))
 }
 
 // send makes a request with the key, in the way of the API. The headers of the spec come
@@ -117,16 +166,19 @@ func (w wire) send(ctx context.Context, method, path string, body payload) (*htt
 	return resp, nil
 }
 
-// watched is a body whose every read puts off the alarm. Pings count as a sign of life: the
-// provider sends them while a model thinks for minutes.
+// watched is a body whose every read puts off the alarm, and the notice that comes at a third of its
+// time. Pings count as a sign of life: the provider sends them while a model thinks for minutes.
 type watched struct {
 	io.Reader
-	alarm   *time.Timer
-	silence time.Duration
+	alarm, quiet *time.Timer
+	idle         time.Duration
 }
 
 func (r *watched) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	r.alarm.Reset(r.silence)
+	if n > 0 {
+		r.alarm.Reset(r.idle)
+		r.quiet.Reset(r.idle / 3)
+	}
 	return n, err
 }
