@@ -45,6 +45,7 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 		case agent.ToolReturned:
 			departures{m.c}.afterCall(s)
 		case agent.ToolCalled:
+			m.c.ports.Work.Merges.Called(ctx, s.Member.Name, data)
 			m.vendorAnswered(s)
 		case agent.HelperEnded:
 			m.c.ports.Loop.Poke() // the team may have waited for it

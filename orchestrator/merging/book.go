@@ -37,6 +37,8 @@ type Book struct {
 	Reused func(requests.Verdict)
 	// Judged is called with each new verdict once it is stored; may be nil.
 	Judged func(requests.Verdict)
+	// Made is called with the trees before and after a gate that changed files; may be nil.
+	Made func(ctx context.Context, c Case, before, after string)
 	// Warn is called with errors that change no verdict; may be nil.
 	Warn func(error)
 
@@ -104,6 +106,9 @@ func (b *Book) storeVerdict(ctx context.Context, c Case, key requests.VerdictKey
 	tree, err := b.tree(ctx, c)
 	if err != nil || tree != key.Tree {
 		b.warn(err)
+		if b.Made != nil && tree != "" {
+			b.Made(ctx, c, key.Tree, tree)
+		}
 		return
 	}
 	v := requests.Verdict{

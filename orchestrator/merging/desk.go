@@ -75,6 +75,7 @@ type Desk struct {
 	opts  Options
 	queue *Queue // its Repo is nil if there is no repository
 	book  *Book
+	made  *gateFiles
 	woken chan struct{}
 	over  chan struct{} // closed by Close: no more work comes
 
@@ -101,7 +102,19 @@ func New(o Options) *Desk {
 	}
 	d.book = &Book{
 		Store: o.Store.Verdicts(), Scripts: o.Place.GateScripts(), Reused: d.reused, Judged: d.judged, Warn: d.warn,
+		Made: func(ctx context.Context, c Case, before, after string) {
+			if c.Moment == "task" { // what gates of merges make is in nobody's copy
+				d.made.appeared(ctx, c.Copy, before, after)
+			}
+		},
 	}
+	d.made = &gateFiles{store: o.Store, warn: d.warn, tell: func(top string, w agent.Warning) {
+		for member, at := range o.Trees.Tops() {
+			if at == top {
+				o.Journal.Append(agent.Event{Member: member, Data: w})
+			}
+		}
+	}}
 	return d
 }
 
@@ -114,6 +127,7 @@ func (d *Desk) Open(ctx context.Context) error {
 	}
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
+	d.queue.made = d.made
 	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
 	d.watch()
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }

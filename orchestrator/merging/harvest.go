@@ -140,7 +140,9 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
-	head, err := copy.CommitAll(ctx, subject(m)+"\n\nCommitted by covey when the work was done.\n", worktree.Person{})
+	head, err := copy.CommitAll(ctx, worktree.Commit{
+		Message: subject(m) + "\n\nCommitted by covey when the work was done.\n",
+	}, q.made.of(ctx, copy.Top))
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
@@ -328,11 +330,11 @@ func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktre
 	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
 		return head.Commit, err
 	}
-	dirty, err := copy.Dirty(ctx)
+	dirty, err := q.dirty(ctx, copy)
 	if err != nil {
 		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
-	if len(dirty) > 0 {
+	if dirty {
 		return head.Commit, nil
 	}
 	to, err := q.joined(ctx, head.Branch, head.Commit, tip)

@@ -69,6 +69,7 @@ type Queue struct {
 	// Mask replaces secrets in the text of a pull request, which people publish.
 	Mask func(text string) string
 
+	made    *gateFiles // nil: none is known
 	working sync.Mutex
 }
 

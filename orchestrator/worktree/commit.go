@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -90,10 +92,10 @@ func userOf(all []entry) Person {
 	return p
 }
 
-// CommitAll commits everything in the working copy on its branch and returns what is then
-// checked out: the new commit, or the current one if there is nothing to commit. Nobody
-// else may work in the copy meanwhile.
-func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (Head, error) {
+// CommitAll commits everything in the working copy on its branch, except new files that are in
+// without, and returns what is then checked out: the new commit, or the current one if there is
+// nothing to commit. Nobody else may work in the copy meanwhile. Of c it uses message and author.
+func (r *Repo) CommitAll(ctx context.Context, c Commit, without map[string]bool) (Head, error) {
 	r, err := r.Operation(ctx)
 	if err != nil {
 		return Head{}, err
@@ -102,8 +104,11 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (He
 	if err != nil {
 		return Head{}, err
 	}
+	if err := r.leaveNew(ctx, &state, without); err != nil {
+		return Head{}, err
+	}
 	head := state.Head
-	commit, err := r.keep(ctx, state, message, author)
+	commit, err := r.keep(ctx, state, c.Message, c.Author)
 	if err != nil || commit == head.Commit {
 		return head, err
 	}
@@ -118,11 +123,49 @@ func (r *Repo) CommitAll(ctx context.Context, message string, author Person) (He
 		return Head{}, fmt.Errorf("set the index to the new commit: %w", err)
 	}
 	from := cmp.Or(head.Commit, zero)
-	why := "covey: " + line([]byte(message))
+	why := "covey: " + line([]byte(c.Message))
 	if _, err := r.run(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
 		return Head{}, fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
 	return Head{Branch: head.Branch, Commit: commit, Tree: state.Tree}, nil
+}
+
+// leaveNew removes files from the tree of a state that its head does not have.
+func (r *Repo) leaveNew(ctx context.Context, s *State, without map[string]bool) error {
+	if len(without) == 0 || s.Head.Commit == "" {
+		return nil
+	}
+	changes, err := r.Changed(ctx, s.Head.Tree, s.Tree)
+	if err != nil {
+		return err
+	}
+	var removals strings.Builder
+	for _, c := range changes {
+		if c.Kind == 'A' && without[c.Path] {
+			fmt.Fprintf(&removals, "0 %s\t%s\x00", zero, c.Path)
+		}
+	}
+	if removals.Len() == 0 {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "covey-index-")
+	if err != nil {
+		return fmt.Errorf("leave files out of a commit: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	w := writer{repo: r, index: filepath.Join(dir, "index")}
+	if w.guard, err = r.Config.guard(ctx); err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, nil, "read-tree", s.Tree); err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, []byte(removals.String()), "update-index", "-z", "--index-info"); err != nil {
+		return err
+	}
+	out, err := w.git(ctx, nil, "write-tree")
+	s.Tree = line(out)
+	return err
 }
 
 // keep creates a commit of the state of the working copy, on top of its head. It moves no

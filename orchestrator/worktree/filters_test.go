@@ -55,7 +55,7 @@ func TestWithheld(t *testing.T) {
 		if got := state(t, ana).Withheld; !slices.Equal(got, withheld) {
 			t.Errorf("%s: withheld %q, want %q", what, got, withheld)
 		}
-		_, err := ana.CommitAll(ctx, what, Person{})
+		_, err := ana.CommitAll(ctx, Commit{Message: what}, nil)
 		testkit.Must(t, err)
 		if got := testkit.Shell(t, path, "git rev-parse HEAD:s.sec"); got != base {
 			t.Errorf("%s: s.sec is %s", what, testkit.Shell(t, path, "git show HEAD:s.sec"))
@@ -140,7 +140,7 @@ func TestFilterAllowed(t *testing.T) {
 			testkit.Must(t, os.WriteFile(filepath.Join(path, "new.sec"), []byte("abc\n"), 0o600))
 			ana, err := r.At(t.Context(), path)
 			testkit.Must(t, err)
-			_, err = ana.CommitAll(t.Context(), "new", Person{})
+			_, err = ana.CommitAll(t.Context(), Commit{Message: "new"}, nil)
 			testkit.Must(t, err)
 			if got := testkit.Shell(t, path, "git cat-file blob HEAD:new.sec"); got != "nop" {
 				t.Errorf("committed as %q", got)

@@ -51,7 +51,7 @@ func useAll(t *testing.T, r *Repo) {
 	}
 	_, err := ana.Dirty(ctx)
 	testkit.Must(t, err)
-	_, err = ana.CommitAll(ctx, "all", Person{})
+	_, err = ana.CommitAll(ctx, Commit{Message: "all"}, nil)
 	testkit.Must(t, err)
 	if _, err := ana.Rescue(ctx, "refs/covey/rescue/1", "rescue"); err == nil {
 		t.Error("files that no commit may take were rescued")
@@ -143,7 +143,7 @@ func TestHostileCopy(t *testing.T) {
 		for _, c := range []*Repo{ana, ben} {
 			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
 			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
-			_, err := c.CommitAll(ctx, "all", Person{})
+			_, err := c.CommitAll(ctx, Commit{Message: "all"}, nil)
 			testkit.Must(t, err)
 			testkit.Must(t, r.Copies.Discard(ctx, c.Top))
 		}
@@ -191,7 +191,7 @@ func TestHostileSubmodule(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
 	testkit.Must(t, err)
-	_, err = r.CommitAll(ctx, "all", Person{})
+	_, err = r.CommitAll(ctx, Commit{Message: "all"}, nil)
 	testkit.Must(t, err)
 	if exists(trap) {
 		t.Error("a submodule's settings have run a program")
@@ -222,7 +222,7 @@ func TestStashIsLeftAlone(t *testing.T) {
 	before := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a")
 	ana := add(t, r, "b")
 	testkit.Shell(t, ana.Top, "echo x >>a")
-	_, err := ana.CommitAll(t.Context(), "m", Person{})
+	_, err := ana.CommitAll(t.Context(), Commit{Message: "m"}, nil)
 	testkit.Must(t, err)
 	testkit.Must(t, r.Copies.Remove(t.Context(), ana.Top))
 	if after := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a"); after != before {

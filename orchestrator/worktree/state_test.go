@@ -151,7 +151,7 @@ func TestCommitAllAndRescue(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
-	first, err := ana.CommitAll(ctx, "nothing", Person{})
+	first, err := ana.CommitAll(ctx, Commit{Message: "nothing"}, nil)
 	if head, _ := ana.Head(ctx); err != nil || first != head {
 		t.Fatalf("nothing to commit: %v, %v", first, err)
 	}
@@ -172,7 +172,7 @@ func TestCommitAllAndRescue(t *testing.T) {
 	if refs != "refs/covey/rescue/crew/ana/1 "+rescue {
 		t.Errorf("kept: %s", refs)
 	}
-	commit, err := ana.CommitAll(ctx, "work of ana", Person{"ana", "ana@crew"})
+	commit, err := ana.CommitAll(ctx, Commit{Message: "work of ana", Author: Person{"ana", "ana@crew"}}, nil)
 	testkit.Must(t, err)
 	if head, _ := ana.Head(ctx); commit != head {
 		t.Errorf("committed %v, and the head is %v", commit, head)

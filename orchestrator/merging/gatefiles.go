@@ -1,0 +1,129 @@
+package merging
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// gateFilesKey is the store key of the gates' files.
+const gateFilesKey = "gate-files"
+
+// gateFiles are the files that appeared in working copies while gates ran, such as __pycache__ and
+// coverage, by the copy's top folder. They are not committed, unless a call of the member names them.
+// A nil *gateFiles has none.
+type gateFiles struct {
+	store *tasks.Store
+	warn  func(error)
+	tell  func(top string, w agent.Warning)
+
+	mu   sync.Mutex
+	read bool
+	made map[string]map[string]bool // false: the member has named it
+}
+
+// of returns the files in a copy that no call has named.
+func (g *gateFiles) of(ctx context.Context, top string) map[string]bool {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.recall(ctx)
+	left := map[string]bool{}
+	for file, out := range g.made[top] {
+		if out {
+			left[file] = true
+		}
+	}
+	return left
+}
+
+// recall reads what an earlier run has stored. The caller holds g.mu.
+func (g *gateFiles) recall(ctx context.Context) {
+	if !g.read {
+		g.made, g.read = map[string]map[string]bool{}, true
+		g.warn(tasks.ReadValue(ctx, g.store, gateFilesKey, &g.made))
+	}
+}
+
+// appeared compares the trees of a copy before and after a gate.
+func (g *gateFiles) appeared(ctx context.Context, copy *worktree.Repo, before, after string) {
+	changes, err := copy.Changed(ctx, before, after)
+	if err != nil {
+		g.warn(fmt.Errorf("which files a gate has made: %w", err))
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.recall(ctx)
+	var fresh []string
+	for _, c := range changes {
+		if _, known := g.made[copy.Top][c.Path]; c.Kind != 'A' || known {
+			continue
+		}
+		if g.made[copy.Top] == nil {
+			g.made[copy.Top] = map[string]bool{}
+		}
+		g.made[copy.Top][c.Path] = true
+		fresh = append(fresh, c.Path)
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
+	text := strings.Join(fresh[:min(len(fresh), 3)], ", ")
+	if more := len(fresh) - 3; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	g.tell(copy.Top, agent.Warning{Text: "a gate made " + text + ": not committed, because git does not ignore " +
+		"them and no call of the member names them; an entry in .gitignore says that for good"})
+}
+
+// called marks the files that the input of a member's call names, by path or by name.
+func (g *gateFiles) called(ctx context.Context, top, input string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.recall(ctx)
+	changed := false
+	for file, out := range g.made[top] {
+		if out && (strings.Contains(input, file) || strings.Contains(input, path.Base(file))) {
+			g.made[top][file], changed = false, true
+		}
+	}
+	if changed {
+		g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
+	}
+}
+
+// Called takes note of a call of a member.
+func (d *Desk) Called(ctx context.Context, member string, c agent.ToolCalled) {
+	if own, has := d.opts.Trees.Of(member); has {
+		d.made.called(ctx, own.Top, string(c.Input))
+	}
+}
+
+// dirty reports whether a member's working copy has uncommitted changes other than files of gates.
+func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
+	list, err := copy.Dirty(ctx)
+	left := q.made.of(ctx, copy.Top)
+	if err != nil || len(list) == 0 || len(left) == 0 {
+		return len(list) > 0, err
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return true, err
+	}
+	changes, err := copy.Changed(ctx, state.Head.Tree, state.Tree)
+	return len(state.Beyond)+len(state.Withheld) > 0 || slices.ContainsFunc(changes, func(c worktree.Change) bool {
+		return !left[c.Path]
+	}), err
+}
