@@ -105,7 +105,7 @@ func newRooms(
 	})
 	r.logins = login.New(login.Ports{
 		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke, OnLimit: r.accounts.ledger.OnLimit,
-		Fallbacks: agentsOf(o), Command: launch.LoginCommand,
+		Fallbacks: agentsOf(o), Command: launch.LoginCommand, Key: launch.KeyOf,
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)

@@ -179,6 +179,24 @@ func LoginCommand(name configs.Preset) string {
 	return p.loginCommand(LookPath)
 }
 
+// KeyOf names what an agent program uses in place of a login, for people: a variable or a file. It is
+// empty if the program logs in.
+func KeyOf(a configs.Agent) string {
+	p, _ := presetOf(a.Preset)
+	if a.Auth != configs.Key {
+		return p.loginByRoute(os.Getenv)
+	}
+	if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
+		return key
+	}
+	for _, name := range p.keyVars {
+		if os.Getenv(name) != "" {
+			return name
+		}
+	}
+	return "its key"
+}
+
 // loginCommand returns the command to log in. Where only an adapter is installed, the program that logs
 // in is run from its package.
 func (p preset) loginCommand(look func(string) (string, error)) string {

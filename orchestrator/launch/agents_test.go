@@ -73,6 +73,29 @@ func TestLoginState(t *testing.T) {
 	}
 }
 
+// TestKeyOf: who is to correct a key is not told to log in.
+func TestKeyOf(t *testing.T) {
+	t.Setenv("COPILOT_PROVIDER_BASE_URL", "")
+	t.Setenv("COPILOT_PROVIDER_API_KEY", "")
+	t.Setenv("CODEX_API_KEY", "k")
+	copilot := configs.Agent{Preset: configs.Copilot, Auth: configs.Login}
+	if got := KeyOf(copilot); got != "" {
+		t.Errorf("with a login: %q", got)
+	}
+	t.Setenv("COPILOT_PROVIDER_BASE_URL", "http://localhost:1")
+	for want, a := range map[string]configs.Agent{
+		"COPILOT_PROVIDER_BASE_URL": copilot,
+		"CODEX_API_KEY":             {Preset: configs.Codex, Auth: configs.Key},
+		"MY_KEY":                    {Preset: configs.Codex, Auth: configs.Key, KeyVar: "MY_KEY"},
+		"/key":                      {Preset: configs.Codex, Auth: configs.Key, KeyVar: "MY_KEY", KeyFile: "/key"},
+		"its key":                   {Auth: configs.Key},
+	} {
+		if got := KeyOf(a); got != want {
+			t.Errorf("%+v: %q, want %q", a, got, want)
+		}
+	}
+}
+
 // keyOnly returns a preset whose program knows no login but an API key.
 func keyOnly() preset { return preset{name: "acme", keyVars: []string{"ACME_API_KEY"}} }
 

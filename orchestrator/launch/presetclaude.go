@@ -20,6 +20,9 @@ func claude() preset {
 		// Give the model the team tools at once instead of behind a search.
 		{Name: "ENABLE_TOOL_SEARCH", Value: "false"},
 		{Name: "NO_BROWSER", Value: "1"},
+		// By default it hides a model that refuses its requests for minutes; covey tries a
+		// failed turn again by itself.
+		{Name: "CLAUDE_CODE_MAX_RETRIES", Value: "4"},
 	}
 	adapter := program{
 		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",

@@ -53,6 +53,7 @@ func routes() []route {
 		}, "opencode.ai/docs/providers; base URLs are in its configuration"},
 		{configs.Copilot, "", []string{"COPILOT_HOME", "COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GH_HOST",
 			"GH_HOST", "COPILOT_PROVIDER_*"}, "docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/use-byok-models"},
+		{configs.Copilot, "COPILOT_PROVIDER_API_KEY", nil, "as above"},
 		{configs.Copilot, "COPILOT_PROVIDER_BASE_URL", nil, "as above: no login at GitHub is needed then"},
 		{configs.Qwen, "", []string{"QWEN_HOME", "QWEN_MODEL", "OPENAI_BASE_URL", "OPENAI_MODEL"},
 			"qwenlm.github.io/qwen-code-docs/en/cli/authentication; qwen-code 0.24 reads all of them"},

@@ -88,10 +88,14 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 
 // loginText says what a person has to do; then is the command that follows the login.
 func (l *Logins) loginText(a configs.Agent, hint, then string) string {
-	if run := l.ports.Command(a.Preset); run != "" {
-		return fmt.Sprintf("%s is not logged in; run `%s`, then `%s`", lives.AgentName(a), run, then)
+	if key := l.ports.Key(a); key != "" {
+		return fmt.Sprintf("the key of %s was refused (%s); correct %s and start the team again", lives.AgentName(a),
+			notation.OneLine(hint), key)
 	}
-	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then `%s`", lives.AgentName(a),
+	if run := l.ports.Command(a.Preset); run != "" {
+		return fmt.Sprintf("%s is not logged in; run `%s`, then %s", lives.AgentName(a), run, then)
+	}
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then %s", lives.AgentName(a),
 		notation.OneLine(hint), then)
 }
 
@@ -128,7 +132,7 @@ func (l *Logins) Ending(m *lives.Member) (plan.Lock, string) {
 	case lockout.Failed:
 		return plan.LockFailed, "its last turn failed and was to be tried again: " + notation.OneLine(lockout.Text)
 	case lockout.LoggedOut:
-		return plan.LockLogin, l.loginText(m.CurrentAgent(), lockout.Text, "covey up")
+		return plan.LockLogin, l.loginText(m.CurrentAgent(), lockout.Text, "`covey up`")
 	}
 	return plan.LockUsedUp, limitText(m.CurrentAgent(), *lockout, now)
 }
@@ -150,7 +154,10 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.Event
 	case agent.LoggedOut:
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
-		e.Agent, e.Fix = lives.AgentName(m.CurrentAgent()), l.ports.Command(m.CurrentAgent().Preset)
+		e.Agent = lives.AgentName(m.CurrentAgent())
+		if l.ports.Key(m.CurrentAgent()) == "" {
+			e.Fix = l.ports.Command(m.CurrentAgent().Preset)
+		}
 		d = e
 	case agent.TurnFailed:
 		out, d = l.failedTurn(m, e)
@@ -160,8 +167,8 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.Event
 			if was := l.State(m.Name).Lockout; was != nil {
 				hint = was.Text
 			}
-			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("covey send %s \"go on\"", m.Name)) +
-				", or `covey up` if the team has ended" // the journal keeps the text
+			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("`covey send %s \"go on\"`, or `covey up` if the team "+
+				"has ended", m.Name)) // the journal keeps the text
 		}
 		return e, nil
 	default:

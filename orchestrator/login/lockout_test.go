@@ -98,17 +98,24 @@ func TestLockoutState(t *testing.T) {
 func TestLockoutTexts(t *testing.T) {
 	codex := configs.Agent{Name: "codex", Kind: configs.ACP, Preset: configs.Codex}
 	own := configs.Agent{Name: "mine", Kind: configs.ACP}
+	keyed := configs.Agent{Name: "keyed", Kind: configs.ACP, Preset: configs.Codex, Auth: configs.Key}
 	l := New(Ports{Command: func(p configs.Preset) string {
 		if p == configs.Codex {
 			return "codex login"
+		}
+		return ""
+	}, Key: func(a configs.Agent) string {
+		if a.Auth == configs.Key {
+			return "OPENAI_API_KEY"
 		}
 		return ""
 	}})
 	now := atThree.Local().Add(-time.Minute)
 	at := notation.ShortTime(atThree.Local(), now)
 	for got, want := range map[string]string{
-		l.loginText(codex, "said", "covey up"):                      "codex is not logged in; run `codex login`, then `covey up`",
-		l.loginText(own, "say\nthis", "covey up"):                   "mine is not logged in (say this); log in with its program, then `covey up`",
+		l.loginText(codex, "said", "`covey up`"):                    "codex is not logged in; run `codex login`, then `covey up`",
+		l.loginText(keyed, "401\nno", "`covey up`"):                 "the key of keyed was refused (401 no); correct OPENAI_API_KEY and start the team again",
+		l.loginText(own, "say\nthis", "`covey up`"):                 "mine is not logged in (say this); log in with its program, then `covey up`",
 		limitText(codex, Lockout{Until: atThree, Known: true}, now): "usage limit of codex reached; it goes on at " + at,
 		limitText(codex, Lockout{Until: atThree}, now):              "usage limit of codex reached; it tries again at " + at,
 	} {

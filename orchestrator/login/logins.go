@@ -34,6 +34,7 @@ type Ports struct {
 	OnLimit   func() configs.OnLimit                   // what the team does at a vendor's limit
 	Fallbacks func(configs.Agent) []configs.Agent      // an agent and its fallbacks
 	Command   func(preset configs.Preset) (run string) // the command that logs the user in; empty: not known
+	Key       func(a configs.Agent) (name string)      // what the agent uses in place of a login; empty: it logs in
 }
 
 // Journal records waits and changes of agents.

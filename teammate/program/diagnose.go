@@ -1,7 +1,10 @@
 package program
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +21,9 @@ const shortLimit = 2 * time.Minute
 // an *APIError of the type that fits best. details often has what said omits, and is searched for
 // limits as well.
 func Diagnose(said, details string, now time.Time) error {
+	// The JSON of a vendor's error may have more than its sentence says.
+	sentence := plain(said)
+	said, details = sentence, details+" "+said
 	whole := said + " " + details
 	means, found := firstMeaning(errorWordings, rateWords().ReplaceAllString(strings.ToLower(whole), ""))
 	if found && means == meansLimit {
@@ -36,6 +42,34 @@ func Diagnose(said, details string, now time.Time) error {
 		}
 	}
 	return asError("", said, now)
+}
+
+// plain returns the sentence of an error that ends in a vendor's JSON, with its code; any other text
+// is returned unchanged.
+func plain(said string) string {
+	at := strings.IndexByte(said, '{')
+	if at < 0 {
+		return said
+	}
+	var in struct {
+		Error struct {
+			Code                  json.RawMessage
+			Status, Type, Message string
+		}
+	}
+	if json.Unmarshal([]byte(said[at:]), &in) != nil || in.Error.Message == "" {
+		return said
+	}
+	words := []string{strings.TrimSpace(said[:at])}
+	kind := cmp.Or(in.Error.Status, in.Error.Type)
+	if code := strings.Trim(string(in.Error.Code), `"`); code != "null" && code != kind {
+		words = append(words, code)
+	}
+	if kind != "" {
+		words = append(words, kind+":")
+	}
+	words = append(words, plain(in.Error.Message))
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
 // shortened returns the beginning of a text that is too long.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,8 @@ func TestReplyWordings(t *testing.T) {
 		"Error: 402 {\"message\":\"You have no quota\",\"code\":\"quota_exceeded\"}":                            "limit",
 		"Error: Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  Check your key.":    "login",
 		"Error: Model 's' not found on provider at http://127.0.0.1:1/v1 (HTTP 404).":                           "model_not_found",
+		"Error: Failed to get response from the AI model":                                                       "unknown",
+		"Error: Could not connect to local model provider at http://127.0.0.1:9/v1.\n  Check the port.":         "server_error",
 		"exceeded retry limit, last status: 429 Too Many Requests\n\n":                                          "rate_limit",
 		"Selected model is at capacity. Please try a different model.\n\n":                                      "overloaded",
 		"We’re currently experiencing high demand, which may cause temporary errors.\n\n":                       "overloaded",
@@ -127,6 +130,63 @@ func TestDiagnose(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %s (%v), want %s", said, got, err, want)
+		}
+	}
+}
+
+// A vendor's JSON becomes a sentence, and its other fields still count.
+func TestDiagnoseJSON(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var login *agent.LoginError
+	err := Diagnose(`{"error":{"code":401,"message":"invalid x-api-key","status":"UNAUTHENTICATED"}}`, "", now)
+	if !errors.As(err, &login) || login.Hint != "401 UNAUTHENTICATED: invalid x-api-key" {
+		t.Errorf("%#v", err)
+	}
+	var limit *agent.LimitError
+	err = Diagnose(`{"error":{"type":"usage_limit_reached","message":"Enough.","resets_in_seconds":36000}}`, "", now)
+	if !errors.As(err, &limit) || !limit.Until.Equal(now.Add(10*time.Hour)) || limit.Text != "usage_limit_reached: Enough." {
+		t.Errorf("%#v", err)
+	}
+	for said, want := range map[string]string{
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: "API Error: 529 overloaded_error: Overloaded",
+		`{"error":{"code":400,"message":"{\"error\":{\"code\":7,\"message\":\"deep\"}}"}}`:           "400 7 deep",
+		`{"error":{"code":null,"message":"No."}}`:                                                    "No.",
+		`{"error":"boo"}`: `{"error":"boo"}`, `{`: `{`, `no {json}`: `no {json}`,
+	} {
+		if got := plain(said); got != want {
+			t.Errorf("%s: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// What copilot 1.0.102 says while it cannot reach its model is no text of it.
+func TestRetryNotices(t *testing.T) {
+	for _, said := range []string{"Info: Response was interrupted due to a server error. Retrying...",
+		"Info: Request failed due to a transient API error. Retrying..."} {
+		if !MayBeRetryNotice([]byte(said)) || !IsRetryNotice(said) {
+			t.Errorf("%q is taken for a text of the model", said)
+		}
+	}
+	if said := "The job failed due to a server error. I am retrying it."; IsRetryNotice(said) {
+		t.Errorf("%q is taken for a notice", said)
+	}
+}
+
+// What a program writes for its own developers is not shown, also not a piece of it.
+func TestTailWithoutDebugging(t *testing.T) {
+	dump := `Unexpected case: {"type":"system","x":"` + strings.Repeat("y", 900) + "\"}\n"
+	for said, want := range map[string]string{
+		"": "", "API error 401\n": "API error 401",
+		"API error 401\n" + dump + "[debug] x\n\nAgain\n": "API error 401\n\nAgain",
+		dump + dump + dump + "API error 401":              "API error 401",
+		"Unexpected case: nobody came":                    "Unexpected case: nobody came",
+	} {
+		var tail Tail
+		if _, err := tail.Write([]byte(said)); err != nil {
+			t.Fatal(err)
+		}
+		if got := tail.Text(); got != want {
+			t.Errorf("%.60q: %q, want %q", said, got, want)
 		}
 	}
 }

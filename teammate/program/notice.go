@@ -13,7 +13,7 @@ import (
 // 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
 	retryNotice = notation.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
-		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to a transient api error\. retrying|` +
+		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to an? [a-z ]{1,40}error\. retrying|` +
 		`\battempt \d+ failed\b.{0,80}\bretrying|\bstream (error|disconnected)\b.{0,200}\bretrying\b|` +
 		`"willRetry": ?true`)
 )

@@ -3,6 +3,8 @@ package program
 import (
 	"strings"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Tail is a writer that keeps the end of what is written, for a program's stderr. It is safe for
@@ -24,10 +26,24 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Text returns the kept text for an error message. It drops invalid UTF-8, because the cut may be in
-// the middle of a character.
+// debugLine matches lines that a program writes for its own developers: claude-agent-acp 0.101 dumps
+// messages that it does not know.
+var debugLine = notation.Pattern(`(?i)^\s*(unexpected case: [{\["]|\[?(debug|trace)\b)`)
+
+// Text returns the kept text for an error message, without debugging output and without a beginning
+// whose line was cut. It drops invalid UTF-8, because the cut may be in the middle of a character.
 func (t *Tail) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.data), ""))
+	text := strings.ToValidUTF8(string(t.data), "")
+	if _, whole, ok := strings.Cut(text, "\n"); ok && whole != "" && len(t.data) == tailBytes {
+		text = whole
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !debugLine().MatchString(line) {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }

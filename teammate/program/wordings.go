@@ -52,7 +52,7 @@ var errorWordings = []phrase{
 	{"invalid_request", notation.Pattern(`invalid.?request|\b400\b|prompt is too long|context.?length|context window`),
 		"all vendors' 400; codex-acp 2.6 recorded"},
 	{"server_error", notation.Pattern(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|` +
-		`stream.{0,20}disconnect|connection (error|reset|refused|lost|failed)`), "all vendors' 5xx; codex 0.166, claude 2.1"},
+		`stream.{0,20}disconnect|connection (error|reset|refused|lost|failed)|could not connect`), "all vendors' 5xx; codex 0.166, claude 2.1, copilot 1.0.102"},
 }
 
 // replyWordings match error texts that programs print in place of a reply, at its beginning. An empty
@@ -66,7 +66,7 @@ var replyWordings = []phrase{
 		`(login|session) expired\b.*/login)`), "claude 2.1 and its adapter 0.101"},
 	{"", notation.Pattern(`^api error(:| \()|^prompt is too long|^credit balance is too low`), "claude 2.1"},
 	{"", notation.Pattern(`^error: (failed to get response from the ai model|authentication failed with provider|` +
-		`model .{1,80} not found on provider|.{1,200}\(http \d{3}\))`), "copilot 1.0.102, recorded"},
+		`could not connect to .{1,40}provider|model .{1,80} not found on provider|.{1,200}\(http \d{3}\))`), "copilot 1.0.102, recorded"},
 	{meansKnown, notation.Pattern(`^error: \d{3} `), "copilot 1.0.102, recorded"},
 	{"", notation.Pattern(`^(error: )?(execution failed: \d{3}|quota exceeded\. upgrade|model call failed)|` +
 		`^you have (exceeded your premium request|reached your monthly limit)`), "copilot 0.0.367 to 1.0, its issues"},
