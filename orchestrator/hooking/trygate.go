@@ -30,10 +30,13 @@ func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hoo
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
 	}
 	defer os.RemoveAll(spill)
+	bin, err := os.Executable()
+	if err != nil {
+		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
+	}
 	section := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
 	hookRunner, err := runner.New([]settings.Source{{Name: team.File, Settings: section}}, &runner.Options{
-		Env: append(launch.Environment(os.Environ()), "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace,
-			"COVEY_STATE_HOME="+place.Home()),
+		Env:        launch.HandEnvironment(bin, place),
 		ProjectDir: team.Workspace, SpillDir: spill,
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) {
 			return state.NewSlots(place.Home(), func() int { return team.GatesAtOnce }).Acquire(ctx, "")

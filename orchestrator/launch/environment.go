@@ -53,6 +53,13 @@ func ChildEnvironment(bin string, place state.Place) []string {
 		"COVEY_STATE_HOME="+place.Home(), place.Mark())
 }
 
+// HandEnvironment is ChildEnvironment for what the operator runs by hand as the team would: its
+// processes do not carry the team's mark.
+func HandEnvironment(bin string, place state.Place) []string {
+	mark := place.Mark()
+	return slices.DeleteFunc(ChildEnvironment(bin, place), func(kv string) bool { return kv == mark })
+}
+
 // programEnvironment returns the environment of an agent program: that of other child
 // processes, adapted to its preset, and no proxy between it and covey.
 func programEnvironment(bin string, place state.Place, p preset) []string {

@@ -38,7 +38,10 @@ type hookExam struct {
 	// triggers are what members can fire, by event; empty without a team.
 	triggers map[hooks.Event][]hooking.Trigger
 	counts   hooklist.Tally // of the team's last run; empty if it has not run
-	found    []finding
+	// observers counts the hooks that cannot refuse because they run in the background, of
+	// which the first is reported; observer is the index of its finding.
+	observers, observer int
+	found               []finding
 }
 
 // examineHooks examines all hooks of a set.
@@ -78,6 +81,9 @@ func examineHooks(
 	}
 	for i := range merges {
 		x.hook(ctx, &merges[i], hooklist.AtMerge)
+	}
+	if x.observers > 1 {
+		x.found[x.observer].Text += fmt.Sprintf(" (and %s like it)", term.Plural(x.observers-1, "other hook"))
 	}
 	return x.found, len(list) + len(merges), nil
 }
@@ -131,7 +137,14 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	}
 	report(f)
 	report(x.time(h))
-	report(backgroundFlaw(h, info))
+	if f := backgroundFlaw(h, info); f.text == asyncObserver {
+		if x.observers++; x.observers == 1 {
+			report(f)
+			x.observer = len(x.found) - 1
+		}
+	} else {
+		report(f)
+	}
 	if n := x.counts.Of(moment, h.Label); n.FailedOpen > 0 {
 		report(flaw{fmt.Sprintf("in the last run it gave no verdict %s, and what it guards went on: %s",
 			term.Plural(n.FailedOpen, "time"), n.Why), "correct it, and try it with covey hooks run " + string(h.Event), true})
@@ -232,6 +245,10 @@ func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, memb
 	return limit, member
 }
 
+// asyncObserver is what is odd about a hook that observes in the background where others
+// refuse.
+const asyncObserver = "async: nobody waits for it, so it cannot refuse anything here"
+
 // backgroundFlaw reports a hook that cannot decide although it seems to be meant to.
 func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 	if !h.Handler.Async && !h.Handler.AsyncRewake {
@@ -246,7 +263,7 @@ func backgroundFlaw(h *runner.Configured, info hooks.EventInfo) flaw {
 	case h.Handler.AsyncRewake || !info.Blocks || info.Exit2 == hooks.WithResult:
 		return flaw{}
 	}
-	return flaw{"async: nobody waits for it, so it cannot refuse anything here",
+	return flaw{asyncObserver,
 		"remove async if it is to decide; asyncRewake wakes the agent with what it finds", true}
 }
 

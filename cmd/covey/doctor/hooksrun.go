@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -78,7 +79,7 @@ func unknownEvent(name string) error {
 }
 
 // fireEvent runs the hooks of one event and prints the outcome. The hooks run as in a
-// team, but with the whole environment of the operator and without a transcript.
+// team, but without a transcript.
 func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFlags) error {
 	set, err := readHookSet(env, f.hookFlags)
 	if err != nil {
@@ -118,12 +119,21 @@ func fireAt(ctx context.Context, env *cli.Env, set *hookSet, in hooks.Input) err
 	if err != nil {
 		return err
 	}
+	environ, err := set.environment()
+	if err != nil {
+		return err
+	}
 	opts := runner.Options{
-		Env: os.Environ(), ProjectDir: set.Workspace, Policies: absentPolicy,
+		Env: environ, ProjectDir: set.Workspace, Policies: absentPolicy,
 		SpillDir: filepath.Join(home, "hooks-run"), // not in a team's folder: there may be none
 	}
 	if set.Team != nil {
 		opts.FailClosed = set.Team.FailClosed
+		opts.Who = func(in hooks.Input) (team, member string) {
+			_, member = in.Member()
+			return set.Team.Name, member
+		}
+		opts.Locate = func(_ hooks.Input, h hooks.Handler) (string, []string) { return set.Team.Located(h) }
 		// Load the team only for hooks that ask a model or server: another hook must
 		// not fail because of a mistake in some member's script.
 		if asksTeam(set.Sources) {
@@ -152,6 +162,23 @@ func fireAt(ctx context.Context, env *cli.Env, set *hookSet, in hooks.Input) err
 		}
 	}
 	return env.Out.JSON(fired(outcome))
+}
+
+// environment returns the environment that hooks get in a team: that of the set, or, for
+// files alone, of one without a name.
+func (s *hookSet) environment() ([]string, error) {
+	if s.Team == nil {
+		return launch.Environment(os.Environ()), nil
+	}
+	place, err := state.PlaceOf(s.Team.Name, s.Team.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return launch.HandEnvironment(bin, place), nil
 }
 
 // absentPolicy replaces the policies of gates, which look at a running team. By hand
