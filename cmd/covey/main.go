@@ -5,12 +5,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
 // main runs the program with the streams of the process, and keeps its stack if it
@@ -37,9 +41,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func execute(ctx context.Context, c *cli.Env, args []string) int {
 	root := rootCommand(c)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if !cli.WasSaid(err) {
 		fmt.Fprintln(c.Err.Writer, cli.ErrorText(err))
+		// The end of a team is a line of its journal, which the program has read.
+		var end *cli.EndError
+		if flag := cmd.Flags().Lookup("json"); flag != nil && !errors.As(err, &end) && (flag.Changed || slices.Contains(args, "--json")) {
+			tellProgram(c.Out, err)
+		}
 	}
 	return cli.ExitCode(err)
+}
+
+// tellProgram prints an error for the program that reads the JSON of a command: an object of one
+// line, because some commands print a stream. A program that does not read is not told.
+func tellProgram(out *term.Screen, err error) {
+	text, failed := term.CompactJSON(struct {
+		Format int    `json:"format"`
+		Error  string `json:"error"`
+		Code   int    `json:"code"` // the exit code
+	}{term.JSONFormat, err.Error(), cli.ExitCode(err)})
+	if failed == nil {
+		out.Printf("%s\n", bytes.TrimSpace(text))
+	}
 }

@@ -86,8 +86,12 @@ The exit code is 1 if a model that members use cannot be used.`,
 // else of this machine. It does not warn of other things in the spec, as commands do that
 // run it: a missing key is what is shown here.
 func modelsNamed(ctx context.Context, env *cli.Env, args []string, f modelsFlags) ([]launch.ModelInfo, error) {
-	how, path := launch.ModelInquiry{Offline: f.offline, Probe: f.probe}, env.SpecPath(args)
-	if _, err := os.Lstat(path); len(args) == 0 && errors.Is(err, fs.ErrNotExist) {
+	how := launch.ModelInquiry{Offline: f.offline, Probe: f.probe}
+	path, err := env.SpecPath(args)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(path); len(args) == 0 && env.Spec == "" && errors.Is(err, fs.ErrNotExist) {
 		_, err = env.Folder()
 		return launch.MachineModels(ctx, how), err
 	}

@@ -54,11 +54,13 @@ A spec, team.yaml, describes the team.`,
 	flags := root.PersistentFlags()
 	flags.StringVarP(&env.Dir, "directory", "C", "", "work as if covey had been started in `DIR`")
 	flags.StringVar(&env.Team, "team", "", "the team called `NAME`, wherever it runs")
+	flags.StringVar(&env.Spec, "spec", "", "the spec `FILE`, instead of the team.yaml of the folder")
 	root.AddGroup(&cobra.Group{ID: groupRun, Title: "Run a team:"},
 		&cobra.Group{ID: groupTalk, Title: "Look at a team and talk to it:"},
 		&cobra.Group{ID: groupSetup, Title: "Set up and check:"},
 		&cobra.Group{ID: groupAgent, Title: "For members' agents:"})
 	addCommands(env, root)
+	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID(groupSetup)
 	root.CompletionOptions.DisableDefaultCmd = true
 	wrapHelp(root)
@@ -92,6 +94,33 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		}
 	}
 	completeFlags(env, root)
+}
+
+// helpCommand returns `covey help`. That of the library succeeds for a command that is not there.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the help of a command",
+		Example: "  covey help hooks run",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, _ := root.Find(args) // NoArgs says better what is wrong
+			if err := cli.NoArgs(cmd, rest); err != nil {
+				return err
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			cmd, _, _ := root.Find(args)
+			var names []string
+			for _, sub := range cmd.Commands() {
+				if sub.IsAvailableCommand() {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // helpWidth is the width of help texts in columns.

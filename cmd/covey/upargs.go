@@ -26,39 +26,39 @@ func looksLikeSpec(env *cli.Env, arg string) bool {
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// specAndGoal sorts the arguments of up. Without a spec, --team selects the spec with
-// which that team ran last, so that `covey --team NAME up` resumes a team from any
-// folder. In a folder without a spec, the team that last worked there is meant, so
-// that `covey up` resumes a team of covey run.
+// specAndGoal sorts the arguments of up. In a folder without a spec, the team that last worked
+// there is meant, so that `covey up` resumes a team of covey run.
 func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	switch {
 	case len(args) == 2:
-		return env.SpecPath(args[:1]), args[1], nil
+		spec, err = env.SpecPath(args[:1])
+		return spec, args[1], err
 	case len(args) == 1 && looksLikeSpec(env, args[0]):
-		return env.SpecPath(args), "", nil
+		spec, err = env.SpecPath(args)
+		return spec, "", err
 	case len(args) == 1:
 		goal = args[0]
 	}
+	spec, err = env.SpecPath(nil)
 	// A goal alone is for the spec of this folder. It must not go to the team that worked
 	// here last.
-	if env.Team == "" && (goal != "" || fileExists(env.SpecPath(nil))) {
-		return env.SpecPath(nil), goal, nil
+	if err != nil || env.Team != "" || env.Spec != "" || goal != "" || fileExists(spec) {
+		return spec, goal, err
 	}
 	place, err := env.Find()
 	if errors.Is(err, state.ErrNoTeam) {
-		return env.SpecPath(nil), goal, nil
+		return spec, goal, nil
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if dir, err := env.Folder(); env.Team == "" && (err != nil || !sameFolder(dir, place.Workspace)) {
-		return env.SpecPath(nil), goal, nil
+	if dir, err := env.Folder(); err != nil || !sameFolder(dir, place.Workspace) {
+		return spec, goal, nil
 	}
-	run, err := state.ReadRunFile(place)
-	if err != nil || run.Spec == "" {
-		return "", "", fmt.Errorf("team %s has no record of its spec; name it: covey up SPEC", place.Team)
+	if last := cli.SpecOf(place); last != "" {
+		return last, goal, nil
 	}
-	return run.Spec, goal, nil
+	return "", "", fmt.Errorf("team %s has no record of its spec; name it: covey up SPEC", place.Team)
 }
 
 // fileExists reports whether a file or folder exists at path.

@@ -42,7 +42,10 @@ meant. The exit code is 0 for a spec that can run and 2 for one that cannot; wit
   covey validate --json team.yaml`,
 		Args: cli.ArgCount(0, 1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := env.SpecPath(args)
+			path, err := env.SpecPath(args)
+			if err != nil {
+				return err
+			}
 			team, err := env.RunnableSpec(path)
 			if err == nil {
 				err = addWarnings(env, path, team, strict)

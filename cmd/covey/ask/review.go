@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,11 +57,12 @@ work to merge is opened again.`,
 			switch {
 			case err != nil:
 				return err
+			case len(args) > 0 && len(reply.Reviews)+len(reply.Loose) == 0:
+				return fmt.Errorf("no finished work of %s waits; covey review lists what does", args[0])
 			case asJSON:
 				return env.Out.JSON(reply)
 			case len(reply.Reviews)+len(reply.Loose) == 0:
-				what := strings.Join(append([]string{"no finished work"}, args...), " of ")
-				env.Out.Printf("%s waits\n", term.PlainLine(what))
+				env.Out.Printf("no finished work waits\n")
 			}
 			for i, one := range reply.Reviews {
 				if i > 0 {

@@ -41,7 +41,10 @@ before you trust it: it runs with your rights.`,
 			if f.show && f.forget {
 				return cli.Usagef("--show and --forget exclude each other")
 			}
-			spec := env.SpecPath(args)
+			spec, err := env.SpecPath(args)
+			if err != nil {
+				return err
+			}
 			team, err := env.LoadSpec(spec)
 			if err != nil {
 				return err

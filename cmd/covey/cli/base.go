@@ -27,6 +27,7 @@ type Env struct {
 
 	Dir  string // -C: the folder for specs and teams; default: the current one
 	Team string // --team: a team's name, instead of the team of Dir
+	Spec string // --spec: the spec, instead of the one that Team or Dir selects
 
 	Version string   // of this program
 	Managed []string // folders of managed settings; no flag or variable changes them
@@ -77,6 +78,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return Usagef("%s takes no arguments, but got %q", cmd.CommandPath(), args[0])
 	}
 	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+near[0])
 	}

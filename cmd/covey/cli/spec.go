@@ -19,13 +19,33 @@ import (
 // that it is never ambiguous.
 const DefaultSpec = "team.yaml"
 
-// SpecPath returns the spec that the arguments name: the first, or team.yaml. A
-// folder means the team.yaml in it.
-func (e *Env) SpecPath(args []string) string {
-	if len(args) == 0 {
-		return e.Path(DefaultSpec)
+// SpecPath returns the spec that a command reads: its first argument, or that of --spec, or the
+// one with which the team of --team ran last, or team.yaml. A folder means the team.yaml in it.
+func (e *Env) SpecPath(args []string) (string, error) {
+	switch {
+	case len(args) > 0 && e.Spec != "":
+		return "", Usagef("the spec is named twice, as %s and as --spec %s; leave one out", args[0], e.Spec)
+	case len(args) > 0:
+		return e.specFile(args[0]), nil
+	case e.Spec != "":
+		return e.specFile(e.Spec), nil
+	case e.Team == "":
+		return e.Path(DefaultSpec), nil
 	}
-	path := e.Path(args[0])
+	place, err := e.Find()
+	if err != nil {
+		return "", err
+	}
+	run, err := state.ReadRunFile(place)
+	if err != nil || run.Spec == "" {
+		return "", fmt.Errorf("team %s has no record of its spec; name it with --spec", place.Team)
+	}
+	return run.Spec, nil
+}
+
+// specFile returns the file of a spec, which may be named by its folder.
+func (e *Env) specFile(name string) string {
+	path := e.Path(name)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return filepath.Join(path, DefaultSpec)
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -20,12 +22,34 @@ const AnswerWithin = 10 * time.Second
 // Find returns the place of the team that the global flags and the folder select. The
 // errors are those of state.Find: there is no such team, or more than one. It does
 // not check whether the team runs.
+//
+// If a folder has had several teams, because the one of its spec was renamed, the spec as it is
+// now decides.
 func (e *Env) Find() (state.Place, error) {
 	dir, err := e.Folder()
 	if err != nil {
 		return state.Place{}, err
 	}
-	return state.Find(dir, e.Team)
+	if e.Spec != "" && e.Team == "" {
+		return e.placeOfSpec(e.specFile(e.Spec))
+	}
+	place, err := state.Find(dir, e.Team)
+	var several *state.AmbiguousError
+	if errors.As(err, &several) {
+		if now, not := e.placeOfSpec(e.Path(DefaultSpec)); not == nil && slices.Contains(several.Places, now) {
+			return now, nil
+		}
+	}
+	return place, err
+}
+
+// placeOfSpec returns the place of a spec's team, which need not have run.
+func (e *Env) placeOfSpec(path string) (state.Place, error) {
+	team, err := configs.LoadWith(path, configs.Options{Version: e.Version})
+	if err != nil {
+		return state.Place{}, SpecTrouble(path, err)
+	}
+	return state.PlaceOf(team.Name, team.Workspace)
 }
 
 // Connect connects to the selected team, which must run. The caller closes the

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,11 +89,14 @@ func collect(ctx context.Context, env *cli.Env, version string, transcripts bool
 // of the folder. Gates are not tried, because a report must not run anything.
 func examined(ctx context.Context, env *cli.Env, spec string) string {
 	dir, err := env.Folder()
+	if err == nil && spec == "" {
+		spec, err = env.SpecPath(nil)
+	}
 	if err != nil {
 		return err.Error() + "\n"
 	}
 	d := &examination{
-		dir: dir, spec: cmp.Or(spec, env.SpecPath(nil)), managed: env.Managed, version: env.Version,
+		dir: dir, spec: spec, managed: env.Managed, version: env.Version,
 	}
 	var out bytes.Buffer
 	printFindings(&term.Screen{Writer: &out}, d.all(ctx))

@@ -75,7 +75,11 @@ cannot run is a failure.`,
 			if err != nil {
 				return err
 			}
-			d := &examination{dir: dir, spec: env.SpecPath(args), managed: env.Managed, version: env.Version}
+			spec, err := env.SpecPath(args)
+			if err != nil {
+				return err
+			}
+			d := &examination{dir: dir, spec: spec, managed: env.Managed, version: env.Version}
 			// Gates run only when asked for, and after the checks: they are the only part
 			// that runs what the spec names.
 			findings := d.all(cmd.Context())

@@ -35,18 +35,17 @@ is 1 if something is wrong.`,
   covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
 		Args: cli.ArgCount(0, 1, "at most one spec"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Even two equal names are an error, so that a script need not guess
-			// which one counts.
-			if len(args) > 0 && f.Spec != "" {
-				return cli.Usagef("a spec is named twice: %s and --spec %s", args[0], f.Spec)
-			}
 			if len(args) > 0 {
-				f.Spec = args[0]
+				spec, err := env.SpecPath(args)
+				if err != nil {
+					return err
+				}
+				f.Spec = spec
 			}
 			return hooksDoctor(cmd.Context(), env, f)
 		},
 	}
-	f.Add(cmd)
+	f.Add(env, cmd)
 	cmd.Flags().BoolVar(&f.probe, "probe", false, "check whether the servers of http hooks answer")
 	cli.JSONFlag(cmd, &f.json)
 	return cmd

@@ -19,15 +19,19 @@ import (
 
 // hookFlags name the hooks for a command. By default they are those of the folder's spec.
 type hookFlags struct {
-	Spec     string
+	Spec     string // that of --spec, or of an argument
 	settings []string
 	plugins  []string
 }
 
 // Add adds the flags to a command.
-func (f *hookFlags) Add(cmd *cobra.Command) {
+func (f *hookFlags) Add(env *cli.Env, cmd *cobra.Command) {
+	cmd.PreRun = func(*cobra.Command, []string) {
+		if env.Spec != "" {
+			f.Spec, _ = env.SpecPath(nil) // it fails only where no spec is named
+		}
+	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Spec, "spec", "", "take hooks and gates of the spec `FILE`")
 	flags.StringArrayVar(&f.settings, "settings", nil,
 		"take hooks of the settings `FILE`; may be given more than once")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
@@ -54,9 +58,11 @@ func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 	}
 	set := &hookSet{Workspace: workspace, Folder: workspace}
 	if f.Spec != "" || f.none() {
-		path := env.SpecPath(nil)
-		if f.Spec != "" {
-			path = env.SpecPath([]string{f.Spec})
+		path := f.Spec
+		if path == "" {
+			if path, err = env.SpecPath(nil); err != nil {
+				return nil, err
+			}
 		}
 		// If both a spec and files are named, the hooks of the spec come first.
 		if err := set.addSpec(path); err != nil {

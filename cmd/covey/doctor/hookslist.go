@@ -51,7 +51,7 @@ lists the events instead, with what each may decide.`,
 			return listHooks(cmd.Context(), env, f)
 		},
 	}
-	f.Add(cmd)
+	f.Add(env, cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.events, "events", false, "list all events, and what each may decide")
 	flags.StringVar(&f.event, "event", "", "only hooks on `EVENT`, and which would run")

@@ -63,7 +63,7 @@ trusted, as for "covey up": see "covey trust".`,
 		},
 		ValidArgsFunction: completeEvent,
 	}
-	f.Add(cmd)
+	f.Add(env, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.input, "input", "", "read the hook input from `FILE`; - is standard input; default: an empty one")
 	flags.BoolVar(&f.trust, "trust", false, "trust what the folder's team.yaml would run, for this command")

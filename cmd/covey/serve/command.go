@@ -50,16 +50,19 @@ connection or covey acp ends, however that happens. The next prompt continues it
 				return cli.Usagef("an ACP client, such as an editor, has to start covey acp, because it expects ACP on "+
 					"standard input, which is a terminal here; see %s", env.Page("acp.md"))
 			}
-			if o.spec != "" { // the client would learn of it only once a person begins a session
-				if _, err := env.RunnableSpec(env.SpecPath([]string{o.spec})); err != nil {
+			if env.Spec != "" || env.Team != "" { // the client would learn of it only once a person begins a session
+				spec, err := env.SpecPath(nil)
+				if err == nil {
+					_, err = env.RunnableSpec(spec)
+				}
+				if err != nil {
 					return err
 				}
+				o.spec = spec
 			}
 			return serve(cmd.Context(), env, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.spec, "spec", "",
-		"the `FILE` of the team, instead of the team.yaml in a session's folder")
 	cmd.Flags().BoolVar(&o.allowUnenforced, "allow-unenforced", false, "as for covey up")
 	return cmd
 }

@@ -105,7 +105,6 @@ func (s *server) open(ctx context.Context, cwd string, want acp.SessionId) (*ses
 		}
 		spec = filepath.Join(cwd, cli.DefaultSpec)
 	}
-	spec = s.env.SpecPath([]string{spec})
 	team, err := s.env.RunnableSpec(spec)
 	if err != nil {
 		return nil, refusal("%v", err)
