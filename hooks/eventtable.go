@@ -32,7 +32,7 @@ func catalog() []EventInfo {
 		{Event: PostToolBatch, Exit2: WithResult, Decision: WithResult, Halts: true, Mode: true, Fires: true,
 			Types:   "A",
 			Outputs: context},
-		{Event: Notification, Matcher: "notification_type", Discards: true, Types: "B", Fires: true},
+		{Event: Notification, Matcher: "notification_type", Discards: true, Types: "B", Fires: true, Outputs: context},
 		{Event: MessageDisplay, Exit2: Ignored, Types: "B", Fires: true,
 			Outputs: []string{"displayContent"}},
 		{Event: SubagentStart, Matcher: "agent_type", Exit2: Shown, Types: "B", Fires: true,

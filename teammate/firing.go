@@ -20,5 +20,8 @@ func (t *Teammate) Fire(ctx context.Context, in hooks.Payload) (hooks.Outcome, e
 		return out, err
 	}
 	at.reportFeedback(out)
+	if in.Event() == hooks.Notification {
+		at.keepContext(out)
+	}
 	return out, nil
 }

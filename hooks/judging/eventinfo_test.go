@@ -35,7 +35,7 @@ func eventRows() []eventRow {
 		{hooks.PostToolUse, "result", true, true, false, true, true, all},
 		{hooks.PostToolUseFailure, "result", true, false, false, true, true, all},
 		{hooks.PostToolBatch, "result", true, true, false, true, true, all},
-		{hooks.Notification, "none", false, false, false, false, false, some},
+		{hooks.Notification, "none", false, false, false, true, false, some},
 		{hooks.MessageDisplay, "none", false, false, false, false, false, some},
 		{hooks.SubagentStart, "none", false, false, false, true, false, some},
 		{hooks.SubagentStop, "model", true, true, false, true, true, all},
