@@ -2,6 +2,8 @@ package configs
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -26,6 +28,12 @@ type serverSpec struct {
 	url     yaml.Value[string]
 	headers []yaml.Entry[yaml.Value[string]]
 	keyFile yaml.Value[string]
+}
+
+// serverName is the form of the names of MCP servers, which are often given by others.
+func serverName() yaml.NameForm {
+	return yaml.NameForm{Pattern: `^[A-Za-z0-9]([A-Za-z0-9_. -]{0,30}[A-Za-z0-9])?$`, Rule: "a name of an MCP server is " +
+		"1 to 32 letters, digits, \"_\", \"-\", dots and blanks, and begins and ends with a letter or digit"}
 }
 
 // serverPart decodes an MCP server.
@@ -60,7 +68,14 @@ func (r *resolver) mcpServers(specs []yaml.Entry[serverSpec]) []MCPServer {
 	for _, e := range specs {
 		r.mcp = append(r.mcp, MCPServer{Server: settings.Server{Name: e.Name.Text}})
 		s, m := &r.mcp[len(r.mcp)-1], &e.V
+		same := slices.IndexFunc(r.mcp, func(o MCPServer) bool { return o.ToolPrefix() == s.ToolPrefix() })
 		switch {
+		case strings.Contains(strings.TrimSuffix(strings.TrimPrefix(s.ToolPrefix(), "mcp__"), "__"), "__"):
+			r.Fail(e.Name.At, "the name %s has two \"_\" in a row in the names of its tools (%s…), where they end the server's "+
+				"name; write another", yaml.Quote(s.Name), s.ToolPrefix())
+		case same < len(r.mcp)-1:
+			r.Fail(e.Name.At, "the tools of %s would have the same names as those of %s (%s…); give one another name",
+				yaml.Quote(s.Name), yaml.Quote(r.mcp[same].Name), s.ToolPrefix())
 		case s.Name == TeamToolServer:
 			r.Fail(e.Name.At, "the name %s belongs to the server of the team's own tools; give this one another name",
 				s.Name)

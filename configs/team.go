@@ -153,8 +153,9 @@ func (s *teamSpec) fields() []yaml.Field {
 				"VS Code, Copilot, Gemini CLI and Cursor are read, and Markdown files with hooks in their head."},
 		{Key: "plugins", Part: yaml.Texts(&s.plugins),
 			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
-		{Key: "mcp_servers", Part: yaml.Dict(&s.servers, "a mapping from names to MCP servers", serverPart),
-			Doc: "MCP servers whose tools the members get, as `mcp__SERVER__TOOL`."},
+		{Key: "mcp_servers", Part: yaml.DictOf(&s.servers, "a mapping from names to MCP servers", serverName(), serverPart),
+			Doc: "MCP servers whose tools the members get, as `mcp__SERVER__TOOL`. There `_` stands for a dot or a blank in " +
+				"the server's name."},
 		{Key: "fail_closed", Part: yaml.Truth(&s.closed),
 			Doc: "Hooks that fail refuse, as gates do. Default: false, the action goes ahead."},
 	}

@@ -37,7 +37,7 @@ func checkTools(d *yaml.Decoder, names yaml.List[yaml.Value[string]], servers []
 	}
 	for _, name := range names.Items {
 		ours := slices.ContainsFunc(servers, func(s MCPServer) bool {
-			return name.V == "mcp__"+s.Name || strings.HasPrefix(name.V, "mcp__"+s.Name+"__")
+			return name.V+"__" == s.ToolPrefix() || strings.HasPrefix(name.V, s.ToolPrefix())
 		})
 		if name.V == "" || ours || slices.Contains(known, name.V) || foreign && foreignTool(name.V) {
 			continue

@@ -1,6 +1,9 @@
 package yaml
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // objectPart takes a mapping with known keys.
 type objectPart struct {
@@ -179,12 +182,22 @@ type dictPart[T any] struct {
 	to   *[]Entry[T]
 	part func(*T) Part
 	says string
+	form NameForm
 }
 
 // Dict takes a mapping whose keys are names; thing makes the part for one
 // entry's place. says completes "it must be …".
 func Dict[T any](to *[]Entry[T], says string, thing func(*T) Part) Part {
-	return dictPart[T]{to, thing, says}
+	return dictPart[T]{to, thing, says, NameForm{Pattern: NamePattern}}
+}
+
+// NameForm is the form of names that others have given, and so are not in the form of a spec's
+// own. Rule says it for people: "a name is …".
+type NameForm struct{ Pattern, Rule string }
+
+// DictOf is Dict for names of another form.
+func DictOf[T any](to *[]Entry[T], says string, form NameForm, thing func(*T) Part) Part {
+	return dictPart[T]{to, thing, says, form}
 }
 
 // Want says what the mapping is from and to.
@@ -199,7 +212,11 @@ func (p dictPart[T]) Decode(d *Decoder, key, n *Node) {
 	}
 	what := &Node{Kind: TextKind, Text: "a name in " + key.Text}
 	for _, pair := range d.Unique(n) {
-		d.fitName(what, pair.Key)
+		if p.form.Rule == "" {
+			d.fitName(what, pair.Key)
+		} else if ok, _ := regexp.MatchString(p.form.Pattern, pair.Key.Text); !ok {
+			d.Fail(pair.Key.At, "%s cannot be %s: %s", NameOf(what), Quote(pair.Key.Text), p.form.Rule)
+		}
 		e := Entry[T]{Name: pair.Key}
 		if pair.Value.Kind == NullKind {
 			d.Fail(pair.Key.At, "%s has no value; give it one, or remove it", NameOf(pair.Key))

@@ -116,7 +116,7 @@ func (p uniqueTexts) Schema() *JSON {
 
 // Schema allows any name, and under it what the entries are like.
 func (p dictPart[T]) Schema() *JSON {
-	out := Of(jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: NamePattern}})
+	out := Of(jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: p.form.Pattern}})
 	out.AdditionalProperties = out.Take(p.part(new(T)).Schema())
 	return out
 }

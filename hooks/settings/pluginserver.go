@@ -24,6 +24,20 @@ type Server struct {
 	KeyFile string // absolute path of a file whose key goes with each request; empty: there is none
 }
 
+// ToolPrefix returns what the names of the server's tools begin with for models: mcp__SERVER__.
+func (s Server) ToolPrefix() string { return "mcp__" + ToolWord(s.Name) + "__" }
+
+// ToolWord returns a name in the characters that providers of models allow in the name of a tool,
+// with "_" in place of others.
+func ToolWord(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
 // servers reads .mcp.json, and the files and servers in the manifest. If two
 // servers have the same name, the last one counts.
 func (r *pluginReader) servers(p Plugin, m manifest) []Server {

@@ -96,7 +96,7 @@ func TestToolNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`[ab._/é-]{1,4}`), rapid.StringMatching(`[a.]{50,70}`), rapid.String())
 		list := rapid.SliceOfNDistinct(name, 1, 20, rapid.ID[string]).Draw(t, "tools")
-		names := toolNames("docs", toolsNamed(list))
+		names := toolNames("mcp__docs__", toolsNamed(list))
 		seen := map[string]bool{}
 		for i, got := range names {
 			if len(got) > maxName || !strings.HasPrefix(got, "mcp__docs__") || strings.ContainsFunc(got, func(r rune) bool {
@@ -112,7 +112,7 @@ func TestToolNames(t *testing.T) {
 			}
 		}
 		slices.Reverse(list)
-		back := toolNames("docs", toolsNamed(list))
+		back := toolNames("mcp__docs__", toolsNamed(list))
 		if slices.Reverse(back); !slices.Equal(back, names) {
 			t.Errorf("the names are %q, and in another order %q", names, back)
 		}

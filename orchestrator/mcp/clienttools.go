@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -128,7 +129,7 @@ func (c *client) read(ctx context.Context, l *life) ([]remoteTool, error) {
 		}
 		raw = append(raw, tool)
 	}
-	names := toolNames(c.Name, raw)
+	names := toolNames(c.ToolPrefix(), raw)
 	var tools []remoteTool
 	size, seen := 0, map[string]bool{}
 	for i, tool := range raw {
@@ -174,23 +175,18 @@ func specOf(tool *sdk.Tool) (agent.Spec, error) {
 	return spec, err
 }
 
-// toolNames returns the names of a server's tools for models: mcp__SERVER__TOOL, with "_" in place of
-// characters that providers do not allow, and cut to what they allow. Where that makes two names
+// toolNames returns the names of a server's tools for models, which begin with prefix, with "_" in place
+// of characters that providers do not allow, and cut to what they allow. Where that makes two names
 // equal, or cuts one, a digest of the server's name for the tool tells them apart.
-func toolNames(server string, tools []*sdk.Tool) []string {
+func toolNames(prefix string, tools []*sdk.Tool) []string {
 	names := make([]string, len(tools))
 	count := map[string]int{}
 	for i, tool := range tools {
-		names[i] = "mcp__" + server + "__" + strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-				return r
-			}
-			return '_'
-		}, tool.Name)
+		names[i] = prefix + settings.ToolWord(tool.Name)
 		count[names[i]]++
 	}
 	for i, tool := range tools {
-		same := names[i] == "mcp__"+server+"__"+tool.Name
+		same := names[i] == prefix+tool.Name
 		if len(names[i]) <= maxName && (count[names[i]] == 1 || same) {
 			continue
 		}
