@@ -84,6 +84,16 @@ func (p pattern) meets(words []word, plain bool) bool {
 	if len(p.literal) > 0 {
 		return (p.literal[0] == words[0].value || p.literal[0] == name) && m.matchFrom(1, 1)
 	}
+	// Such a pattern has no place for its words, so that a word may be one of them is no match, unless
+	// it begins like one.
+	words = slices.Clone(words)
+	for i, w := range words {
+		begin, _, _ := strings.Cut(w.value, string(unknown))
+		if !w.static && (len(begin) < 2 || !strings.Contains(p.rest, "*"+begin) && !strings.Contains(p.rest, " "+begin)) {
+			words[i] = word{value: strings.ReplaceAll(w.value, string(unknown), hole), static: true}
+		}
+	}
+	m.words = words
 	return m.matchRest(0) || name != words[0].value && mayFit(p.rest,
 		textOfWords(append([]word{{value: name}}, words[1:]...)))
 }

@@ -63,3 +63,20 @@ func TestTextPasses(t *testing.T) {
 		}
 	}
 }
+
+// TestWildcardFirst: a rule that begins with a wildcard catches its words anywhere, but not all that a variable
+// may be.
+func TestWildcardFirst(t *testing.T) {
+	rule := mustRule(t, "Bash(*--force*)")
+	for _, command := range []string{"git push --force", "x; npm i --force", "sh -c 'git push --force'", `git push "$x" --force-with-lease`,
+		`git push --for"$x"`, "$X --force", "$X"} {
+		if !rule.Forbids(bashCall(command)) {
+			t.Errorf("%s does not catch %q", rule, command)
+		}
+	}
+	for _, command := range []string{"echo $HOME", `git diff "$f"`, "ls *.go", "git ls-files | xargs wc -l", "go test $PKG"} {
+		if rule.Forbids(bashCall(command)) {
+			t.Errorf("%s catches %q", rule, command)
+		}
+	}
+}

@@ -172,23 +172,36 @@ func (r reader) operands(words []word) (files, options []word) {
 	return files, options
 }
 
+// Bounds on the work for one line. A line beyond maxTries, the number of files times that of
+// folders, cannot be judged.
+const (
+	maxTries = 4096
+	maxPath  = 4096 // bytes
+)
+
 // readIn reports whether a line reads a file that r forbids to read, and in which part.
 func (r Rule) readIn(line *shellLine, c Call) (part string, yes bool) {
 	dirs := []string{c.Cwd}
 	open := "" // a command that reads a file that only the shell knows
+	tries := 0
 	look := func(part string, words ...word) bool {
 		return slices.ContainsFunc(words, func(w word) bool {
 			if strings.Trim(w.value, string(unknown)) == "" {
 				open = part
 				return false
 			}
-			return r.reaches(c, dirs, w)
+			tries += len(dirs)
+			return tries > maxTries || r.reaches(c, dirs, w)
 		})
 	}
 	commands := slices.Concat(line.all(), line.started)
 	for _, cmd := range commands {
 		if name := cmd.program(); (name == "cd" || name == "pushd") && len(cmd.words) == 2 && cmd.words[1].static {
-			dirs = append(dirs, resolve(dirs[len(dirs)-1], cmd.words[1].value))
+			dir := resolve(dirs[len(dirs)-1], cmd.words[1].value)
+			if len(dir) > maxPath || len(dirs) > maxTries {
+				return cmd.shown(), true
+			}
+			dirs = append(dirs, dir)
 		}
 	}
 	for _, cmd := range commands {
@@ -202,7 +215,7 @@ func (r Rule) readIn(line *shellLine, c Call) (part string, yes bool) {
 		}
 	}
 	// The name may come from elsewhere in the line: for f in .env; do cat $f; done.
-	return open, open != "" && slices.ContainsFunc(line.values, func(w word) bool { return r.reaches(c, dirs, w) })
+	return open, open != "" && look(open, line.values...)
 }
 
 // resolve returns a path of a command line below a folder. It does not clean the path, which may
@@ -232,6 +245,9 @@ func (r Rule) reaches(c Call, dirs []string, w word) bool {
 	for _, path := range paths {
 		for _, dir := range dirs {
 			target := resolve(dir, path)
+			if len(target) > maxPath {
+				continue // no system opens it
+			}
 			if pathMatch(pattern, base, filepath.Clean(target), forbidding) ||
 				pathMatch(pattern, realPath(base), realPath(target), forbidding) {
 				return true

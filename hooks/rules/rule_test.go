@@ -436,6 +436,9 @@ func TestRuleIsFast(t *testing.T) {
 		"starters": strings.Repeat("docker run ", 5000),
 		"runners":  strings.Repeat("npx ", 15_000),
 		"lines":    "tmux " + strings.Repeat("'tmux a b' ", 5000),
+		"folders":  strings.Repeat("cd a; cat b;", 4000),
+		"names":    "cat " + strings.Repeat("abc/def ", 8000),
+		"path":     "cat " + strings.Repeat("a/", 30_000),
 		"files":    "cat " + strings.Repeat("a/$x ", 12_000),
 	} {
 		start := time.Now()
@@ -444,7 +447,7 @@ func TestRuleIsFast(t *testing.T) {
 		r.Permits(c)
 		r.Forbids(c)
 		reads.Forbids(c)
-		if took := time.Since(start); took > time.Minute {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 	}
