@@ -116,6 +116,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	// crew has seen all events of the store: the tally counts tasks by them.
 	r.journal.CatchUp(context.WithoutCancel(ctx))
 	limited := sumUp(r, &e)
+	e.Problems = append(e.Problems, r.asks.Unlimited()...)
 	e.Budget = r.accounts.ledger.Report()
 	if timeErr := r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
 		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget

@@ -15,9 +15,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -25,6 +27,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -120,6 +123,16 @@ func (h hiring) hire(ctx context.Context) error {
 	return h.r.times.Replace(ctx, h.o.team().Schedules) // before Status can be called
 }
 
+// withPolicies adds the policies that hold although no spec names them.
+func withPolicies(team *configs.Team, sources []settings.Source) []settings.Source {
+	all := owned.WithPolicy(team, sources)
+	if !trees.MadeByHook(sources) {
+		return all
+	}
+	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: inbox.TakenPolicy, Gate: true}}}}
+	return append(slices.Clone(all), settings.Source{Name: "worktree", Settings: hooks.Settings{hooks.TaskCompleted: group}})
+}
+
 // hookRunner returns the runner of all members' hooks. The session in the input of a hook
 // determines its member.
 //
@@ -130,7 +143,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
-	return runner.New(owned.WithPolicy(o.team(), o.hooks().Sources), &runner.Options{
+	return runner.New(withPolicies(o.team(), o.hooks().Sources), &runner.Options{
 		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
 		ProjectDir: o.team().Workspace,
 		SpillDir:   o.place.Scratch(),

@@ -99,7 +99,7 @@ func newHookTools(r *rooms) *hooking.Tools {
 // newPolicies returns the gates that ship with covey.
 func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
-		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Member: r.seats.Member, SessionOf: r.seats.SessionOf,
+		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Taken: r.asks.Approvals.Taken(r.work.Trees.Beyond), Member: r.seats.Member, SessionOf: r.seats.SessionOf,
 		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {

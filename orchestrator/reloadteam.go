@@ -10,7 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -54,7 +53,7 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layer
 		return err
 	}
 	r.servers.Replace(l.Servers) // first, because the new hooks may call them at once
-	r.hooks.live.Renew(l, owned.WithPolicy(team, l.Sources))
+	r.hooks.live.Renew(l, withPolicies(team, l.Sources))
 	for i, s := range seats {
 		s.Reconfigure(next[i])
 	}

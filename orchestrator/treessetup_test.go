@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -113,12 +115,17 @@ func TestSetupMendedInTheBase(t *testing.T) {
 // goes.
 func TestWorktreeHooks(t *testing.T) {
 	t.Parallel()
-	g := newGrove(t, groveFiles("pwd; echo x >x", "true", `hooks:
+	files := groveFiles("pwd; echo x >x", "true", `hooks:
   WorktreeCreate:
     - hooks: [{type: command, command: './make.sh'}]
   WorktreeRemove:
     - hooks: [{type: command, command: 'cat >>"$CLAUDE_PROJECT_DIR"/removed.log'}]
-`))
+`)
+	for member, task := range map[string]string{"ana": "1", "ben": "2"} {
+		files[member+".yaml"] = strings.Replace(files[member+".yaml"], "  - {say: done,",
+			`  - {when: "approve.*true", call: [{tool: TaskUpdate, input: {taskId: "`+task+`", status: completed}}]}`+"\n  - {say: done,", 1)
+	}
+	g := newGrove(t, files)
 	places := t.TempDir()
 	g.write("make.sh", `#!/bin/sh
 in=$(cat)
@@ -127,6 +134,20 @@ echo "$in" >>"$CLAUDE_PROJECT_DIR"/made.log
 echo noise
 mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 `)
+	// git cannot merge from there, so the tasks are not done before a person has taken the work.
+	end := g.run(Options{})
+	if end.Code != CodeUnfinished || !strings.Contains(end.Reason, "who waits for a person's approval of task 1") ||
+		!slices.ContainsFunc(end.Problems, func(p string) bool { return strings.Contains(p, real(t, places)+"/ana") }) {
+		t.Errorf("ended with %d, %s: %q", end.Code, end.Reason, end.Problems)
+	}
+	if len(of[agent.HookFinished](g.rig, "hook_finished")) < 3 {
+		t.Error("the journal does not tell of the hooks")
+	}
+	for _, id := range []string{"r1", "r2"} {
+		if _, err := inbox.AnswerStopped(t.Context(), g.place(), id, requests.Ruling{Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	g.want(g.run(Options{}), 0, "")
 	if got := read(t, filepath.Join(places, "ana", "x")); got != "x\n" {
 		t.Errorf("ana wrote %q", got)
@@ -140,18 +161,57 @@ mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 		in["session_id"] == "" {
 		t.Errorf("the hook's input: %v", in)
 	}
-	if len(of[agent.HookFinished](g.rig, "hook_finished")) < 3 {
-		t.Error("the journal does not tell of the hooks")
-	}
 	// On the next run the folders are there; with --fresh the hook is told to remove them.
 	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
 	g.want(g.run(Options{}), 0, "")
 	if again := strings.Count(g.read("made.log"), "\n"); again != 3 {
 		t.Errorf("%d copies were made", again)
 	}
-	g.want(g.run(Options{Fresh: true}), 0, "")
+	if end := g.run(Options{Fresh: true}); end.Code != CodeUnfinished { // nobody has taken the work
+		t.Errorf("afresh it ended with %d, %s", end.Code, end.Reason)
+	}
 	if got := g.read("removed.log"); !strings.Contains(got, `"worktree_path":"`+real(t, places)+`/ana"`) {
 		t.Errorf("removed: %s", got)
+	}
+}
+
+// TestWorktreeHookBranches: work in copies of the repository that a hook makes is merged, whether they
+// are on no branch or on one whose name has no folder.
+func TestWorktreeHookBranches(t *testing.T) {
+	t.Parallel()
+	g := newGrove(t, groveFiles("echo a >a", "echo b >b", "merge: {into: main}\n"+`hooks:
+  WorktreeCreate:
+    - hooks: [{type: command, command: './make.sh'}]
+`))
+	places := t.TempDir()
+	g.write("make.sh", `#!/bin/sh
+name=$(sed 's/.*"name":"\([^"]*\)".*/\1/')
+case $name in ben) how="-b plain";; *) how=--detach;; esac
+git worktree add -q $how `+places+`/$name && echo `+places+`/$name
+`)
+	g.git("branch -M main")
+	g.want(g.run(Options{}), 0, "")
+	for file, want := range map[string]string{"a": "a", "b": "b"} {
+		if got := g.git("show main:" + file); got != want {
+			t.Errorf("main has %s: %q", file, got)
+		}
+	}
+	if got := g.git("for-each-ref --format='%(refname:short)' refs/heads"); got != "main\nplain" {
+		t.Errorf("the branches are %q", got)
+	}
+	// What belongs to no task is not dropped without a word.
+	g = newGrove(t, groveFiles("git commit -qm loose --allow-empty; echo a >a; git add a; git commit -qm more", "true", `hooks:
+  WorktreeCreate:
+    - hooks: [{type: command, command: './make.sh'}]
+`))
+	other := t.TempDir()
+	g.write("make.sh", `#!/bin/sh
+name=$(sed 's/.*"name":"\([^"]*\)".*/\1/')
+git worktree add -q --detach `+other+`/$name && echo `+other+`/$name
+`)
+	g.write("ana.yaml", strings.Replace(g.read("ana.yaml"), "status: completed", "subject: A2", 1))
+	if end := g.run(Options{}); !slices.ContainsFunc(end.Unmerged, func(s string) bool { return strings.Contains(s, "ana has 2 commits") }) {
+		t.Errorf("unmerged is %q", end.Unmerged)
 	}
 }
 

@@ -21,6 +21,8 @@ type PolicyOptions struct {
 	Writes Writes
 	// Approvals returns the policy that asks an approver.
 	Approvals func(approver string) runner.Policy
+	// Taken is the policy inbox.TakenPolicy.
+	Taken runner.Policy
 
 	Lead      func() *lives.Member
 	Member    func(name string) (*lives.Member, bool)
@@ -53,6 +55,7 @@ func (p *Policies) All() map[string]runner.Policy {
 		owned.CommittedPolicy: p.opts.Writes.Committed,
 		"report-sent":         p.reportSent,
 		owned.FilesPolicy:     p.opts.Writes.Files,
+		inbox.TakenPolicy:     p.opts.Taken,
 	}
 }
 

@@ -48,7 +48,19 @@ type Approvals struct{ inbox *Inbox }
 //
 // If the policy cannot check the approval its result is broken, which refuses the
 // completion and blames the gate instead of the work.
-func (a *Approvals) By(approver string) runner.Policy {
+func (a *Approvals) By(approver string) runner.Policy { return a.by(approver, nil) }
+
+// TakenPolicy is the policy of Taken.
+const TakenPolicy = "work-taken"
+
+// Taken returns the policy that agrees once a person has taken the work on a task from a folder out of
+// which covey cannot merge it. where returns that folder of a member; empty: there is none.
+func (a *Approvals) Taken(where func(member string) string) runner.Policy {
+	return a.by(actors.Operator, where)
+}
+
+// by is By; with where it is Taken.
+func (a *Approvals) by(approver string, where func(member string) string) runner.Policy {
 	return func(ctx context.Context, in hooks.Input) hooks.Result {
 		done, ok := in.Payload.(hooks.TaskCompletedInput)
 		if !ok {
@@ -58,6 +70,12 @@ func (a *Approvals) By(approver string) runner.Policy {
 		member, completes := a.inbox.ports.Completer(ctx, in)
 		if !completes {
 			return runner.Agree()
+		}
+		folder := ""
+		if where != nil {
+			if folder = where(member); folder == "" {
+				return runner.Agree()
+			}
 		}
 		if member == approver {
 			return runner.Agree() // by completing the task, the approver has approved its own work
@@ -70,7 +88,7 @@ func (a *Approvals) By(approver string) runner.Policy {
 		if err != nil {
 			return runner.Broken(err)
 		}
-		r, asked, err := a.inbox.ports.Store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files))
+		r, asked, err := a.inbox.ports.Store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files, folder))
 		if err != nil {
 			return runner.Broken(err)
 		}
@@ -79,7 +97,7 @@ func (a *Approvals) By(approver string) runner.Policy {
 		}
 		waits := runner.Await("the approval of "+AnswererName(approver), "task %s needs the approval of %s", t.ID,
 			AnswererName(approver))
-		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return a.await(ctx, member, t.ID, approver) }
+		waits.Wait.Ask = func(ctx context.Context) hooks.Result { return a.await(ctx, member, t.ID, approver, folder) }
 		return waits
 	}
 }
@@ -87,10 +105,13 @@ func (a *Approvals) By(approver string) runner.Policy {
 // approvalKey returns a key of what an approver sees: the task's texts and its
 // files (filesOf). An approval holds until the key changes. The key does not
 // contain the task's version, which also changes when a member restarts.
-func approvalKey(t tasks.Task, approver, files string) string {
+func approvalKey(t tasks.Task, approver, files, folder string) string {
 	parts := []any{approver, t.Subject, t.Description, t.Metadata}
 	if files != "" { // keys of older versions of covey have no files
 		parts = append(parts, files)
+	}
+	if folder != "" {
+		parts = append(parts, "in", folder)
 	}
 	return t.ID + "/" + requests.KeyOf(parts...)
 }
@@ -111,8 +132,8 @@ func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string)
 // cannot ask, it refuses, and the member has to complete the task again.
 // Approvers that were asked already are not asked twice, because the key is the
 // same.
-func (a *Approvals) await(ctx context.Context, member, id, approver string) hooks.Result {
-	r, err := a.ask(ctx, member, id, approver)
+func (a *Approvals) await(ctx context.Context, member, id, approver, folder string) hooks.Result {
+	r, err := a.ask(ctx, member, id, approver, folder)
 	who := AnswererName(approver)
 	if err != nil {
 		return runner.Refuse("Task %s needs the approval of %s, who could not be asked: %v", id, who, err)
@@ -126,7 +147,7 @@ func (a *Approvals) await(ctx context.Context, member, id, approver string) hook
 //
 // It fails at once if the approver takes no more turns, instead of at the
 // deadline. Lasting keeps an approval while the key stays the same.
-func (a *Approvals) ask(ctx context.Context, member, id, approver string) (requests.Request, error) {
+func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string) (requests.Request, error) {
 	t, err := a.inbox.ports.Store.Task(ctx, id)
 	if err != nil {
 		return requests.Request{}, fmt.Errorf("read the task to approve: %w", err)
@@ -144,8 +165,15 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	}
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
-		Key: approvalKey(t, approver, files), Wait: a.inbox.limit, Text: requestText(member, t, files),
-		Payload: notation.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files}),
+		Key: approvalKey(t, approver, files, folder), Wait: a.inbox.limit, Text: requestText(member, t, files),
+		Payload: notation.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files, Folder: folder}),
+	}
+	if folder != "" {
+		n.Text = fmt.Sprintf("%s has finished task %s (%s) in %s, out of which covey cannot merge it: take the work from there, "+
+			"then approve; deny sends it back", member, t.ID, notation.Preview(t.Subject, 500), folder)
+		if !a.inbox.Present() { // the team ends and goes on with the answer
+			n.Wait = 0
+		}
 	}
 	if approver != actors.Operator {
 		n.Mail = func(r requests.Request) actors.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
@@ -159,7 +187,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver string) (reque
 	}
 	return r, a.inbox.withdrawAll(ctx, "the work has changed since, and is asked about anew", func(old requests.Request) bool {
 		return old.Kind == requests.AskApproval && old.Member == member && old.To == approver &&
-			PayloadOf(old).TaskID == t.ID && old.ID != r.ID
+			PayloadOf(old).TaskID == t.ID && PayloadOf(old).Folder == folder && old.ID != r.ID
 	})
 }
 

@@ -289,6 +289,18 @@ func (b *Inbox) Pending() bool {
 	return slices.ContainsFunc(b.Open(), func(r requests.Request) bool { return !r.Deadline.IsZero() })
 }
 
+// Unlimited describes for people the open questions for a person that no time limit closes and that the
+// end of the team waits for: those about tasks whose work covey cannot merge.
+func (b *Inbox) Unlimited() []string {
+	var list []string
+	for _, r := range b.toAnswer(actors.Operator) {
+		if r.Kind == requests.AskApproval && r.Deadline.IsZero() {
+			list = append(list, fmt.Sprintf("%s (covey inbox approve %s, or deny)", r.Text, r.ID))
+		}
+	}
+	return list
+}
+
 // Present reports whether a person may answer: a person is attached, or on_ask
 // says that questions wait for one.
 func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.ports.Attached() }

@@ -37,15 +37,15 @@ func TestTimeLeft(t *testing.T) {
 // TestApprovalKey: what an approver has seen is what its yes is good for.
 func TestApprovalKey(t *testing.T) {
 	base := tasks.Task{ID: "1", Subject: "s", Version: 3, Epoch: 1}
-	key := approvalKey(base, "rev", "")
+	key := approvalKey(base, "rev", "", "")
 	same, changed := base, base
 	same.Version, same.Epoch = 9, 2
 	changed.Description = "more"
-	if approvalKey(same, "rev", "") != key {
+	if approvalKey(same, "rev", "", "") != key {
 		t.Error("a restart voids an approval")
 	}
-	if approvalKey(changed, "rev", "") == key || approvalKey(base, "ben", "") == key ||
-		approvalKey(base, "rev", "4b825d") == key {
+	if approvalKey(changed, "rev", "", "") == key || approvalKey(base, "ben", "", "") == key ||
+		approvalKey(base, "rev", "4b825d", "") == key || approvalKey(base, "rev", "", "/copy") == key {
 		t.Error("an approval is good for something else")
 	}
 }

@@ -27,6 +27,7 @@ type Payload struct {
 	Subject string `json:"subject,omitempty"`
 	Version uint64 `json:"version,omitempty"` // of the task when it was asked
 	Tree    string `json:"tree,omitempty"`    // git tree hash of the files
+	Folder  string `json:"folder,omitempty"`  // from which a person takes the work; empty: covey merges it
 	// AskMerge: the protected files in the shared workspace; empty if the request
 	// is about a merge.
 	Files []string `json:"files,omitempty"`

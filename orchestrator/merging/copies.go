@@ -16,18 +16,17 @@ import (
 // workspace or in a folder that git does not know.
 func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
 	own, has := d.opts.Trees.Of(member)
-	if !has || own.Branch == "" {
+	if !has || !own.InGit() {
 		return nil, false, nil
 	}
 	copy, err := d.queue.Repo.At(ctx, own.Top)
 	return copy, err == nil, err
 }
 
-// branchOf returns the branch of a member's working copy; empty if the member works in
-// the workspace or in a folder that git does not know.
-func (d *Desk) branchOf(member string) string {
-	own, _ := d.opts.Trees.Of(member)
-	return own.Branch
+// hasCopy reports whether a member has a working copy of the repository.
+func (d *Desk) hasCopy(member string) bool {
+	own, has := d.opts.Trees.Of(member)
+	return has && own.InGit()
 }
 
 // TreeOf returns the git tree that a member's work belongs to: that of its working

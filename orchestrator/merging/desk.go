@@ -333,7 +333,7 @@ func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
 
 // willHarvest reports whether a member's work will be harvested when it becomes idle.
 func (d *Desk) willHarvest(member string) bool {
-	if d.branchOf(member) == "" {
+	if !d.hasCopy(member) {
 		return false
 	}
 	s, ok := d.opts.Members.StateOf(member)
@@ -357,7 +357,7 @@ func (d *Desk) HarvestTask(ctx context.Context, t tasks.Task) {
 // HarvestCompleted harvests the work on tasks that a member completed at a turn end or before a
 // crash.
 func (d *Desk) HarvestCompleted(ctx context.Context, member string) {
-	if d.branchOf(member) == "" {
+	if !d.hasCopy(member) {
 		return
 	}
 	all, err := d.opts.Store.List(ctx)

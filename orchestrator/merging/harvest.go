@@ -22,9 +22,14 @@ type Work struct {
 	Task   *tasks.Task    // the completed task; nil: everything in Copy
 }
 
-// taskBranch returns the branch for the work on a task, next to the member's own
-// branch. Names of members hold no underscore, so it is never a member's branch.
-func taskBranch(own, id string) string { return path.Dir(own) + "/" + taskMark + id }
+// taskBranch returns the branch for the work on a task, next to the member's own branch if that is
+// covey's. Names of members hold no underscore, so it is never a member's branch.
+func (q *Queue) taskBranch(own, id string) string {
+	if strings.HasPrefix(own, "covey/") {
+		return path.Dir(own) + "/" + taskMark + id
+	}
+	return q.Home + "/" + taskMark + id // a hook has named the member's own, or it has none
+}
 
 const taskMark = "task_"
 
@@ -257,14 +262,14 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 // member continues on its own branch at once. The branch moves by compare-and-set: if
 // somebody else moved it, that is an error and no commit is lost.
 func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.Head, w Work) (string, error) {
-	if head.Branch == "" {
-		return "", fmt.Errorf("%s is on no branch, so no branch would hold the work of %s", copy.Top, w.Member)
-	}
-	if w.Task == nil || q.Rules().PerMember {
+	branch, commit, why := q.Home+"/"+w.Member, head.Commit, "covey: the work of "+w.Member
+	switch {
+	case w.Task != nil && !q.Rules().PerMember:
+		branch, why = q.taskBranch(head.Branch, w.Task.ID), "covey: task "+w.Task.ID+" is done"
+	case head.Branch != "":
 		return head.Branch, nil
 	}
-	branch, commit := taskBranch(head.Branch, w.Task.ID), head.Commit
-	step := worktree.Step{To: commit, Why: "covey: task " + w.Task.ID + " is done"}
+	step := worktree.Step{To: commit, Why: why}
 	if err := copy.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
 		return branch, err // usually the branch is new
 	}

@@ -50,6 +50,7 @@ type Queue struct {
 	Rules   func() Rules   // the current ones: the spec of a running team can change
 	Repo    *worktree.Repo // seen from the workspace
 	Store   *tasks.Store
+	Home    string // path of the branches for work in copies that are on none of covey's
 	Scratch string // folder of the queue's working copy; need not exist
 	Papers  string // folder for the files of pull requests
 	// Prepare makes a new working copy ready for gates: it runs setup commands and

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -157,9 +158,16 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	if _, f.tip, err = q.tip(ctx); err != nil {
 		return list, nil // without a target branch there is nothing to compare with
 	}
+	made, err := trees.ByHooks(ctx, q.Store)
+	if err != nil {
+		return list, fmt.Errorf("the work in copies: %w", err)
+	}
 	for _, c := range copies {
-		name := filepath.Base(c.Path)
-		if !inPlace(p, c) || member != "" && name != member {
+		name := made[c.Path] // a hook chooses the folder
+		if name == "" && inPlace(p, c) {
+			name = filepath.Base(c.Path)
+		}
+		if name == "" || member != "" && name != member {
 			continue
 		}
 		l, err := f.inCopy(ctx, c, name)
@@ -175,7 +183,7 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 
 // inCopy returns the loose work in one working copy.
 func (f looseFinder) inCopy(ctx context.Context, c worktree.Copy, member string) (api.LooseWork, error) {
-	l := api.LooseWork{Member: member, Branch: c.Branch}
+	l := api.LooseWork{Member: member, Branch: cmp.Or(c.Branch, c.Path)}
 	copy, err := f.queue.Repo.At(ctx, c.Path)
 	if err != nil {
 		return l, fmt.Errorf("read a working copy: %w", err)

@@ -17,7 +17,7 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 	}
 	q := &Queue{
 		Rules: func() Rules { return rulesOf(team()) }, Repo: repo, Store: store,
-		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(),
+		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(), Home: "covey/" + filepath.Base(p.Dir),
 	}
 	if store != nil {
 		q.Watch = &Watch{Repo: repo, Store: store}

@@ -193,8 +193,14 @@ func TestRoundOf(t *testing.T) {
 func TestTaskBranch(t *testing.T) {
 	t.Parallel()
 	own := "covey/crew/ana"
+	q := &Queue{Home: "covey/crew-1234abcd"}
+	for _, named := range []string{"", "feature", "by/hook"} { // by a hook
+		if got := q.taskBranch(named, "7"); got != "covey/crew-1234abcd/task_7" {
+			t.Errorf("beside %q: %s", named, got)
+		}
+	}
 	for _, id := range []string{"1", "12"} {
-		got := taskBranch(own, id)
+		got := q.taskBranch(own, id)
 		if !strings.HasPrefix(got, "covey/crew/") || !strings.HasSuffix(got, id) || strings.HasPrefix(got, own+"/") {
 			t.Errorf("task %s: %s", id, got)
 		}

@@ -47,6 +47,9 @@ func stuck(s Scene, t tasks.Task) string {
 	case owner.Attention != "":
 		return "belongs to " + t.Owner + ", who needs attention"
 	}
+	if owner.Awaits != "" {
+		return "belongs to " + t.Owner + ", who waits for " + owner.Awaits
+	}
 	if by := heldBy(s, *owner, nil); by != "" {
 		return "belongs to " + t.Owner + ", who waits until " + by + " has no open work (depends_on)"
 	}

@@ -146,7 +146,7 @@ func Next(s Scene) []Move {
 			busy = true
 			continue
 		}
-		busy = busy || seat.Helped || seat.Runs || seat.Awaited || seat.Awaits != "" || seat.Lock == LockFailed && !seat.Held
+		busy = busy || seat.Helped || seat.Runs || seat.Awaited || seat.AwaitsFrom != "" || seat.Lock == LockFailed && !seat.Held
 		seat.HeldBy = heldBy(s, seat, working)
 		if seat.HeldBy != "" {
 			held[seat.Name] = seat.HeldBy

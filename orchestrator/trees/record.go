@@ -2,6 +2,7 @@ package trees
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -29,6 +30,22 @@ type Tree struct {
 
 // InGit reports whether it is a working copy of the workspace's repository.
 func (t Tree) InGit() bool { return t.Branch != "" || t.Base != "" }
+
+// ByHooks returns the members whose working copies of the repository hooks made, by the top folders of
+// these.
+func ByHooks(ctx context.Context, store *tasks.Store) (map[string]string, error) {
+	var known map[string]Tree
+	if err := tasks.ReadValue(ctx, store, keyTrees, &known); err != nil {
+		return nil, fmt.Errorf("read the working copies: %w", err)
+	}
+	members := map[string]string{}
+	for name, own := range known {
+		if own.ByHook && own.InGit() {
+			members[own.Top] = name
+		}
+	}
+	return members, nil
+}
 
 // record knows which member works in which working copy. The copies are stored.
 type record struct {

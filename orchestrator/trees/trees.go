@@ -236,6 +236,15 @@ func (t *Trees) AssignDir(ctx context.Context, m *lives.Member) error {
 // Of returns the working copy that a member works in; false: it works in the workspace.
 func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
 
+// Beyond returns the folder of a member's working copy that a hook made and git cannot merge; empty:
+// it has none.
+func (t *Trees) Beyond(member string) string {
+	if own, ok := t.Of(member); ok && !own.InGit() {
+		return own.Root
+	}
+	return ""
+}
+
 // Tops returns the top folders of the working copies, by member.
 func (t *Trees) Tops() map[string]string {
 	tops := map[string]string{}
