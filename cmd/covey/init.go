@@ -107,7 +107,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 		printChosen(env.Out, agents)
 	}
 	path := filepath.Join(dir, cli.DefaultSpec)
-	if err := doctor.NewTeam(ctx, env, path, doctor.FindTest(dir)); err != nil {
+	if err := doctor.NewTeam(ctx, env, path, doctor.FindTest(ctx, dir)); err != nil {
 		return err
 	}
 	env.Out.Printf("\nNext: covey up%s\n", cli.SpecArg(path))

@@ -107,7 +107,7 @@ func runWithout(ctx context.Context, env *cli.Env, f runFlags, goal string) erro
 	if err != nil {
 		return err
 	}
-	if err := findGates(env, dir, &f); err != nil {
+	if err := findGates(ctx, env, dir, &f); err != nil {
 		return err
 	}
 	findSetup(ctx, env, dir, &f)
@@ -258,7 +258,7 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 func (f runFlags) rules() []string {
 	rules := slices.Clone(f.allow)
 	for _, gate := range f.gates {
-		if !strings.ContainsAny(gate, "()*\n") {
+		if !strings.ContainsAny(gate, "()*&\n") {
 			rules = append(rules, "Bash("+gate+")")
 		}
 	}

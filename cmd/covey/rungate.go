@@ -14,17 +14,23 @@ import (
 // project's own test command, else what the operator answers. Only --no-gate allows a
 // team without gates, because "all work is done" would then rest on the agents' word
 // alone.
-func findGates(env *cli.Env, dir string, f *runFlags) error {
+func findGates(ctx context.Context, env *cli.Env, dir string, f *runFlags) error {
 	switch {
 	case f.noGate && len(f.gates) > 0:
 		return cli.Usagef("--gate and --no-gate exclude each other")
 	case f.noGate || len(f.gates) > 0:
 		return nil
 	}
-	test := doctor.FindTest(dir)
-	if test.Command != "" && test.Missing == "" {
-		f.gates = []string{test.Command}
-		env.Err.Printf("gate: %s (this folder's tests; --gate names another command, --no-gate none)\n", term.PlainLine(test.Command))
+	test := doctor.FindTest(ctx, dir)
+	f.gates = test.Gates()
+	for _, gate := range f.gates {
+		what := "this folder's tests"
+		if gate == test.Hook {
+			what = "the repository's pre-commit hook"
+		}
+		env.Err.Printf("gate: %s (%s; --gate names another command, --no-gate none)\n", term.PlainLine(gate), what)
+	}
+	if len(f.gates) > 0 {
 		return nil
 	}
 	why := "no test command is known for this folder"

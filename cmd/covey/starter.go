@@ -29,6 +29,7 @@ type starter struct {
 	Found   string // the file by which the test command was found
 	Program string // the program of the test command if it is not installed
 	Setup   doctor.FoundSetup
+	Gates   []string     // of tasks, as far as they can run here
 	Lead    starterAgent // for agent programs and models only, like Mates
 	Mates   []starterMate
 }
@@ -93,8 +94,11 @@ func makeStarter(ctx context.Context, dir string, opts starterOptions) (spec []b
 		return nil, nil, fmt.Errorf("starter: %w; name a folder to write the spec for", err)
 	}
 	s := starter{Name: yamlText(configs.DefaultName(abs)), Scripts: freeFolder(abs)}
-	test := doctor.FindTest(abs)
-	s.Test, s.Found, s.Program = test.Command, test.File, test.Missing
+	test := doctor.FindTest(ctx, abs)
+	s.Test, s.Found, s.Program, s.Gates = test.Command, test.File, test.Missing, test.Gates()
+	if test.Hook != "" {
+		s.Found = strings.TrimPrefix(s.Found+" and the repository's pre-commit hook", " and ")
+	}
 	s.Setup = doctor.FindSetup(ctx, abs)
 	if len(opts.Agents) == 0 {
 		return s.scripted()

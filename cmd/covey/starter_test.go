@@ -114,7 +114,7 @@ func TestFoundCommand(t *testing.T) {
 		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
 		"nothing":       {nil, "", ""},
 	} {
-		if got := doctor.FindTest(testrun.Files(t, test.files)); got.Command != test.want || got.Missing != test.lacks {
+		if got := doctor.FindTest(t.Context(), testrun.Files(t, test.files)); got.Command != test.want || got.Missing != test.lacks {
 			t.Errorf("%s: %+v, want %q without %q", name, got, test.want, test.lacks)
 		}
 	}

@@ -117,6 +117,7 @@ func MadeByHook(sources []settings.Source) bool {
 type Outlook struct {
 	Members []string // members that would have their own git working copy
 	Fault   error    // why they cannot, and what to do; nil: they can
+	Hook    string   // why the repository's pre-commit hook judges nothing, and what to do; empty: nothing to say
 	// Repository says that the workspace looks like part of a repository, so that a
 	// Fault is not the user's choice.
 	Repository bool
@@ -131,9 +132,30 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 		}
 	}
 	if len(look.Members) > 0 {
-		look.Fault = groundOf(ctx, worktree.Git{}, team).fault // it only reads, so nothing runs
+		g := groundOf(ctx, worktree.Git{}, team) // it only reads, so nothing runs
+		if look.Fault = g.fault; g.repo != nil {
+			look.Hook = uncheckedHook(ctx, g.repo, team)
+		}
 	}
 	return look
+}
+
+// uncheckedHook says that the pre-commit hook of a repository judges no work of a team, because
+// covey's commits run no hooks and no gate does; empty: it has none, or a gate runs it.
+func uncheckedHook(ctx context.Context, repo *worktree.Repo, team *configs.Team) string {
+	gate := repo.PreCommit(ctx)
+	for _, groups := range []([]hooks.Group){team.Gates[hooks.TaskCompleted], {{Hooks: team.Merge.Gates}}} {
+		for _, g := range groups {
+			if slices.ContainsFunc(g.Hooks, func(h hooks.Handler) bool { return strings.Contains(h.Command, "pre-commit") }) {
+				return ""
+			}
+		}
+	}
+	if gate == "" {
+		return ""
+	}
+	return fmt.Sprintf("the repository's pre-commit hook does not run when covey commits finished work; "+
+		"a gate makes it count: gates: {task: [%q]}", gate)
 }
 
 // groundOf finds the repository for working copies and the commit that they start from;

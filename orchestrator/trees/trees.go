@@ -270,10 +270,14 @@ func (t *Trees) warnOfSharing(m *lives.Member) {
 	})
 }
 
-// tellOfWorkspace warns of uncommitted changes, which working copies will not contain.
+// tellOfWorkspace warns of uncommitted changes, which working copies will not contain, and of a
+// hook that does not run.
 func (t *Trees) tellOfWorkspace(ctx context.Context) {
 	if t.ground.repo == nil {
 		return
+	}
+	if text := uncheckedHook(ctx, t.ground.repo, t.opts.Team()); text != "" {
+		t.notices.warn("%s", text)
 	}
 	if dirty, err := t.ground.repo.Dirty(ctx); err == nil && len(dirty) > 0 {
 		t.notices.warn("the workspace has uncommitted changes (%d); members' working copies start from commit %.10s, "+

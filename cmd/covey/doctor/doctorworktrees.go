@@ -17,7 +17,11 @@ func worktreeFindings(look trees.Outlook) []finding {
 	case len(look.Members) == 0:
 		return nil
 	case look.Fault == nil:
-		return []finding{ok("worktrees", "%s: each has a git working copy and a branch of its own", who)}
+		found := []finding{ok("worktrees", "%s: each has a git working copy and a branch of its own", who)}
+		if text, wayOut, _ := strings.Cut(look.Hook, "; "); text != "" {
+			found = append(found, warn("worktrees", text, wayOut))
+		}
+		return found
 	case errors.Is(look.Fault, worktree.ErrNoFilter):
 		return []finding{fail("worktrees", "no working copy can be made for "+who+": "+look.Fault.Error(),
 			"until then no team with working copies starts here")}

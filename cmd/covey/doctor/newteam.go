@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
@@ -25,7 +26,7 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 		env.Out.Printf("\n%s\n", copies)
 	}
 	switch {
-	case test.Command == "":
+	case test.Command == "" && test.Hook == "":
 		env.Out.Printf("\nNo test command was found here, so tasks have no gate: write yours under gates in %s,\n"+
 			"such as `task: [make test]`.\n", term.PlainLine(path))
 		return nil
@@ -39,7 +40,7 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 		means = "this team plays scripts and cannot mend that, so it ends stuck; once it agrees, covey up --fresh begins anew."
 	}
 	env.Out.Printf("\nTasks have a gate: `%s`. While it refuses, no task can be completed; %s\n",
-		term.PlainLine(test.Command), means)
+		term.PlainLine(strings.Join(test.Gates(), "`, `")), means)
 	if !env.Interactive() || !env.Agreed("Run it once now, to see whether it agrees?") {
 		env.Out.Printf("covey doctor --gates%s tries it.\n", cli.SpecArg(path))
 		return nil

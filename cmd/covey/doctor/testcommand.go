@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
 // maxManifest is the maximum size of a project file that is read, in bytes.
@@ -43,13 +45,31 @@ type FoundTest struct {
 	Command string // empty: none was found
 	File    string // the file by which it was found
 	Missing string // what it needs and is not installed, a program or a module of it; empty: nothing
+	Hook    string // runs the repository's pre-commit hook; empty: it has none
 }
 
-// FindTest returns the likely test command of the project in dir; the zero FoundTest if there is
-// none.
-func FindTest(dir string) (t FoundTest) {
+// Gates returns the commands that can be gates here.
+func (t FoundTest) Gates() (list []string) {
+	if t.Command != "" && t.Missing == "" {
+		list = append(list, t.Command)
+	}
+	if t.Hook != "" {
+		list = append(list, t.Hook)
+	}
+	return list
+}
+
+// FindTest returns the likely test command of the project in dir, and its pre-commit hook; the zero
+// FoundTest if there is neither.
+func FindTest(ctx context.Context, dir string) (t FoundTest) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		t.Command, t.File, t.Missing = testCommand(abs)
+	}
+	if !worktree.InRepository(dir) {
+		return t
+	}
+	if repo, err := (worktree.Git{}).Open(ctx, dir); err == nil {
+		t.Hook = repo.PreCommit(ctx)
 	}
 	return t
 }
