@@ -330,7 +330,7 @@ func TestLoggedOutMember(t *testing.T) {
 		act{When: "You own task #1", Do: []string{claims, "error -32000 Authentication required"}},
 		act{When: agent.GoOn, Do: []string{finishes}})
 	e := start(r, &handClock{}).end()
-	r.want(e, CodeUnfinished, "belongs to dev, who needs attention: fake is not logged in")
+	r.want(e, CodeUnfinished, "dev needs attention: fake is not logged in")
 	if dev := e.Members[1]; dev.State != api.LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
 		t.Errorf("it ended with %+v", dev)
 	}

@@ -63,6 +63,8 @@ type Process struct {
 	// if the context had ended: children in its group, and those that hold an output.
 	// Without it they continue to run.
 	Reap bool
+	// Leased ends the tree also when this process ends before the program, even by kill -9.
+	Leased bool
 	// MaxProcesses is how many processes the program and its descendants may be at once; if
 	// there are more, all are killed. It also applies to processes that the program leaves
 	// behind. 0 means no limit. Only Linux can count them.
@@ -109,6 +111,7 @@ type Running struct {
 	killing chan struct{} // closed once killed is set
 	killed  []int
 	crowd   *crowd
+	lease   *lease // nil: none
 }
 
 // Start starts p, with the errors of Run, and kills its tree when ctx ends. The kill has a
@@ -130,11 +133,20 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrStart, p.Args[0], err)
 	}
+	var held *lease
+	if p.Leased {
+		if held, err = newLease(cmd.Process.Pid, p.Marker); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			plumbing.finish()
+			return nil, fmt.Errorf("%w the shell that watches %s: %w", ErrStart, p.Args[0], err)
+		}
+	}
 	if p.Started != nil {
 		p.Started(cmd.Process.Pid)
 	}
 	r := &Running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
-		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid)}
+		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid), lease: held}
 	r.cancel = context.AfterFunc(ctx, func() {
 		defer close(r.killing)
 		r.killed = EndTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
@@ -175,6 +187,7 @@ func (r *Running) Drained() <-chan struct{} { return r.plumbing.drained }
 // Wait waits for the program and returns how it ended.
 func (r *Running) Wait() Exit {
 	pid := r.cmd.Process.Pid
+	defer r.lease.end()
 	err := r.cmd.Wait()
 	close(r.ended)
 	stopped := !r.cancel()

@@ -44,6 +44,7 @@ func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, 
 	p := proc.Process{
 		Args: args, Dir: a.opts.Dir, Env: slices.Concat(a.opts.Env, extra.Env, []string{marker}), Marker: marker,
 		Stdout: stdout, Stderr: stderr, Grace: a.opts.Timeouts.Grace, Reap: true,
+		Leased: true, // its input has ended, so it would not notice that covey is gone
 	}
 	if !asArgument {
 		p.Stdin = []byte(prompt)
