@@ -36,18 +36,14 @@ var errElsewhere = errors.New("it redirects to another host")
 // private one or this machine, and http stays http; otherwise it becomes https. The error
 // says why there is no page; an answer of the server that says no is one as well.
 func Fetch(ctx context.Context, w World, to *Target, named bool) (Page, error) {
-	rule := fmt.Sprintf("a rule, as in permissions: {allow: [WebFetch(domain:%s)]}", to.host)
-	switch {
-	case to.url.User != nil:
-		return Page{}, errors.New("it holds a name or a password, which would be shown wherever the URL is")
-	case to.local() && !named:
-		return Page{}, fmt.Errorf("it names this machine: if that is meant, name its host in %s", rule)
+	if err := Fetchable(to, named); err != nil {
+		return Page{}, err
 	}
 	from := *to.url
 	if !named {
 		from.Scheme = "https"
 	}
-	transport := w.transport(guard{local: to.local(), listed: named, list: rule})
+	transport := w.transport(to.guard(named))
 	defer transport.CloseIdleConnections()
 	var page Page
 	client := &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, past []*http.Request) error {
@@ -79,6 +75,26 @@ func Fetch(ctx context.Context, w World, to *Target, named bool) (Page, error) {
 	}
 	defer response.Body.Close()
 	return page, page.read(response)
+}
+
+// Fetchable returns why Fetch refuses a URL whatever its host resolves to, or nil.
+func Fetchable(to *Target, named bool) error {
+	g := to.guard(named)
+	switch {
+	case to.url.User != nil:
+		return errors.New("it holds a name or a password, which would be shown wherever the URL is")
+	case to.local() && !named:
+		return fmt.Errorf("it names this machine: if that is meant, name its host in %s", g.list)
+	case to.addr.IsValid():
+		return g.check(to.addr)
+	}
+	return nil
+}
+
+// guard returns the guard of a request for a page. named says that a rule names the host.
+func (t *Target) guard(named bool) guard {
+	return guard{local: t.local(), listed: named,
+		list: fmt.Sprintf("a rule, as in permissions: {allow: [WebFetch(domain:%s)]}", t.host)}
 }
 
 // read reads a response.

@@ -98,8 +98,8 @@ func (f *fetcher) run(ctx context.Context, in fetchInput) agent.ToolResult {
 	// The permission for this URL says nothing about another host: the model must ask for
 	// it in a call of its own.
 	if page.Elsewhere != "" {
-		output.Result = fmt.Sprintf("%s redirects to another host, which was not followed: %s\n"+
-			"Call WebFetch with that URL if it is what you need.", page.URL, page.Elsewhere)
+		output.Result = fmt.Sprintf("%s redirects to another host, which was not followed: %s\n%s", page.URL, page.Elsewhere,
+			f.advice(page.Elsewhere))
 	} else if output.Result, err = pagePart(page, text, in.Offset); err != nil {
 		return agent.Failed(fmt.Sprintf("WebFetch: %s: %v", to, err))
 	}
@@ -118,8 +118,7 @@ func (f *fetcher) get(ctx context.Context, to *web.Target, offset int) (web.Page
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errSlowPage)
 	defer cancel()
-	call := agent.ToolCall{Name: "WebFetch", Input: notation.Encode(fetchInput{URL: to.String()})}
-	page, err := web.Fetch(ctx, f.world, to, f.named != nil && f.named(call))
+	page, err := web.Fetch(ctx, f.world, to, f.isNamed(to))
 	if err != nil || page.Elsewhere != "" {
 		return page, "", err
 	}
@@ -130,6 +129,23 @@ func (f *fetcher) get(ctx context.Context, to *web.Target, offset int) (web.Page
 	defer f.mu.Unlock()
 	f.url, f.page, f.text = to.String(), page, text
 	return page, text, nil
+}
+
+// isNamed reports whether a rule names the host of a URL.
+func (f *fetcher) isNamed(to *web.Target) bool {
+	return f.named != nil && f.named(agent.ToolCall{Name: "WebFetch", Input: notation.Encode(fetchInput{URL: to.String()})})
+}
+
+// advice returns what a model can do with a URL that a page leads to.
+func (f *fetcher) advice(elsewhere string) string {
+	to, err := web.ParseTarget(elsewhere)
+	if err == nil {
+		err = web.Fetchable(to, f.isNamed(to))
+	}
+	if err != nil {
+		return fmt.Sprintf("WebFetch does not get that URL: %v", err)
+	}
+	return "Call WebFetch with that URL if it is what you need."
 }
 
 // errSlowPage is why a page that takes too long is given up.

@@ -61,6 +61,12 @@ func TestWebFetch(t *testing.T) {
 		"/port": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusTemporaryRedirect)
 		},
+		"/cloud": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/x", http.StatusFound)
+		},
+		"/user": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://me:x@example.com/", http.StatusFound)
+		},
 		"/loop":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) },
 		"/broken": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	})
@@ -73,7 +79,13 @@ func TestWebFetch(t *testing.T) {
 		"/away": at + "/away redirects to another host, which was not followed: https://example.com/x\n" +
 			"Call WebFetch with that URL if it is what you need.",
 		"/port": at + "/port redirects to another host, which was not followed: http://127.0.0.1:1/x\n" +
-			"Call WebFetch with that URL if it is what you need.",
+			"WebFetch does not get that URL: it names this machine: if that is meant, name its host in a rule, as in " +
+			"permissions: {allow: [WebFetch(domain:127.0.0.1)]}",
+		"/cloud": at + "/cloud redirects to another host, which was not followed: http://169.254.169.254/x\n" +
+			"WebFetch does not get that URL: the URL leads to 169.254.169.254, a link-local address, where a cloud tells its " +
+			"machines their secrets: covey never connects there",
+		"/user": at + "/user redirects to another host, which was not followed: https://me:x@example.com/\n" +
+			"WebFetch does not get that URL: it holds a name or a password, which would be shown wherever the URL is",
 	} {
 		b.shows("WebFetch", fields{"url": at + path, "prompt": "what is there?"}, want)
 	}
