@@ -17,9 +17,10 @@ import (
 // Dial connects to the team that listens at path. It fails with ErrRefused if the team
 // rejects this process, with ErrHungUp if it ends just then, with ErrForeign if the
 // listener does not speak the bus's protocol, with ErrSocketDir if the socket's folder is
-// not private to this user, and with the system's error if nothing listens there. The Bus
-// is done when the team is gone; it never reconnects.
-func Dial(ctx context.Context, path string) (*Bus, error) {
+// not private to this user, and with the system's error if nothing listens there. The checks look
+// at who listens before anything is sent, and their errors are returned. The Bus is done when the
+// team is gone; it never reconnects.
+func Dial(ctx context.Context, path string, checks ...func(net.Conn) error) (*Bus, error) {
 	if err := privateDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("control socket %s: %w", path, err)
 	}
@@ -30,7 +31,7 @@ func Dial(ctx context.Context, path string) (*Bus, error) {
 	}
 	// If ctx ends during the handshake, close the connection, which ends every read.
 	stop := context.AfterFunc(ctx, func() { c.Close() })
-	b, err := handshake(c)
+	b, err := handshake(c, checks...)
 	if !stop() && err == nil {
 		err = errors.Join(ctx.Err(), b.Close())
 	}
@@ -55,7 +56,12 @@ const maxHello = 4096
 // Each way to fail has an error of its own: a team that says nothing may be hung, one that
 // hangs up has ended, and one that begins otherwise is another version, or no covey at all.
 // The caller closes c after an error.
-func handshake(c net.Conn) (*Bus, error) {
+func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
+	for _, check := range checks {
+		if err := check(c); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.SetReadDeadline(time.Now().Add(2 * helloWait)); err != nil {
 		return nil, err
 	}

@@ -71,9 +71,8 @@ func (q commands) handlers() []api.Handler {
 		}),
 		api.VerbDown.Handle(q.takeDown),
 		api.VerbDrafts.Handle(q.drafts),
-		api.HandleWeb(&r.page, func() string { return o.team().Web.PublicURL }),
+		api.VerbWeb.Handle(o.opts.Page.Web),
 		api.VerbLink.Handle(q.link),
-		api.HandlePeer(r.processes.Connected),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
 			return api.AttachReply{Seq: r.journal.Last(), Journal: o.place.Journal()}, nil
 		}),

@@ -15,7 +15,7 @@ func newNotices(o *Orchestrator, r *rooms) *notices.Notices {
 	return notices.New(notices.Ports{
 		Team: o.team, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log, Processes: r.processes,
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Terminal: o.opts.Terminal,
-		Page: func() string { return withoutToken(r.page.URL()) },
+		Page: func() string { return withoutToken(o.opts.Page.URL()) },
 	})
 }
 

@@ -71,6 +71,8 @@ type Options struct {
 	// Terminal shows a notice on the terminal of the program, for rules of the spec that tell
 	// the desktop; nil: it has none. It must not block.
 	Terminal func(title, text string)
+	// Page is what the team knows of its web page, for a page of this process; nil: it has none.
+	Page *api.Page
 	// OnUp is called once the team is up and can be reached.
 	OnUp func(state.Place)
 }
@@ -118,6 +120,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		}
 		opts.Bin = bin
 	}
+	if opts.Page == nil {
+		opts.Page = &api.Page{}
+	}
 	place, err := opts.placeOf(team)
 	if err != nil {
 		return nil, err
@@ -138,6 +143,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, ofSpec(err)
 	}
 	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: lives.NewDrafts()}
+	opts.Page.Public = func() string { return o.team().Web.PublicURL }
 	return o.designed(design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: trust.FiltersOf(context.Background(), team),

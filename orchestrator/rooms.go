@@ -63,7 +63,6 @@ type rooms struct {
 	notes     *teamtools.Notes
 	crew      *crew.Crew
 	notices   *notices.Notices
-	page      api.Page
 }
 
 // teamHooks are the hooks of a team and what runs them.

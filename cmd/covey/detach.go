@@ -97,9 +97,6 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	if f.web != "" {
 		args = append(args, "--web="+f.web)
 	}
-	if f.webAct {
-		args = append(args, "--web-act")
-	}
 	if trigger := f.setup(); trigger != orchestrator.SetupNone {
 		args = append(args, "--"+string(trigger))
 	}

@@ -10,15 +10,16 @@ import (
 // networkFiles are the files that make connections, each with whom it connects to: who runs
 // the team has named all of them. There is no telemetry, so a new one needs a row.
 var networkFiles = map[string]string{
-	"bus/dial.go":                     "the team's own socket",
-	"bus/listen.go":                   "the team's own socket, to see whether another covey listens there",
-	"cmd/covey/doctor/doctorhooks.go": "hosts of HTTP hooks, for covey doctor",
-	"hooks/web/endpoint.go":           "HTTP hooks and webhooks of the spec and of settings files",
-	"hooks/web/fetch.go":              "pages that a member fetches, under its permissions",
-	"orchestrator/mcp/clientdial.go":  "mcp_servers of the spec",
-	"orchestrator/testkit/mcp.go":     "servers of tests",
-	"teammate/modelapi/model.go":      "models of the spec",
-	"teammate/modelapi/wire.go":       "models of the spec",
+	"bus/dial.go":                          "the team's own socket",
+	"bus/listen.go":                        "the team's own socket, to see whether another covey listens there",
+	"cmd/covey/doctor/doctorhooks.go":      "hosts of HTTP hooks, for covey doctor",
+	"hooks/web/endpoint.go":                "HTTP hooks and webhooks of the spec and of settings files",
+	"hooks/web/fetch.go":                   "pages that a member fetches, under its permissions",
+	"orchestrator/mcp/clientdial.go":       "mcp_servers of the spec",
+	"orchestrator/testkit/mcp.go":          "servers of tests",
+	"orchestrator/state/lockname_linux.go": "the name of a team's lock, to see which process has it",
+	"teammate/modelapi/model.go":           "models of the spec",
+	"teammate/modelapi/wire.go":            "models of the spec",
 }
 
 // dials names what makes a connection, by package.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	facts "github.com/coveyteam/covey/orchestrator/view"
@@ -61,16 +62,17 @@ func newTeamRun(c *cli.Env, team *configs.Team, f upFlags) *teamRun {
 // error on a normal screen. hide waits for all goroutines that display something.
 func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, error) {
 	f := r.flags
+	page := &api.Page{}
 	o, err := orchestrator.New(r.team, orchestrator.Options{
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: r.env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
-		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(),
+		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(), Page: page,
 	})
 	if err != nil {
 		return orchestrator.Ending{}, cli.SpecTrouble(r.team.File, err)
 	}
 	if f.web != "" {
-		if r.page, err = web.Listen(r.env, o.Place(), web.Options{Addr: f.web, Act: f.webAct}); err != nil {
+		if r.page, err = web.Listen(r.env, o.Place(), web.Options{Addr: f.web, Team: page}); err != nil {
 			return orchestrator.Ending{}, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/serve"
-	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
 )
@@ -20,9 +19,8 @@ type upFlags struct {
 	init, initOnly, maintenance      bool
 	dryRun, allowUnenforced          bool
 	web                              string // where the page of the team listens; empty: there is none
-	webAct                           bool
-	served                           bool // by covey acp
-	job                              bool // by covey ci
+	served                           bool   // by covey acp
+	job                              bool   // by covey ci
 }
 
 // upCommand returns `covey up`.
@@ -79,7 +77,6 @@ func (f *upFlags) addWeb(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.web, "web", "", "show the team as a web page while it runs, at `ADDR` or a free port; see covey web")
 	flags.Lookup("web").NoOptDefVal = anyPort
-	flags.BoolVar(&f.webAct, "web-act", false, web.ActHelp)
 }
 
 // anyPort is --web without an address.

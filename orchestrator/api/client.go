@@ -136,6 +136,11 @@ func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, err
 	b, err := dialSocket(ctx, p, run)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, bus.ErrHungUp):
+		// run.json is written after the team listens, and again before it stops to.
+		if now, up := state.Running(p); up && !errors.Is(err, bus.ErrHungUp) {
+			return nil, fmt.Errorf("team %s: process %d runs it, but nothing answers at its control socket %s, "+
+				"which was moved or removed: %w; end that process, and start the team again", p.Team, now.PID, run.Socket, err)
+		}
 		return nil, fmt.Errorf("team %s does not listen, because it is starting or ending: %w", p.Team, ErrNotRunning)
 	case errors.Is(err, bus.ErrRefused):
 		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)

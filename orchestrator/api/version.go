@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -43,7 +45,7 @@ func coveyNamed(version string) string {
 // for any other.
 func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
 	if run.Protocol == Protocol {
-		b, err := bus.Dial(ctx, run.Socket)
+		b, err := bus.Dial(ctx, run.Socket, isTeam(p))
 		if errors.Is(err, bus.ErrForeign) {
 			err = otherVersion(p, run.Version)
 		}
@@ -51,11 +53,27 @@ func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus
 	}
 	limited, cancel := context.WithTimeout(ctx, otherWithin)
 	defer cancel()
-	b, err := bus.Dial(limited, run.Socket)
+	b, err := bus.Dial(limited, run.Socket, isTeam(p))
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, bus.ErrForeign)) {
 		err = otherVersion(p, run.Version)
 	}
 	return b, err
+}
+
+// isTeam returns a check that the process that serves a control socket is the team's: any process of
+// this user can put a socket of its own in place of it. A team whose process is not known passes.
+func isTeam(p state.Place) func(net.Conn) error {
+	return func(c net.Conn) error {
+		team, err := state.Holder(p)
+		if err != nil || team == 0 {
+			return nil
+		}
+		pid, _, err := process.Peer(c)
+		if err == nil && pid != team {
+			err = fmt.Errorf("control socket: process %d serves it, which is not the team's process, %d", pid, team)
+		}
+		return err
+	}
 }
 
 // newerRun returns an error for a running team whose run.json a newer covey has
@@ -79,11 +97,11 @@ func EndProcess(ctx context.Context, p state.Place) error {
 	if !ok {
 		return fmt.Errorf("team %s: %w", p.Team, ErrNotRunning)
 	}
-	process, err := os.FindProcess(run.PID)
+	team, err := os.FindProcess(run.PID)
 	if err != nil {
 		return fmt.Errorf("end team %s: %w", p.Team, err)
 	}
-	if err := process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := team.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end team %s: process %d: %w", p.Team, run.PID, err)
 	}
 	poll := time.NewTicker(endPoll)

@@ -2,18 +2,17 @@ package api
 
 import (
 	"context"
-	"errors"
-	"net/netip"
+	"crypto/rand"
+	"crypto/subtle"
 	"sync"
+	"time"
 
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // The verbs of the web page.
 var (
 	VerbWeb  = forOperator[WebPage, WebPage]("web")
-	VerbPeer = forOperator[Connection, Peer]("peer")
 	VerbLink = forOperator[Link, LinkReply]("answer-link")
 )
 
@@ -32,32 +31,37 @@ type LinkReply struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// WebPage is the address of a team's web page, with its token. A request with an empty URL
-// asks for it; another replaces it.
+// WebPage is what a team knows of its web page. A request sets the URL unless it is empty.
 type WebPage struct {
-	URL string `json:"url"` // empty: there is none
+	URL string `json:"url"` // its address, with its token; empty: there is none
 	// Public is the address that the spec names for it, in a reply; empty: none.
 	Public string `json:"public_url,omitempty"`
+	// NewCode asks for a code that lets one browser in, which the reply has in Code. A request
+	// with a Code uses it up; the reply has it only if it was good.
+	NewCode bool   `json:"new_code,omitempty"`
+	Code    string `json:"code,omitempty"`
 }
 
-// Connection is a TCP connection within this machine, which the caller has accepted.
-type Connection struct {
-	Here  netip.AddrPort `json:"here"`
-	There netip.AddrPort `json:"there"`
-}
+const (
+	codeAge  = 10 * time.Minute // how long a code is good
+	codeSize = 10               // characters of a code, of 5 bits each
+	maxCodes = 16               // codes that are good at a time; the oldest is dropped first
+)
 
-// Peer says who has made a Connection.
-type Peer struct {
-	// Known is false if the system does not tell.
-	Known    bool   `json:"known"`
-	Operator bool   `json:"operator"`
-	Text     string `json:"text"` // for people
-}
-
-// Page remembers the address of a team's web page while the team runs. The zero Page has none.
+// Page keeps what a team knows of its web page while it runs, in memory alone, because members can
+// read files. The zero Page knows nothing. It is safe for concurrent use.
 type Page struct {
-	mu  sync.Mutex
-	url string
+	Public func() string // the address that the spec names for it; nil: none
+
+	mu    sync.Mutex
+	url   string
+	codes []code
+}
+
+// code is a code that is good once.
+type code struct {
+	text  string
+	until time.Time
 }
 
 // URL returns the address, with its token; empty: no page is open.
@@ -67,37 +71,42 @@ func (p *Page) URL() string {
 	return p.url
 }
 
-// HandleWeb makes the handler of VerbWeb. public returns the address that the spec names.
-func HandleWeb(p *Page, public func() string) Handler {
-	return VerbWeb.Handle(func(_ context.Context, told WebPage) (WebPage, error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if told.URL != "" {
-			p.url = told.URL
-		}
-		return WebPage{URL: p.url, Public: public()}, nil
-	})
+// Web carries out a request.
+func (p *Page) Web(_ context.Context, r WebPage) (WebPage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.URL != "" {
+		p.url = r.URL
+	}
+	reply := WebPage{URL: p.url}
+	if p.Public != nil {
+		reply.Public = p.Public()
+	}
+	if p.use(r.Code) {
+		reply.Code = r.Code
+	}
+	if r.NewCode {
+		reply.Code = rand.Text()[:codeSize]
+		p.codes = append(p.codes, code{reply.Code, time.Now().Add(codeAge)})
+		p.codes = p.codes[max(0, len(p.codes)-maxCodes):]
+	}
+	return reply, nil
 }
 
-// HandlePeer makes the handler of VerbPeer. f is process.Processes.Connected.
-func HandlePeer(f func(here, there netip.AddrPort) (process.Caller, error)) Handler {
-	return VerbPeer.Handle(func(_ context.Context, at Connection) (Peer, error) {
-		by, err := f(at.Here, at.There)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return Peer{}, nil
+// use reports whether a code is good, and uses it up. p.mu is held.
+func (p *Page) use(text string) bool {
+	for i, c := range p.codes {
+		if subtle.ConstantTimeCompare([]byte(c.text), []byte(text)) == 1 {
+			p.codes = append(p.codes[:i:i], p.codes[i+1:]...)
+			return time.Now().Before(c.until)
 		}
-		return Peer{Known: true, Operator: by.Kind == process.Operator, Text: by.String()}, err
-	})
+	}
+	return false
 }
 
-// Web sets the address of the team's web page, if p has one, and returns it.
+// Web tells a running team about its web page, or asks it, as Page.Web does.
 func (c *Client) Web(ctx context.Context, p WebPage) (WebPage, error) {
 	return ask(ctx, c, VerbWeb, p)
-}
-
-// Peer returns who has made a connection.
-func (c *Client) Peer(ctx context.Context, at Connection) (Peer, error) {
-	return ask(ctx, c, VerbPeer, at)
 }
 
 // Link looks at a link that answers a request, or answers with it. It fails with

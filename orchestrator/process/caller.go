@@ -1,6 +1,12 @@
 package process
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrInside is returned by Outside for a connection that a process of the team holds.
+var ErrInside = errors.New("belongs to the team")
 
 // CallerKind says what sent a request to a running team.
 type CallerKind string

@@ -190,6 +190,16 @@ func (p *Processes) Identify(c net.Conn) (Caller, error) {
 	return by, nil
 }
 
+// Peer returns the process at the other end of a unix socket, and its user.
+func Peer(c net.Conn) (pid, uid int, err error) {
+	peer, err := peerOf(c)
+	if err != nil {
+		return 0, 0, err
+	}
+	peer.close()
+	return peer.pid, peer.uid, nil
+}
+
 // locate determines the owner of process pid. It waits shortly for the registration of
 // an unknown one.
 func (p *Processes) locate(pid int, read reader) (Caller, error) {

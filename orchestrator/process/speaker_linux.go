@@ -2,6 +2,8 @@ package process
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,9 +27,7 @@ var (
 	errNoSocket  = errors.New("the connection has ended")
 	errElsewhere = errors.New("the connection was made by another process")
 	ErrHidden    = errors.New("a process of the member does not show its open files; `covey mcp` on stdin and stdout needs no token")
-	// errHiddenFiles is ErrHidden for a connection that needs no member's token.
-	errHiddenFiles = errors.New("a process of a member does not show its open files")
-	errTooMuch     = errors.New("the member's processes have too many open files")
+	errTooMuch   = errors.New("there are too many open files to look through")
 )
 
 // SpeaksFor returns nil if a process of the member, or this one, made a TCP connection
@@ -39,7 +39,7 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	inode, err := socketAt(here, there)
+	made, err := socketAt(here, there)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 		p.mu.Lock()
 		changed := p.changed
 		p.mu.Unlock()
-		if err = p.holds(member, inode); err == nil {
+		if err = p.holds(member, made); err == nil {
 			return nil
 		}
 		select {
@@ -65,8 +65,8 @@ func (p *Processes) SpeaksFor(ctx context.Context, c net.Conn, member string) er
 // holds looks for a socket among the open files of a member's processes and of this
 // one. The member's program usually has it, so the processes below that come first, and
 // orphans last.
-func (p *Processes) holds(member, inode string) error {
-	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxOpenFiles}
+func (p *Processes) holds(member string, made socket) error {
+	look := newSearch(made)
 	if look.In(p.self) {
 		return nil
 	}
@@ -98,34 +98,6 @@ func (p *Processes) holds(member, inode string) error {
 	return errElsewhere
 }
 
-// Connected returns who made a TCP connection within this machine: here is the address of
-// the end that accepted it, there that of the other end. What no process of the team has
-// open is the operator's. It fails if a process of the team hides its open files, and with
-// errors.ErrUnsupported where the system does not tell which process made a connection.
-func (p *Processes) Connected(here, there netip.AddrPort) (Caller, error) {
-	inode, err := socketAt(here, there)
-	if err != nil {
-		return Caller{}, err
-	}
-	look := &fileSearch{link: "socket:[" + inode + "]", seen: map[int]bool{}, left: maxOpenFiles}
-	found := Caller{Kind: Operator}
-	p.running(func(by Caller) bool {
-		if by.Kind != Operator && look.In(by.PID) {
-			found = by
-		}
-		return false
-	})
-	switch {
-	case found.Kind != Operator:
-		return found, nil
-	case look.left <= 0:
-		return Caller{}, errTooMuch
-	case look.hidden:
-		return Caller{}, errHiddenFiles
-	}
-	return found, nil
-}
-
 // startedFor returns the processes that were started for a member and not waited for
 // yet.
 func (p *Processes) startedFor(member string) []int {
@@ -155,6 +127,11 @@ type fileSearch struct {
 	hidden bool // some process does not show its files
 }
 
+// newSearch returns a search for a socket.
+func newSearch(s socket) *fileSearch {
+	return &fileSearch{link: "socket:[" + s.inode + "]", seen: map[int]bool{}, left: maxOpenFiles}
+}
+
 // In reports whether a process has the file open. It returns false for a process that
 // was searched before.
 func (s *fileSearch) In(pid int) bool {
@@ -179,46 +156,59 @@ func (s *fileSearch) In(pid int) bool {
 	})
 }
 
-// socketAt returns the inode of the socket at the end there of a TCP connection within
-// this machine whose other end is here. IPv6 sockets that are connected to IPv4 addresses
-// are in the second list.
-func socketAt(here, there netip.AddrPort) (string, error) {
-	for _, list := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		inode, err := inodeIn(list, there, here)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the machine has no IPv6
-			return "", err
-		}
-		if inode != "" {
-			return inode, nil
-		}
-	}
-	return "", errNoSocket
+// socket is an end of a TCP connection, as the kernel lists it.
+type socket struct {
+	inode string
+	uid   int // of the user whose process created it
 }
 
-// Fields of a line of /proc/net/tcp, counted from 0.
+// listTries bounds how often the kernel's list is read: while other connections come and go,
+// one reading of it may lack a connection.
+const listTries = 3
+
+// socketAt returns the socket at the end there of a TCP connection within this machine whose
+// other end is here. IPv6 sockets that are connected to IPv4 addresses are in the second list.
+func socketAt(here, there netip.AddrPort) (socket, error) {
+	for range listTries {
+		for _, list := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+			s, err := socketIn(list, there, here)
+			if err == nil {
+				return s, nil
+			}
+			if !errors.Is(err, errNoSocket) && !errors.Is(err, fs.ErrNotExist) { // the machine has no IPv6
+				return socket{}, err
+			}
+		}
+	}
+	return socket{}, errNoSocket
+}
+
+// Fields of a line of /proc/net/tcp after the two addresses, counted from 0.
 const (
-	tcpLocal  = 1
-	tcpRemote = 2
-	tcpInode  = 9
+	tcpUser  = 4
+	tcpInode = 6
 )
 
-// inodeIn finds a socket in a list of the kernel; empty: it is not there.
-func inodeIn(list string, local, remote netip.AddrPort) (string, error) {
+// socketIn finds a socket in a list of the kernel. It fails with errNoSocket if it is not there.
+func socketIn(list string, local, remote netip.AddrPort) (socket, error) {
 	f, err := os.Open(list)
 	if err != nil {
-		return "", err
+		return socket{}, err
 	}
 	defer f.Close()
 	wide := strings.HasSuffix(list, "6")
-	from, to := inHex(local, wide), inHex(remote, wide)
+	ends := []byte(" " + inHex(local, wide) + " " + inHex(remote, wide) + " ")
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) > tcpInode && fields[tcpLocal] == from && fields[tcpRemote] == to && fields[tcpInode] != "0" {
-			return fields[tcpInode], nil
+		_, rest, found := bytes.Cut(lines.Bytes(), ends)
+		fields := strings.Fields(string(rest))
+		if !found || len(fields) <= tcpInode || fields[tcpInode] == "0" {
+			continue
 		}
+		uid, err := strconv.Atoi(fields[tcpUser])
+		return socket{inode: fields[tcpInode], uid: uid}, err
 	}
-	return "", lines.Err()
+	return socket{}, cmp.Or(lines.Err(), errNoSocket)
 }
 
 // inHex formats an address as the kernel does: words of four bytes in the machine's

@@ -17,7 +17,8 @@ var ErrRunning = errors.New("already run")
 // teamLock is held by the one `covey up` that runs a team. The kernel releases it when
 // the process ends for any reason.
 type teamLock struct {
-	file *os.File
+	file        *os.File
+	releaseName func() error // nil: it has no name
 }
 
 // lockTimeout is how long LockTeam tries. A process that only checks the lock holds it
@@ -34,7 +35,10 @@ func LockTeam(p Place) (*teamLock, error) {
 	if err != nil {
 		return nil, FolderError(fmt.Errorf("lock of team %s: %w", p.Team, err))
 	}
-	err = WaitLock(f, lockTimeout)
+	l := &teamLock{file: f}
+	if err = WaitLock(f, lockTimeout); err == nil {
+		l.releaseName, err = claimName(p.Lock())
+	}
 	if errors.Is(err, errLocked) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
 			p.Team, p.Workspace, ErrRunning, holder(f))
@@ -43,9 +47,9 @@ func LockTeam(p Place) (*teamLock, error) {
 		err = sign(f)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, l.Release())
 	}
-	return &teamLock{f}, nil
+	return l, nil
 }
 
 // WaitLock tries to lock f for up to patience.
@@ -124,10 +128,22 @@ func heldBy(path string) (pid int, err error) {
 
 // Release releases the lock. The file stays: removing it would let two processes lock
 // two files of the same name.
-func (l *teamLock) Release() error { return errors.Join(unlock(l.file), l.file.Close()) }
+func (l *teamLock) Release() error {
+	var err error
+	if l.releaseName != nil {
+		err = l.releaseName()
+	}
+	return errors.Join(err, unlock(l.file), l.file.Close())
+}
 
-// LockHeld reports whether a process holds the lock file at path.
+// LockHeld reports whether a process holds the lock of the file at path, also if the file was moved.
 func LockHeld(path string) bool {
+	pid, _ := nameHolder(path) // after an error there is only the file
+	return pid != 0 || flocked(path)
+}
+
+// flocked reports whether a process has locked the file at path.
+func flocked(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false

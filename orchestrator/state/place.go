@@ -89,9 +89,6 @@ func (p Place) Transcript(member, session string) string {
 // too, which is right even if the environment has changed.
 func (p Place) Socket() string { return socketPath(p.Dir) }
 
-// Browsers returns the path of the hashes by which a web page knows the browsers of the page before.
-func (p Place) Browsers() string { return filepath.Join(p.Dir, "browsers.json") }
-
 // Worktrees returns the folder of the members' working copies. Forget does not remove
 // it, because it may contain uncommitted work.
 func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }

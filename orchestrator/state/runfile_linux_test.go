@@ -1,6 +1,8 @@
 package state
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -73,5 +75,46 @@ func TestReleaseOfALockThatAChildHas(t *testing.T) {
 	}
 	if err := again.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHolderOfAMovedLock: whoever moves the file of a lock can neither take the lock, nor make
+// others believe that nobody has it.
+func TestHolderOfAMovedLock(t *testing.T) {
+	stateHome(t)
+	p := mustPlace(t, "crew", t.TempDir(), "")
+	if pid, err := Holder(p); pid != 0 || err != nil {
+		t.Errorf("nobody has it: %d, %v", pid, err)
+	}
+	lock, err := LockTeam(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(p.Lock(), p.Lock()+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := Holder(p); pid != os.Getpid() || err != nil || !LockHeld(p.Lock()) {
+		t.Errorf("the file was moved: %d, %v", pid, err)
+	}
+	if _, err := LockTeam(p); !errors.Is(err, ErrRunning) {
+		t.Errorf("with another file: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := Holder(p); pid != 0 || err != nil || LockHeld(p.Lock()) {
+		t.Errorf("it was released: %d, %v", pid, err)
+	}
+	// A team of another version holds the file alone.
+	file, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := WaitLock(file, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Holder(p); err == nil {
+		t.Error("it is not known who holds the file, and Holder says nobody")
 	}
 }

@@ -41,12 +41,12 @@ func Style() string { return style }
 
 // Templates returns the templates of sections and of the report. Their links lead to pages of the
 // web page.
-func Templates() *template.Template {
-	return template.Must(template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html"))
+func Templates(root string) *template.Template {
+	return template.Must(template.New("").Funcs(functions(root)).ParseFS(templates, "templates/*.html"))
 }
 
 // functions are what templates call.
-func functions() template.FuncMap {
+func functions(root string) template.FuncMap {
 	list := template.FuncMap{
 		"plain":   term.Plain,
 		"line":    term.PlainLine,
@@ -89,6 +89,6 @@ func functions() template.FuncMap {
 		"needtext":    termview.NeedText,
 		"denied":      termview.DeniedText,
 	}
-	maps.Copy(list, pageLinks())
+	maps.Copy(list, pageLinks(root))
 	return list
 }

@@ -137,13 +137,13 @@ func TestGraphEdges(t *testing.T) {
 
 func TestNumbersForPeople(t *testing.T) {
 	t.Parallel()
-	thousands := functions()["thousands"].(func(int64) string)
+	thousands := functions("")["thousands"].(func(int64) string)
 	for n, want := range map[int64]string{0: "0", 9_999: "9999", 10_000: "10 k", 9_999_999: "9999 k", 10_000_000: "10 M"} {
 		if got := thousands(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
 	}
-	took := functions()["took"].(func(time.Duration) string)
+	took := functions("")["took"].(func(time.Duration) string)
 	for d, want := range map[time.Duration]string{0: "0 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s", 90 * time.Second: "90.0 s"} {
 		if got := took(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)

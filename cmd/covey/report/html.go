@@ -44,7 +44,7 @@ func (l limits) halved() limits {
 
 // HTML returns the report as a page that asks no network and runs nothing.
 func (r *report) HTML() ([]byte, error) {
-	tmpl := Templates().Funcs(reportFunctions(r.State))
+	tmpl := Templates("").Funcs(reportFunctions(r.State))
 	for l := fullLimits(); ; l = l.halved() {
 		html, err := r.render(tmpl, l)
 		if err != nil {

@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	lines := teamtest.BusyDay(80, 3)
 	var s view.State
-	templates := Templates()
+	templates := Templates("")
 	var before Rows
 	text := func(d *Drawing) string {
 		all, err := d.Sections()
@@ -77,7 +77,7 @@ func TestFacts(t *testing.T) {
 		Budget:  []journal.BudgetUse{{What: journal.Time, Used: 3600, Limit: 7200}},
 		Members: []api.MemberStatus{{Name: s.Members[1].Name, Worktree: &trees.Status{Branch: "b-own", Ahead: 2, Added: 12, Removed: 3}}},
 	}
-	list, err := (&Drawing{State: &s, Now: now, Templates: Templates()}).Sections()
+	list, err := (&Drawing{State: &s, Now: now, Templates: Templates("")}).Sections()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestTasksThatAreOver(t *testing.T) {
 	}
 	open := s.Tasks[2]
 	open.Status = tasks.InProgress
-	d := Drawing{State: &s, Templates: Templates()}
+	d := Drawing{State: &s, Templates: Templates("")}
 	all, err := d.Sections()
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ const saidHeader = "Covey-Said"
 // is a redirect to the page that the form was on.
 func (p *Page) act(do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := p.guard.mayAct(r); err != nil {
+		if err := p.guard.isForm(r); err != nil {
 			w.Header().Set(saidHeader, url.PathEscape(err.Error()))
 			fail(w, r, err)
 			return
@@ -43,7 +43,7 @@ func (p *Page) act(do action) http.HandlerFunc {
 			fail(w, r, refuse(http.StatusConflict, "%v", err))
 			return
 		}
-		http.Redirect(w, r, next+"?said="+url.QueryEscape(said), http.StatusSeeOther)
+		http.Redirect(w, r, p.guard.root+next+"?said="+url.QueryEscape(said), http.StatusSeeOther)
 	}
 }
 

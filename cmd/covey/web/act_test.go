@@ -86,7 +86,7 @@ func TestAnswerOfStoppedTeam(t *testing.T) {
 	form := url.Values{"token": {f.page.guard.formToken()}, "request": {ids[0]}, "approve": {"yes"}, "feedback": {" go on \n"}, "task": {"a/b?c"}}
 	done := f.ask("POST", "/answer", form)
 	to := done.Header.Get("Location")
-	if done.StatusCode != http.StatusSeeOther || to != "/task/a%2Fb%3Fc?said=answered%3A+plan+of+ana+is+approved" {
+	if done.StatusCode != http.StatusSeeOther || to != f.page.guard.root+"/task/a%2Fb%3Fc?said=answered%3A+plan+of+ana+is+approved" {
 		t.Errorf("%d to %q", done.StatusCode, to)
 	}
 	if page := f.get("/request/" + ids[0] + to[strings.Index(to, "?"):]); !strings.Contains(page, ": go on</p>") ||

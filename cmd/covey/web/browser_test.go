@@ -32,7 +32,7 @@ func TestBrowser(t *testing.T) {
 	}
 	for name, test := range map[string]func(*testing.T, browser){
 		"NetworkCut": networkCut, "Typing": typing, "Keys": keys, "NoScript": noScript,
-		"Accessible": accessible, "Hostile": harmless, "Full": fullHouse,
+		"Accessible": accessible, "Hostile": harmless, "Full": fullHouse, "OtherPorts": otherPorts, "LettingIn": lettingIn,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}

@@ -68,7 +68,7 @@ func TestBrowserLoad(t *testing.T) {
 	l.share(func() {
 		var paints []float64
 		for range 7 {
-			p.show(at(t, l.address, "/"))
+			p.to("/")
 			p.until("performance.getEntriesByName('first-contentful-paint').length")
 			paints = append(paints, value[float64](p, "performance.getEntriesByName('first-contentful-paint')[0].startTime"))
 		}
@@ -78,7 +78,7 @@ func TestBrowserLoad(t *testing.T) {
 	l.share(nil)
 	t.Logf("event to screen: %s ms", quantiles(value[[]float64](p, "took")))
 	member := b.open(t, 1280, 900, l.address)
-	member.show(at(t, l.address, "/member/m1"))
+	member.to("/member/m1")
 	l.flood()
 	for _, one := range []page{p, member} {
 		one.untilText("main", fmt.Sprintf("line %d", l.seq))
@@ -150,7 +150,7 @@ func TestBrowserLoadServer(t *testing.T) {
 	}
 	wake := make(chan struct{}, 1)
 	go func() { _ = page.feed.Follow(t.Context(), wake) }() // it ends with the process
-	server := &http.Server{Handler: page.guard.wrap(page.routes()), ConnContext: page.guard.admit, ReadHeaderTimeout: headerTime}
+	server := &http.Server{Handler: page.guard.wrap(page.routes()), ConnContext: page.guard.connect, ReadHeaderTimeout: headerTime}
 	go func() { _ = server.Serve(page.listener) }()
 	fmt.Println("page " + page.URL())
 	for one := make([]byte, 1); ; routine.Signal(wake) {

@@ -3,8 +3,13 @@
 package web
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -14,12 +19,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// desk is a team whose member asks before it uses Bash, answers comments, and revises what is sent
+// deskFiles are a team whose member asks before it uses Bash, answers comments, and revises what is sent
 // back.
-var desk = map[string]string{
+var deskFiles = map[string]string{
 	"team.yaml": `covey: 1
 name: desk
 goal: Write a note.
@@ -73,14 +81,10 @@ func (m *team) repository() {
 	}
 }
 
-// at returns the address of a path on the server of a page.
-func at(t *testing.T, page, path string) string {
-	t.Helper()
-	u, err := url.Parse(page)
-	if err != nil || u.Host == "" {
-		t.Fatalf("%q is no address", page)
-	}
-	return u.Scheme + "://" + u.Host + path
+// to loads the page with a path below the root of the pages, from any of them.
+func (p page) to(path string) {
+	p.Helper()
+	p.show(value[string](p, "document.querySelector('a.brand').href") + strings.TrimPrefix(path, "/"))
 }
 
 // A person has only the pages, and of them only the keys: a question is answered, work approved,
@@ -88,7 +92,7 @@ func at(t *testing.T, page, path string) string {
 // loads anew, shows it.
 func decides(t *testing.T, b browser, bin string) {
 	m := newTeam(t, bin)
-	m.write(desk)
+	m.write(deskFiles)
 	m.repository()
 	address := m.up("--web")
 	board := b.open(t, 1280, 2000, address)
@@ -99,7 +103,7 @@ func decides(t *testing.T, b browser, bin string) {
 
 	// The approval of the work, on the page of the task.
 	board.untilText("#needs", "approval")
-	task.show(at(t, address, "/task/1"))
+	task.to("/task/1")
 	task.untilText("#task-acts", "Approve")
 	task.tabTo("#task-acts button[value=yes]")
 	task.press("Enter")
@@ -109,7 +113,7 @@ func decides(t *testing.T, b browser, bin string) {
 	// A comment on a hunk: a message to the author, then a task.
 	comment := func(text, button string) {
 		t.Helper()
-		task.show(at(t, address, "/task/1"))
+		task.to("/task/1")
 		task.tabTo(".comment > summary")
 		task.press("Enter")
 		task.tabTo(".comment textarea")
@@ -132,7 +136,7 @@ func decides(t *testing.T, b browser, bin string) {
 	}
 
 	// Sent back with a reason: the author revises it with a task of its own.
-	task.show(at(t, address, "/task/1"))
+	task.to("/task/1")
 	task.tabTo("#task-acts textarea")
 	task.write("Write it in capitals.")
 	task.tabTo("#task-acts .back button")
@@ -144,8 +148,8 @@ func decides(t *testing.T, b browser, bin string) {
 
 	// Merged: the main page shows it, and the file is there.
 	board.untilText("#task-3 .state", "done, waiting")
-	task.show(at(t, address, "/task/3"))
-	task.tabTo("#task-acts form[action='/merge'] button")
+	task.to("/task/3")
+	task.tabTo("#task-acts form[action$='/merge'] button")
 	task.press("Enter")
 	board.untilText("#task-3 .state", "merged")
 	task.untilText("#task-acts", "It is merged into main.")
@@ -189,19 +193,21 @@ teammates: {dev: {model: dev}}
 // shownIDs are the ids of the lines that a page shows, in their order.
 const shownIDs = "[...document.querySelectorAll('#log > article')].map(e => e.id).join(' ')"
 
-// A page stays open while its team is killed, or stopped, and continued at the same address: it
-// goes on by itself, and has each line once.
+// A page of covey web stays open while its team is killed, or stopped, and continued: it goes on by
+// itself, and has each line once. One of the team's own process ends with it, and says so.
 func reconnects(t *testing.T, b browser, bin string) {
 	m := newTeam(t, bin)
 	m.write(talker())
-	address := m.up("--web=127.0.0.1:0")
-	u, err := url.Parse(address)
+	own := m.up("--web=127.0.0.1:0")
+	u, err := url.Parse(own)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := b.open(t, 1280, 2000, address)
+	ended := b.open(t, 1280, 2000, own)
+	ended.until("document.querySelector('#member-dev')")
+	p := b.open(t, 1280, 2000, m.web())
 	p.until("document.querySelector('#member-dev')")
-	p.show(at(t, address, "/member/dev"))
+	p.to("/member/dev")
 	said := 0
 	say := func() {
 		t.Helper()
@@ -213,18 +219,38 @@ func reconnects(t *testing.T, b browser, bin string) {
 	for name, end := range map[string]func(){"killed": m.kill, "stopped": func() { m.run("down") }} {
 		say()
 		end()
-		p.until("document.getElementById('link').textContent !== ''")
 		m.up("--web=" + u.Host)
 		m.run("send", "dev", "before the page knows that it was "+name)
 		p.untilText("#log", "before the page knows that it was "+name)
-		p.until("document.getElementById('link').textContent === ''")
 		say()
 	}
 	live := value[string](p, shownIDs)
-	p.show(at(t, address, "/member/dev"))
+	p.to("/member/dev")
 	if fresh := value[string](p, shownIDs); fresh != live || !slices.IsSortedFunc(strings.Fields(live), byNumber) {
 		t.Errorf("the page that stayed open has the lines\n%s\nand not\n%s", live, fresh)
 	}
+	ended.untilText("#link", "opened by an earlier covey")
+}
+
+// web opens a page of the team in a process of its own, and returns its address.
+func (m *team) web() string {
+	m.Helper()
+	cmd := exec.Command(m.bin, "web")
+	cmd.Dir, cmd.Env = m.dir, append(os.Environ(), "COVEY_STATE_HOME="+m.home)
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	line, err := bufio.NewReader(said).ReadString('\n')
+	_, address, found := strings.Cut(strings.TrimSpace(line), ": ")
+	if err != nil || !found {
+		m.Fatalf("covey web says %q, %v", line, err)
+	}
+	return address
 }
 
 // byNumber compares ids of lines by their numbers, and reports equal ones as not sorted.
@@ -256,4 +282,48 @@ func (m *team) kill() {
 	if err != nil {
 		m.Fatal(err)
 	}
+}
+
+// A member's server on another port of the page's host gets nothing from the operator's browser that
+// opens the page, whoever forwards it: browsers send it the cookies of that host.
+func otherPorts(t *testing.T, b browser) {
+	f := staged(t, "Well.")
+	got := make(chan string, 100)
+	dev := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", f.page.guard.cookie+"=tossed; Path=/")
+		got <- r.Header.Get("Cookie") + r.Header.Get("Referer")
+	}))
+	t.Cleanup(dev.Close)
+	p := b.openFramed(f, 1280, "/")
+	p.untilText("#needs", "Well.")
+	p.show(dev.URL + "/")
+	p.show(dev.URL + "/more")
+	seen := ""
+	for len(got) > 0 {
+		seen += <-got
+	}
+	if strings.Contains(seen, f.page.guard.sign(ownCookie)) || strings.Contains(seen, f.page.guard.root) || !strings.Contains(seen, "tossed") {
+		t.Errorf("the other port gets %q", seen)
+	}
+	p.show(f.server.URL) // whoever was let in is led on
+	p.untilText("#needs", "Well.")
+}
+
+// Whoever is not found is shown why, and a code lets the browser in: it sees the page and acts.
+func lettingIn(t *testing.T, b browser) {
+	f := staged(t, "Well.")
+	f.page.guard.outside = func(_, _ netip.AddrPort) error { return errors.New("nobody shows it") }
+	made, err := f.page.desk.team.Web(t.Context(), api.WebPage{NewCode: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.openFramed(f, 1280, "/")
+	p.untilText("main", "nobody shows it")
+	p.do(chromedp.Focus("input[name=code]"))
+	p.write(strings.ToLower(made.Code))
+	p.press("Enter")
+	p.untilText("#needs", "Well.")
+	p.do(chromedp.Focus(".need button[value=yes]"))
+	p.press("Enter")
+	p.untilText("#link", "answered: plan of ana is approved")
 }

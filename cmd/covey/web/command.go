@@ -16,7 +16,7 @@ import (
 // Command returns `covey web`.
 func Command(env *cli.Env) *cobra.Command {
 	var o Options
-	var url bool
+	var url, code bool
 	cmd := &cobra.Command{
 		Use:   "web",
 		Short: "Show the team as a web page, on which you can decide",
@@ -28,44 +28,60 @@ listens on this machine only, and its address has a token, which the browser kee
 Ctrl-C ends the page, not the team. "covey up --web" shows the page as long as the
 team runs; --url prints the address of a page that is open.
 
-Where the system does not tell which process opens the page (macOS, Windows), it is
-for reading only, because a member could open it; --web-act lets it act all the same.`,
+covey lets in only programs that it finds to be yours. It cannot find one behind a
+proxy or a forwarded port, of another user, or where the system does not tell (macOS,
+Windows): there the page asks for a code. --code prints one, which lets one browser in
+and is good for ten minutes. If no page is open, it opens one.`,
 		Example: `  covey web
   covey web --addr 127.0.0.1:8080
-  covey web --url`,
+  covey web --url
+  covey web --code`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.NotFromInside("covey web"); err != nil {
 				return err
 			}
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
 			if url {
-				return printURL(cmd.Context(), env)
+				return printURL(cmd.Context(), env, place)
+			}
+			if code {
+				reply, err := askRunning(cmd.Context(), place, api.WebPage{NewCode: true})
+				if err == nil && reply.URL != "" {
+					env.Out.Printf("%s\n", reply.Code)
+				}
+				if err == nil && reply.URL != "" || err != nil && !errors.Is(err, api.ErrNotRunning) {
+					return err
+				}
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			return serve(ctx, env, o)
+			return serve(ctx, env, place, o, code)
 		},
 	}
 	cmd.Flags().StringVar(&o.Addr, "addr", "", "listen at `ADDR`, such as 127.0.0.1:8080; default: a free port")
-	cmd.Flags().BoolVar(&o.Act, "web-act", false, ActHelp)
 	cmd.Flags().BoolVar(&url, "url", false, "print the address of the page that is open, with its token")
+	cmd.Flags().BoolVar(&code, "code", false, "print a code that lets one browser in that covey cannot find to be yours")
 	return cmd
 }
 
-// ActHelp describes --web-act for all commands that have it.
-const ActHelp = "let the page act where the system does not tell who opens it"
-
 // serve shows the page until ctx ends.
-func serve(ctx context.Context, env *cli.Env, o Options) error {
-	place, err := env.Find()
-	if err != nil {
-		return err
-	}
+func serve(ctx context.Context, env *cli.Env, place state.Place, o Options, code bool) error {
 	page, err := Listen(env, place, o)
 	if err != nil {
 		return err
 	}
 	env.Err.Printf("the page of team %s: %s\n", place.Team, page.URL())
+	if code {
+		made, err := page.desk.team.Web(ctx, api.WebPage{NewCode: true})
+		if err != nil {
+			return err
+		}
+		env.Err.Printf("a code for one browser: %s\n", made.Code)
+	}
 	if err := page.Announce(ctx); err != nil && !errors.Is(err, api.ErrNotRunning) {
 		env.Err.Printf("covey web --url will not know this address: %v\n", err)
 	}
@@ -73,11 +89,7 @@ func serve(ctx context.Context, env *cli.Env, o Options) error {
 }
 
 // printURL prints the address of the page that is open.
-func printURL(ctx context.Context, env *cli.Env) error {
-	place, err := env.Find()
-	if err != nil {
-		return err
-	}
+func printURL(ctx context.Context, env *cli.Env, place state.Place) error {
 	url, err := AddressOf(ctx, place)
 	if err == nil {
 		env.Out.Printf("%s\n", url)
@@ -87,12 +99,24 @@ func printURL(ctx context.Context, env *cli.Env) error {
 
 // AddressOf returns the address of the page that is open of a running team, with its token.
 func AddressOf(ctx context.Context, place state.Place) (string, error) {
-	url, err := announced(ctx, place, "")
+	page, err := askRunning(ctx, place, api.WebPage{})
 	switch {
 	case errors.Is(err, api.ErrNotRunning):
 		return "", errors.New("the team does not run, so its page is not known; `covey web` opens one and prints its address")
-	case err == nil && url == "":
+	case err == nil && page.URL == "":
 		return "", errors.New("no page of this team is open; `covey web` opens one")
 	}
-	return url, err
+	return page.URL, err
+}
+
+// askRunning tells the running team of a place something about its page, or asks it.
+func askRunning(ctx context.Context, place state.Place, r api.WebPage) (page api.WebPage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+	defer cancel()
+	client, err := api.Dial(ctx, place)
+	if err != nil {
+		return page, err
+	}
+	defer client.Close()
+	return client.Web(ctx, r)
 }

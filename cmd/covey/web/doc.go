@@ -44,12 +44,11 @@
 //
 // Whoever opens a page acts as the operator, so a member must not be able to. The guard checks,
 // in this order: the name by which the page was called (against DNS rebinding), the origin of the
-// request, and who has made the connection, which the running team finds out from the kernel;
+// request, whether a proxy has forwarded it, and who has made the connection, as the kernel shows;
 // then the cookie, or the token of the address in its place. An action needs the token of the
-// page's forms as well. Where the kernel does not tell who has connected, the page is for reading
-// only unless the operator allows more. The token is printed, and kept by the running team in
-// memory for `covey web --url`; it is in no file, because members can read the operator's files. Of
-// cookies a file has the hashes, so that a browser is let in after a restart; see browsers.go.
+// page's forms as well. Who is not found to be the operator needs a code of `covey web --code`. Token,
+// codes and the keys of cookies are in memory alone, because members can read the operator's files.
+// docs/security.md has the reasons.
 //
 // What members write reaches a page only through the templates, which escape it, and through
 // term.Plain, which shows control characters and marks of direction instead of obeying them. The

@@ -48,7 +48,7 @@ func newFramed(t *testing.T, members ...string) *framed {
 	}
 	f := &framed{T: t, page: page, place: place, wake: make(chan struct{}, 1), server: httptest.NewUnstartedServer(page.guard.wrap(page.routes()))}
 	_ = f.server.Listener.Close() // the page has its own
-	f.server.Listener, f.server.Config.ConnContext = page.listener, page.guard.admit
+	f.server.Listener, f.server.Config.ConnContext = page.listener, page.guard.connect
 	f.server.Start()
 	t.Cleanup(f.server.Close)
 	f.add(started(members...)...)
@@ -154,7 +154,7 @@ func (f *framed) ask(method, path string, form url.Values, header ...string) *ht
 		f.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.AddCookie(&http.Cookie{Name: f.page.guard.cookie, Value: f.page.guard.sign("cookie")})
+	r.AddCookie(&http.Cookie{Name: f.page.guard.cookie, Value: f.page.guard.sign(ownCookie)})
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

@@ -101,7 +101,7 @@ func hostilePages(payload string) map[string]any {
 // everything in it is as plain as it looks.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
-	templates := newTemplates()
+	templates := newTemplates("")
 	ours := strings.NewReplacer( // what the pages themselves load
 		`<script src="/static/htmx.min.js"></script>`, "", `<script src="/static/hx-sse.min.js"></script>`, "", `<script src="/static/page.js"></script>`, "",
 		`<link rel="icon" href="/static/icon.svg" type="image/svg+xml">`, "", `<link rel="stylesheet" href="/static/style.css">`, "",
@@ -132,7 +132,7 @@ func TestLongPayload(t *testing.T) {
 	for i, kind := range []string{"turn_started", "text"} {
 		s.Apply(teamtest.Line(i+1, "ana", kind, string(data)))
 	}
-	d := report.Drawing{State: &s, Templates: newTemplates()}
+	d := report.Drawing{State: &s, Templates: newTemplates("")}
 	sections, err := d.Sections()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -19,26 +18,6 @@ import (
 // replaces it, and the files of the page are no secret. Members are refused here too.
 func isOpen(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/a/") || strings.HasPrefix(r.URL.Path, "/static/")
-}
-
-// public returns the host of the address that the spec names for the page; empty: none. It asks
-// the running team; without one, the last answer counts.
-func (p *Page) public(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
-	page, err := running(ctx, p, func(c *api.Client) (api.WebPage, error) {
-		return c.Web(ctx, api.WebPage{})
-	})
-	if err != nil {
-		last, _ := p.lastHost.Load().(string)
-		return last
-	}
-	host := ""
-	if u, err := url.Parse(page.Public); err == nil {
-		host = u.Host
-	}
-	p.lastHost.Store(host)
-	return host
 }
 
 // linkPage is the page to which a link leads.
@@ -59,14 +38,14 @@ func (p *Page) showLink(w http.ResponseWriter, r *http.Request) {
 
 // useLink answers with a link.
 func (p *Page) useLink(w http.ResponseWriter, r *http.Request) {
-	say := r.PostFormValue("say")
+	say := r.PostForm.Get("say")
 	if say != "approve" && say != "deny" {
 		fail(w, r, refuse(http.StatusBadRequest, "the form has no answer; load the page anew"))
 		return
 	}
 	p.link(w, r, api.Link{
 		Token: r.PathValue("token"), Answer: true, Approve: say == "approve",
-		Feedback: strings.TrimSpace(r.PostFormValue("feedback")),
+		Feedback: strings.TrimSpace(r.PostForm.Get("feedback")),
 	})
 }
 

@@ -1,18 +1,20 @@
 package web
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/notices"
+	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -32,6 +34,15 @@ func newLinked(t *testing.T, change ...func(*guard)) *linked {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	l := &linked{T: t}
+	spec := filepath.Join(place.Workspace, "team.yaml")
+	text := "covey: 1\nname: crew\ngoal: Go.\nmodels: {m: {provider: script, script: m.yaml}}\nlead: {model: m}\n" +
+		"web: {public_url: \"https://covey.example.com\"}\n"
+	for path, text := range map[string]string{spec: text, filepath.Join(place.Workspace, "m.yaml"): "steps: [{say: Well.}]\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	teamtest.WriteRun(t, place, func(r *state.RunFile) { r.Spec, r.Result = spec, &state.RunResult{Reason: "told to stop"} })
 	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs(), Backups: state.StoreBackups, Identity: place.Identity()})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +68,7 @@ func newLinked(t *testing.T, change ...func(*guard)) *linked {
 	l.server = httptest.NewUnstartedServer(l.page.guard.wrap(l.page.routes()))
 	_ = l.server.Listener.Close()
 	l.server.Listener = l.page.listener
-	l.server.Config.ConnContext = l.page.guard.admit
+	l.server.Config.ConnContext = l.page.guard.connect
 	l.server.Start()
 	t.Cleanup(l.server.Close)
 	return l
@@ -115,7 +126,8 @@ func TestLinkAnswersOnce(t *testing.T) {
 }
 
 // TestLinkIsGuarded: neither a member, nor a page of somebody else, nor another name of the page
-// uses a link. The name that the spec has is one of the page's own.
+// uses a link. The name that the spec has is one of the page's own, also if the team has ended and a
+// new page was opened since.
 func TestLinkIsGuarded(t *testing.T) {
 	l := newLinked(t)
 	path, form := "/a/"+l.token, url.Values{"say": {"approve"}}
@@ -127,7 +139,6 @@ func TestLinkIsGuarded(t *testing.T) {
 			r.Header.Set(key, value)
 		}
 	}
-	l.page.lastHost.Store("covey.example.com")
 	for name, c := range map[string]struct {
 		change func(*http.Request)
 		want   int
@@ -141,9 +152,7 @@ func TestLinkIsGuarded(t *testing.T) {
 		}
 	}
 	l = newLinked(t, func(g *guard) {
-		g.asks = func(context.Context, api.Connection) (api.Peer, error) {
-			return api.Peer{Known: true, Text: "process 7 was started by member ana"}, nil
-		}
+		g.outside = func(_, _ netip.AddrPort) error { return process.ErrInside }
 	})
 	for _, method := range []string{"GET", "POST"} {
 		if got, _ := l.ask(method, "/a/"+l.token, form, nil); got != 403 {

@@ -59,7 +59,7 @@ func (p *Page) showMember(w http.ResponseWriter, r *http.Request) {
 	}
 	s := shell{Title: name, Body: body}
 	if before == 0 {
-		s.Events = "/member/" + url.PathEscape(name) + "/events?after=" + url.QueryEscape(has.String())
+		s.Events = p.guard.root + "/member/" + url.PathEscape(name) + "/events?after=" + url.QueryEscape(has.String())
 	}
 	p.show(w, r, s)
 }

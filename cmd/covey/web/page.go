@@ -25,7 +25,7 @@ func (p *Page) showBoard(w http.ResponseWriter, r *http.Request) {
 	}
 	p.show(w, r, shell{
 		Title: p.place.Team, Sections: sections,
-		Events: fmt.Sprintf("/events?after=%s-%d", p.serverName(), version),
+		Events: fmt.Sprintf("%s/events?after=%s-%d", p.guard.root, p.serverName(), version),
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
@@ -40,8 +39,8 @@ var templates embed.FS
 
 // Options configure a page.
 type Options struct {
-	Addr string // where it listens; empty: a free port of the loopback interface
-	Act  bool   // it may act even where the system does not tell who has connected to it
+	Addr string    // where it listens; empty: a free port of the loopback interface
+	Team *api.Page // of the team that runs in this process; nil: it runs elsewhere, or not at all
 }
 
 // Page is the web page of one team, which may run or not. Create it with Listen.
@@ -56,7 +55,7 @@ type Page struct {
 	works    workBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
-	lastHost atomic.Value // of public: the last answer of a running team, a string
+	desk     *desk
 }
 
 // Listen makes the page of a team. It answers once Serve runs.
@@ -70,28 +69,25 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 		return nil, cli.Usagef("the page cannot listen at %q: %v; write an address such as 127.0.0.1:8080", addr, err)
 	}
 	p := &Page{
-		env: env, place: place, listener: l, feed: termview.NewFeed(place), streams: make(chan struct{}, maxStreams),
-		tmpl: newTemplates(),
+		env: env, place: place, listener: newPlaces(l), feed: termview.NewFeed(place), streams: make(chan struct{}, maxStreams),
+		desk: newDesk(env, place, o.Team),
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
-	p.guard = newGuard(l.Addr(), []string{host}, o.Act, p.peer)
-	p.guard.public = p.public
-	// Without the file, pages that are open have to be opened anew after a restart; nothing
-	// else depends on it.
-	p.guard.before, _ = knownBrowsers(place.Browsers(), p.guard.sign("cookie"))
+	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
+	p.tmpl = p.guard.templates
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	p.alarms = &alarmBook{}
 	p.board.alarms = p.alarms
 	return p, nil
 }
 
-// newTemplates returns the templates of the page: those that the report has too, and its own.
-func newTemplates() *template.Template {
+// newTemplates returns the templates of a page below a root: those that the report has too, and its own.
+func newTemplates(root string) *template.Template {
 	own := template.FuncMap{
 		"keep":     func() int { return keptLines },
 		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
 	}
-	return template.Must(report.Templates().Funcs(own).ParseFS(templates, "templates/*.html"))
+	return template.Must(report.Templates(root).Funcs(own).ParseFS(templates, "templates/*.html"))
 }
 
 // URL returns the address of the page with its token.
@@ -103,26 +99,12 @@ func (p *Page) URL() string {
 	return "http://" + net.JoinHostPort(host, port) + "/?token=" + p.guard.token
 }
 
-// peer asks the running team who has made a connection. Without a running team there are no
-// members.
-func (p *Page) peer(ctx context.Context, at api.Connection) (api.Peer, error) {
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
-	peer, err := cli.Ask(ctx, p.place, func(c *api.Client) (api.Peer, error) {
-		return c.Peer(ctx, at)
-	}, func() (api.Peer, error) { return api.Peer{Known: true, Operator: true}, nil })
-	if errors.Is(err, api.ErrOtherVersion) {
-		return api.Peer{}, nil // it does not know the question: the page can only be read
-	}
-	return peer, err
-}
-
 // Serve answers requests until ctx ends.
 func (p *Page) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	server := &http.Server{
 		Handler: p.guard.wrap(p.routes()), ReadHeaderTimeout: headerTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-		ConnContext: p.guard.admit, BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: p.guard.connect, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan struct{})
 	var beside sync.WaitGroup
@@ -149,21 +131,8 @@ func (p *Page) Serve(ctx context.Context) error {
 
 // Announce tells the running team the address, for `covey web --url`.
 func (p *Page) Announce(ctx context.Context) error {
-	_, err := announced(ctx, p.place, p.URL())
+	_, err := p.desk.ask(ctx, api.WebPage{URL: p.URL()})
 	return err
-}
-
-// announced sets the address of a running team's page unless url is empty, and returns it.
-func announced(ctx context.Context, place state.Place, url string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
-	defer cancel()
-	client, err := api.Dial(ctx, place)
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	page, err := client.Web(ctx, api.WebPage{URL: url})
-	return page.URL, err
 }
 
 // routes returns the pages by their paths.
@@ -194,15 +163,10 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("POST /hold", p.act(p.hold))
 	mux.HandleFunc("GET /a/{token}", p.showLink)
 	mux.HandleFunc("POST /a/{token}", p.useLink)
-	return http.MaxBytesHandler(mux, maxBody)
+	return mux
 }
 
 // fail answers with an error: for people as a page, for htmx as a text that the page shows.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
-	status := http.StatusInternalServerError
-	var refused *refusal
-	if errors.As(err, &refused) {
-		status = refused.status
-	}
-	http.Error(w, "covey: "+term.PlainLine(err.Error()), status)
+	http.Error(w, "covey: "+term.PlainLine(err.Error()), statusOf(err))
 }

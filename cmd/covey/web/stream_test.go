@@ -102,7 +102,7 @@ func TestViewerThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "GET /member/ana/events HTTP/1.1\r\nHost: %s\r\nCookie: %s=%s\r\n\r\n",
-		f.server.Listener.Addr(), f.page.guard.cookie, f.page.guard.sign("cookie"))
+		f.server.Listener.Addr(), f.page.guard.cookie, f.page.guard.sign(ownCookie))
 	f.wait(f.page.feed.Watched)
 	other := f.events("/events", "")
 	other.next()

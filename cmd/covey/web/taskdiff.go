@@ -107,7 +107,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	more := ""
 	if f.Left > 0 {
 		query := url.Values{"name": {name}, "from": {strconv.Itoa(from + partLines)}}
-		more = "/task/" + url.PathEscape(one.ID) + "/file?" + query.Encode()
+		more = p.guard.root + "/task/" + url.PathEscape(one.ID) + "/file?" + query.Encode()
 		f.Left = 0
 	}
 	body, err := p.board.execute("taskfile", struct {

@@ -34,7 +34,7 @@ func (p *Page) showTask(w http.ResponseWriter, r *http.Request) {
 	}
 	s := shell{Title: "task " + id + ": " + t.one.Subject, Body: body}
 	if before == 0 {
-		s.Events = "/task/" + url.PathEscape(id) + "/events?after=" + url.QueryEscape(has.String())
+		s.Events = p.guard.root + "/task/" + url.PathEscape(id) + "/events?after=" + url.QueryEscape(has.String())
 	}
 	p.show(w, r, s)
 }

@@ -1,6 +1,12 @@
 // Keys, the filter, ages, and what became of the connection. The page can be read without it.
 (() => {
   "use strict";
+  // All pages are below a root that only this server and its browsers know. The page that refuses has none:
+  // there a browser that was let in before goes on.
+  const main = document.querySelector("a.brand");
+  if (main) localStorage.setItem("root", main.pathname);
+  else if (location.pathname === "/" && localStorage.getItem("root")) location.replace(localStorage.getItem("root"));
+
   const link = document.getElementById("link");
   const filter = document.getElementById("filter");
   const help = document.getElementById("help");
@@ -85,7 +91,7 @@
       case "n": go([...document.querySelectorAll(".need:not(.out)")], 1); break;
       case "j": go(rows(), 1); break;
       case "k": go(rows(), -1); break;
-      case "g": location.href = "/"; break;
+      case "g": location.href = main.href; break;
       case "/": filter.focus(); e.preventDefault(); break;
       case "?": help.showModal(); break;
       case "Enter": {
