@@ -87,7 +87,7 @@ func (s *Slots) take(i int) (release func(), err error) {
 	if err := tryLock(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = (&teamLock{f}).Release() }, nil // the kernel frees what cannot be freed here
+	return func() { _ = (&teamLock{file: f}).Release() }, nil // the kernel frees what cannot be freed here
 }
 
 func (s *Slots) limit() int {
