@@ -190,7 +190,7 @@ func (r Rule) readIn(line *shellLine, c Call) (part string, yes bool) {
 				open = part
 				return false
 			}
-			tries += len(dirs)
+			tries += len(dirs) * (1 + len(w.value)/64) // long paths take longer
 			return tries > maxTries || r.reaches(c, dirs, w)
 		})
 	}

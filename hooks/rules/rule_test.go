@@ -438,6 +438,7 @@ func TestRuleIsFast(t *testing.T) {
 		"lines":    "tmux " + strings.Repeat("'tmux a b' ", 5000),
 		"folders":  strings.Repeat("cd a; cat b;", 4000),
 		"names":    "cat " + strings.Repeat("abc/def ", 8000),
+		"paths":    strings.Repeat("cd b; ", 100) + "cat " + strings.Repeat(strings.Repeat("a/", 1900)+" ", 15),
 		"path":     "cat " + strings.Repeat("a/", 30_000),
 		"files":    "cat " + strings.Repeat("a/$x ", 12_000),
 	} {
