@@ -7,9 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // approvers is somebody who is asked about each piece of work on its own.
@@ -129,5 +133,39 @@ func TestRefusedWorkIsInNoOther(t *testing.T) {
 	list = slices.DeleteFunc(list, func(t tasks.Task) bool { return t.Subject != "Undo task 2, which was not approved" })
 	if len(list) != 1 || list[0].Owner != "ana" || !strings.Contains(list[0].Description, "no docs") {
 		t.Errorf("the tasks to undo it are %+v", list)
+	}
+}
+
+// withdrawn records the questions that are withdrawn.
+type withdrawn struct {
+	Inbox
+	ids []string
+}
+
+func (w *withdrawn) Withdraw(_ context.Context, id, _ string) error {
+	w.ids = append(w.ids, id)
+	return nil
+}
+
+// TestMootQuestionsAreWithdrawn: those about work that is merged or has another commit by now, and no
+// others.
+func TestMootQuestionsAreWithdrawn(t *testing.T) {
+	t.Parallel()
+	store, box := newStore(t), &withdrawn{}
+	d := New(Options{Store: store, Inbox: box})
+	for i, p := range []inbox.Payload{
+		{Merge: "1", Commit: "a"}, {Merge: "2", Commit: "b"}, {Merge: "3", Commit: "old"}, {Merge: "4", Commit: "d"}, {Moved: "main"}, {},
+	} {
+		_, err := store.Requests().Ask(t.Context(), actors.Actor{Name: "ana"}, requests.New{
+			Kind: requests.AskMerge, Member: "ana", To: actors.Operator, Text: "?", Key: fmt.Sprint(i), Payload: notation.Encode(p),
+		})
+		testkit.Must(t, err)
+	}
+	testkit.Must(t, d.withdrawMoot(t.Context(), []tasks.Merge{
+		{ID: "1", Commit: "a", State: tasks.MergeHeld}, {ID: "2", Commit: "b", State: tasks.MergeDone},
+		{ID: "3", Commit: "new", State: tasks.MergeQueued},
+	}))
+	if got := strings.Join(box.ids, " "); got != "r2 r3 r4" {
+		t.Errorf("withdrawn are %s", got)
 	}
 }
