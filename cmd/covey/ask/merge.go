@@ -30,8 +30,8 @@ branch moves to exactly the commit that they agree to. Your uncommitted changes 
 never overwritten: work that would do so is held, with the reason. After a conflict
 or a refusal the author gets a task to repair the work.
 
-The work of a task is what its member had made when the task was completed; the
-work of a member is everything in its working copy. With via: pr nothing is merged;
+The work of a task is what its member had made when the task was completed, with
+earlier work that is not merged: covey review names it. The work of a member is everything in its working copy. With via: pr nothing is merged;
 covey prints the commands that open the pull request.`,
 		Example: `  covey review
   covey merge 3

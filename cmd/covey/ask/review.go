@@ -181,9 +181,9 @@ func Diff(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [TASK|MEMBER]",
 		Short: "Show what a task or a member has changed",
-		Long: `Show what a finished task has changed, or a member, including uncommitted changes,
-since the work left its target branch. Without an argument, show all members with
-changes. Nothing is changed, and covey runs no program that the repository names.`,
+		Long: `Show what the merge of a finished task brings, with earlier work of its author that it
+contains, or what a member has changed, including uncommitted changes, since the work
+left its target branch. Without an argument, show all members with changes. Nothing is changed, and covey runs no program that the repository names.`,
 		Example: `  covey diff 3
   covey diff backend --stat
   covey diff | less -R`,
