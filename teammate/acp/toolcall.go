@@ -23,6 +23,7 @@ type toolCall struct {
 	Locations []location      `json:"locations"`
 	Meta      json.RawMessage `json:"_meta"`
 
+	told  bool      // RawInput is from the content
 	shown []content // content of the question for permission, which is not output
 
 	tool  string // the tool's name in _meta; empty: none
@@ -94,7 +95,16 @@ func (c *toolCall) merge(raw json.RawMessage) {
 	lenient(part["content"], &c.Content)
 	lenient(part["locations"], &c.Locations)
 	if in := part["rawInput"]; hasValue(in) || c.RawInput == nil && !isNull(in) {
-		c.RawInput = in
+		c.RawInput, c.told = in, false
+	}
+	// Some programs (Kimi) have the input as JSON text in the content, which grows until it is
+	// whole. The content of a call that has ended is its output.
+	if !c.ended() && (c.told || !hasValue(c.RawInput)) {
+		for _, item := range c.Content {
+			if in := json.RawMessage(item.Content.words()); len(fieldsOf(in)) > 0 {
+				c.RawInput, c.told = in, true
+			}
+		}
 	}
 	if out := part["rawOutput"]; hasValue(out) {
 		c.RawOutput = out
