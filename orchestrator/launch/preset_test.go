@@ -371,3 +371,26 @@ func TestKeysThatProgramsDoNotFind(t *testing.T) {
 		}
 	}
 }
+
+// TestQwenAsksOnlyForItsTurn: requests of its own, which it does not report, are switched off above the
+// user's settings.
+func TestQwenAsksOnlyForItsTurn(t *testing.T) {
+	o, _ := offered(t, qwen().programs[0], false)
+	data, err := os.ReadFile(o.value("QWEN_CODE_SYSTEM_SETTINGS_PATH"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		UI     struct{ EnableFollowupSuggestions *bool }
+		Memory struct{ EnableManagedAutoMemory, EnableManagedAutoDream *bool }
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	for name, on := range map[string]*bool{"suggestions": got.UI.EnableFollowupSuggestions,
+		"memory": got.Memory.EnableManagedAutoMemory, "dreams": got.Memory.EnableManagedAutoDream} {
+		if on == nil || *on {
+			t.Errorf("%s may be on: %s", name, data)
+		}
+	}
+}

@@ -42,12 +42,14 @@ func qwen() preset {
 }
 
 // qwenSettings adds to the settings that override the user's own. Tool search would
-// hide the team tools.
+// hide the team tools; suggestions for the user and memory cost requests that it does not report.
 func qwenSettings(o *offer, more object) error {
 	path := filepath.Join(o.dir, "qwen-settings.json")
 	fields := object{
 		"general": object{"disableAutoUpdate": true}, "telemetry": object{"enabled": false},
-		"tools": object{"approvalMode": "default", "toolSearch": object{"enabled": false}},
+		"ui":     object{"enableFollowupSuggestions": false},
+		"memory": object{"enableManagedAutoMemory": false, "enableManagedAutoDream": false},
+		"tools":  object{"approvalMode": "default", "toolSearch": object{"enabled": false}},
 	}
 	merge(fields, more)
 	o.set("QWEN_CODE_SYSTEM_SETTINGS_PATH", path)
