@@ -21,6 +21,7 @@ type Layers struct {
 	Warnings    []error           // what is wrong with the files
 	// Ineffective lists permissions that are valid but have no effect here.
 	Ineffective []error
+	mode        PermissionMode // permissions.defaultMode of the last settings file that has one
 }
 
 // Layers reads the files of the team's hooks with read; nil means settings.Read. A file
@@ -38,6 +39,11 @@ func (t *Team) Layers(read settings.ReadFile) Layers {
 	}
 	for _, root := range t.Plugins {
 		l.addPlugin(root, read, options)
+	}
+	// Members have had their mode since the spec was read.
+	if known := []PermissionMode{Default, Plan, AcceptEdits, DontAsk}; l.mode != t.DefaultMode && slices.Contains(known, l.mode) {
+		l.Ineffective = append(l.Ineffective, fmt.Errorf(
+			"permissions.defaultMode of the settings files is %s now; the next covey up takes it up", l.mode))
 	}
 	l.addMemberHeads(t, read)
 	l.addHelperHeads(t, read)
@@ -70,10 +76,8 @@ func (l *Layers) addSettings(path string, read settings.ReadFile, options map[st
 	l.Permissions.Ask = append(l.Permissions.Ask, p.Ask...)
 	l.Permissions.Deny = append(l.Permissions.Deny, p.Deny...)
 	l.Permissions.Unreadable = append(l.Permissions.Unreadable, p.Unreadable...)
-	// A settings file may come from anybody, so it must not loosen the spec.
 	if p.DefaultMode != "" {
-		l.Ineffective = append(l.Ineffective, fmt.Errorf(
-			"%s: permissions.defaultMode has no effect; set permission_mode in the spec", path))
+		l.mode = PermissionMode(p.DefaultMode)
 	}
 	for plugin, values := range file.PluginOptions {
 		if options[plugin] == nil {

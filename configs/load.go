@@ -119,6 +119,7 @@ type resolver struct {
 	prompts map[string]prompt // by path, because many members may inherit one file
 	agents  map[string]Agent
 	mcp     []MCPServer
+	mode    PermissionMode // of the settings files; empty if they set none
 	// writable reports why files cannot be created in a folder. Tests replace it, because
 	// root may write everywhere.
 	writable func(dir string) error

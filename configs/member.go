@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -236,7 +237,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Description:    m.description.V,
 		Instructions:   m.instructions.V,
 		Tools:          yaml.Words(m.tools),
-		PermissionMode: PermissionMode(m.mode.Or(string(Default))),
+		PermissionMode: PermissionMode(m.mode.Or(cmp.Or(string(r.mode), string(Default)))),
 		Permissions:    permissions(m.permissions),
 		Isolation:      Isolation(m.isolation.V),
 		SelfClaim:      m.selfClaim.Or(selfClaim),

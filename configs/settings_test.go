@@ -135,8 +135,33 @@ func TestSettingsPermissions(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("permissions %+v, want %+v", got, want)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "permissions.defaultMode has no effect; "+
-		"set permission_mode in the spec") {
-		t.Errorf("warnings %v", warnings)
+	if len(warnings) != 0 || team.Lead.PermissionMode != Plan {
+		t.Errorf("warnings %v, mode %s", warnings, team.Lead.PermissionMode)
+	}
+}
+
+// TestDefaultMode: permissions.defaultMode of a settings file is the mode of members without
+// one; a mode that covey takes from no file is refused unless the spec has a mode for all.
+func TestDefaultMode(t *testing.T) {
+	for _, c := range []struct{ mode, defaults, want string }{
+		{"acceptEdits", "", "lead acceptEdits, ana dontAsk"},
+		{"acceptEdits", "defaults: {permission_mode: plan}", "lead plan, ana dontAsk"},
+		{"bypassPermissions", "", "permissions.defaultMode of c.json is bypassPermissions, which covey takes from no settings file"},
+		{"auto", "", "permissions.defaultMode of c.json is auto"},
+		{"bypassPermissions", "defaults: {permission_mode: plan}", "lead plan, ana dontAsk"},
+	} {
+		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "c.json": `{"permissions": {"defaultMode": "` + c.mode + `"}}`,
+			"team.yaml": "covey: 1\ngoal: g\nmodels: {m: {provider: script, script: demo.yaml}}\nlead: {model: m}\n" +
+				"teammates: {ana: {model: m, permission_mode: dontAsk}}\nsettings: [c.json]\n" + c.defaults + "\n"})
+		team, err := Load(filepath.Join(dir, "team.yaml"))
+		var got string
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = "lead " + string(team.Lead.PermissionMode) + ", ana " + string(team.Teammates[0].PermissionMode)
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %s, want %s", c.mode, c.defaults, got, c.want)
+		}
 	}
 }

@@ -35,6 +35,9 @@ type Team struct {
 	// half of the cores.
 	GatesAtOnce int
 	Settings    []string // absolute paths of the settings files, in order
+	// DefaultMode is permissions.defaultMode of the settings files, which members without
+	// permission_mode have; empty if no file sets it.
+	DefaultMode PermissionMode
 	Plugins     []string // absolute paths of the plugins' folders, in order
 	// MCPServers are in file order.
 	MCPServers []MCPServer
@@ -213,6 +216,16 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Models = r.allModels(s.models)
 	t.Agents = r.allAgents(s.agents)
 	t.MCPServers = r.mcpServers(s.servers)
+	for _, path := range s.settings.Items {
+		file := r.Path(path, "settings file")
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // Path has reported others
+			read, warnings := settings.ReadSettings(file, settings.Read)
+			r.reportRefused(path, warnings)
+			r.takeMode(path, read.Permissions.DefaultMode, s)
+		}
+		t.Settings = append(t.Settings, file)
+	}
+	t.DefaultMode = r.mode
 	r.agent(&s.defaults) // reports a mistake there even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
@@ -223,14 +236,6 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
 	t.GatesAtOnce = int(min(s.gates.atOnce.V, 1000)) // more would never be used
-	for _, path := range s.settings.Items {
-		file := r.Path(path, "settings file")
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // Path has reported others
-			_, warnings := settings.ReadSettings(file, settings.Read)
-			r.reportRefused(path, warnings)
-		}
-		t.Settings = append(t.Settings, file)
-	}
 	for _, path := range s.plugins.Items {
 		dir, _ := r.Folder(path, "plugin")
 		_, warnings := settings.ReadPlugin(dir, settings.Read)
@@ -240,6 +245,22 @@ func (r *resolver) team(s *teamSpec) *Team {
 	r.teamwork(t, s)
 	gates.gatePrograms(t, &s.gates)
 	return t
+}
+
+// takeMode takes up the mode of a settings file for members without permission_mode, as the
+// file's own program does. A mode that covey does not have, or that asks nobody, is refused,
+// unless the spec has a mode for all members.
+func (r *resolver) takeMode(path yaml.Value[string], mode string, s *teamSpec) {
+	switch PermissionMode(mode) {
+	case "":
+	case Default, Plan, AcceptEdits, DontAsk:
+		r.mode = PermissionMode(mode)
+	default:
+		if !s.defaults.mode.Given() {
+			r.Fail(path.At.At, "permissions.defaultMode of %s is %s, which covey takes from no settings file; "+
+				"write the mode of the members here, as defaults: {permission_mode: ...}", path.V, mode)
+		}
+	}
 }
 
 // DefaultName returns the name of a team that gives none: that of its folder, as a slug.
