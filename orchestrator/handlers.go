@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooking"
@@ -177,10 +178,18 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	if err != nil {
 		return api.SendReply{}, err
 	}
+	if r.Now && (r.As != "" || len(r.WaitFor) > 0) {
+		return api.SendReply{}, notation.Errorf(tasks.ErrInvalid, "only a text of the operator that waits for nothing can cut a tool short; "+
+			"send it without --now")
+	}
 	// A reply is only a prediction: it says how soon the member can read the text, not that
 	// it has.
 	// Read this first: the member may be in its turn with the text once it is sent.
 	takes := q.takingMail(r.As == "")
+	turns := map[string]int{}
+	for _, s := range q.r.seats.All() {
+		turns[s.Member.Name] = s.Turn()
+	}
 	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
 		To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
@@ -196,6 +205,12 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	}
 	for _, m := range a.Sent {
 		reply.IDs = append(reply.IDs, m.ID)
+		// A turn that has begun since has the text.
+		if s, ok := q.r.seats.Of(m.To); ok && r.Now && !takes[m.To] && s.Turn() == turns[m.To] {
+			kind := s.Member.CurrentAgent().Kind
+			s.Teammate().CutShort(m.ID, kind == configs.ACP || kind == configs.Command)
+			continue
+		}
 		if !takes[m.To] || len(r.WaitFor) > 0 {
 			reply.Delivery = api.Queued
 		}

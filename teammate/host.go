@@ -36,6 +36,7 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 		run.refusal = errHookStopped
 		return nil, run.refusal
 	}
+	run.u.t.cut.passed(mail)
 	run.u.passes++
 	run.u.at.emit(agent.PassStarted{Pass: run.u.passes})
 	run.given = append(run.given, mail...)

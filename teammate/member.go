@@ -28,6 +28,7 @@ type Teammate struct {
 	current atomic.Pointer[turn] // the running turn; nil between turns
 
 	rights *permission.Rights // its permissions
+	cut    cutter             // of its tool calls
 	later  agent.Later        // hook output for its next request
 	// refusals is the number of refused turn ends in a row when the last turn ended.
 	refusals int
@@ -248,6 +249,17 @@ func (t *Teammate) Renew(voice string) { t.renewed.Store(&voice) }
 func (t *Teammate) Interrupt(reason string) {
 	if cancel := t.interrupter.Load(); cancel != nil {
 		(*cancel)(fmt.Errorf("%w: %s", agent.ErrInterrupted, reason))
+	}
+}
+
+// CutShort ends the tool calls that run, and those that the agent makes before its next request, so
+// that a message in the mailbox is read next. With turn, it ends the running turn instead, for agents
+// that take mail only between turns. It does not wait, and may be called from any goroutine.
+func (t *Teammate) CutShort(message string, turn bool) {
+	if cancel := t.interrupter.Load(); cancel != nil && turn {
+		(*cancel)(agent.ErrCut)
+	} else if t.current.Load() != nil {
+		t.cut.now(message)
 	}
 }
 

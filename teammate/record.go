@@ -207,6 +207,7 @@ func (at *scope) keepInputs(inputs []agent.Input) {
 func (at *scope) keepInterruption(ctx context.Context) {
 	cause := context.Cause(ctx)
 	switch {
+	case errors.Is(cause, agent.ErrCut): // the text that comes next says why
 	case errors.Is(cause, agent.ErrInterrupted):
 		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):

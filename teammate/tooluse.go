@@ -149,6 +149,7 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 		return unused(transcript.InterruptedResult)
 	}
 	began, dir := time.Now(), run.u.t.opts.Workdir.Dir()
+	called, release := run.u.t.cut.begin(ctx)
 	var r agent.ToolResult
 	var took int64
 	// The goroutine ends with the tool, which must return soon after ctx has ended. Whoever
@@ -157,7 +158,14 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r = run.runToolSafely(ctx, tl, call)
+		defer release()
+		if wasCut(ctx, called) { // before it began
+			r = failure("%s The call was not made.", agent.CutShort)
+			return
+		}
+		if r = run.runToolSafely(called, tl, call); wasCut(ctx, called) {
+			r = cutResult(r)
+		}
 		took = time.Since(began).Milliseconds()
 	}()
 	return func() (agent.ToolResult, []agent.Input) {

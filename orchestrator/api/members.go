@@ -26,6 +26,8 @@ type Send struct {
 	Summary string `json:"summary,omitempty"`
 	// WaitFor are ids of tasks: the text is read once all of them are done.
 	WaitFor []string `json:"wait_for,omitempty"`
+	// Now cuts the receiver's running tool short, so that the text is read next; for the operator only.
+	Now bool `json:"now,omitempty"`
 	// As must be empty or the caller's own name. A Handler finds the sender's
 	// name here.
 	As string `json:"as,omitempty"`

@@ -26,6 +26,13 @@ var ErrTeamBudget = errors.New("the team's budget is used up")
 // continues with its next work.
 var ErrInterrupted = errors.New("interrupted")
 
+// ErrCut is the cause of the context of a tool's call, or of a program's turn, that was cut short because
+// a person wants a text to come next.
+var ErrCut = fmt.Errorf("%w: a text of the operator comes next", ErrInterrupted)
+
+// CutShort begins the result of a call that was cut short with ErrCut.
+const CutShort = "Cut short: a message of the operator comes next."
+
 // APIError is a model request that failed. Type is one of the StopFailure
 // errors of HOOKS.md section 6.
 type APIError struct {

@@ -14,7 +14,7 @@ import (
 // Send returns `covey send MEMBER TEXT`.
 func Send(env *cli.Env) *cobra.Command {
 	var as string
-	var asJSON, answered bool
+	var asJSON, answered, now bool
 	var waitFor []string
 	cmd := &cobra.Command{
 		Use:   "send MEMBER TEXT...",
@@ -25,6 +25,9 @@ later, for example after a tool call. In both cases the text is stored and survi
 a crash. TEXT "-" reads the text from standard input; MEMBER "*" means all members.
 Of a text over 32 KiB the member gets the beginning and the path of a file that has
 all of it.
+
+With --now the text cuts the tool that the member runs short and is what it reads next.
+An agent program, which takes texts only between its turns, ends its turn for it.
 
 With --wait-for the member gets the text when all of those tasks are completed or
 deleted, so it is woken once for the work of several others.
@@ -55,7 +58,7 @@ answer to a goal that was a question.`,
 				return err
 			}
 			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.SendReply, error) {
-				return c.Send(cmd.Context(), api.Send{To: args[0], Text: text, As: as, WaitFor: waitFor})
+				return c.Send(cmd.Context(), api.Send{To: args[0], Text: text, As: as, WaitFor: waitFor, Now: now})
 			})
 			if err != nil {
 				return err
@@ -77,6 +80,7 @@ answer to a goal that was a question.`,
 	cmd.Flags().StringVar(&as, "as", "", "send it in the name of `MEMBER`")
 	cmd.Flags().StringSliceVar(&waitFor, "wait-for", nil,
 		"it is read once these `TASKS` are done: ids with commas between")
+	cmd.Flags().BoolVar(&now, "now", false, "cut the tool that the member runs short: the text comes next")
 	cmd.Flags().BoolVar(&answered, "answered", false,
 		"for the lead's agent: TEXT answers the goal, which was a question")
 	cli.JSONFlag(cmd, &asJSON)

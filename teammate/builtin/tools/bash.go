@@ -147,6 +147,7 @@ func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.T
 		return agent.Failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
+	r.cut = errors.Is(context.Cause(ctx), agent.ErrCut)
 	r.timedOut = t.env.timeout(in)
 	if t.isClosed() {
 		// Close ran meanwhile, and may have looked for this command's processes
@@ -211,6 +212,7 @@ type finished struct {
 	stdout, stderr spool
 	exit           proc.Exit
 	interrupted    bool
+	cut            bool          // for a text that comes next
 	timedOut       time.Duration // the timeout, if it expired
 	notes          []string
 }
@@ -230,6 +232,8 @@ func (f *finished) result() agent.ToolResult {
 	}
 	text := joinLines([]string{output.Stdout, output.Stderr})
 	switch {
+	case f.interrupted && f.cut:
+		return agent.Failed(joinLines([]string{agent.CutShort + " The command was killed, with all that it had started.", text}))
 	case f.interrupted:
 		return agent.Failed(joinLines([]string{"Interrupted: the command was killed, with all that it had started.",
 			text}))

@@ -1,0 +1,60 @@
+//go:build unix
+
+package orchestrator
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate/agent"
+)
+
+// TestSendNow: a text that is sent now cuts the running tool and the calls after it short, and is what
+// the member reads next, in the same turn and without the words of an interruption.
+func TestSendNow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
+		"dev.yaml":  `steps: [{say: Fine., times: -1}]`,
+		"lead.yaml": `steps:
+  - call: [{tool: Bash, input: {command: "echo begun >started; read x <gate"}}, {tool: Bash, input: {command: "touch second"}}]
+  - {when: "use port 8081", call: [{tool: Bash, input: {command: "echo went on"}}]}
+  - {say: Done., times: -1}
+`,
+	})
+	if err := syscall.Mkfifo(filepath.Join(r.dir, "gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := start(r, &handClock{})
+	testkit.Eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, "started"))
+		return err == nil
+	})
+	c := u.client()
+	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "x", Now: true, WaitFor: []string{"1"}}); !errors.Is(err, tasks.ErrInvalid) {
+		t.Errorf("a text that waits cuts a tool short: %v", err)
+	}
+	reply, err := c.Send(t.Context(), api.Send{To: "lead", Text: "use port 8081", Now: true})
+	if err != nil || reply.Delivery != api.Delivered {
+		t.Fatalf("%+v, %v", reply, err)
+	}
+	r.want(u.end(), CodeDone, "all work is done")
+	results := of[agent.ToolReturned](r, "tool_result")
+	if len(results) != 3 || !strings.HasPrefix(results[0].Content, agent.CutShort+" The command was killed") ||
+		results[1].Content != agent.CutShort+" The call was not made." || results[2].Content != "went on" {
+		t.Errorf("results: %+v", results)
+	}
+	if turns := of[agent.TurnEnded](r, "turn_ended"); len(turns) != 1 || turns[0].Reason != agent.EndCompleted {
+		t.Errorf("turns: %+v", turns)
+	}
+	if text := r.transcriptOf("lead"); strings.Contains(strings.ToLower(text), "interrupt") {
+		t.Errorf("the transcript speaks of an interruption: %s", text)
+	}
+}
