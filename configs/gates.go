@@ -11,7 +11,9 @@ import (
 )
 
 // Policies returns the names of the policies that ship with covey and that a gate can use.
-func Policies() []string { return []string{"no-open-tasks", "work-committed", "report-sent"} }
+func Policies() []string {
+	return []string{"no-open-tasks", "work-committed", "report-sent", "changed-something"}
+}
 
 // gateRules checks and compiles the gates of a spec.
 type gateRules struct {

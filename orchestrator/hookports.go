@@ -100,6 +100,7 @@ func newHookTools(r *rooms) *hooking.Tools {
 func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
 		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Taken: r.asks.Approvals.Taken(r.work.Trees.Beyond), Member: r.seats.Member, SessionOf: r.seats.SessionOf,
+		Changed: func(ctx context.Context, in hooks.Input) hooks.Result { return r.work.Merges.ChangedSomething(ctx, in) },
 		Lead:    func() *lives.Member { return r.seats.Lead().Member },
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {

@@ -55,6 +55,11 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 			out.Line(term.Yellow, "! "+problem)
 		}
 	}
+	for _, t := range run.Tasks {
+		if t.Unchanged && t.Status == tasks.Completed {
+			out.Line(term.Yellow, "no change: task "+t.ID+" ("+t.Subject+") was completed without one")
+		}
+	}
 	ask.PrintUnmerged(out, e.Unmerged)
 	view.PrintTrouble(out, run)
 }

@@ -21,6 +21,8 @@ type PolicyOptions struct {
 	Writes Writes
 	// Approvals returns the policy that asks an approver.
 	Approvals func(approver string) runner.Policy
+	// Changed is the policy changed-something.
+	Changed runner.Policy
 	// Taken is the policy inbox.TakenPolicy.
 	Taken runner.Policy
 
@@ -54,6 +56,7 @@ func (p *Policies) All() map[string]runner.Policy {
 		"no-open-tasks":       p.noOpenTasks,
 		owned.CommittedPolicy: p.opts.Writes.Committed,
 		"report-sent":         p.reportSent,
+		"changed-something":   p.opts.Changed,
 		owned.FilesPolicy:     p.opts.Writes.Files,
 		inbox.TakenPolicy:     p.opts.Taken,
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -126,4 +128,59 @@ func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
 	return len(state.Beyond)+len(state.Withheld) > 0 || slices.ContainsFunc(changes, func(c worktree.Change) bool {
 		return !left[c.Path]
 	}), err
+}
+
+// ChangedSomething is the policy changed-something: it refuses while a member has changed no file in
+// its working copy since its last finished task. It says nothing of a member without one: who has
+// changed a file in a shared folder is not always known.
+func (d *Desk) ChangedSomething(ctx context.Context, in hooks.Input) hooks.Result {
+	m, ok := d.opts.SessionOf(in.SessionID)
+	if !ok {
+		return runner.Agree()
+	}
+	copy, own, err := d.copyOf(ctx, m.Name)
+	if err != nil || !own {
+		return orBroken(err)
+	}
+	changed, err := d.queue.changedSince(ctx, m.Name, copy)
+	if err != nil || changed {
+		return orBroken(err)
+	}
+	return runner.Refuse("You have changed no file for this task. Make the change that it asks for; if it needs none, " +
+		"say why to the lead, who can delete the task.")
+}
+
+// orBroken returns the result of a policy that does not refuse.
+func orBroken(err error) hooks.Result {
+	if err != nil {
+		return runner.Broken(err)
+	}
+	return runner.Agree()
+}
+
+// changedSince reports whether a copy has changes after the end of its member's last piece of work.
+func (q *Queue) changedSince(ctx context.Context, member string, copy *worktree.Repo) (bool, error) {
+	_, tip, err := q.tip(ctx)
+	if err != nil {
+		return false, fmt.Errorf("what %s has changed: %w", member, err)
+	}
+	state, err := copy.State(ctx, "")
+	if err != nil {
+		return false, fmt.Errorf("what %s has changed: %w", member, err)
+	}
+	earlier, err := q.Store.Merges().List(ctx)
+	if err != nil {
+		return false, fmt.Errorf("what %s has changed: %w", member, err)
+	}
+	// A piece that ends at the head is the last one; what came in from others since is no change.
+	from := state.Head.Commit
+	if !slices.ContainsFunc(earlier, func(e tasks.Merge) bool { return e.Member == member && e.Commit == from }) {
+		if from, _, err = q.from(ctx, tasks.Merge{Member: member, Commit: state.Head.Commit}, tip, earlier); err != nil {
+			return false, fmt.Errorf("what %s has changed: %w", member, err)
+		}
+	}
+	changes, err := q.own(ctx, member, from, state.Tree)
+	left := q.made.of(ctx, copy.Top)
+	return len(state.Beyond)+len(state.Withheld) > 0 ||
+		slices.ContainsFunc(changes, func(c worktree.Change) bool { return !left[c.Path] }), err
 }

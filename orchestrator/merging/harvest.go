@@ -89,9 +89,19 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 // that differ between its work, a commit or tree, and the commit it began from. Changes
 // of others that it merged without changing them do not count.
 func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
-	changes, err := q.Repo.Changed(ctx, from, work)
-	if err != nil || q.Rules().Owns[member] == nil {
+	if q.Rules().Owns[member] == nil {
+		changes, err := q.Repo.Changed(ctx, from, work)
 		return Paths(changes, q.Repo.Prefix), err
+	}
+	changes, err := q.own(ctx, member, from, work)
+	return Paths(changes, q.Repo.Prefix), err
+}
+
+// own returns the changes of Written.
+func (q *Queue) own(ctx context.Context, member, from, work string) ([]worktree.Change, error) {
+	changes, err := q.Repo.Changed(ctx, from, work)
+	if err != nil {
+		return nil, err
 	}
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -99,6 +109,10 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 	}
 	for _, m := range all {
 		if m.Member == member || m.State.Over() || len(changes) == 0 {
+			continue
+		}
+		// The same change made twice is a change of both. Of a tree it is not known.
+		if held, err := q.Repo.Holds(ctx, work, m.Commit); err == nil && !held {
 			continue
 		}
 		theirs, err := q.Repo.Changed(ctx, m.From, m.Commit)
@@ -113,7 +127,7 @@ func (q *Queue) Written(ctx context.Context, member, from, work string) ([]strin
 			return hasPath(theirs, c.Path) && !hasPath(since, c.Path)
 		})
 	}
-	return Paths(changes, q.Repo.Prefix), nil
+	return changes, nil
 }
 
 // hasPath reports whether changes contain a file.
@@ -218,7 +232,7 @@ func (q *Queue) nothing(ctx context.Context, m tasks.Merge, tip string, left, ta
 	if !task {
 		return false, nil
 	}
-	changes, err := q.Repo.Changed(ctx, m.From, m.Commit)
+	changes, err := q.own(ctx, m.Member, m.From, m.Commit)
 	return err == nil && len(changes) == 0, err
 }
 

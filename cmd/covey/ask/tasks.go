@@ -235,7 +235,7 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 		line("merge", out.Paint(view.MergeStyle(m.State), term.PlainLine(view.MergeState(m)+view.Because(m))))
 	}
 	if task.Unchanged {
-		line("merge", "none: it was completed without a change")
+		line("merge", "no change: it was completed without one")
 	}
 	if task.Description != "" {
 		out.Printf("\n%s\n", term.Plain(strings.TrimRight(task.Description, "\n")))

@@ -195,7 +195,7 @@ gate         refuses make (tree 0123456789, task, 0s)
 gate         agrees lint (tree ab, merge, 0s)
 merge        merged into main as fedcba9876
 merge        held: in the\x1b[2J way
-merge        none: it was completed without a change
+merge        no change: it was completed without one
 
 All of it.
 \x1b[2JReally.
