@@ -43,7 +43,7 @@ func (b *budgetSpec) fields() []yaml.Field {
 		{Key: "tokens", Part: yaml.Count(&b.tokens),
 			Doc: "Tokens of all members, such as 3M or 200k. 0: no limit. Default: no limit."},
 		{Key: "usd", Part: yaml.Amount(&b.usd),
-			Doc: "Cost of all members in US dollars, where prices are known. 0: no limit. Default: no limit."},
+			Doc: "Cost of all members in US dollars, as far as agents tell it or prices are known; a model without a price is an error. 0: no limit. Default: no limit."},
 		{Key: "time", Part: yaml.Span(&b.time),
 			Doc: "How long the team may be up, such as 2h. 0: no limit. Default: no limit."},
 		{Key: "on_limit", Part: yaml.OneOf(&b.onLimit, string(WaitForLimit), string(FallBack), string(StopAtLimit)),

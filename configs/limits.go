@@ -44,7 +44,7 @@ func (l *limitSpec) fields() []yaml.Field {
 		{Key: "stop_block_cap", Part: yaml.Whole(&l.stopBlockCap),
 			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
 		{Key: "max_budget_usd", Part: yaml.Amount(&l.maxBudgetUSD),
-			Doc: "Total cost in US dollars, where prices are known. 0: no limit. Default: no limit."},
+			Doc: "Total cost in US dollars, as budget.usd counts it. 0: no limit. Default: no limit."},
 		{Key: "background", Part: yaml.Span(&l.background),
 			Doc: "How long the team waits for a command that a builtin agent runs in the background. 0: no limit. Default: 30m."},
 	}

@@ -31,7 +31,9 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	missing, noPrograms = splitMissing(noPrograms)
 	missing = errors.Join(append(parts(missing), launch.FindServers(team), launch.CheckKeys(team))...)
 	var noPrices error
-	c.prices, noPrices = budget.LoadPrices(team.Budget.Prices)
+	if c.prices, noPrices = budget.LoadPrices(team.Budget.Prices); noPrices == nil {
+		noPrices = c.prices.CheckPrices(team)
+	}
 	// All parts are read before the first error is returned: who repairs a spec wants to
 	// see all that is wrong with it at once.
 	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))

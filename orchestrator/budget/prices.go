@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -281,4 +282,54 @@ func pricedAs(a configs.Agent) string {
 		return string(configs.Given) + "/" + a.Name
 	}
 	return a.Model.FullName()
+}
+
+// CheckPrices refuses a limit in dollars for a model whose cost nobody can know: no price file has
+// it, and no program tells it. A program that covey does not know may tell it, and only a run shows
+// the models of a given agent; unknown warns of those. A script costs nothing.
+func (l PriceList) CheckPrices(team *configs.Team) error {
+	var errs []error
+	refuse := func(setting, whose, tokens string, names []string) {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+			errs = append(errs, notation.Errorf(configs.ErrSpec, "%s%s cannot hold, because %s has no price: give it one in "+
+				"the file that budget.prices names (`{model: %[3]q, input: 1.25, output: 10}`; 0 if it costs nothing), "+
+				"or limit tokens instead, with %s", setting, whose, name, tokens))
+		}
+	}
+	var all []string // the names of the whole team
+	for _, m := range team.Members() {
+		var names []string
+		for _, a := range team.AgentsOf(m) {
+			names = append(names, l.unpriced(team, a)...)
+		}
+		if m.Limits.MaxBudgetUSD > 0 {
+			refuse("limits.max_budget_usd", " of "+m.Name, "limits.max_tokens", names)
+		}
+		all = append(all, names...)
+	}
+	if team.Budget.USD > 0 {
+		refuse("budget.usd", "", "budget.tokens", all)
+	}
+	return errors.Join(errs...)
+}
+
+// unpriced returns the names, as in a price file, of an agent's models whose cost nobody can know.
+func (l PriceList) unpriced(team *configs.Team, a configs.Agent) []string {
+	var names []string
+	switch {
+	case a.Kind == configs.Builtin:
+		for _, m := range append([]configs.Model{a.Model}, team.Fallbacks(a.Model)...) {
+			if m.Script == "" {
+				names = append(names, m.FullName())
+			}
+		}
+	// Claude Code and OpenCode tell what they cost; these do not.
+	case a.Model.Script == "" && !subscribed(a) &&
+		slices.Contains([]configs.Preset{configs.Codex, configs.Gemini, configs.Copilot, configs.Qwen}, a.Preset):
+		names = append(names, pricedAs(a)+"*") // a model that the program chooses has no name here
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, priced := l.find(name)
+		return priced
+	})
 }

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,66 @@ func TestPricedAs(t *testing.T) {
 	} {
 		if got := pricedAs(a); got != want {
 			t.Errorf("%+v is priced as %q, want %q", a, got, want)
+		}
+	}
+}
+
+// A limit in dollars is refused where the cost can never be known, and only there.
+func TestCheckPrices(t *testing.T) {
+	shipped, err := ShippedPrices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := parsePrices("own", []byte("covey_prices: 1\ndate: 2026-11-01\n"+
+		"prices: [{model: own/free, input: 0, output: 0}, {model: qwen/*, input: 1, output: 1}, {model: own/window, context: 9}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := func(provider configs.Provider, name string) configs.Model {
+		return configs.Model{Provider: provider, Model: name, Name: name}
+	}
+	builtin := func(m configs.Model) configs.Agent { return configs.Agent{Kind: configs.Builtin, Model: m} }
+	program := func(p configs.Preset, auth configs.Auth) configs.Agent {
+		return configs.Agent{Kind: configs.ACP, Preset: p, Auth: auth}
+	}
+	fallen := model("anthropic", "claude-sonnet-4-5")
+	fallen.Fallback = "other"
+	played := program(configs.Codex, configs.Key)
+	played.Model.Script = "demo.yaml"
+	for name, tt := range map[string]struct {
+		agent configs.Agent
+		want  string // without a price
+	}{
+		"a priced model":             {builtin(model("anthropic", "claude-sonnet-4-5")), ""},
+		"a model that costs nothing": {builtin(model("own", "free")), ""},
+		"a model without a price":    {builtin(model("ollama", "qwen3")), "ollama/qwen3"},
+		"only a window":              {builtin(model("own", "window")), "own/window"},
+		"a fallback without a price": {builtin(fallen), "own/other"},
+		"a script":                   {builtin(configs.Model{Provider: "script", Script: "demo.yaml"}), ""},
+		"a program that tells costs": {program(configs.Claude, configs.Key), ""},
+		"a program that tells none":  {program(configs.Codex, configs.Key), "codex/*"},
+		"the same with a price":      {program(configs.Qwen, configs.Key), ""},
+		"the same with a login":      {program(configs.Codex, configs.Login), ""},
+		"the same with a script":     {played, ""},
+		"a program covey knows not":  {configs.Agent{Kind: configs.Command, Command: []string{"x"}, Auth: configs.Key}, ""},
+		"an agent that is given":     {configs.Agent{Kind: configs.Given, Name: "mine"}, ""},
+	} {
+		team := &configs.Team{Models: map[string]configs.Model{"other": model("own", "other")},
+			Lead: configs.Member{Name: "lead", Agent: tt.agent}, Teammates: []configs.Member{{Name: "ana", Agent: tt.agent}}}
+		prices := PriceList{own, shipped}
+		if err := prices.CheckPrices(team); err != nil {
+			t.Errorf("%s: without a limit: %v", name, err)
+		}
+		team.Budget.USD, team.Teammates[0].Limits.MaxBudgetUSD = 1, 1
+		err := prices.CheckPrices(team)
+		if tt.want == "" && err == nil {
+			continue
+		}
+		for _, part := range []string{"limits.max_budget_usd of ana cannot hold, because " + tt.want + " has no price",
+			"budget.usd cannot hold, because " + tt.want + " has no price", "limits.max_tokens", "with budget.tokens"} {
+			if tt.want == "" || !errors.Is(err, configs.ErrSpec) || strings.Count(err.Error(), part) != 1 {
+				t.Errorf("%s: %v\ndoes not say %q once", name, err, part)
+			}
 		}
 	}
 }
