@@ -193,7 +193,7 @@ func (g *gatesSpec) fields() []yaml.Field {
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
 		{Key: "at_once", Part: yaml.Whole(&g.atOnce),
 			Doc: "How many commands of gates, setups and merges run at once, those of your other teams included. " +
-				"Default: half of the cores, at least 1."},
+				"What waits for an hour runs all the same. Default: half of the cores, at least 1."},
 	}
 }
 

@@ -85,3 +85,24 @@ func TestSlotsWait(t *testing.T) {
 		free()
 	}
 }
+
+// TestSlotsHeldForEver: a process that never frees a slot stops no team.
+func TestSlotsHeldForEver(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	one := func() int { return 1 }
+	release, err := NewSlots(home, one).Acquire(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	other := NewSlots(home, one)
+	other.wait = 1
+	for range 2 {
+		free, err := other.Acquire(t.Context(), "ben")
+		if err != nil {
+			t.Fatal(err)
+		}
+		free()
+	}
+}
