@@ -67,7 +67,7 @@ func TestAsyncRewakeOfAnotherEvent(t *testing.T) {
 			"echo '{\"rewakeSummary\":\"a letter\"}'\necho new mail >&2\nexit 2\n",
 		"lead.yaml": `steps:
   - {when: "^Ship it.$", say: first answer}
-  - when: "^<task-notification>\\n<summary>a letter</summary>\\n</task-notification>\\n<system-reminder>\\n\
+  - when: "^This is an automatic event [^<]*\\n\\n<task-notification>\\n<summary>a letter</summary>\\n</task-notification>\\n<system-reminder>\\n\
       Stop hook blocking error from command \"SessionStart:startup\": new mail\\n</system-reminder>$"
     say: second answer
 `,

@@ -92,7 +92,8 @@ func TestFailedTurnIsGivenUp(t *testing.T) {
 func TestHopelessTurnIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	r, _ := newFakeRig(t, leadLetsWork, ownedByDev, act{Do: []string{"error -32603 unknown model: gpt-nope"}})
-	r.want(r.run(Options{}), CodeUnfinished, "dev, who needs attention: its last turn failed: API error (model_not_found): unknown model: gpt-nope")
+	r.want(r.run(Options{}), CodeUnfinished, "dev needs attention: its last turn failed: API error (model_not_found): unknown model: gpt-nope; "+
+		`nobody can go on: task 1 "One" belongs to dev, who needs attention`)
 	if failed := of[agent.TurnFailed](r, "turn_failed"); len(failed) != 1 || failed[0].Passing ||
 		!failed[0].Until.IsZero() {
 		t.Errorf("the journal has %+v", failed)

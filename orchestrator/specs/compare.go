@@ -127,9 +127,9 @@ func teamKeys(was, now *configs.Team) []string {
 	return differing([]keyed[*configs.Team]{
 		{"models", func(t *configs.Team) any { return t.Models }},
 		{"agents", func(t *configs.Team) any { return t.Agents }},
-		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates} }},
+		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates, t.GatesAtOnce} }},
 		{"hooks", func(t *configs.Team) any { return t.Hooks }},
-		{"settings", func(t *configs.Team) any { return t.Settings }},
+		{"settings", func(t *configs.Team) any { return []any{t.Settings, t.DefaultMode} }},
 		{"plugins", func(t *configs.Team) any { return t.Plugins }},
 		{"mcp_servers", func(t *configs.Team) any { return t.MCPServers }},
 		{"worktree", func(t *configs.Team) any { return t.Worktree }},

@@ -102,7 +102,7 @@ func TestEveryKeyCounts(t *testing.T) {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		case reflect.Map:
 			v.Set(reflect.MakeMap(v.Type()))
-		case reflect.Int64:
+		case reflect.Int, reflect.Int64:
 			v.SetInt(int64(time.Hour))
 		}
 	}
