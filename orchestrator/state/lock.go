@@ -22,8 +22,9 @@ type teamLock struct {
 }
 
 // lockTimeout is how long LockTeam tries. A process that only checks the lock holds it
-// for a moment.
-const lockTimeout = 200 * time.Millisecond
+// for a moment, and so does one that the last run was just starting: it has a copy of all that
+// is open until it executes its program.
+const lockTimeout = time.Second
 
 // lockPause is the time between two attempts.
 const lockPause = 5 * time.Millisecond
@@ -37,7 +38,10 @@ func LockTeam(p Place) (*teamLock, error) {
 	}
 	l := &teamLock{file: f}
 	if err = WaitLock(f, lockTimeout); err == nil {
-		l.releaseName, err = claimName(p.Lock())
+		err = retryLocked(lockTimeout, func() (err error) {
+			l.releaseName, err = claimName(p.Lock())
+			return err
+		})
 	}
 	if errors.Is(err, errLocked) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
@@ -54,8 +58,13 @@ func LockTeam(p Place) (*teamLock, error) {
 
 // WaitLock tries to lock f for up to patience.
 func WaitLock(f *os.File, patience time.Duration) error {
+	return retryLocked(patience, func() error { return tryLock(f) })
+}
+
+// retryLocked calls try until it does not fail with errLocked, for up to patience.
+func retryLocked(patience time.Duration, try func() error) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(lockPause) {
-		err := tryLock(f)
+		err := try()
 		if !errors.Is(err, errLocked) || time.Now().After(deadline) {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -116,5 +117,23 @@ func TestHolderOfAMovedLock(t *testing.T) {
 	}
 	if _, err := Holder(p); err == nil {
 		t.Error("it is not known who holds the file, and Holder says nobody")
+	}
+}
+
+// TestLockWaitsForAStartingProcess: a process that the last run has just started has a copy of the
+// lock's name until it executes its program, and keeps nobody from running the team.
+func TestLockWaitsForAStartingProcess(t *testing.T) {
+	p := Place{Team: "crew", Dir: t.TempDir()}
+	release, err := claimName(p.Lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { _ = release() })
+	lock, err := LockTeam(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Error(err)
 	}
 }

@@ -46,9 +46,6 @@ func (w Work) Alarms() []Alarm {
 			list = append(list, Alarm{Word: word, Text: text, Files: files})
 		}
 	}
-	for _, b := range w.Review.Brings {
-		add(b.Changes, "brings other work", "The merge brings "+b.Authored()+", too, which is "+string(b.State)+".")
-	}
 	add(w.filesThat(w.judges), "gate changed",
 		"Weakened gate? The work changes what judges it: a script, the configuration or the spec of its gates.")
 	add(w.filesThat(w.losesTests), "test deleted", "Test files are deleted, or are no tests by their names any more.")
@@ -68,6 +65,9 @@ func (w Work) Alarms() []Alarm {
 		list = append(list, Alarm{Word: "not read", Text: "Its changes cannot be read: " + w.Fault})
 	}
 	strong := len(list)
+	for _, b := range w.Review.Brings { // what is wrong with that work has its own alarms above
+		add(b.Changes, "brings other work", "The merge brings "+b.Authored()+", too, which is "+string(b.State)+".")
+	}
 	add(w.filesThat(func(f FileDiff) bool {
 		return IsTest(w.Name(f)) && f.What != Deleted && f.Removed > f.Added
 	}), "tests shrink", "Test files lose more lines than they get.")
@@ -161,11 +161,15 @@ func (w Work) judgedOthers() bool {
 	return agreed && w.Review.Tree != ""
 }
 
-// unnamed lists the changed files that the task does not name, if it names others: by a path, a
+// unnamed lists the changed files that neither the task nor the title of other work that the merge
+// brings names, if they name others: by a path, a
 // folder, or a name without its ending. The test of a named file is named with it.
 func (w Work) unnamed() []string {
 	words := map[string]bool{}
 	text := strings.ToLower(w.Task.Subject + " " + w.Task.Description)
+	for _, b := range w.Review.Brings {
+		text += " " + strings.ToLower(b.Title)
+	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-./", r) && r < 0x80
 	}) {

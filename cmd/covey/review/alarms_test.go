@@ -49,7 +49,7 @@ func TestAlarms(t *testing.T) {
 		"what was asked": {"Add sum.go", edit("sum.go", fresh, "+x") + edit("sum_test.go", fresh, "+func TestSum(t *testing.T) {"), nil, ""},
 		"other work": {"", edit("x", "", "+x"), func(w *Work) {
 			w.Review.Brings = []api.Brought{{Merge: tasks.Merge{Tasks: []string{"4"}, Title: "Ease the gate", Member: "ana"}, Changes: []string{"gate.sh"}}}
-		}, "brings other work gate.sh"},
+		}, "(brings other work gate.sh)"},
 		"a gate's script":     {"", edit("ci/gate.sh", "", "-go test", "+exit 0"), nil, "gate changed ci/gate.sh"},
 		"the spec":            {"", edit("team.yaml", "", "+x"), nil, "gate changed team.yaml"},
 		"settings":            {"", edit(".claude/settings.json", "", "+x"), nil, "gate changed .claude/settings.json"},
