@@ -96,10 +96,11 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	}
 	one, err1 := merging.StandingOf(t.Context(), store, "1")
 	two, err2 := merging.StandingOf(t.Context(), store, "2")
-	if err := errors.Join(err1, err2, store.Close()); err != nil {
+	all, err3 := store.List(t.Context())
+	if err := errors.Join(err1, err2, err3, store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if one.Unchanged || len(one.Merges) != 1 || !two.Unchanged || len(two.Merges) != 0 {
+	if all[0].Unchanged || len(one.Merges) != 1 || !all[1].Unchanged || len(two.Merges) != 0 {
 		t.Errorf("they stand as %+v and %+v", one, two)
 	}
 	if len(e.Unmerged) != 1 || e.Unmerged[0] != "task 1 (A) of ana (covey/crew/task_1) is not merged" {

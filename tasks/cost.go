@@ -50,3 +50,22 @@ func Charge(ctx context.Context, s *Store, ids []string, c Cost) error {
 		return nil
 	})
 }
+
+// MarkUnchanged records that a completed task changed no file, until it is opened again, and reports
+// whether that is new. A task that was changed since the given version is left alone. Like a cost it
+// makes no version and no event.
+func MarkUnchanged(ctx context.Context, s *Store, id string, version uint64) (marked bool, err error) {
+	err = s.db.Job("mark unchanged").Submit(ctx, func(tx *kv.Tx) error {
+		t := changing(tx)
+		was, err := t.load(id)
+		marked = err == nil && was.Version == version && was.Status == Completed && !was.Unchanged
+		if !marked {
+			return err
+		}
+		rec := was.clone()
+		rec.Unchanged = true
+		t.save(was, rec)
+		return nil
+	})
+	return marked, err
+}

@@ -13,6 +13,7 @@ import (
 // dependents.
 func (t *txn) save(was, rec *taskRecord) {
 	t.link(was, rec)
+	rec.Unchanged = rec.Unchanged && rec.Status == Completed
 	stored := *rec
 	stored.Blocks = nil
 	var had []kv.BlobRef

@@ -16,6 +16,7 @@ type Outline struct {
 	Owner     string   `json:"owner,omitempty"`
 	BlockedBy []string `json:"blockedBy,omitempty"` // nil if there are none
 	Cost      Cost     `json:"cost,omitzero"`
+	Unchanged bool     `json:"unchanged,omitempty"` // see Task
 }
 
 // Outlines returns the outlines of a list of tasks. They share the tasks' BlockedBy.
@@ -23,7 +24,7 @@ func Outlines(list []Task) []Outline {
 	out := make([]Outline, len(list))
 	for i := range list {
 		t := &list[i]
-		out[i] = Outline{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, Cost: t.Cost}
+		out[i] = Outline{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, Cost: t.Cost, Unchanged: t.Unchanged}
 		if len(t.BlockedBy) > 0 {
 			out[i].BlockedBy = t.BlockedBy
 		}
@@ -52,7 +53,9 @@ func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
 		if rec, failed = pass.record(kv.LastNum(k), v); failed != nil {
 			return false
 		}
-		o := Outline{ID: rec.ID, Subject: rec.Subject, Status: rec.Status, Owner: rec.Owner, Cost: rec.Cost}
+		o := Outline{
+			ID: rec.ID, Subject: rec.Subject, Status: rec.Status, Owner: rec.Owner, Cost: rec.Cost, Unchanged: rec.Unchanged,
+		}
 		if len(rec.BlockedBy) > 0 {
 			first := len(blockers)
 			blockers = append(blockers, rec.BlockedBy...)

@@ -39,6 +39,7 @@ type Task struct {
 	Metadata    map[string]json.RawMessage `json:"metadata"`
 	Evidence    []Evidence                 `json:"evidence,omitempty"` // oldest first
 	Cost        Cost                       `json:"cost,omitzero"`
+	Unchanged   bool                       `json:"unchanged,omitempty"` // completed without a change to a file; see MarkUnchanged
 	Created     time.Time                  `json:"created,omitzero"`
 	Updated     time.Time                  `json:"updated,omitzero"`
 }

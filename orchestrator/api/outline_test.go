@@ -17,7 +17,7 @@ import (
 // outlines.
 func (f *fakeTeam) longList(n int) []tasks.Outline {
 	for i := range n {
-		one := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Do it ", i), Status: tasks.Pending}
+		one := tasks.Task{ID: fmt.Sprint(i + 1), Subject: fmt.Sprint("Do it ", i), Status: tasks.Pending, Unchanged: i%10 == 9}
 		if i%2 == 1 {
 			one.Owner, one.BlockedBy = "api", []string{fmt.Sprint(i)}
 		}

@@ -45,6 +45,8 @@ type TaskColumns struct {
 	Tokens []int64 `json:"tokens,omitempty"`
 	Failed []int64 `json:"failed,omitempty"`
 	Micros []int64 `json:"micros,omitempty"` // millionths of a dollar: floats take twice as long
+	// Unchanged has a 1 for each task that was completed without a change; likewise absent.
+	Unchanged []int64 `json:"unchanged,omitempty"`
 }
 
 // List returns the page's tasks, decoding columns if there are any.
@@ -162,6 +164,9 @@ func columnsOf(all []tasks.Outline) *TaskColumns {
 		c.Blockers[i], c.BlockedBy = len(t.BlockedBy), append(c.BlockedBy, t.BlockedBy...)
 		setSparse(&c.Tokens, len(all), i, t.Cost.Tokens)
 		setSparse(&c.Failed, len(all), i, t.Cost.FailedTokens)
+		if t.Unchanged {
+			setSparse(&c.Unchanged, len(all), i, 1)
+		}
 		setSparse(&c.Micros, len(all), i, int64(math.Round(t.Cost.USD*1e6)))
 	}
 	return c
@@ -191,7 +196,7 @@ func sparse(list []int64, i int) int64 {
 func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	n, links := len(c.IDs), c.BlockedBy
 	fits := len(c.Subjects) == n && len(c.Status) == n && len(c.Owner) == n && len(c.Blockers) == n
-	for _, length := range []int{len(c.Tokens), len(c.Failed), len(c.Micros)} {
+	for _, length := range []int{len(c.Tokens), len(c.Failed), len(c.Micros), len(c.Unchanged)} {
 		fits = fits && (length == 0 || length == n)
 	}
 	word := func(place int) string {
@@ -204,7 +209,7 @@ func (c *TaskColumns) rows() ([]tasks.Outline, error) {
 	for i := 0; fits && i < n; i++ {
 		list[i] = tasks.Outline{
 			ID: c.IDs[i], Subject: c.Subjects[i],
-			Status: tasks.Status(word(c.Status[i])), Owner: word(c.Owner[i]),
+			Status: tasks.Status(word(c.Status[i])), Owner: word(c.Owner[i]), Unchanged: sparse(c.Unchanged, i) != 0,
 			Cost: tasks.Cost{Tokens: sparse(c.Tokens, i), FailedTokens: sparse(c.Failed, i), USD: float64(sparse(c.Micros, i)) / 1e6},
 		}
 		count := c.Blockers[i]

@@ -75,9 +75,6 @@ type Standing struct {
 	Verdicts []requests.Verdict `json:"verdicts"` // of gates, without their logs
 	Merges   []tasks.Merge      `json:"merges"`   // the pieces of its work, oldest first
 	Requests []requests.Request `json:"requests"` // open questions about it
-	// Unchanged is set if the task was completed in a working copy without
-	// changed files, so that there is nothing to merge.
-	Unchanged bool `json:"unchanged"`
 }
 
 // TaskRef names a task.

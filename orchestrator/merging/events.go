@@ -2,11 +2,9 @@ package merging
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -70,32 +68,14 @@ const (
 // EventType returns the event's name in the journal.
 func (TargetMoved) EventType() string { return "target_moved" }
 
-// keyUnchanged is the store key that holds the version of a task when it was completed
-// without a change.
-func keyUnchanged(task string) string { return "unchanged/" + task }
-
-// UnchangedAt returns the version that a task had when it was last completed without a
-// change to any file, and whether it ever was.
-func UnchangedAt(ctx context.Context, store *tasks.Store, task string) (version uint64, was bool, err error) {
-	stored, known, err := store.Value(ctx, keyUnchanged(task))
-	if err == nil && known {
-		err = json.Unmarshal(stored, &version)
-	}
-	if err != nil {
-		return 0, false, fmt.Errorf("whether task %s changed anything: %w", task, err)
-	}
-	return version, known, nil
-}
-
 // unchanged records that a task was completed without a change, and journals it once.
 func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
-	before, known, err := UnchangedAt(ctx, d.opts.Store, t.ID)
-	if err != nil || known && before == t.Version {
-		return err
-	}
-	if err := d.opts.Store.Put(ctx, keyUnchanged(t.ID), notation.Encode(t.Version)); err != nil {
+	marked, err := tasks.MarkUnchanged(ctx, d.opts.Store, t.ID, t.Version)
+	if err != nil {
 		return fmt.Errorf("record that task %s changed nothing: %w", t.ID, err)
 	}
-	d.opts.Journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	if marked {
+		d.opts.Journal.Append(agent.Event{Member: t.Owner, Data: TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	}
 	return nil
 }

@@ -27,9 +27,7 @@ type Task struct {
 	// Awaits says whose answer its completion waits for.
 	Awaits    string    `json:"awaits,omitempty"`
 	Completed time.Time `json:"completed,omitzero"`
-	// Unchanged is set if it was completed without a change to a file.
-	Unchanged bool     `json:"unchanged,omitempty"`
-	Merges    []string `json:"merges,omitempty"` // ids of the merges of its work
+	Merges    []string  `json:"merges,omitempty"` // ids of the merges of its work
 	// Refusals counts all of them, also those that Returns has dropped.
 	Refusals int `json:"refusals"`
 	// Spent is the share of its owners' usage in the turns of Spans. A turn with several

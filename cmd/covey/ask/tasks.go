@@ -113,7 +113,11 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 	term.TableOf(list,
 		term.Text("ID", func(t tasks.Outline) string { return t.ID }),
 		term.Column[tasks.Outline]{Head: "STATUS", Cell: func(t tasks.Outline) term.Cell {
-			return term.Cell{Text: string(t.Status), Style: statusStyle(t.Status)}
+			text := string(t.Status)
+			if t.Unchanged {
+				text += ", no change"
+			}
+			return term.Cell{Text: text, Style: statusStyle(t.Status)}
 		}},
 		term.Text("OWNER", func(t tasks.Outline) string { return t.Owner }),
 		term.Text("WAITS FOR", func(t tasks.Outline) string { return strings.Join(t.OpenBlockers(all), ", ") }),

@@ -163,6 +163,7 @@ func TestShowTask(t *testing.T) {
 		Blocks: []string{"4"}, Labels: []string{"go"}, Wants: tasks.Wants{Tools: []string{"Bash"},
 			Role: "coder"},
 		Metadata:    map[string]json.RawMessage{"b": json.RawMessage(`[1]`), "a": json.RawMessage(`"x"`)},
+		Unchanged:   true,
 		Description: "All of it.\n\x1b[2JReally.\n",
 	}
 	verdicts := []requests.Verdict{
@@ -172,7 +173,7 @@ func TestShowTask(t *testing.T) {
 			Feedback: "fine"},
 	}
 	standing := api.Standing{
-		Verdicts: verdicts, Unchanged: true,
+		Verdicts: verdicts,
 		Merges:   []tasks.Merge{{State: tasks.MergeDone, Into: "main", Result: "fedcba9876543", Commit: "00"}, {State: tasks.MergeHeld, Reason: "in the\x1b[2J way"}},
 		Requests: []requests.Request{{ID: "r7", Kind: requests.AskMerge, To: actors.Operator, Member: "api"}},
 	}

@@ -100,6 +100,9 @@ func (r *report) taskTable(b *strings.Builder) {
 	b.WriteString("| task | state | owner | turns | empty | refused | cost |\n|-|-|-|-|-|-|-|\n")
 	for _, t := range all[:min(len(all), maxListed)] {
 		row := rowOf(r.State, w.Works, t)
+		if t.Unchanged {
+			row.Word += ", no change"
+		}
 		fmt.Fprintf(b, "| %s %s | %s | %s | %d | %d | %d | $%.2f |\n",
 			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, w.empty[t.ID], t.Refusals, t.Spent.CostUSD)
 	}

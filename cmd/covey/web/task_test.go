@@ -174,7 +174,7 @@ func TestConversation(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *taskState {
-		return &taskState{TaskRow: report.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner}, Unchanged: unchanged}}}
+		return &taskState{TaskRow: report.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner, Unchanged: unchanged}}}}
 	}
 	for want, state := range map[merging.DiffRequest]*taskState{
 		{Task: "1"}:     of(tasks.Completed, "ana", &view.Merge{}, false),
