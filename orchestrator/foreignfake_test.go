@@ -210,6 +210,9 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		f.call(id, "mcp__covey__"+one, two, "other")
 		text, err := f.use(one, two)
 		f.result(id, text, err == nil)
+	case "unknown": // TOOL, which the program does not have
+		f.call(id, one, "{}", "other")
+		f.result(id, "Tool "+one+" not found.", false)
 	case "run": // COMMAND, if it may
 		f.call(id, "run", string(notation.Encode(map[string]string{"command": rest})), "execute")
 		if !f.ask(id, rest) {

@@ -28,3 +28,28 @@ func TestProgramWithoutTheTeamTools(t *testing.T) {
 		})
 	}
 }
+
+// TestProgramKeepsTheTeamToolsFromItsModel: a program that lists the team's tools and does not know
+// them when its model calls them is told of, once; not one that knows them.
+func TestProgramKeepsTheTeamToolsFromItsModel(t *testing.T) {
+	t.Parallel()
+	const done = `mcp team_task_update {"taskId":"1","status":"completed"}`
+	for name, tt := range map[string]struct {
+		do   []string
+		want int
+	}{
+		"unknown": {[]string{"list", "unknown team_members", "unknown team_task_list", done}, 1},
+		"its own": {[]string{"list", "unknown other_tool", done}, 0},
+		"a typo":  {[]string{"list", "mcp team_members {}", "unknown team_member", done}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
+				act{When: "You own task #1", Do: tt.do})
+			r.want(r.run(Options{}), CodeDone, "all work is done")
+			if got := r.warnings("itself refused a call of the team's tool team_members (Tool team_members not found.)"); len(got) != tt.want {
+				t.Errorf("the warnings are %q", got)
+			}
+		})
+	}
+}

@@ -347,7 +347,14 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (
 	for _, w := range o.hooks().Warnings {
 		r.journal.Tell(agent.Warning{Text: w.Error()})
 	}
+	var asked sync.WaitGroup
+	asked.Go(func() { // beside the run, because programs take seconds to say their versions
+		for _, text := range launch.Outdated(ctx, o.team()) {
+			r.journal.Tell(agent.Warning{Text: text})
+		}
+	})
 	end, err := o.runActors(ctx, r)
+	asked.Wait()
 	rest := endCause{end: end, err: err}
 	if o.only.Merge != nil {
 		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also after an interrupt, because no run may follow

@@ -30,9 +30,13 @@ func printAgent(out *term.Screen, a launch.AgentInfo) {
 	}
 	fact("program", program)
 	if !a.Installed() {
-		fact("install", a.Install)
+		fact("install", a.HowToInstall())
 	}
-	fact("version", a.Version)
+	version := a.Version
+	if older := a.Older(); older != "" {
+		version += ": " + older + "; " + a.ToNewest()
+	}
+	fact("version", version)
 	if a.Installed() {
 		fact("login", loginText(a))
 	}

@@ -55,7 +55,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	c.waits("Gate (")
 	c.types("true\n")
 	c.waits("Go on without? [y/N] ")
-	c.waits("This installs claude-agent-acp: npm i -g @agentclientprotocol/claude-agent-acp")
+	c.waits("This installs claude-agent-acp: `npm i -g @agentclientprotocol/claude-agent-acp@latest`")
 	c.types("\n")
 	c.waits("nothing was started; install what is missing")
 	c.ends(cli.ExitUsage)

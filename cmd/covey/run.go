@@ -202,7 +202,7 @@ func programNamed(name string) (launch.AgentInfo, error) {
 		return a, cli.Usagef("covey knows no agent program %q; it knows %s", name,
 			strings.Join(launch.PresetNames(), ", "))
 	case !a.Installed():
-		return a, cli.Usagef("%s is not installed; `%s` installs it", name, a.Install)
+		return a, cli.Usagef("%s is not installed; %s installs it", name, a.HowToInstall())
 	}
 	return a, nil
 }

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,7 @@ type AgentInfo struct {
 	Login   LoginState        `json:"login"`
 	LoginBy string            `json:"login_by"` // how Login was determined, or how to log in
 	Install string            `json:"install,omitempty"`
+	Node    string            `json:"node,omitempty"` // the first version of Node.js that can run what Install installs
 	Honours Honours           `json:"honours"`
 
 	launch Found
@@ -56,6 +58,53 @@ func (a AgentInfo) Installed() bool { return a.Kind == configs.Builtin || a.Path
 
 // Usable reports whether the agent is installed and no login is known to be missing.
 func (a AgentInfo) Usable() bool { return a.Installed() && a.Login != LoginNo }
+
+// HowToInstall returns the command that installs the program, and what it needs, for people.
+func (a AgentInfo) HowToInstall() string { return howToInstall(a.Install, a.Node) }
+
+// howToInstall is HowToInstall for the command and the version of Node.js.
+func howToInstall(command, node string) string {
+	if node == "" {
+		return "`" + command + "`"
+	}
+	return "`" + command + "` (needs Node " + node + " or newer)"
+}
+
+// Older says, for people, that the installed program is older than the one that was measured; empty:
+// it is not, or its version is not known.
+func (a AgentInfo) Older() string {
+	way := a.launch.program
+	measured := way.honours.Version[strings.LastIndexByte(way.honours.Version, ' ')+1:]
+	// The version of a program that starts the agent, such as node, says nothing.
+	if a.Version == "" || filepath.Base(a.Path) != way.bin ||
+		slices.Compare(versionNumbers(a.Version), versionNumbers(measured)) >= 0 {
+		return ""
+	}
+	return "older than " + way.honours.Version + ", with which covey was measured, and may support less than covey agents says"
+}
+
+// ToNewest says how to get the newest version of an installed program, for people.
+func (a AgentInfo) ToNewest() string {
+	if a.Kind != configs.ACP { // Install is for the adapter
+		return "install its newest version"
+	}
+	return a.HowToInstall() + " installs the newest"
+}
+
+// Outdated returns a warning for each program of a team that is older than the measured one. It asks
+// programs for their versions where their packages do not tell.
+func Outdated(ctx context.Context, team *configs.Team) []string {
+	// A command of the spec may need the variables of its entry, and does not expect to be run.
+	known := slices.DeleteFunc(UsedAgents(team), func(a AgentInfo) bool { return a.Version == "" && len(a.agent.Command) > 0 })
+	var warnings []string
+	for _, a := range AskVersions(ctx, known) {
+		if older := a.Older(); older != "" {
+			warnings = append(warnings, fmt.Sprintf("%s of %s: version %s is %s; %s", a.Path, strings.Join(a.Members, ", "),
+				a.Version, older, a.ToNewest()))
+		}
+	}
+	return warnings
+}
 
 // Agents lists the builtin agent, all presets and the agents of a team; team may be
 // nil. It asks all installed programs for their versions at the same time, for at most
@@ -75,6 +124,12 @@ func Agents(ctx context.Context, team *configs.Team) []AgentInfo {
 			list[i].Members = membersWith(team, list[i].Name)
 		}
 	}
+	return AskVersions(ctx, list)
+}
+
+// AskVersions asks the installed programs of a list for the versions that are not known, all at the same
+// time, for at most 5 seconds, and returns the list with them.
+func AskVersions(ctx context.Context, list []AgentInfo) []AgentInfo {
 	var asked sync.WaitGroup
 	for i := range list {
 		if list[i].Path != "" && list[i].Version == "" {
@@ -157,7 +212,7 @@ func agentInfo(a configs.Agent, workspace string) AgentInfo {
 	info.Login, info.LoginBy = LoginUnknown, "only the program knows; covey agents --probe asks it"
 	if known {
 		info.Login, info.LoginBy = p.loginState(os.Getenv, fileThere)
-		info.Install = p.install
+		info.Install, info.Node = p.install, p.node
 	}
 	if a.Model.Script != "" {
 		info.Login, info.LoginBy = LoginNone, "it thinks with a script"

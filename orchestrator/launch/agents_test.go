@@ -96,6 +96,28 @@ func TestKeyOf(t *testing.T) {
 	}
 }
 
+// TestOlder: only the version of the measured program counts.
+func TestOlder(t *testing.T) {
+	measured := Found{program: qwen().programs[0]}
+	measured.program.honours.Version = "qwen-code 0.24.4"
+	for version, want := range map[string]bool{
+		"0.15.10": true, "0.24.3-beta.1": true, "0.24.4": false, "0.24.10": false, "1.0": false, "": false,
+	} {
+		a := AgentInfo{Version: version, Path: "/bin/qwen", launch: measured}
+		if older := a.Older(); (older != "") != want {
+			t.Errorf("%q: %q", version, older)
+		}
+	}
+	for _, a := range []AgentInfo{
+		{Version: "0.1", Path: "/bin/wrapper", launch: measured},
+		{Version: "0.1", Path: "/bin/own"},
+	} {
+		if older := a.Older(); older != "" {
+			t.Errorf("%s: %q", a.Path, older)
+		}
+	}
+}
+
 // keyOnly returns a preset whose program knows no login but an API key.
 func keyOnly() preset { return preset{name: "acme", keyVars: []string{"ACME_API_KEY"}} }
 

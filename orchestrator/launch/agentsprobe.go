@@ -67,7 +67,7 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 	case a.Path == "" && a.Install == "":
 		return acp.About{}, errors.New("its program is not installed")
 	case a.Path == "":
-		return acp.About{}, fmt.Errorf("it is not installed; `%s` installs it", a.Install)
+		return acp.About{}, fmt.Errorf("it is not installed; %s installs it", a.HowToInstall())
 	case a.Kind != configs.ACP:
 		return acp.About{}, fmt.Errorf("%s does not speak ACP, so it cannot be probed", a.Path)
 	}

@@ -23,7 +23,8 @@ type preset struct {
 	sure       bool   // without these files there is no login (macOS may have a keychain)
 	login      string // the command to log in; empty: it knows only an API key, and keyVars has its variable
 	loginPkg   string // the npm package with the program of login, which an adapter does without
-	install    string // the command that installs the first program
+	install    string // the command that installs the newest version of the first program
+	node       string // the first version of Node.js that its package admits; empty: the package does not say
 }
 
 // loginFile is a file that exists after a login. covey checks that it exists and never
@@ -119,8 +120,8 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 	if len(missing) > 1 {
 		text = "none of " + strings.Join(missing, ", ")
 	}
-	return program{}, "", notation.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; `%s` installs it",
-		p.name, text, p.install)
+	return program{}, "", notation.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; %s installs it",
+		p.name, text, howToInstall(p.install, p.node))
 }
 
 // isIn reports whether this version of a package contains the program.

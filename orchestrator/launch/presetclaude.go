@@ -71,7 +71,7 @@ func claude() preset {
 		keyVars: []string{"ANTHROPIC_API_KEY"},
 		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
 		login:   "claude /login", loginPkg: "@anthropic-ai/claude-code",
-		install: "npm i -g @agentclientprotocol/claude-agent-acp",
+		install: "npm i -g @agentclientprotocol/claude-agent-acp@latest", node: "22",
 	}
 }
 

@@ -57,7 +57,7 @@ func codex() preset {
 		// It keeps several databases there.
 		firstAlone: true,
 		login:      "codex login", loginPkg: "@openai/codex",
-		install: "npm i -g @agentclientprotocol/codex-acp",
+		install: "npm i -g @agentclientprotocol/codex-acp@latest",
 	}
 }
 

@@ -28,7 +28,7 @@ func copilot() preset {
 		// The order in which the program reads them.
 		keyVars: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 		login:   "copilot login",
-		install: "npm i -g @github/copilot",
+		install: "npm i -g @github/copilot@latest",
 	}
 }
 

@@ -46,7 +46,7 @@ func gemini() preset {
 			{"GEMINI_CLI_HOME", "", ".gemini/gemini-credentials.json"},
 		},
 		login:   "gemini",
-		install: "npm i -g @google/gemini-cli",
+		install: "npm i -g @google/gemini-cli@latest", node: "20",
 	}
 }
 

@@ -31,7 +31,7 @@ func openCode() preset {
 		}},
 		logins:  []loginFile{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
 		login:   "opencode auth login",
-		install: "npm i -g opencode-ai",
+		install: "npm i -g opencode-ai@latest",
 	}
 }
 

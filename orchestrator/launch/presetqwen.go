@@ -37,7 +37,7 @@ func qwen() preset {
 		keyVars: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY"},
 		logins:  []loginFile{{"QWEN_HOME", ".qwen", "oauth_creds.json"}},
 		login:   "qwen",
-		install: "npm i -g @qwen-code/qwen-code",
+		install: "npm i -g @qwen-code/qwen-code@latest", node: "22",
 	}
 }
 

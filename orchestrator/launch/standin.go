@@ -18,7 +18,7 @@ type StandIn struct {
 	Agent   string   `json:"agent"`   // name in the spec
 	Path    string   `json:"path"`    // path of the program that serves
 	Adapter string   `json:"adapter"` // the program that is missing
-	Install string   `json:"install"` // the command that installs it
+	Install string   `json:"install"` // how to install it, for people
 	Members []string `json:"members"` // members that use the agent, or may fall back to it
 	// Unenforced describes what the spec requires of these members and covey only
 	// detects afterwards: rules, hooks, permission modes.
@@ -63,7 +63,7 @@ func standIn(a configs.Agent, workspace string) (s StandIn, held Honours, ok boo
 	if err != nil || l.program.kind != configs.Command || best.kind != configs.ACP {
 		return s, held, false
 	}
-	s = StandIn{Agent: AgentTitle(a), Path: l.argv[0], Adapter: best.bin, Install: p.install}
+	s = StandIn{Agent: AgentTitle(a), Path: l.argv[0], Adapter: best.bin, Install: howToInstall(p.install, p.node)}
 	return s, l.program.honours, true
 }
 

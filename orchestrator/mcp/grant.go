@@ -3,14 +3,17 @@ package mcp
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -27,6 +30,7 @@ type grant struct {
 
 	listed  atomic.Bool // the tools were asked for (tools/list)
 	unasked atomic.Bool // the program has to ask for them, and has not answered a prompt yet
+	called  atomic.Bool // one of them was called (tools/call), or Missed has said that none can be
 
 	mu      sync.Mutex
 	revoked bool
@@ -55,7 +59,7 @@ func newGrant(d *desk, token string, processes *process.Processes) *grant {
 		g.tie(h.Get(requestHeader), cancel)
 		return d.call(ctx, c)
 	})
-	g.server.AddReceivingMiddleware(g.noteList)
+	g.server.AddReceivingMiddleware(g.noteUse)
 	return g
 }
 
@@ -142,30 +146,49 @@ func (g *grant) revoke() {
 	}
 }
 
-// noteList records that a client has listed the tools.
-func (g *grant) noteList(next sdk.MethodHandler) sdk.MethodHandler {
+// noteUse records that a client has listed the tools, or called one.
+func (g *grant) noteUse(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-		if method == "tools/list" {
+		switch method {
+		case "tools/list":
 			g.listed.Store(true)
+		case "tools/call":
+			g.called.Store(true)
 		}
 		return next(ctx, method, r)
 	}
 }
 
-// Missed returns a warning if the member's program answers its first prompt
-// without having listed the team tools, so that its model has none, or "". Some
-// programs connect only between the prompt and the answer.
+// Missed returns a warning if the member's program does not give its model the team
+// tools, or "": it answers its first prompt without having listed them, or itself answers a
+// call of one that it does not know. Some programs connect only between the prompt and the
+// answer.
 func (t *Server) Missed(member string, e agent.EventData) (warning string) {
-	switch e.(type) {
+	t.mu.Lock()
+	g := t.grants[member]
+	t.mu.Unlock()
+	if g == nil {
+		return ""
+	}
+	// It warns once per process of the program.
+	switch e := e.(type) {
+	case agent.ToolReturned:
+		// The name of a tool that the program has from a server begins with the server's.
+		if !e.IsError || !strings.HasPrefix(e.Name, "team_") || g.called.Swap(true) {
+			return ""
+		}
+		return fmt.Sprintf("the agent program itself refused a call of the team's tool %s (%s), so its model seems to have none of "+
+			"them; install its newest version", e.Name, notation.Short(e.Content, 200))
+	case agent.PermissionDecided: // it knows a tool that it asks about
+		if strings.Contains(e.Tool, "team_") {
+			g.called.Store(true)
+		}
+		return ""
 	case agent.TextSaid, agent.ToolCalled:
 	default:
 		return ""
 	}
-	t.mu.Lock()
-	g := t.grants[member]
-	t.mu.Unlock()
-	// It warns once per process of the program.
-	if g == nil || !g.unasked.Swap(false) || g.listed.Load() {
+	if !g.unasked.Swap(false) || g.listed.Load() {
 		return ""
 	}
 	return "the agent program has answered without having asked for the team's tools (tools/list), so its model had none of " +

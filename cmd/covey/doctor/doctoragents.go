@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,14 +12,18 @@ import (
 
 // agentFindings says with which program each agent of a team would run, and whether it is logged
 // in. A program that is not installed is a finding on the spec.
-func agentFindings(team *configs.Team) []finding {
+func agentFindings(ctx context.Context, team *configs.Team) []finding {
 	var findings []finding
 	standIns := launch.StandIns(team)
-	for _, a := range launch.UsedAgents(team) {
+	for _, a := range launch.AskVersions(ctx, launch.UsedAgents(team)) {
 		if !a.Installed() {
 			continue
 		}
 		what := fmt.Sprintf("%s, of %s: %s (%s)", a.Name, strings.Join(a.Members, ", "), a.Path, a.Kind)
+		if older := a.Older(); older != "" {
+			findings = append(findings, warn("agents", fmt.Sprintf("%s, of %s: version %s is %s", a.Name,
+				strings.Join(a.Members, ", "), a.Version, older), a.ToNewest()))
+		}
 		// A stand-in has its warning in place of an ok; being logged out is a second
 		// finding of the same agent.
 		i := slices.IndexFunc(standIns, func(s launch.StandIn) bool { return s.Agent == a.Name })
@@ -26,7 +31,7 @@ func agentFindings(team *configs.Team) []finding {
 			s := standIns[i]
 			findings = append(findings, warn("agents",
 				fmt.Sprintf("%s acts without asking, and runs because %s is not installed", what, s.Adapter),
-				fmt.Sprintf("`%s` installs it; covey up --allow-unenforced goes on without", s.Install)))
+				s.Install+" installs it; covey up --allow-unenforced goes on without"))
 		}
 		switch {
 		case a.Login == launch.LoginNo:

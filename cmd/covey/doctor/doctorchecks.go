@@ -233,7 +233,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 			findings = append(findings, fail("spec", gone.Error(), "covey agents shows what is installed"))
 		}
 	}
-	findings = append(append(findings, agentFindings(team)...), x.models(ctx, team)...)
+	findings = append(append(findings, agentFindings(ctx, team)...), x.models(ctx, team)...)
 	findings = append(findings, noticeFindings(team)...)
 	findings = append(findings, worktreeFindings(trees.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)

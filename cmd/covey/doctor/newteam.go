@@ -17,7 +17,7 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 	if err != nil {
 		return err
 	}
-	for _, f := range agentFindings(team) {
+	for _, f := range agentFindings(ctx, team) {
 		if f.Verdict != isOK {
 			env.Err.Printf("warning: %s; %s\n", term.PlainLine(f.Text), term.PlainLine(f.WayOut))
 		}
