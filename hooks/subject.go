@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
@@ -80,21 +81,25 @@ func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	return notation.Text(p.field(known.Matcher))
 }
 
-// Member returns the member that the payload names and its team, or "".
+// Member returns the member that the payload, or else agent_id, names and its team, or "".
 func (in Input) Member() (team, member string) {
 	switch p := in.Payload.(type) {
 	case StopInput:
-		return p.TeamName, p.TeammateName
+		team, member = p.TeamName, p.TeammateName
 	case TeammateIdleInput:
-		return p.TeamName, p.TeammateName
+		team, member = p.TeamName, p.TeammateName
 	case TaskCreatedInput:
-		return p.TeamName, p.TeammateName
+		team, member = p.TeamName, p.TeammateName
 	case TaskCompletedInput:
-		return p.TeamName, p.TeammateName
+		team, member = p.TeamName, p.TeammateName
 	case RawPayload:
-		return notation.Text(p.field("team_name")), notation.Text(p.field("teammate_name"))
+		team, member = notation.Text(p.field("team_name")), notation.Text(p.field("teammate_name"))
 	}
-	return "", ""
+	// The agent_id of a helper has no team.
+	if name, of, ok := strings.Cut(in.AgentID, "@"); ok && member == "" {
+		return of, name
+	}
+	return team, member
 }
 
 // HookName returns how texts for the model name a hook of this event: tool events add their

@@ -23,7 +23,7 @@ import (
 // hookInfos lists the team's current hooks, callbacks included, with their counts in this
 // run.
 func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
-	infos, err := hooklist.List(o.team(), r.hooks.live.Sources(), nil)
+	infos, err := hooklist.List(o.team(), o.team().Workspace, r.hooks.live.Sources(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -143,21 +143,15 @@ func shellKey(shell string) string {
 // stays. Hooks with `once` that have already run are left out, and so are hooks that ask
 // models if ctx belongs to such a hook itself.
 func (r *Runner) choose(ctx context.Context, listening []*armed, in hooks.Input) (chosen []*armed, warnings []string) {
-	subject := in.Subject()
-	call, _ := in.Call(r.opts.rootOf(in))
 	last := map[string]int{}
-	member := r.memberOf(in)
+	w := r.wantOf(&in)
 	for _, h := range listening {
-		if h.source.Member != "" && h.source.Member != member || !in.ForHelper(h.source.Helper) ||
-			h.source.Skill != "" && (r.opts.Skill == nil || !r.opts.Skill(in, h.source.Skill)) {
+		f := r.fit(h, &w)
+		if !f.runs || h.asksModel() && ctx.Value(verifyingKey{}) != nil {
 			continue
 		}
-		yes, doubt := h.matcher.Matches(subject)
-		if doubt != "" {
-			warnings = append(warnings, h.source.Name+": "+doubt)
-		}
-		if !yes || h.never || h.asksModel() && ctx.Value(verifyingKey{}) != nil || h.rule != nil && !h.rule.Fires(call) {
-			continue
+		if f.doubt != "" {
+			warnings = append(warnings, h.source.Name+": "+f.doubt)
 		}
 		if h.callback != nil && h.callback.When != nil && !h.callback.When(in) {
 			continue

@@ -2,9 +2,9 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -53,6 +53,10 @@ func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Confi
 	r := newRunner(o)
 	r.limits = settings.LimitsOf(sources)
 	i := inspection{Runner: r, in: in, last: map[string]int{}}
+	if in != nil {
+		r.personal = true
+		i.want = r.wantOf(in)
+	}
 	for _, t := range hooks.Events() {
 		if in != nil && in.Payload.Event() != t.Event {
 			continue
@@ -72,6 +76,7 @@ func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Confi
 type inspection struct {
 	*Runner
 	in    *hooks.Input
+	want  want // of in
 	found []Configured
 	last  map[string]int // index in found of the last hook with a key
 }
@@ -91,7 +96,7 @@ func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 			a := i.armOne(known, source, m, handler)
 			c.Never = i.never(known, a)
 			if c.Never == "" && i.in != nil {
-				c.Not, c.Only = i.matchInput(a)
+				c.Not, c.Only = i.fit(a, &i.want).texts(a, &i.want)
 			}
 			i.markReplaced(&c, a)
 			i.found = append(i.found, c)
@@ -117,54 +122,14 @@ func (i *inspection) never(known *hooks.EventInfo, a *armed) string {
 	return ""
 }
 
-// matchInput says why a hook does not run for the input, or on what that depends.
-func (i *inspection) matchInput(a *armed) (not, only string) {
-	member := i.memberOfAny(a)
-	if a.source.Member != "" && a.source.Member != member {
-		if member != "" {
-			return "it is only for " + a.source.Member, ""
-		}
-		only = "for " + a.source.Member
-	}
-	subject := i.in.Subject()
-	yes, doubt := a.matcher.Matches(subject)
-	switch {
-	case !yes && subject == "":
-		return "its matcher needs a subject, and there is none", ""
-	case !yes:
-		return fmt.Sprintf("its matcher does not match %s", notation.Preview(subject, 60)), ""
-	case doubt != "":
-		only = doubt
-	}
-	if a.rule == nil {
-		return "", only
-	}
-	call, _ := i.in.Call(i.opts.rootOf(*i.in))
-	switch {
-	// Without the input of the call, only its tool can rule the hook out.
-	case len(call.Input) > 0 && !a.rule.Fires(call), !a.rule.MayFire(call.Tool):
-		return "its `if` does not hold: " + a.If, ""
-	case len(call.Input) == 0 && a.rule.Spec != "":
-		only = "if " + a.If
-	}
-	return "", only
-}
-
-// memberOfAny returns the member that the input is about, if the hook's layer is for one
-// member.
-func (i *inspection) memberOfAny(a *armed) string {
-	i.personal = a.source.Member != ""
-	return i.memberOf(*i.in)
-}
-
 // markReplaced marks an earlier equal hook as replaced by this one.
 func (i *inspection) markReplaced(c *Configured, a *armed) {
 	if !c.Runs() {
 		return
 	}
-	key := string(c.Event) + "\x00" + a.key + "\x00" + a.source.Member
-	if i.in == nil { // with an input, hooks that do not match it are out already
-		key += "\x00" + c.Matcher
+	key := string(c.Event) + "\x00" + a.key
+	if i.in == nil || c.Only != "" { // else hooks that do not match the input are out already
+		key += "\x00" + strings.Join([]string{a.source.Member, a.source.Helper, a.source.Skill, c.Matcher, c.Only}, "\x00")
 	}
 	if before, twice := i.last[key]; twice {
 		i.found[before].Never = fmt.Sprintf("an equal hook of %s runs in its place", c.Source.Name)

@@ -4,9 +4,12 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -126,6 +129,74 @@ func TestInspectAgrees(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestInspectProperties: for any layers and input, what Inspect says runs is what a Runner
+// chooses; what it leaves open, a Runner may leave out.
+func TestInspectProperties(t *testing.T) {
+	pick := func(t *rapid.T, label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
+	rapid.Check(t, func(t *rapid.T) {
+		var sources []settings.Source
+		for n := range rapid.IntRange(0, 4).Draw(t, "layers") {
+			s := settings.Source{Name: fmt.Sprint(n), Settings: hooks.Settings{}, Managed: rapid.Bool().Draw(t, "managed"),
+				Member: pick(t, "member", "", "", "ana"), Helper: pick(t, "helper", "", "", "scout"), Skill: pick(t, "skill", "", "", "sew")}
+			if rapid.IntRange(0, 9).Draw(t, "off") == 0 {
+				off := true
+				s.Restrictions.DisableAllHooks = &off
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "groups") {
+				group := hooks.Group{Matcher: pick(t, "matcher", "", "Bash", "Ba.*", "Write|Edit", "(")}
+				for range rapid.IntRange(1, 3).Draw(t, "hooks") {
+					group.Hooks = append(group.Hooks, hooks.Handler{Type: "command", Command: pick(t, "command", "a", "b"),
+						If: pick(t, "if", "", "", "Bash(git push *)", "Edit(src/**)", "Bash", "Bash(")})
+				}
+				s.Settings[hooks.PreToolUse] = append(s.Settings[hooks.PreToolUse], group)
+			}
+			sources = append(sources, s)
+		}
+		opts := Options{ProjectDir: "/w"}
+		if rapid.Bool().Draw(t, "knows skills") {
+			loaded := rapid.Bool().Draw(t, "loaded")
+			opts.Skill = func(hooks.Input, string) bool { return loaded }
+		}
+		in := hooks.Input{Common: hooks.Common{Cwd: "/w", AgentID: pick(t, "agent", "", "ana@crew", "ben@crew", "h1"),
+			AgentType: pick(t, "type", "", "scout")}, Payload: hooks.PreToolUseInput{ToolName: pick(t, "tool", "Bash", "Edit", ""),
+			ToolInput: json.RawMessage(pick(t, "input", "", `{"command": "git push x"}`, `{"file_path": "/w/src/x", "command": "ls"}`))}}
+		r, err := New(sources, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Inspect(sources, &in, &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := func(layer, command, rule string) string { return layer + ": " + command + " if " + rule }
+		var runs, may, ran []string
+		for _, c := range found {
+			if c.Runs() {
+				may = append(may, name(c.Source.Name, c.Label, c.Handler.If))
+				if c.Only == "" {
+					runs = append(runs, name(c.Source.Name, c.Label, c.Handler.If))
+				}
+			}
+		}
+		chosen, _ := r.choose(t.Context(), r.listening(in), in)
+		for _, h := range chosen {
+			ran = append(ran, name(h.source.Name, h.Command, h.If))
+		}
+		// A hook that Inspect is sure of is replaced at most by an equal one that it is not sure of.
+		for _, label := range ran {
+			if !slices.Contains(may, label) {
+				t.Fatalf("%q ran, Inspect says that %q may", ran, may)
+			}
+		}
+		for _, label := range runs {
+			_, what, _ := strings.Cut(label, ": ")
+			if !slices.ContainsFunc(ran, func(other string) bool { return strings.HasSuffix(other, ": "+what) }) {
+				t.Fatalf("%q ran, Inspect says that %q do", ran, runs)
+			}
+		}
+	})
 }
 
 // TestInspectWithoutInput: a tool's name alone leaves open what an `if` would say.

@@ -35,10 +35,7 @@ func (r *Runner) memberOf(in hooks.Input) string {
 		_, member := r.opts.Who(in)
 		return member
 	}
-	if _, member := in.Member(); member != "" {
-		return member
-	}
-	member, _, _ := strings.Cut(in.AgentID, "@")
+	_, member := in.Member()
 	return member
 }
 

@@ -70,12 +70,9 @@ func (h *Info) CountAs(infos []Info) {
 
 // List lists the configured hooks of a team's layers, and whether each runs for an input,
 // if there is one. Counts are zero; see SetCounts. team may be nil: then every layer is a
-// settings file or a plugin.
-func List(team *configs.Team, sources []settings.Source, in *hooks.Input) ([]Info, error) {
-	opts := runner.Options{}
-	if team != nil {
-		opts.ProjectDir, opts.FailClosed = team.Workspace, team.FailClosed
-	}
+// settings file or a plugin. workspace is where path rules of an `if` begin.
+func List(team *configs.Team, workspace string, sources []settings.Source, in *hooks.Input) ([]Info, error) {
+	opts := runner.Options{ProjectDir: workspace, FailClosed: team != nil && team.FailClosed}
 	found, err := runner.Inspect(sources, in, &opts)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func TestListHooks(t *testing.T) {
 		{Name: "ralph", Root: "/w/ralph", Settings: one(hooks.Stop, "", command("r"))},
 		{Name: "/w/ana.md", Member: "ana", Settings: one(hooks.Stop, "", command("m"))},
 	}
-	infos, err := List(&configs.Team{File: "/w/team.yaml"}, sources, nil)
+	infos, err := List(&configs.Team{File: "/w/team.yaml"}, "/w", sources, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,10 @@ func (l *hookListing) ofFiles(f hookFlags) error {
 		return err
 	}
 	warnAll(l.env, set.Warnings)
-	l.infos, err = hooklist.List(set.Team, set.Sources, l.in)
+	if l.in != nil && l.in.Cwd == "" {
+		l.in.Cwd = set.Workspace // as for `hooks run`
+	}
+	l.infos, err = hooklist.List(set.Team, set.Workspace, set.Sources, l.in)
 	return err
 }
 
@@ -190,9 +193,13 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 	}
 	for _, h := range l.infos {
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
-			if !settings.Listens(hooks.Group{Matcher: h.Matcher}, l.in.Payload.Event(), l.in.Subject()) {
-				h.Not = "its matcher does not match"
+			group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{{Type: "command", If: h.If}}}
+			one := settings.Source{Settings: hooks.Settings{l.in.Payload.Event(): {group}}}
+			found, err := hooklist.List(nil, l.in.Cwd, []settings.Source{one}, l.in)
+			if err != nil {
+				return err
 			}
+			h.Never, h.Not, h.Only = found[0].Never, found[0].Not, found[0].Only
 			asked.infos = append(asked.infos, h)
 		}
 	}
