@@ -46,11 +46,12 @@ func Environment(environ []string) []string {
 }
 
 // ChildEnvironment is Environment for a team's child processes. Its variables let them
-// find the running covey and its team, even if their HOME differs from the user's.
+// find the running covey and its team, even if their HOME differs from the user's. Gates judge what
+// is in the repository, and not what git replace shows instead.
 func ChildEnvironment(bin string, place state.Place) []string {
 	env := Environment(os.Environ())
 	return append(env, "COVEY_TEAM="+place.Team, "COVEY_WORKSPACE="+place.Workspace, "COVEY_BIN="+bin,
-		"COVEY_STATE_HOME="+place.Home(), place.Mark())
+		"COVEY_STATE_HOME="+place.Home(), "GIT_NO_REPLACE_OBJECTS=1", place.Mark())
 }
 
 // HandEnvironment is ChildEnvironment for what the operator runs by hand as the team would: its

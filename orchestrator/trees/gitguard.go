@@ -19,6 +19,10 @@ import (
 const noStash = "git stash is shared by all working copies of the repository, including the user's: a pop may take " +
 	"what somebody else stashed. Commit on your branch instead; `git reset --soft HEAD~1` undoes the commit later."
 
+// noReplace is the refusal of git replace.
+const noReplace = "git replace would show other contents of files and commits to all who use the repository, the user included. " +
+	"Commit what is right on your branch instead."
+
 // guardGit adds a hook that refuses members with their own working copy what concerns those of
 // others: git stash, commands that change another working copy, and those that move its branch or
 // the target of merges. A permission rule is not suitable: it refuses all that may be such a
@@ -190,6 +194,9 @@ func (g gitGuard) command(words, where []string) string {
 			return ""
 		}
 		return noStash
+	}
+	if sub == "replace" && len(args) > 0 && !slices.ContainsFunc(args, func(a string) bool { return a == "-l" || a == "--list" || a == "-d" }) {
+		return noReplace
 	}
 	if slices.Contains(changing, sub) && !(sub == "symbolic-ref" && len(args) < 2) {
 		for _, dir := range where {

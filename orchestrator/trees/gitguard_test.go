@@ -33,6 +33,7 @@ func TestGitOfOthers(t *testing.T) {
 			"git -C sub -c a=b --no-pager stash drop", "X=1 env git stash clear", "if true; then git stash; fi",
 			"x=$(git stash)", "git --git-dir .git stash",
 		},
+		"git replace would show": {"git replace HEAD x", "git replace -f HEAD x", "git replace --graft HEAD", "git -C $W replace HEAD x"},
 		"not your working copy": {
 			"git -C $W commit -m x", "git -C $W/sub add .", "cd $W && git commit -qm x", "cd $W; git reset --hard HEAD~1",
 			"(cd ../work/sub; git checkout -b elsewhere)", "git -C '$W' checkout -q -b elsewhere", `git -C "$W" merge x`,
@@ -46,7 +47,7 @@ func TestGitOfOthers(t *testing.T) {
 			"git symbolic-ref HEAD refs/heads/main", "git update-ref refs/heads/covey/crew/ben HEAD", "git -C $W branch -f main x",
 		},
 		"": {
-			"git stash list", "git stash show -p", "git stash create", "git commit -m stash", "echo git stash", "git log stash", "git",
+			"git stash list", "git replace", "git replace -l", "git replace -d x", "git stash show -p", "git stash create", "git commit -m stash", "echo git stash", "git log stash", "git",
 			"git -C", "", "git 'unclosed", `"$TOOL" stash`, "stash", "git branch stash", "gh pr create --body 'git stash'",
 			"git commit -m 'on main'", "git -C $W log", "git -C $W status", "git -C $W diff HEAD", "cd $W && git show main", "git merge main",
 			"git rebase main", "git checkout main -- a.go", "git checkout main a.go", "git checkout -b try main", "git switch -c try main",

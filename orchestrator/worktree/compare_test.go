@@ -44,6 +44,22 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestReplaced: git replace shows covey no other contents than are merged.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), newRepo(t)
+	testkit.Shell(t, r.Top, `echo bad >b; git add b; git commit -qm second; git replace HEAD:b $(echo good | git hash-object -w --stdin)`)
+	patch, err := r.Diff(ctx, "HEAD~1", "HEAD", DiffOptions{})
+	if err != nil || !strings.Contains(string(patch), "+bad") {
+		t.Errorf("%s, %v", patch, err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	testkit.Must(t, r.Copies.Detach(ctx, copied, "HEAD"))
+	if text := read(t, copied, "b"); text != "bad\n" {
+		t.Errorf("the copy has %q", text)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)

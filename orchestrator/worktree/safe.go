@@ -81,6 +81,8 @@ func environment(environ []string) []string {
 		"GIT_NO_LAZY_FETCH=1",     // ignored by git before 2.44
 		"GIT_ALLOW_PROTOCOL=none", // nothing is fetched, whatever protocol.ext.allow says
 		"GIT_TERMINAL_PROMPT=0",
+		// git replace, which any member can run, would show and test other files than are merged.
+		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_LITERAL_PATHSPECS=1", // a file may be called ':(top)x' or '*'
 		"GIT_EDITOR=false",
 		"GIT_PAGER=cat",
