@@ -154,7 +154,10 @@ func braced(n *syntax.Word) (values []word) {
 	if !syntax.SplitBraces(&list) {
 		return nil
 	}
-	for _, one := range expand.Braces(&list) {
+	for one, err := range expand.BracesSeq(nil, &list) {
+		if err != nil {
+			return nil // it is too large
+		}
 		values = append(values, valueOf(one))
 	}
 	return values

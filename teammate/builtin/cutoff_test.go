@@ -58,7 +58,7 @@ func TestCutOff(t *testing.T) {
 // raisable is a model whose limit of output tokens can be raised.
 type raisable struct{ agent.Model }
 
-func (r raisable) Raise() (agent.Model, bool) { return raised{r.Model}, true }
+func (r raisable) Raise() (agent.Model, bool) { return raised(r), true }
 
 // raised marks the answers of a model whose limit was raised.
 type raised struct{ agent.Model }
