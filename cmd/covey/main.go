@@ -60,7 +60,7 @@ func tellProgram(out *term.Screen, err error) {
 		Format int    `json:"format"`
 		Error  string `json:"error"`
 		Code   int    `json:"code"` // the exit code
-	}{term.JSONFormat, err.Error(), cli.ExitCode(err)})
+	}{term.JSONFormat, cli.Reword(err.Error()), cli.ExitCode(err)})
 	if failed == nil {
 		out.Printf("%s\n", bytes.TrimSpace(text))
 	}

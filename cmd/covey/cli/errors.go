@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // The exit codes, as in docs/operating.md.
@@ -90,7 +93,42 @@ func ErrorText(err error) string {
 	if errors.As(err, &spec) {
 		return text
 	}
-	return "covey: " + text
+	return "covey: " + Reword(text)
+}
+
+// goTexts matches what Go's library says in words of its own, with what to say instead. The texts
+// are matched and not the values, because many errors are kept as text, or come over the socket.
+var goTexts = sync.OnceValue(func() (all []rewording) {
+	for _, pair := range [][2]string{
+		{`strconv\.ParseBool: parsing ("(?:[^"\\]|\\.)*"): invalid syntax`, `$1 is neither true nor false`},
+		{`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): invalid syntax`, `$1 is not a number`},
+		{`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): value out of range`, `$1 is too large or too small`},
+		{`time: (?:invalid duration|unknown unit .* in duration|missing unit in duration) ("(?:[^"\\]|\\.)*")`,
+			`$1 is not a time such as 90s or 2h`},
+		{`context deadline exceeded(?: \(Client\.Timeout exceeded[^)]*\))?|i/o timeout`, `no answer in time`},
+		{`context canceled`, `interrupted`},
+		{`(?:read|write|dial|accept) unix (?:@|/)?\S*: (?:(?:read|write|connect): )?`, `the connection to the team: `},
+		{`use of closed network connection`, `it was closed`},
+		{`unexpected EOF`, `it ends too early`},
+		{`\bEOF$`, `nothing more came`},
+	} {
+		all = append(all, rewording{notation.Pattern(pair[0]), pair[1]})
+	}
+	return all
+})
+
+// rewording is a text of Go's library and its replacement.
+type rewording struct {
+	pattern func() *regexp.Regexp
+	plain   string
+}
+
+// Reword replaces what Go's library says in an error's text by plain words.
+func Reword(text string) string {
+	for _, w := range goTexts() {
+		text = w.pattern().ReplaceAllString(text, w.plain)
+	}
+	return text
 }
 
 // specError is a spec with mistakes: err's text lists all of them.

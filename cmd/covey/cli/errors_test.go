@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -50,6 +56,34 @@ func TestErrorText(t *testing.T) {
 	} {
 		if got := ErrorText(tc.err); got != tc.want {
 			t.Errorf("errorText(%q) = %q, want %q", tc.err, got, tc.want)
+		}
+	}
+}
+
+// TestReword: texts of Go's library are replaced wherever they stand.
+func TestReword(t *testing.T) {
+	_, number := strconv.ParseInt("x", 10, 64)
+	_, large := strconv.ParseInt("99999999999999999999", 10, 64)
+	_, truth := strconv.ParseBool("maybe")
+	_, duration := time.ParseDuration("soon")
+	lost := &net.OpError{Op: "read", Net: "unix", Addr: &net.UnixAddr{Name: "@", Net: "unix"},
+		Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("-n: %w", number), `-n: "x" is not a number`},
+		{large, `"99999999999999999999" is too large or too small`},
+		{truth, `"maybe" is neither true nor false`},
+		{duration, `"soon" is not a time such as 90s or 2h`},
+		{fmt.Errorf("tasks: %w", context.DeadlineExceeded), "tasks: no answer in time"},
+		{errors.New("members: context canceled"), "members: interrupted"},
+		{lost, "the connection to the team: connection reset by peer"},
+		{fmt.Errorf("answer: %w", io.EOF), "answer: nothing more came"},
+		{errors.New("file README.EOF.md"), "file README.EOF.md"},
+	} {
+		if got := ErrorText(tc.err); got != "covey: "+tc.want {
+			t.Errorf("ErrorText(%q) = %q, want %q", tc.err, got, tc.want)
 		}
 	}
 }
