@@ -21,6 +21,10 @@ var errStopped = errors.New("interrupted")
 // terminal that is closed may send several at once.
 const pressInterval = 100 * time.Millisecond
 
+// termInterval is the same for signals other than that of Ctrl-C: a supervisor and a shell may both
+// pass on one.
+const termInterval = time.Second
+
 // stopper turns Ctrl-C and signals into the end of a run: the first ends it in order,
 // the second ends the program at once. Its side effects are fields, so that a test
 // can press twice and survive.
@@ -56,8 +60,12 @@ func (s *stopper) watch(ctx context.Context) (context.Context, func()) {
 		defer close(done)
 		for {
 			select {
-			case <-signals:
-				s.press()
+			case sig := <-signals:
+				if sig == os.Interrupt {
+					s.press()
+				} else {
+					s.wish(termInterval)
+				}
 			case <-quit:
 				return
 			}
@@ -72,9 +80,13 @@ func (s *stopper) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// press handles one request to stop. The terminal comes before the processes, and
-// those before the exit: if a third press is needed, at least the screen is restored.
-func (s *stopper) press() {
+// press handles Ctrl-C.
+func (s *stopper) press() { s.wish(pressInterval) }
+
+// wish handles one request to stop, which is the first one again if that is less than least ago. The
+// terminal comes before the processes, and those before the exit: if a third one is needed, at least
+// the screen is restored.
+func (s *stopper) wish(least time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -83,7 +95,7 @@ func (s *stopper) press() {
 		s.first = now
 		s.say("stopping in order; Ctrl-C again stops at once")
 		s.cancel(errStopped)
-	case now.Sub(s.first) >= pressInterval:
+	case now.Sub(s.first) >= least:
 		if s.restore != nil {
 			s.restore()
 		}

@@ -66,6 +66,24 @@ func TestStopperTwice(t *testing.T) {
 	})
 }
 
+// TestStopperTerm: a second TERM within a second is the same one.
+func TestStopperTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := newWatched()
+		w.wish(termInterval)
+		time.Sleep(termInterval - 1)
+		w.wish(termInterval)
+		if len(w.did) != 1 {
+			t.Fatalf("a TERM passed on twice did %q", w.did)
+		}
+		time.Sleep(1)
+		w.wish(termInterval)
+		if want := []string{"restore", "kill", "exit", "0"}; !slices.Equal(w.did[1:], want) {
+			t.Errorf("a later one did %q, want %q", w.did[1:], want)
+		}
+	})
+}
+
 // TestStopperLost: a reader who has gone ends the run in order; that nobody
 // looks any more is no trouble.
 func TestStopperLost(t *testing.T) {
