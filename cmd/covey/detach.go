@@ -77,7 +77,7 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), child.Process.Signal(os.Interrupt))
 	}
-	return reportFailure(out, child, log, from)
+	return reportFailure(out, place, child, log, from)
 }
 
 // backgroundArgs returns the arguments of the program in the background. The spec's
@@ -144,8 +144,9 @@ func startBackground(log *os.File, args []string) (*exec.Cmd, func(context.Conte
 
 // reportFailure says, with the output of the background program, why the team did not
 // come up or that it had nothing to do. Exit code 0 before the team was up means that
-// the team's work was already done, which is not an error.
-func reportFailure(out *term.Screen, child *exec.Cmd, log *os.File, from int64) error {
+// the team's work was already done, which is not an error. If another covey runs the team by now,
+// that was the reason; the log may have lines of both.
+func reportFailure(out *term.Screen, place state.Place, child *exec.Cmd, log *os.File, from int64) error {
 	err := child.Wait()
 	data, readErr := io.ReadAll(io.NewSectionReader(log, from, maxComplaint))
 	if readErr != nil {
@@ -158,9 +159,24 @@ func reportFailure(out *term.Screen, child *exec.Cmd, log *os.File, from int64) 
 		out.Printf("%s\n", said)
 		return nil
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		if running := lockedTeam(place); exit.ExitCode() == cli.ExitFailed && running != nil {
+			return &cli.EndError{Code: cli.ExitFailed, Err: fmt.Errorf("another covey runs the team, so this one started nothing: %w", running)}
+		}
 		return &cli.EndError{Code: exit.ExitCode(), Err: fmt.Errorf("the team did not come up:\n%s", said)}
 	}
 	return fmt.Errorf("the team did not come up (%w):\n%s", err, said)
+}
+
+// lockedTeam returns the error for a team that runs, which names its process; nil: it does not run.
+func lockedTeam(place state.Place) error {
+	lock, err := state.LockTeam(place)
+	if err == nil {
+		err = lock.Release()
+	}
+	if errors.Is(err, state.ErrRunning) {
+		return err
+	}
+	return nil
 }
 
 // parent is the program that started this one in the background and waits until the

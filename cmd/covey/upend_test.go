@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +39,49 @@ func endedTeam() orchestrator.Ending {
 		},
 		Merged:   []string{"2 pieces of work merged into main (0123456789)"},
 		Problems: []string{"ana: 8 refusals\nin a row"},
+	}
+}
+
+// TestDetachedLoser: of two that start a team in the background at once, the one that is too late says
+// which process runs it, and not what both have logged.
+func TestDetachedLoser(t *testing.T) {
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	place, err := state.PlaceOf("crew", t.TempDir())
+	if err == nil {
+		err = place.Create()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(place.Dir, "up.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	lose := func() error {
+		child := exec.Command("sh", "-c", "echo some log; exit 1")
+		child.Stdout = log
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c, _, _ := printer()
+		return reportFailure(c.Out, place, child, log, 0)
+	}
+	if err := lose(); err == nil || !strings.Contains(err.Error(), "did not come up:\nsome log") {
+		t.Errorf("with no other covey: %v", err)
+	}
+	lock, err := state.LockTeam(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	err = lose()
+	if want := fmt.Sprintf("another covey runs the team, so this one started nothing: team crew in %s: already run by process %d; ",
+		place.Workspace, os.Getpid()); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "some log") {
+		t.Errorf("the loser says %v, want %s", err, want)
+	}
+	if cli.ExitCode(err) != cli.ExitFailed {
+		t.Errorf("code %d", cli.ExitCode(err))
 	}
 }
 
