@@ -189,13 +189,11 @@ func presetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// freeFolder returns a folder for the scripts in which they overwrite nothing.
+// freeFolder returns a folder for the scripts that is not one of the project.
 func freeFolder(dir string) string {
 	const usual = "scripts"
-	for _, file := range []string{"lead.yaml", "worker.yaml"} {
-		if _, err := os.Lstat(filepath.Join(dir, usual, file)); err == nil {
-			return "covey-scripts"
-		}
+	if _, err := os.Lstat(filepath.Join(dir, usual)); err == nil {
+		return "covey-scripts"
 	}
 	return usual
 }

@@ -272,6 +272,17 @@ func TestStarterNames(t *testing.T) {
 	}
 }
 
+// TestStarterFolder: scripts are written into no folder of the project.
+func TestStarterFolder(t *testing.T) {
+	dir := testrun.Files(t, map[string]string{"scripts/build.sh": "make\n"})
+	if got := freeFolder(dir); got != "covey-scripts" {
+		t.Errorf("scripts go to %s, which the project has", got)
+	}
+	if got := freeFolder(t.TempDir()); got != "scripts" {
+		t.Errorf("scripts go to %s", got)
+	}
+}
+
 // TestStarterOverwritesNothing: existing scripts with the same names are kept.
 func TestStarterOverwritesNothing(t *testing.T) {
 	dir := testrun.Files(t, map[string]string{"scripts/worker.yaml": "mine\n"})
