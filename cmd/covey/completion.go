@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // completionCommand returns `covey completion SHELL`. It replaces the library's own
@@ -38,19 +40,25 @@ names of existing teams, members and tasks.`,
 	}
 }
 
-// completeFlags completes the values of flags that name a team or a member, in all
+// completeFlags completes the values of flags that name a team, a member or one of a few words, in all
 // commands below root. Commands work without completion, so errors are ignored.
 func completeFlags(env *cli.Env, root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("team", cli.CompleteTeam)
 	memberOf := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return env.MemberNames(), cobra.ShellCompDirectiveNoFileComp
 	}
+	status := []string{string(tasks.Pending), string(tasks.InProgress), string(tasks.Completed)}
+	modes := []string{string(configs.Default), string(configs.Plan), string(configs.AcceptEdits), string(configs.DontAsk), string(configs.BypassPermissions)}
+	enums := map[string][]string{"status": status, "permission-mode": modes, "mode": modes}
 	commands := root.Commands()
 	// The list grows while it is walked, so that subcommands at any depth are reached.
 	for i := 0; i < len(commands); i++ {
 		commands = append(commands, commands[i].Commands()...)
 		for _, flag := range []string{"as", "owner"} {
 			_ = commands[i].RegisterFlagCompletionFunc(flag, memberOf)
+		}
+		for flag, values := range enums {
+			_ = commands[i].RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }

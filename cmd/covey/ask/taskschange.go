@@ -175,6 +175,8 @@ type taskChange struct {
 func (t *taskChange) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.status, "status", "", "make it `STATUS`: pending, in_progress, completed or deleted")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{string(tasks.Pending), string(tasks.InProgress),
+		string(tasks.Completed), "deleted"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&t.subject, "subject", "", "a new subject, in `TEXT`")
 	flags.StringVar(&t.description, "description", "", "a new description, in `TEXT`")
 	flags.StringVar(&t.activeForm, "active-form", "", "what is shown while it is in progress, in `TEXT`")
