@@ -224,6 +224,27 @@ func TestTerminalView(t *testing.T) {
 	}
 }
 
+// TestTerminalDumb: on a terminal that cannot place the cursor the run is shown as lines.
+func TestTerminalDumb(t *testing.T) {
+	covey, err := exec.LookPath("covey")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "covey"), []byte("#!/bin/sh\nTERM=dumb exec '"+covey+"' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	dir := teamtest.TeamDir(t, quickScript)
+	touch(t, dir, "go")
+	c := newConsole(t, dir, "up", "--trust")
+	c.waits("crew: all work is done")
+	c.ends(cli.ExitDone)
+	if strings.Contains(c.raw(), "\x1b") {
+		t.Errorf("drawn on a dumb terminal: %q", c.raw())
+	}
+}
+
 // TestTerminalInterrupt: Ctrl-C is a key on a raw terminal; once it ends the
 // team in order, with a report.
 func TestTerminalInterrupt(t *testing.T) {

@@ -164,7 +164,7 @@ func (r *teamRun) show(o *orchestrator.Orchestrator) {
 	case r.flags.json:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
 		r.read(view.LinePrinter(r.env.Out, true), r.skipEarlier)
-	case r.env.Out.TTY():
+	case r.env.Out.Draws():
 		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
 			r.startView(o)
@@ -259,20 +259,20 @@ func (r *teamRun) warn(text string) {
 		r.view.News(text)
 		return
 	}
-	r.env.Err.Printf("covey: %s\n", term.PlainLine(text))
+	r.env.Err.Printf("covey: %s\n", term.PlainLine(cli.Reword(text)))
 }
 
 // desktop returns the function that shows a notice on the desktop of the terminal that the run
 // is displayed on; nil: it has none.
 func (r *teamRun) desktop() func(title, text string) {
 	switch {
-	case !r.flags.json && r.env.Out.TTY():
+	case !r.flags.json && r.env.Out.Draws():
 		return func(title, text string) {
 			if r.view != nil { // else the team runs already, and this run ends at once
 				r.view.Send(view.DesktopNotice(os.Getenv, title, text))
 			}
 		}
-	case r.env.Err.TTY():
+	case r.env.Err.Draws():
 		return func(title, text string) {
 			_, _ = r.env.Err.File.WriteString(view.DesktopNotice(os.Getenv, title, text))
 		}

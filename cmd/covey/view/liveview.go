@@ -151,8 +151,11 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
-		if msg.String() == "ctrl+c" {
+		switch msg.String() {
+		case "ctrl+c":
 			m.view.interrupt()
+		case "ctrl+z":
+			return m, tea.Suspend
 		}
 	}
 	return m, nil
