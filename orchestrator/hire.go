@@ -249,6 +249,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	options := teammate.Options{
 		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
+		Await:  h.awaitTool(s),
 		Equip: h.equipment(ctx, s, gear{
 			past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) },
 		}),
@@ -391,6 +392,16 @@ func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 	return func(ctx context.Context) []agent.Tool {
 		may := func(tool string) bool { return lives.MayUse(s.Member.Tools, tool) }
 		return h.r.servers.Tools(ctx, s.Member.Name, may)
+	}
+}
+
+// awaitTool returns the function that waits for a tool of the spec's MCP servers that a member has.
+func (h hiring) awaitTool(s *crew.Seat) func(context.Context, string) error {
+	return func(ctx context.Context, tool string) error {
+		if !lives.MayUse(s.Member.Tools, tool) {
+			return nil
+		}
+		return h.r.servers.Await(ctx, tool)
 	}
 }
 

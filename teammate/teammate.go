@@ -86,10 +86,13 @@ type Options struct {
 	// Others returns tools that come and go, before each request of an agent that asks for
 	// them (agent.Toolbox); optional. The names of all its tools must differ.
 	Others func(ctx context.Context) []agent.Tool
-	Hooks  HookRunner
-	Tasks  TaskLister // optional for a lead
-	Inbox  Inbox
-	Sink   agent.Sink
+	// Await waits for the tool of this name if Others may have it soon. Its error says why it cannot
+	// be had now. Optional.
+	Await func(ctx context.Context, tool string) error
+	Hooks HookRunner
+	Tasks TaskLister // optional for a lead
+	Inbox Inbox
+	Sink  agent.Sink
 	// Drafts shows what the models of the member and of its helpers write; optional.
 	Drafts agent.Drafts
 

@@ -84,8 +84,13 @@ func unused(format string, args ...any) waiting {
 // Every way out is a result, also where the tool has not run: the model reads why and goes
 // on with something else.
 func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
-	tl := run.u.t.tools.Named(call.Name)
-	if tl == nil {
+	tl, err := run.tool(ctx, call.Name)
+	switch {
+	case ctx.Err() != nil:
+		return unused(transcript.InterruptedResult)
+	case err != nil:
+		return unused("<tool_use_error>Error: %s cannot be used now: %v</tool_use_error>", call.Name, err)
+	case tl == nil:
 		return unused("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
 	}
@@ -124,6 +129,19 @@ func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
 		r.Extra = slices.Concat(pre.AdditionalContext, extra, r.Extra)
 		return r, below
 	}
+}
+
+// tool returns the tool of a call, or nil. It waits for one that is not there yet.
+func (run *agentRun) tool(ctx context.Context, name string) (*permission.Tool, error) {
+	tools, o := &run.u.t.tools, &run.u.t.opts
+	if tl := tools.Named(name); tl != nil || o.Await == nil || o.Others == nil {
+		return tl, nil
+	}
+	if err := o.Await(ctx, name); err != nil {
+		return nil, err
+	}
+	tools.Replace(o.Others(ctx))
+	return tools.Named(name), nil
 }
 
 // settled is the context key of a tool call that a hook has settled.

@@ -27,6 +27,44 @@ func calls(tb testing.TB, c agent.ToolCall, tools ...agent.Tool) *rig {
 const pathSchema = `{"type":"object","required":["file_path"],"additionalProperties":false,
 	"properties":{"file_path":{"type":"string"},"limit":{"type":"integer"}}}`
 
+// A call of a tool that is not there yet waits for it; if it does not come, the result says why.
+func TestAwaitedTool(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"it comes":        {nil, "result: found"},
+		"it does not":     {errors.New("it is being connected"), "error: <tool_use_error>Error: mcp__s__find cannot be used now: it is being connected"},
+		"it is not there": {errNone, "error: <tool_use_error>Error: No such tool available: mcp__s__find."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := calls(t, callTool("c1", "mcp__s__find", `{}`))
+			var others []agent.Tool
+			r.opts.Others = func(context.Context) []agent.Tool { return others }
+			r.opts.Await = func(_ context.Context, tool string) error {
+				if tool != "mcp__s__find" {
+					t.Errorf("it waits for %s", tool)
+				}
+				if test.err == nil {
+					others = []agent.Tool{fakeTool{spec: agent.Spec{Name: tool, Schema: json.RawMessage(`{"type":"object"}`)},
+						run: func(context.Context, agent.ToolCall) agent.ToolResult { return agent.ToolResult{Content: "found"} }}}
+				}
+				if test.err == errNone {
+					return nil
+				}
+				return test.err
+			}
+			r.mustRun(t)
+			if got := r.agent.seen[1]; !strings.HasPrefix(got, test.want) {
+				t.Errorf("got %s\nwant %s…", got, test.want)
+			}
+		})
+	}
+}
+
+// errNone stands for a tool that will never be there.
+var errNone = errors.New("none")
+
 // Whatever is wrong with a call, it has a result, and the tool did not run.
 func TestBadCalls(t *testing.T) {
 	tests := map[string]struct {

@@ -37,6 +37,7 @@ const (
 // started again, after pauses that grow while it keeps ending.
 type Clients struct {
 	ClientOptions
+	patience time.Duration // how long a call waits for a connection
 
 	mu       sync.Mutex
 	all      map[string]*client
@@ -65,7 +66,7 @@ type ClientOptions struct {
 // NewClients makes the connections of a team; no server is started.
 func NewClients(o ClientOptions, list []settings.Server) *Clients {
 	o.FirstWait = cmp.Or(o.FirstWait, firstWait)
-	t := &Clients{ClientOptions: o, all: map[string]*client{}}
+	t := &Clients{ClientOptions: o, patience: serverTimeout, all: map[string]*client{}}
 	t.Replace(list)
 	return t
 }
@@ -128,18 +129,40 @@ func (t *Clients) CallTool(
 	return c.call(limited, "", &sdk.CallToolParams{Name: tool, Arguments: arguments})
 }
 
+// Await waits, within limits, for the connection to the server of a tool, unless no server of the spec
+// has tools of such a name. A member may call a tool before it is listed, for example because it has
+// seen it in an earlier run. The error says why there is no connection.
+func (t *Clients) Await(ctx context.Context, tool string) error {
+	for _, c := range t.ofSpec() {
+		if strings.HasPrefix(tool, c.ToolPrefix()) {
+			_, err := c.await(ctx)
+			return err
+		}
+	}
+	return nil
+}
+
+// await is connected within limits. Its error names the server.
+func (c *client) await(ctx context.Context) (*life, error) {
+	limited, cancel := context.WithTimeout(ctx, c.team.patience)
+	defer cancel()
+	l, err := c.connected(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = fmt.Errorf("it is still being connected after %s", c.team.patience)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", runner.NotConnected(c.Name), err)
+	}
+	return l, nil
+}
+
 // call calls a tool for a member, or for a hook if member is empty.
 func (c *client) call(
 	ctx context.Context, member string, params *sdk.CallToolParams,
 ) (*sdk.CallToolResult, error) {
-	limited, cancel := context.WithTimeout(ctx, serverTimeout)
-	defer cancel()
-	l, err := c.connected(limited)
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		err = fmt.Errorf("it is still being connected after %s", serverTimeout)
-	}
+	l, err := c.await(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", runner.NotConnected(c.Name), err)
+		return nil, err
 	}
 	done := l.begin(member)
 	defer done()

@@ -381,6 +381,51 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
+// TestAwait: a call of a tool that is not listed yet waits for its server, and for no other.
+func TestAwait(t *testing.T) {
+	may := make(chan struct{})
+	server := sdk.NewServer(&sdk.Implementation{Name: "late", Version: "1"}, nil)
+	anyTool(server, sdk.Tool{Name: "echo"}, saying("x"))
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-may:
+			handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	never := func(time.Duration) <-chan time.Time { return nil }
+	r := newClientRig(t, never, settings.Server{Name: "late", URL: web.URL},
+		settings.Server{Name: "gone", Command: []string{"no-such-program"}})
+	r.FirstWait, r.patience = time.Nanosecond, time.Nanosecond
+	err := r.Await(t.Context(), "mcp__late__echo")
+	if len(r.tools()) != 0 || err == nil || !strings.Contains(err.Error(), "MCP server 'late' not connected: it is still being connected after 1ns") {
+		t.Errorf("a server that is slow: %v", err)
+	}
+	if err := r.Await(t.Context(), "mcp__other__echo"); err != nil {
+		t.Errorf("no server's tool: %v", err)
+	}
+	r.patience = time.Minute
+	if err := r.Await(t.Context(), "mcp__gone__echo"); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+		t.Errorf("a server that is down: %v", err)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Await(stopped, "mcp__late__echo"); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- r.Await(t.Context(), "mcp__late__echo") }()
+	close(may)
+	if err := <-waited; err != nil || r.tools()["mcp__late__echo"] == nil {
+		t.Errorf("once it is connected: %v, %v", err, keysOf(r.tools()))
+	}
+}
+
 // TestManyTools: a list without an end is cut.
 func TestManyTools(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, &sdk.ServerOptions{PageSize: 100})
