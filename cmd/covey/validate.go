@@ -27,13 +27,14 @@ type validation struct {
 
 // validateCommand returns `covey validate SPEC`.
 func validateCommand(env *cli.Env) *cobra.Command {
-	var asJSON, strict bool
+	var asJSON, strict, noPrograms bool
 	cmd := &cobra.Command{
 		Use:   "validate [SPEC]",
 		Short: "Check a spec and list all its mistakes at once",
 		Long: `Check a spec and the files that it names, without starting anything. Every mistake
 is listed as file:line:col with a correction. An agent whose program is not
-installed is a mistake, as it is for covey up. Warnings are those of covey up: hooks
+installed, or a key that is missing, is a mistake, as it is for covey up; with
+--no-programs it is none, for a job that only checks the spec. Warnings are those of covey up: hooks
 and rules in settings files and plugins that have no effect or not the one that was
 meant. The exit code is 0 for a spec that can run and 2 for one that cannot; with
 --strict, a warning is a mistake.`,
@@ -46,7 +47,11 @@ meant. The exit code is 0 for a spec that can run and 2 for one that cannot; wit
 			if err != nil {
 				return err
 			}
-			team, err := env.RunnableSpec(path)
+			load := env.RunnableSpec
+			if noPrograms {
+				load = env.SpecElsewhere
+			}
+			team, err := load(path)
 			if err == nil {
 				err = addWarnings(env, path, team, strict)
 			}
@@ -71,6 +76,7 @@ meant. The exit code is 0 for a spec that can run and 2 for one that cannot; wit
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "count warnings as mistakes")
+	cmd.Flags().BoolVar(&noPrograms, "no-programs", false, "leave out programs and keys that are missing here")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
@@ -76,10 +77,10 @@ func (e *Env) warnOf(team *configs.Team) {
 }
 
 // RunnableSpec is LoadSpec for a team that will run here: a missing program is a
-// mistake.
+// mistake, listed after the others.
 func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
-	if _, missing, err := e.readSpec(path); err == nil && len(missing) > 0 {
-		var mistakes configs.Errors
+	if _, missing, err := e.readSpec(path); len(missing) > 0 {
+		mistakes := mistakesOf(path, err)
 		for _, gone := range missing {
 			mistakes = append(mistakes, yaml.Problem{File: path, Message: gone.Error()})
 		}
@@ -88,13 +89,36 @@ func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	return e.LoadSpec(path)
 }
 
-// readSpec reads and checks a spec; missing are programs that are not installed.
+// mistakesOf returns an error of SpecTrouble as a list.
+func mistakesOf(path string, err error) configs.Errors {
+	if err == nil {
+		return nil
+	}
+	if spec, ok := err.(*specError); ok {
+		if list, ok := spec.err.(configs.Errors); ok {
+			return list
+		}
+	}
+	return configs.Errors{{File: path, Message: strings.TrimPrefix(err.Error(), path+": ")}}
+}
+
+// SpecElsewhere is LoadSpec where no member takes a turn: a program that is missing is not even a
+// warning.
+func (e *Env) SpecElsewhere(path string) (*configs.Team, error) {
+	team, _, err := e.readSpec(path)
+	if err == nil {
+		e.warnOf(team)
+	}
+	return team, err
+}
+
+// readSpec reads and checks a spec; missing are programs that are not installed, also with an error.
 func (e *Env) readSpec(path string) (team *configs.Team, missing []error, err error) {
 	if team, err = configs.LoadWith(path, configs.Options{Version: e.Version}); err != nil {
 		return nil, nil, SpecTrouble(path, err)
 	}
 	if missing, err = orchestrator.Check(team, e.Managed); err != nil {
-		return nil, nil, SpecTrouble(path, err)
+		return nil, missing, SpecTrouble(path, err)
 	}
 	return team, missing, nil
 }
@@ -127,7 +151,7 @@ func SpecArg(path string) string {
 }
 
 // TeamOf loads the spec with which a team last ran, for commands in which no member takes a
-// turn. They need no agent, so a program that is missing is not even a warning.
+// turn.
 func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	if _, err := state.ReadRunFile(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -136,9 +160,5 @@ func (e *Env) TeamOf(place state.Place) (*configs.Team, error) {
 	if path == "" {
 		return nil, fmt.Errorf("team %s has never run, so it has no work; covey up starts it", place.Team)
 	}
-	team, _, err := e.readSpec(path)
-	if err == nil {
-		e.warnOf(team)
-	}
-	return team, err
+	return e.SpecElsewhere(path)
 }
