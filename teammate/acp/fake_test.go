@@ -61,6 +61,7 @@ type fake struct {
 	log   *os.File
 	turn  int
 	late  []message // requests that came while another was served
+	login string    // the method of the last authenticate
 }
 
 func (f *fake) main(script string) {
@@ -177,6 +178,9 @@ func (f *fake) serve(m message) {
 		for _, w := range words {
 			f.do(m, w)
 		}
+	case "authenticate":
+		f.login = text(fieldsOf(m.Params)["methodId"])
+		f.answer(m, `{}`)
 	case "session/cancel", "":
 	case "_session/steering":
 		f.answer(m, `{"outcome":"promptRequired"}`)
@@ -226,6 +230,12 @@ func (f *fake) do(m message, words string) {
 		f.answer(m, rest)
 	case "error":
 		f.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":` + rest + `}`)
+	case "need": // METHOD: serves the request after this login
+		if f.login != rest {
+			f.do(m, `error {"code":-32000,"message":"log in first"}`)
+			return
+		}
+		f.serve(m)
 	case "stderr":
 		fmt.Fprintln(os.Stderr, rest)
 	case "cancelled":

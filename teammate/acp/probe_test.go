@@ -42,6 +42,29 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// TestAuthenticate: covey logs in by a method that needs only variables which are set, and by no other.
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		methods string
+		fails   bool
+	}{
+		"variables that are set": {`[{"id":"web"},{"id":"key","type":"env_var","vars":[{"name":"ACP_FAKE"},{"name":"NONE","optional":true}]}]`, false},
+		"one that is not":        {`[{"id":"key","type":"env_var","vars":[{"name":"ACP_FAKE"},{"name":"ACP_NONE"}]}]`, true},
+		"no variables":           {`[{"id":"key","type":"env_var"}]`, true},
+		"a terminal":             {`[{"id":"key","type":"terminal","vars":[{"name":"ACP_FAKE"}]}]`, true},
+		"a program's own way":    {`[{"id":"key","name":"Log in"}]`, true},
+		"another login":          {`[{"id":"other","type":"env_var","vars":[{"name":"ACP_FAKE"}]}]`, true},
+	} {
+		_, err := probe(t, life{Init: `{"protocolVersion":1,"authMethods":` + tc.methods + `}`,
+			On: mapped{"session/new": {"need key"}}}, time.Minute)
+		var login *agent.LoginError
+		if tc.fails != errors.As(err, &login) || !tc.fails && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestProbeFailures: what is wrong with a program is told, with what it has
 // said before. TestMain looks for goroutines that are left.
 func TestProbeFailures(t *testing.T) {

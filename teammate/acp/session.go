@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -28,6 +29,52 @@ type live struct {
 type caps struct {
 	load, resume, steer bool
 	auth                []string // names of its login methods
+	methods             []authMethod
+}
+
+// authMethod is a way to log in that the program offers. Of type env_var it needs neither a terminal nor
+// a browser: the program reads these variables.
+type authMethod struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Vars []struct {
+		Name     string `json:"name"`
+		Optional bool   `json:"optional"`
+	} `json:"vars"`
+}
+
+// readyIn reports whether the variables of the method are set in an environment. Other methods may open
+// a browser, or wait for a person.
+func (m *authMethod) readyIn(env []string) bool {
+	ready := m.Type == "env_var" && len(m.Vars) > 0 && m.ID != ""
+	for _, v := range m.Vars {
+		ready = ready && (v.Optional || proc.Getenv(env, v.Name) != "")
+	}
+	return ready
+}
+
+// request sends a request about a session. If the program wants a login first, and offers one that needs
+// nobody, it logs in and sends the request again.
+func (l *live) request(ctx context.Context, env []string, method string, params any) (json.RawMessage, error) {
+	result, err := l.conn.do(ctx, method, params)
+	var answer *rpcError
+	if !errors.As(err, &answer) || answer.Code != codeAuthRequired {
+		return result, err
+	}
+	for _, m := range l.caps.methods {
+		if !m.readyIn(env) {
+			continue
+		}
+		if _, failed := l.conn.do(ctx, "authenticate", map[string]any{"methodId": m.ID}); failed != nil {
+			if errors.As(failed, new(*rpcError)) {
+				return nil, err // that a login is missing says more
+			}
+			return nil, failed
+		}
+		return l.conn.do(ctx, method, params)
+	}
+	return nil, err
 }
 
 // stop ends the program and closes the connection.
@@ -257,11 +304,8 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	for _, meta := range []json.RawMessage{fields["_meta"], can["_meta"]} {
 		lenient(fieldsOf(fieldsOf(meta)["steering"])["supported"], &l.caps.steer)
 	}
-	var methods []struct {
-		Name string `json:"name"`
-	}
-	lenient(fields["authMethods"], &methods)
-	for _, m := range methods {
+	lenient(fields["authMethods"], &l.caps.methods)
+	for _, m := range l.caps.methods {
 		l.caps.auth = append(l.caps.auth, m.Name)
 	}
 	return result, nil
@@ -283,7 +327,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 		a.drop(errUnopened)
 	}
 	a.system(params)
-	result, err := l.conn.do(ctx, "session/new", params)
+	result, err := l.request(ctx, a.opts.Env, "session/new", params)
 	if err != nil {
 		return err
 	}
@@ -316,7 +360,7 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 		if !way.can {
 			continue
 		}
-		_, err := l.conn.do(ctx, way.method, params)
+		_, err := l.request(ctx, a.opts.Env, way.method, params)
 		if err == nil && way.method == "session/load" {
 			err = l.replayed(ctx)
 			// gemini loads, without an error, what is left of a lost session.
