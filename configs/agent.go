@@ -2,7 +2,9 @@ package configs
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
 )
@@ -47,6 +49,12 @@ type Agent struct {
 	// Fallback is the agent that a member continues with when this one is at a limit and
 	// the team's OnLimit is FallBack: a key of Team.Agents; empty if there is none.
 	Fallback string
+}
+
+// IsTeam reports whether the agent is another team, which covey acp serves.
+func (a Agent) IsTeam() bool {
+	return a.Kind == ACP && len(a.Command) > 1 && strings.TrimSuffix(filepath.Base(a.Command[0]), ".exe") == "covey" &&
+		slices.Contains(a.Command[1:], "acp")
 }
 
 // agentSpec is an agent. Which of its keys go together depends on its kind, so the resolver

@@ -251,6 +251,10 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Labels:         yaml.Words(m.labels),
 	}
 	out.Agent, _ = r.agent(m)
+	if out.Isolation == InWorktree && out.Agent.IsTeam() {
+		r.Fail(m.isolation.At.At, "its agent is a team, which works where its own spec is and gives its members working copies; "+
+			"write isolation: shared")
+	}
 	checkTools(r.Decoder, m.tools, r.mcp, out.Agent.foreign())
 	if m.instructions.Given() && m.promptFile.Given() {
 		r.Fail(m.promptFile.At.At, "a member has instructions or a prompt_file, not both; remove one")

@@ -269,7 +269,7 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 		r = state.NewRunFile(o.place, o.started, api.Protocol)
 		r.Spec, r.Members = o.team().File, o.memberNames()
 	}
-	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer,
+	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Unmerged: e.Unmerged,
 		Budget: e.Budget}
 	if e.Full != nil {
 		r.Result.Reason += "; " + e.Full.Error()

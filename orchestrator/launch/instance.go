@@ -125,7 +125,7 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 		}
 		return []acp.MCPServer{s}, nil
 	}
-	url, token, err := f.programs.opts.Admit(f.Member, true)
+	url, token, err := f.programs.opts.Admit(f.Member, !f.Member.CurrentAgent().IsTeam())
 	if err != nil {
 		return nil, err
 	}

@@ -53,8 +53,9 @@ type RunResult struct {
 	Reason   string              `json:"reason"`
 	ExitCode int                 `json:"exit_code"`
 	Ended    time.Time           `json:"ended"`
-	Answer   string              `json:"answer,omitempty"` // the lead's last text
-	Budget   []journal.BudgetUse `json:"budget,omitempty"` // use of the team's budget by then, over all runs
+	Answer   string              `json:"answer,omitempty"`   // the lead's last text
+	Unmerged []string            `json:"unmerged,omitempty"` // finished work that is in none of the user's branches
+	Budget   []journal.BudgetUse `json:"budget,omitempty"`   // use of the team's budget by then, over all runs
 }
 
 // NewRunFile returns the RunFile of this process for a run that starts now. protocol is

@@ -254,12 +254,13 @@ func inRepository(dir string) bool {
 }
 
 // isolationOf returns where a member works: as its spec says, or in its own working
-// copy if it is one of several that can write and copies are possible.
+// copy if it is one of several that can write and copies are possible. A team works where
+// its own spec is, which is what the operator has trusted, and makes copies for its members.
 func isolationOf(m configs.Member, team *configs.Team, able bool) configs.Isolation {
 	if m.Isolation != "" {
 		return m.Isolation
 	}
-	if able && m.CanWrite() && severalWrite(team) {
+	if able && m.CanWrite() && !m.Agent.IsTeam() && severalWrite(team) {
 		return configs.InWorktree
 	}
 	return configs.Shared

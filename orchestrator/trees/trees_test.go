@@ -216,6 +216,7 @@ func TestIsolationOf(t *testing.T) {
 	sharing := configs.Member{Name: "s", Isolation: configs.Shared}
 	apart := configs.Member{Name: "a", Isolation: configs.InWorktree}
 	gated := configs.Member{Name: "g", PlanRequired: true}
+	crew := configs.Member{Name: "c", Agent: configs.Agent{Kind: configs.ACP, Command: []string{"/bin/covey", "-C", "c", "acp"}}}
 	for _, c := range []struct {
 		what string
 		of   configs.Member
@@ -233,6 +234,7 @@ func TestIsolationOf(t *testing.T) {
 		{"who opted out", sharing, []configs.Member{w, sharing}, true, configs.Shared},
 		{"who demands it, alone", apart, []configs.Member{apart}, true, configs.InWorktree},
 		{"who demands it, in vain", apart, []configs.Member{apart}, false, configs.InWorktree},
+		{"a team", crew, []configs.Member{w, w, crew}, true, configs.Shared},
 		{"Bash writes", configs.Member{Tools: []string{"Bash"}}, []configs.Member{w,
 			{Tools: []string{"Bash"}}}, true, configs.InWorktree},
 	} {

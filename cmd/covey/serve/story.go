@@ -25,20 +25,20 @@ type story struct {
 	tasks   []tasks.Task // not the deleted ones, in the order of their ids
 	planned bool         // the client knows the tasks as they are
 	calls   map[callKey]acp.ToolCallId
-	last    chunk  // what the last update was
-	said    string // the last text of the lead
+	begun   [thought + 1]bool // by kind: there was a text since the last call
+	said    string            // the last text of the lead
 	ended   *journal.TeamEnded
 }
 
 // callKey names a tool call that is under way: its member, and its id among the member's calls.
 type callKey struct{ member, id string }
 
-// chunk is a kind of text. Clients join texts of one kind that follow each other.
+// chunk is a kind of text. Clients join texts of one kind, some of them also across a plan, a result
+// or a text of the other kind.
 type chunk int
 
 const (
-	noChunk chunk = iota
-	message
+	message chunk = iota
 	thought
 )
 
@@ -85,7 +85,7 @@ func (s *story) rest() []acp.SessionUpdate {
 
 // plan returns all tasks.
 func (s *story) plan() acp.SessionUpdate {
-	s.planned, s.last = true, noChunk
+	s.planned = true
 	entries := []acp.PlanEntry{} // the field is required
 	for _, t := range s.tasks {
 		e := acp.PlanEntry{Content: term.PlainLine(t.Subject), Priority: acp.PlanEntryPriorityMedium,
@@ -158,10 +158,10 @@ func (s *story) text(kind chunk, text string) []acp.SessionUpdate {
 	if text == "" {
 		return nil
 	}
-	if s.last == kind {
+	if s.begun[kind] {
 		text = "\n\n" + text
 	}
-	s.last = kind
+	s.begun[kind] = true
 	if kind == thought {
 		return []acp.SessionUpdate{acp.UpdateAgentThoughtText(text)}
 	}
@@ -182,7 +182,7 @@ func (s *story) prompted(l journal.Line) []acp.SessionUpdate {
 	if l.Type != "message" || json.Unmarshal(l.Data, &p) != nil || !s.isPrompt(p) {
 		return nil
 	}
-	s.last = noChunk
+	clear(s.begun[:])
 	return []acp.SessionUpdate{acp.UpdateUserMessageText(p.Text)}
 }
 
@@ -201,11 +201,13 @@ const (
 
 // call returns the update for a call that begins.
 func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
-	s.last = noChunk
+	clear(s.begun[:])
 	id := acp.ToolCallId(fmt.Sprintf("%s-%d", l.Member, l.Seq)) // ids of agents may repeat
 	s.calls[callKey{l.Member, p.ID}] = id
 	opts := []acp.ToolCallStartOpt{
 		acp.WithStartKind(kindOf(p.Name)), acp.WithStartStatus(acp.ToolCallStatusInProgress),
+		// The rules and hooks of a team that has this one as a member know the tool by its name.
+		func(call *acp.SessionUpdateToolCall) { call.Meta = map[string]any{"toolName": p.Name} },
 	}
 	if len(p.Input) <= maxInput {
 		opts = append(opts, acp.WithStartRawInput(p.Input))
@@ -229,7 +231,6 @@ func (s *story) result(l journal.Line, p payload) []acp.SessionUpdate {
 	if !known {
 		return nil
 	}
-	s.last = noChunk
 	text := notation.Middle(term.Plain(p.Content), maxResult)
 	return []acp.SessionUpdate{acp.UpdateToolCall(id, acp.WithUpdateStatus(statusOf(!p.IsError)),
 		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}))}

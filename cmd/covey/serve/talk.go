@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -103,6 +104,10 @@ func (t *talk) stopReason(run *run) (acp.StopReason, error) {
 	}
 	if last, err := state.ReadRunFile(place); err == nil && last.Result != nil {
 		t.send(t.story.answer(last.Result.Answer)...)
+		if work := last.Result.Unmerged; len(work) > 0 {
+			t.send(t.story.text(message, fmt.Sprintf("This work is not merged; `covey -C %q --team %s review` shows it:\n- %s",
+				place.Workspace, place.Team, strings.Join(work, "\n- ")))...)
+		}
 	}
 	if ended.ExitCode == orchestrator.CodeDone {
 		return acp.StopReasonEndTurn, nil
