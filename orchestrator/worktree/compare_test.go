@@ -60,6 +60,18 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestGrafted: no graft hides from covey which commits a branch has got.
+func TestGrafted(t *testing.T) {
+	t.Parallel()
+	ctx, r := t.Context(), newRepo(t)
+	first := testkit.Shell(t, r.Top, `git rev-parse HEAD`)
+	testkit.Shell(t, r.Top, `git commit -q --allow-empty -m second; mkdir -p .git/info
+		echo $(git rev-parse HEAD~ HEAD) > .git/info/grafts`)
+	if list, err := r.Log(ctx, "HEAD", first); err != nil || len(list) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
