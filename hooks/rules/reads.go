@@ -31,7 +31,7 @@ func readerOf(name string) (reader, bool) {
 		"md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum", "shasum", "diff",
 		"cmp", "sdiff", "diff3", "colordiff", "zcat", "bzcat", "xzcat", "gzip", "bzip2", "xz", "zstd", "split", "csplit",
 		"openssl", "gpg", "age", "vi", "vim", "nvim", "view", "ex", "ed", "nano", "emacs", "pico", "micro", "source", ".",
-		"wget", "http":
+		"wget", "http", "expand", "unexpand", "iconv", "shuf", "tsort", "ptx", "pv", "ul", "m4", "cpp":
 		return reader{}, true
 	case "xargs":
 		return reader{short: "aEILnPsd", files: "a"}, true
@@ -54,7 +54,7 @@ func readerOf(name string) (reader, bool) {
 	case "jq", "yq":
 		return reader{short: "fL", long: []string{"indent"}, files: "f", first: true, given: "f"}, true
 	case "curl":
-		return reader{short: "TK", files: "TK"}, true
+		return reader{short: "TK", long: []string{"upload-file"}, files: "TK"}, true
 	}
 	return reader{}, isShell(name)
 }
