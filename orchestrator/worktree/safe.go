@@ -83,7 +83,7 @@ func environment(environ []string) []string {
 		"GIT_TERMINAL_PROMPT=0",
 		// git replace, which any member can run, would show and test other files than are merged.
 		"GIT_NO_REPLACE_OBJECTS=1",
-		"GIT_GRAFT_FILE=", // the repository's could hide which commits a branch has got
+		"GIT_GRAFT_FILE=",         // the repository's could hide which commits a branch has got
 		"GIT_LITERAL_PATHSPECS=1", // a file may be called ':(top)x' or '*'
 		"GIT_EDITOR=false",
 		"GIT_PAGER=cat",
