@@ -127,6 +127,11 @@ func (d *Desk) Open(ctx context.Context) error {
 	}
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
+	sparse, err := repo.Config.Sparse(ctx)
+	if err != nil {
+		return fmt.Errorf("read the repository's settings: %w", err)
+	}
+	d.queue.Whole = !sparse
 	d.queue.made = d.made
 	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
 	d.watch()

@@ -52,6 +52,7 @@ type Queue struct {
 	Store   *tasks.Store
 	Home    string // path of the branches for work in copies that are on none of covey's
 	Scratch string // folder of the queue's working copy; need not exist
+	Whole   bool   // all files were checked out when the team started, so gates are shown all
 	Papers  string // folder for the files of pull requests
 	// Prepare makes a new working copy ready for gates: it runs setup commands and
 	// copies files that are not in the repository.
