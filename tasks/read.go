@@ -25,6 +25,38 @@ func (s *Store) List(ctx context.Context) ([]Task, error) {
 	return kv.View(ctx, s.db, "read all tasks", s.allTasks)
 }
 
+// Changes are what Changed returns.
+type Changes struct {
+	All   bool     // Tasks is the whole list, as List returns it
+	Tasks []Task   // those that are new or have changed, in the order of ids
+	Gone  []string // ids of those that were deleted
+	Now   uint64   // identifies the state of the store that this is
+}
+
+// Changed returns what has changed in the list of tasks since the state of an earlier call, as
+// of one commit. A task may be among them that is as it was. If since is 0, or that state is
+// too long ago, Changed returns all tasks.
+func (s *Store) Changed(ctx context.Context, since uint64) (Changes, error) {
+	return kv.View(ctx, s.db, "read changed tasks", func(r kv.Reader) (c Changes, err error) {
+		numbers, now, known := s.db.Changed(r, since)
+		if c.Now = now; !known {
+			c.All = true
+			c.Tasks, err = s.allTasks(r)
+			return c, err
+		}
+		var there []uint64
+		for _, n := range numbers {
+			if id := kv.FormatID(n); (reader{r}).exists(id) {
+				there = append(there, n)
+			} else {
+				c.Gone = append(c.Gone, id)
+			}
+		}
+		c.Tasks, err = reader{r}.tasks(there)
+		return c, err
+	})
+}
+
 // Proposed returns the tasks that wait for Confirm or Discard, in the order of their
 // ids. After a crash they are those whose hooks were cut off.
 func (s *Store) Proposed(ctx context.Context) ([]Task, error) {

@@ -105,7 +105,8 @@ func (o Options) open(path string) (*Store, error) {
 	}
 	db, err := kv.Open(path, kv.Options{
 		Buckets: bucketNames(), Rising: []string{bucketTasks, bucketReady}, Describe: describe,
-		Now: o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
+		Followed: []string{bucketTasks, bucketDeps}, // a task and what it blocks
+		Now:      o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
 		Blobs: blobs, Log: backups, Commit: o.commit, Migrated: o.Migrated,
 	})
 	if err != nil {

@@ -22,6 +22,9 @@ type Log interface {
 type Options struct {
 	// Buckets are the caller's buckets. The keys of those in Rising only rise.
 	Buckets, Rising []string
+	// Followed are the buckets whose changes DB.Changed reports. Their keys begin with the
+	// number of the record.
+	Followed []string
 	// Describe names an entry for people. If it returns "", bucket and key are shown.
 	Describe func(bucket string, key []byte) string
 	// Now returns the time for records.
@@ -52,9 +55,10 @@ type DB struct {
 	guard *guard        // of the file
 	wake  chan struct{} // see Wake
 
-	broken error   // why no more changes are accepted; used by the committer only
-	digest uint64  // after the last commit; used by the committer only
-	record *Commit // used by the committer only
+	changes changes
+	broken  error   // why no more changes are accepted; used by the committer only
+	digest  uint64  // after the last commit; used by the committer only
+	record  *Commit // used by the committer only
 
 	in      chan *Job
 	gate    sync.RWMutex  // held for reading while sending on in
@@ -138,6 +142,7 @@ func (db *DB) prepare() (err error) {
 	}
 	return db.bolt.View(func(tx *bolt.Tx) error {
 		db.guard.last.Store(uint64(tx.ID()))
+		db.changes.forgot = uint64(tx.ID())
 		db.guard.page = db.bolt.Info().PageSize
 		db.digest = LastNum(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest)))
 		if k, _ := tx.Bucket([]byte(OutboxBucket)).Cursor().First(); k != nil {

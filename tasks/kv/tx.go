@@ -27,6 +27,7 @@ type Tx struct {
 	wrote   bool     // there are new events
 	loose   []string // payloads that lost a reference
 	dropped []string // those of them without references; set by finish
+	changed []uint64 // numbers of the records of Options.Followed that were written
 }
 
 // begin reads the clock once, so that all records of one commit have the same time.
@@ -125,6 +126,7 @@ func (t *Tx) finish() error {
 			t.dropped = append(t.dropped, name)
 		}
 	}
+	t.db.changes.add(uint64(t.id), t.changed)
 	return t.failed
 }
 
@@ -139,6 +141,7 @@ func (t *Tx) Fail(err error) {
 // Put stores a value. On a failure it calls Fail.
 func (t *Tx) Put(bucket string, key, value []byte) {
 	t.puts++
+	t.follow(bucket, key)
 	if value == nil {
 		value = []byte{} // nil would delete the key
 	}
@@ -153,6 +156,7 @@ func (t *Tx) Put(bucket string, key, value []byte) {
 // Delete removes an entry, if it is there.
 func (t *Tx) Delete(bucket string, key []byte) {
 	t.puts++
+	t.follow(bucket, key)
 	t.updateDigest(bucket, key, nil)
 	t.db.record.entry(bucket, key, nil)
 	if err := t.Bucket(bucket).bolt.Delete(key); err != nil {
