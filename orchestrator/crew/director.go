@@ -30,7 +30,9 @@ type director struct {
 	c        *Crew
 	told     string
 	reported string
-	resting  *plan.Move // why the team is at rest; nil: it is not
+	resting  *plan.Move      // why the team is at rest; nil: it is not
+	tasks    *plan.TaskIndex // as of the last scene
+	seen     uint64          // the state of the store that tasks was updated to
 }
 
 // maxSleep bounds how long the loop sleeps before it reads the clock again, because
@@ -103,7 +105,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 }
 
 // round takes a snapshot and decides on moves. It runs after every change, so its cost
-// must stay linear in the size of the team.
+// must stay linear in the size of the team, and must not grow with the list of tasks.
 func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	s, err := d.scene(ctx)
 	if err != nil {
@@ -136,11 +138,18 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	// Read the questions before the mail: an answer in between then shows up as mail.
 	d.c.ports.Asks.View(s.Seats)
 	s.Asked = d.c.ports.Asks.Pending()
-	var err error
-	if s.Tasks, err = d.c.ports.Store.List(ctx); err != nil {
+	changes, err := d.c.ports.Store.Changed(ctx, d.seen)
+	if err != nil {
 		return s, err
 	}
-	s.Merging = d.c.ports.Work.Merges.OnWay(s.Tasks)
+	if d.tasks == nil {
+		d.tasks = plan.IndexTasks(nil)
+	}
+	d.tasks.Update(changes)
+	d.seen = changes.Now
+	s.Merging = d.c.ports.Work.Merges.Follow(changes)
+	d.tasks.Merge(s.Merging)
+	s.Use(d.tasks)
 	for _, member := range d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised) {
 		d.c.ports.Asks.Attention.WithdrawQuestion(ctx, member)
 	}

@@ -96,7 +96,6 @@ func (a *Attention) ClearReason(member string) {
 // Without it a member would stay in trouble over a task that now belongs to
 // another member, and the team would end as unfinished. raised must not call a.
 func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) (solved []string) {
-	var index *plan.TaskIndex // made only if needed: in most scenes nobody is stuck
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range s.Seats {
@@ -106,13 +105,8 @@ func (a *Attention) ClearSolved(s *plan.Scene, raised func(member string) bool) 
 		if !troubled {
 			continue
 		}
-		if t.tasks != "" {
-			if index == nil {
-				index = plan.IndexTasks(s.Tasks)
-			}
-			if t.tasks != plan.Fingerprint(index.Actable(seat.Name)) {
-				t = trouble{}
-			}
+		if t.tasks != "" && t.tasks != plan.Fingerprint(s.Actable(seat.Name)) {
+			t = trouble{}
 		}
 		if t.unanswered != "" && t.unanswered != seat.Unanswered {
 			t = trouble{}

@@ -82,6 +82,7 @@ type Desk struct {
 	taking sync.Mutex // held while work is harvested
 
 	mu     sync.Mutex
+	loose  loose             // what Follow has to look at
 	taken  map[string]bool   // ids of completed tasks whose work was harvested
 	onWay  map[string]bool   // ids of tasks (or branches) whose work is being merged
 	left   map[string]string // why the work on a task was not harvested, by task id
@@ -97,7 +98,7 @@ func New(o Options) *Desk {
 	d := &Desk{
 		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1), over: make(chan struct{}),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
-		past:  map[string]bool{},
+		past: map[string]bool{}, loose: newLoose(),
 		moved: make(chan struct{}),
 	}
 	d.book = &Book{
@@ -306,7 +307,7 @@ func (d *Desk) updateOnWay(ctx context.Context) error {
 	return nil
 }
 
-// OnWay returns the ids of those of all tasks whose work is being merged or is about to
+// OnWay returns the ids of those of some tasks whose work is being merged or is about to
 // be: the task is completed, and its owner has not become idle since. Work that belongs
 // to no task appears under the name of its branch.
 //
@@ -353,6 +354,7 @@ func (d *Desk) willHarvest(member string) bool {
 func (d *Desk) HarvestTask(ctx context.Context, t tasks.Task) {
 	d.mu.Lock()
 	delete(d.taken, t.ID)
+	d.loose.add(t.ID, t.Owner)
 	d.mu.Unlock()
 	if _, ok := d.opts.Members.StateOf(t.Owner); ok {
 		d.warn(d.harvestTasks(ctx, t.Owner, []tasks.Task{t}))

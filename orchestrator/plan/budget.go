@@ -30,7 +30,7 @@ func windDown(s Scene) []Move {
 	switch {
 	case busy || len(moves) > 0:
 		return moves
-	case len(s.Tasks) > 0 && len(tasks.OpenTasks(s.Tasks)) == 0 && s.Stopped == "":
+	case s.Stopped == "" && len(s.Tasks) > 0 && len(withIndexes(s).index.owned)+len(withIndexes(s).index.wants) == 0:
 		return []Move{{Kind: Finish, Done: true, Limit: true, Reason: "all work is done"}}
 	case s.Stopped != "":
 		return []Move{{Kind: Finish, Limit: true, Reason: s.Stopped}}

@@ -1,11 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
-)
+import "github.com/coveyteam/covey/tasks/actors"
 
 // leadWaits reports whether the lead's mail begins no turn yet, because the lead
 // could only reply that it waits: the mail is its first goal or reports of
@@ -21,13 +16,14 @@ func leadWaits(s Scene, lead Seat, show []actors.Message) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.Tasks, func(t tasks.Task) bool {
-		if t.Status == tasks.Completed || unmerged(t) {
+	x := withIndexes(s).index
+	for name := range x.owned {
+		owner, ok := s.seat(name)
+		if !ok || owner.Lead || owner.Gone || owner.Held || owner.Spent != "" || owner.Attention != "" || owner.Lock != "" {
 			return false
 		}
-		owner, ok := s.seat(t.Owner)
-		return !ok || owner.Lead || owner.Gone || owner.Held || owner.Spent != "" || owner.Attention != "" || owner.Lock != ""
-	})
+	}
+	return len(x.wants) == 0
 }
 
 // isReport reports whether a member has sent m with team_report, so that it needs

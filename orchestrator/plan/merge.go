@@ -16,12 +16,18 @@ func WithUnmerged(all []tasks.Task, merging map[string]bool) []tasks.Task {
 	list := slices.Clone(all)
 	for i := range list {
 		if merging[list[i].ID] && list[i].Status == tasks.Completed {
-			list[i].Status, list[i].Owner = tasks.InProgress, ""
+			list[i] = asUnmerged(list[i])
 		}
 	}
 	return list
 }
 
+// asUnmerged returns a completed task as it is listed while its work is being merged.
+func asUnmerged(t tasks.Task) tasks.Task {
+	t.Status, t.Owner = tasks.InProgress, ""
+	return t
+}
+
 // unmerged reports whether t is completed except for its merge, in a list of
 // WithUnmerged. No other task is in progress without an owner.
-func unmerged(t tasks.Task) bool { return t.Status == tasks.InProgress && t.Owner == "" }
+func unmerged(t *tasks.Task) bool { return t.Status == tasks.InProgress && t.Owner == "" }
