@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",
 		"tasks":                     "id subject description owner blocked_by labels wants",
 		"tasks.wants":               "tools role labels",
-		"teammates.restart":         "max within", "worktree": "setup include base max_disk", "merge": "into via per",
+		"teammates.restart":         "max within", "worktree": "setup include base max_disk ports", "merge": "into via per",
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
 		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
 		"web":        "public_url",

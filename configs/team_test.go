@@ -93,7 +93,7 @@ hooks:
   PostToolUse:
     - hooks: [{type: command, command: ./note.sh, may_act: true}]
 settings: [.claude/settings.json]
-worktree: {setup: [npm ci, npm ci], include: [.env.local], base: main, max_disk: 5GB}
+worktree: {setup: [npm ci, npm ci], include: [.env.local], base: main, max_disk: 5GB, ports: 3}
 merge: {into: main, via: pr, per: member}
 git: {filters: [lfs]}
 protect: [policy/**, .github/**]
@@ -202,7 +202,7 @@ func everyKeyTeam(dir string) *Team {
 		Settings: []string{filepath.Join(dir, ".claude/settings.json")},
 		Keep:     true,
 
-		Worktree: Worktree{Setup: []string{"npm ci", "npm ci"}, Include: []string{".env.local"}, Base: "main", MaxDisk: 5e9},
+		Worktree: Worktree{Setup: []string{"npm ci", "npm ci"}, Include: []string{".env.local"}, Base: "main", MaxDisk: 5e9, Ports: 3},
 		Merge: Merge{Into: "main", Via: ViaPR, Per: PerMember, Given: true,
 			Gates: []hooks.Handler{gate("go vet ./...", 0), approve("person", 3600)}},
 		Git:     Git{Filters: []string{"lfs"}},

@@ -76,7 +76,7 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
 	t.Worktree = Worktree{
 		Setup: yaml.Words(w.worktree.setup), Include: yaml.Words(w.worktree.include),
-		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V,
+		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V, Ports: int(w.worktree.ports.V),
 	}
 	for _, command := range w.worktree.setup.Items {
 		if command.At.Kind == yaml.TextKind && strings.TrimSpace(command.V) == "" {

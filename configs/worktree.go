@@ -11,6 +11,7 @@ type Worktree struct {
 	Include []string // globs of ignored files that are copied from the workspace
 	Base    string   // branch or commit that working copies start from; empty means the workspace's HEAD
 	MaxDisk int64    // bytes that all working copies of the team may take; 0 means no limit
+	Ports   int      // how many network ports each working copy gets; 0 means none
 }
 
 // worktreeSpec is the section `worktree`.
@@ -19,6 +20,7 @@ type worktreeSpec struct {
 	include yaml.List[yaml.Value[string]]
 	base    yaml.Value[string]
 	maxDisk yaml.Value[int64]
+	ports   yaml.Value[int64]
 }
 
 // fields returns the keys about working copies.
@@ -32,6 +34,9 @@ func (w *worktreeSpec) fields() []yaml.Field {
 			Doc: "The branch or commit that working copies start from. Default: the workspace's HEAD."},
 		{Key: "max_disk", Part: yaml.Size(&w.maxDisk),
 			Doc: "Disk space that all working copies of the team may take, such as 5GB. 0: no limit. Default: no limit."},
+		{Key: "ports", Part: yaml.WholeFrom(1, 100, &w.ports),
+			Doc: "How many network ports each working copy gets for its own. The variables COVEY_PORT_0, COVEY_PORT_1 and so on " +
+				"name them to the member, its setup and its gates, and to the gates of merges. Default: none."},
 	}
 }
 

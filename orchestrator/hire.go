@@ -171,7 +171,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			}
 			return o.team().Name, ""
 		},
-		GateEnv: r.hooks.settings.Environ,
+		GateEnv: r.gateEnv,
 		GateSlot: func(ctx context.Context, in hooks.Input) (func(), error) {
 			member := ""
 			if s, ok := r.seats.BySession(in.SessionID); ok {
@@ -329,7 +329,7 @@ func (h hiring) workspaceTools(ctx context.Context, s *crew.Seat, workdir *works
 	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.r.work.Trees.AuthorEnv(s.Member.Name),
-			[]string{"COVEY_MEMBER=" + s.Member.Name}),
+			h.r.work.Trees.Ports(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
 		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),

@@ -2,7 +2,9 @@ package orchestrator
 
 import (
 	"context"
+	"slices"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -28,9 +30,10 @@ func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcrip
 		return nil, nil, err
 	}
 	a, err := h.r.programs.Open(ctx, launch.Request{
-		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(), Environ: h.r.work.Trees.AuthorEnv(s.Member.Name),
-		System: func() string { return h.systemPrompt(s.Member) },
-		Said:   func() string { return h.r.watch.Of(s.Member.Name).LastText },
+		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(),
+		Environ: slices.Concat(h.r.work.Trees.AuthorEnv(s.Member.Name), h.r.work.Trees.Ports(s.Member.Name)),
+		System:  func() string { return h.systemPrompt(s.Member) },
+		Said:    func() string { return h.r.watch.Of(s.Member.Name).LastText },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -64,4 +67,13 @@ func (t namedTool) Spec() agent.Spec {
 	spec := t.Tool.Spec()
 	spec.Name = t.name
 	return spec
+}
+
+// gateEnv returns the variables of gates: those of their tools, and the ports of the member's copy.
+func (r *rooms) gateEnv(in hooks.Input) ([]string, error) {
+	env, err := r.hooks.settings.Environ()
+	if s, ok := r.seats.BySession(in.SessionID); ok {
+		env = slices.Concat(env, r.work.Trees.Ports(s.Member.Name))
+	}
+	return env, err
 }

@@ -307,3 +307,43 @@ func TestGrowsLive(t *testing.T) {
 	})
 	l.down()
 }
+
+// TestPorts: the setup, the member's shell, its gates and the gates of merges have the ports of their
+// working copy, and nobody has those of another.
+func TestPorts(t *testing.T) {
+	t.Parallel()
+	say := func(what string) string {
+		return `echo "` + what + ` $PWD $COVEY_PORT_0 $COVEY_PORT_1 $COVEY_PORT_2" >>"$COVEY_WORKSPACE"/said.log`
+	}
+	work := say("shell") + "; echo $COVEY_MEMBER >$COVEY_MEMBER.txt; git add -A; git commit -qm work"
+	g := newGrove(t, groveFiles(work, work, `worktree: {ports: 2, setup: [`+yamlText(say("setup"))+`]}
+gates: {task: [`+yamlText(say("gate"))+`]}
+merge: {into: main}
+`))
+	g.want(g.run(Options{}), 0, "all work is done")
+	ports, by := map[string]string{}, map[string]string{}
+	var kinds []string
+	for _, line := range strings.Split(strings.TrimSpace(read(t, filepath.Join(g.dir, "said.log"))), "\n") {
+		word := strings.Fields(line)
+		if len(word) != 4 || word[2] == word[3] {
+			t.Fatalf("%q has not two ports", line)
+		}
+		where := filepath.Base(word[1])
+		kinds = append(kinds, where+" "+word[0])
+		for _, port := range word[2:] {
+			if other, taken := by[port]; taken && other != where {
+				t.Errorf("%s and %s have port %s", where, other, port)
+			}
+			by[port] = where
+		}
+		if was, known := ports[where]; known && was != word[2]+word[3] {
+			t.Errorf("the ports of %s changed: %q", where, line)
+		}
+		ports[where] = word[2] + word[3]
+	}
+	slices.Sort(kinds)
+	want := []string{"ana gate", "ana setup", "ana shell", "ben gate", "ben setup", "ben shell", "lead setup", "merge gate", "merge setup"}
+	if got := slices.Compact(kinds); !slices.Equal(got, want) {
+		t.Errorf("ports were named to %q", got)
+	}
+}

@@ -85,7 +85,7 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		return c
 	}
 	if h.Gate && r.opts.GateEnv != nil {
-		more, err := r.opts.GateEnv()
+		more, err := r.opts.GateEnv(r.in)
 		if err != nil {
 			c.fault = err.Error()
 			return c

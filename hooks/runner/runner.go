@@ -60,7 +60,7 @@ type Options struct {
 	Spawned func(pid int, s Spawn) (release func())
 	// GateEnv, if not nil, returns further variables for gates that are commands. On an
 	// error the gate does not run.
-	GateEnv func() ([]string, error)
+	GateEnv func(in hooks.Input) ([]string, error)
 	// GateSlot, if not nil, is called before a gate that is a command runs, and waits until it may.
 	// release is called when the gate has ended. The wait counts against no time limit, and such gates
 	// do not count for Parallel.

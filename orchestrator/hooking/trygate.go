@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
@@ -15,8 +16,8 @@ import (
 )
 
 // TryGate runs one command gate without a team, in about.Cwd, with the scripts of the workspace.
-// Its input has no task.
-func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hooks.Common) (hooks.Outcome, error) {
+// Its input has no task. It gets the variables ports in addition to those of a team.
+func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hooks.Common, ports []string) (hooks.Outcome, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil {
 		return hooks.Outcome{}, fmt.Errorf("try a gate: %w", err)
@@ -36,7 +37,7 @@ func TryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, about hoo
 	}
 	section := hooks.Settings{g.Event: {{Hooks: []hooks.Handler{g.Handler}}}}
 	hookRunner, err := runner.New([]settings.Source{{Name: team.File, Settings: section}}, &runner.Options{
-		Env:        launch.HandEnvironment(bin, place),
+		Env:        slices.Concat(launch.HandEnvironment(bin, place), ports),
 		ProjectDir: team.Workspace, SpillDir: spill,
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) {
 			return state.NewSlots(place.Home(), func() int { return team.GatesAtOnce }).Acquire(ctx, "")

@@ -207,7 +207,14 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 			here.Cwd = in.Cwd
 			return g.book.Plan(ctx, here, gate)
 		},
-		GateEnv:  g.opts.GateEnv,
+		GateEnv: func(in hooks.Input) ([]string, error) {
+			env, err := g.opts.GateEnv()
+			if err != nil {
+				return nil, err
+			}
+			ports, err := g.opts.Trees.TakePorts(in.Cwd)
+			return slices.Concat(env, ports), err
+		},
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return g.opts.Slots.Acquire(ctx, t.Member) },
 		Spawned:  g.opts.Spawned,
 	})

@@ -132,6 +132,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 // The branch is deleted only if it still is where it was found: a commit that came in
 // between keeps it. An error leaves a record or a branch too many, so it is only reported.
 func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e Changed, head worktree.Head) {
+	t.ports.release(t.ground.rootIn(e.Path))
 	err := t.record.drop(ctx, member)
 	if t.branches.made(head.Branch) {
 		err = errors.Join(err, removal.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
@@ -173,6 +174,7 @@ func (t *Trees) Retire(ctx context.Context) error {
 			if err := t.record.drop(ctx, member); err != nil {
 				return err
 			}
+			t.ports.release(own.Root)
 			t.fireRemoved(ctx, member, own.Top)
 			continue
 		}

@@ -57,7 +57,7 @@ func (t *Trees) Prepare(ctx context.Context, name, top string) error {
 func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
 	return setup{
 		team: t.opts.Team(), opts: t.opts, repo: t.ground.repo, warn: t.notices.warn,
-		member: member, dir: dir, doing: doing, log: filepath.Join(t.opts.Place.Scratch(), member+".setup.log"),
+		ports: &t.ports, member: member, dir: dir, doing: doing, log: filepath.Join(t.opts.Place.Scratch(), member+".setup.log"),
 	}
 }
 
@@ -67,6 +67,7 @@ type setup struct {
 	opts   Options
 	repo   *worktree.Repo // of the workspace; nil: there is none
 	warn   func(format string, args ...any)
+	ports  *portBlocks // of which the copy takes what it needs
 	member string
 	dir    string            // where in the copy the member works
 	doing  func(what string) // called with each command
@@ -78,6 +79,11 @@ func (s setup) run(ctx context.Context) error {
 	if err := s.include(ctx); err != nil {
 		return fmt.Errorf("worktree.include: %w", err)
 	}
+	ports, err := s.ports.take(s.dir, s.team.Worktree.Ports)
+	if err != nil {
+		return err
+	}
+	s.opts.Environ = slices.Concat(s.opts.Environ, ports)
 	for _, command := range s.team.Worktree.Setup {
 		s.doing("setting up: " + notation.Clip(command, 60))
 		if err := s.command(ctx, command); err != nil {

@@ -88,13 +88,17 @@ func (t *Trees) PlaceText(m *lives.Member, workspace string) string {
 	if !has {
 		return fmt.Sprintf("You work in %s.", workspace)
 	}
+	servers := ""
+	if n := len(t.Ports(m.Name)); n > 0 {
+		servers = fmt.Sprintf(" Let servers listen on the ports in $COVEY_PORT_0 to $COVEY_PORT_%d, which no other member gets.", n-1)
+	}
 	if own.Branch == "" {
-		return fmt.Sprintf("You work in %s, your own working copy: nobody else changes files there.", m.Dir)
+		return fmt.Sprintf("You work in %s, your own working copy: nobody else changes files there.", m.Dir) + servers
 	}
 	return fmt.Sprintf("You work in %s, your own git working copy on the branch %s. Nobody else changes files there, "+
 		"and you see nobody else's changes before they are merged. Others get your work through your commits: commit all that "+
 		"belongs to a task on this branch before you say that it is done. Stay on the branch and out of other working copies, "+
-		"and do not use git stash, which all working copies share.", m.Dir, own.Branch)
+		"and do not use git stash, which all working copies share.", m.Dir, own.Branch) + servers
 }
 
 // BranchesText tells members whose work is on which branch; empty if all members share

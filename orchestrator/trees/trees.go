@@ -76,6 +76,7 @@ type Trees struct {
 	notices  *notices
 	branches *branches
 	record   record
+	ports    portBlocks
 }
 
 // New returns the Trees of a team. No member has a copy before Open.
@@ -149,8 +150,9 @@ func (t *Trees) Open(ctx context.Context) error {
 	return t.discover(ctx)
 }
 
-// Close removes the hook that Open registered.
+// Close removes the hook that Open registered, and frees the ports of the working copies.
 func (t *Trees) Close() {
+	t.ports.close()
 	if t.unguard != nil {
 		t.unguard()
 	}
@@ -230,11 +232,26 @@ func (t *Trees) AssignDir(ctx context.Context, m *lives.Member) error {
 	if err != nil {
 		return fmt.Errorf("its working copy: %w", err)
 	}
+	if _, err := t.TakePorts(own.Root); err != nil {
+		return fmt.Errorf("its working copy: %w", err)
+	}
 	return t.record.assignCopy(ctx, m, own)
 }
 
 // Of returns the working copy that a member works in; false: it works in the workspace.
 func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
+
+// TakePorts gives the working copy in dir the ports that the spec asks for, unless it has them, and
+// returns the variables that name them. The copy keeps them until it is removed, or until Close.
+func (t *Trees) TakePorts(dir string) ([]string, error) {
+	return t.ports.take(dir, t.opts.Team().Worktree.Ports)
+}
+
+// Ports returns the variables that name the ports of a member's working copy; nil: it has none.
+func (t *Trees) Ports(member string) []string {
+	own, _ := t.Of(member)
+	return t.ports.of(own.Root)
+}
 
 // Beyond returns the folder of a member's working copy that a hook made and git cannot merge; empty:
 // it has none.

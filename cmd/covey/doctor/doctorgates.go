@@ -70,7 +70,7 @@ func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding,
 	at := tryPlace{dir: team.Workspace, words: team.Workspace}
 	if !trees.MadeByHook(layers.Sources) {
 		git := worktree.Git{Filters: func() []worktree.Filter { return trust.TrustedFilters(ctx, team) }}
-		dir, remove, err := trees.Fresh(ctx, git, team, launch.Environment(os.Environ()), func(what string) {
+		dir, ports, remove, err := trees.Fresh(ctx, git, team, launch.Environment(os.Environ()), func(what string) {
 			env.Err.Printf("a fresh working copy: %s\n", term.PlainLine(what))
 		})
 		if ctx.Err() != nil {
@@ -82,7 +82,7 @@ func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding,
 		}
 		defer remove()
 		if dir != at.dir {
-			at = tryPlace{dir: dir, words: "a fresh working copy"}
+			at = tryPlace{dir: dir, words: "a fresh working copy", ports: ports}
 		}
 	}
 	var findings []finding
@@ -97,7 +97,10 @@ func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding,
 }
 
 // tryPlace is where gates are tried.
-type tryPlace struct{ dir, words string }
+type tryPlace struct {
+	dir, words string
+	ports      []string // the variables that name its ports
+}
 
 // tryGate runs one gate.
 func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPlace) (finding, error) {
@@ -106,7 +109,7 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPla
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
 	}
 	began := time.Now()
-	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString(), Cwd: at.dir})
+	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString(), Cwd: at.dir}, at.ports)
 	took := term.Elapsed(time.Since(began))
 	switch {
 	case err != nil:

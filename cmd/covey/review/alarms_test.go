@@ -133,7 +133,7 @@ func TestStateAlarms(t *testing.T) {
 		"forced":       {gate(view.Refused), true, done, []string{"no gate agreed"}},
 		"not complete": {gate(view.Refused), true, &view.Task{Task: tasks.Task{ID: "2"}}, nil},
 		"too old":      {view.State{Dropped: view.Dropped{Gates: 1}}, true, done, nil},
-		"unchanged": {gate(view.Agreed), true, &view.Task{Task: done.Task, Unchanged: true},
+		"unchanged": {gate(view.Agreed), true, &view.Task{Task: tasks.Task{ID: "2", Status: tasks.Completed, Unchanged: true}},
 			[]string{"nothing changed"}},
 		"failed": {gate(view.Agreed, view.HookRun{Command: "x", FailedOpen: true}), true, done, []string{"hook failed"}},
 		"it ran later": {gate(view.Agreed, view.HookRun{Command: "x", FailedOpen: true}, view.HookRun{Command: "x"}), true, done,
