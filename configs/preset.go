@@ -21,6 +21,9 @@ const (
 // for agents of its own.
 func Presets() []Preset { return []Preset{Claude, Codex, Gemini, OpenCode, Copilot, Qwen} }
 
+// ReportsCost reports whether the program says what its requests cost.
+func (p Preset) ReportsCost() bool { return p == Claude || p == OpenCode }
+
 // presetNames returns the presets as words of the spec.
 func presetNames() []string {
 	names := make([]string, 0, len(Presets()))

@@ -323,9 +323,7 @@ func (l PriceList) unpriced(team *configs.Team, a configs.Agent) []string {
 				names = append(names, m.FullName())
 			}
 		}
-	// Claude Code and OpenCode tell what they cost; these do not.
-	case a.Model.Script == "" && !subscribed(a) &&
-		slices.Contains([]configs.Preset{configs.Codex, configs.Gemini, configs.Copilot, configs.Qwen}, a.Preset):
+	case a.Model.Script == "" && !subscribed(a) && a.Preset != "" && !a.Preset.ReportsCost():
 		names = append(names, pricedAs(a)+"*") // a model that the program chooses has no name here
 	}
 	return slices.DeleteFunc(names, func(name string) bool {

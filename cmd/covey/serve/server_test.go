@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no text", "", prompt(" \n"), "the prompt has no text"},
 		{"a goal that is too long", "", prompt(strings.Repeat("x", maxGoal+1)), "put a long text into a file"},
-		{"a team that runs", "", func() error { return runs(sameVersion) }, "runs already, outside of this session"},
+		{"a team that runs", "", func() error { return runs(sameVersion) }, "nothing answers at its control socket"},
 		{"another version", "", func() error { return runs(teamtest.OtherVersion) }, "running with covey 9.0.0; covey down, then covey up"},
 		{"another spec", "description: [\n", prompt("Go."), "team.yaml:"},
 		{"no trust any more", "gates: {stop: [echo fine]}\n", prompt("Go."), "is not trusted"},
@@ -162,9 +162,9 @@ func TestCancelledAtTheStart(t *testing.T) {
 	s.patience = time.Hour
 	ended := make(chan error)
 	go func() {
-		reply, err := s.Prompt(context.WithoutCancel(t.Context()), acp.PromptRequest{SessionId: one.id, Prompt: []acp.ContentBlock{acp.TextBlock("Go.")}})
-		if reply.StopReason != acp.StopReasonCancelled && err == nil {
-			err = fmt.Errorf("it ends with %q", reply.StopReason)
+		reason, err := one.prompt(context.WithoutCancel(t.Context()), "Go.")
+		if reason != acp.StopReasonCancelled && err == nil {
+			err = fmt.Errorf("it ends with %q", reason)
 		}
 		ended <- err
 	}()

@@ -138,15 +138,14 @@ func (t *Set) newRun(in bashInput, dir string) (*run, error) {
 	p := t.process(s)
 	p.Dir = dir
 	t.group.Go(func() {
-		defer s.remove()
-		t.waitForRun(ctx, r, p)
+		t.waitForRun(ctx, r, p, s.remove)
 	})
 	return r, nil
 }
 
-// waitForRun runs p to its end. Both streams go to one file in the order of arrival, as a
-// terminal shows them.
-func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process) {
+// waitForRun runs p to its end, and then calls remove, before anybody learns of the end. Both
+// streams go to one file in the order of arrival, as a terminal shows them.
+func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process, remove func()) {
 	t.tell(r, RunBegan, "")
 	close(r.began)
 	p.Stdout, p.Stderr = r.output, r.output
@@ -157,6 +156,7 @@ func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process) {
 		watching.Go(func() { t.watch(r, pid, p.Marker) })
 	}
 	r.exit, r.err = p.Run(ctx)
+	remove()
 	release()
 	t.recordStrays(r.exit, p.Marker)
 	r.output.close()
