@@ -45,6 +45,10 @@ func (r *resolver) sandbox(s *sandboxSpec) Sandbox {
 		}
 		switch {
 		case dir.V == "": // a mistake that was reported
+		case strings.ContainsAny(dir.V, "*?["):
+			r.Fail(dir.At.At, "%s is a pattern; name a folder, which covers all that is in it", yaml.Quote(dir.V))
+		case strings.HasPrefix(path, "~"):
+			r.Fail(dir.At.At, "%s is no folder; write ~/ for your home and a name, or the whole path", yaml.Quote(dir.V))
 		case err != nil:
 			r.Fail(dir.At.At, "the home is not known (%v); write the path out", err)
 		case filepath.IsAbs(path):

@@ -42,3 +42,19 @@ func TestCount(t *testing.T) {
 		t.Errorf("defaults: %v", err)
 	}
 }
+
+// TestSandboxFolders: a folder that cannot be meant is a mistake with its place.
+func TestSandboxFolders(t *testing.T) {
+	const head = "covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\nsandbox: {write: ["
+	for folder, want := range map[string]string{
+		`"*"`: "3:19: \"*\" is a pattern; name a folder", `"out/[ab]"`: "is a pattern", "~nobody/x": "3:19: \"~nobody/x\" is no folder; write ~/",
+		`"~"`: "write ~/ for your home",
+	} {
+		if _, err := parse(t, head+folder+"]}\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", folder, err, want)
+		}
+	}
+	if team := mustParse(t, head+"~/notes, out]}\n"); len(team.Sandbox.Write) != 2 {
+		t.Errorf("%v", team.Sandbox)
+	}
+}
