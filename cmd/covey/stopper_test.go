@@ -71,12 +71,12 @@ func TestStopperTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := newWatched()
 		w.wish(termInterval)
-		time.Sleep(termInterval - 1)
+		time.Sleep(termInterval - time.Nanosecond)
 		w.wish(termInterval)
 		if len(w.did) != 1 {
 			t.Fatalf("a TERM passed on twice did %q", w.did)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		w.wish(termInterval)
 		if want := []string{"restore", "kill", "exit", "0"}; !slices.Equal(w.did[1:], want) {
 			t.Errorf("a later one did %q, want %q", w.did[1:], want)
