@@ -282,24 +282,3 @@ func TestLayerOrder(t *testing.T) {
 		}
 	})
 }
-
-// TestPluginIsNamed: a model reads which plugin a hook comes from, and where its script is (HOOKS.md
-// section 12, point 3). Results keep the configured command, by which hooks are counted.
-func TestPluginIsNamed(t *testing.T) {
-	b := newBench(t)
-	command := "echo no >&2; exit 2 # ${CLAUDE_PLUGIN_ROOT}/stop.sh ${CLAUDE_PROJECT_DIR}"
-	source := settings.Source{Name: "ralph", Root: b.dir, Settings: on(hooks.Stop, command)}
-	out := b.fire(t, b.runnerWith(t, Options{}, source), hooks.StopInput{})
-	shown := strings.Replace(command, "${CLAUDE_PLUGIN_ROOT}", b.dir, 1)
-	if want := "Stop hook feedback:\n[" + shown + "]: no"; !slices.Equal(out.Feedback, []string{want}) ||
-		!slices.Equal(out.Messages, []string{hooks.Framed("ralph", want)}) || !strings.Contains(out.Messages[0], "the plugin ralph.") {
-		t.Errorf("feedback %q, messages %q", out.Feedback, out.Messages)
-	}
-	if out.Results[0].Command != command {
-		t.Errorf("command %q", out.Results[0].Command)
-	}
-	source.Settings = on(hooks.Stop, "echo '{\"decision\":\"block\"}' # ${CLAUDE_PLUGIN_ROOT}")
-	if out = b.fire(t, b.runnerWith(t, Options{}, source), hooks.StopInput{}); !strings.Contains(out.Messages[0], "# "+b.dir) {
-		t.Errorf("the reminder: %q", out.Messages[0])
-	}
-}
