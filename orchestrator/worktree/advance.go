@@ -47,18 +47,28 @@ func (o *Obstacle) Error() string {
 // It also refuses commits with files whose filter must not run (Git.Filters), because
 // they would be checked out unfiltered.
 func (r *Repo) Advance(ctx context.Context, commit string) error {
-	r, err := r.Operation(ctx)
+	r, err := r.operationTo(ctx, commit)
 	if err != nil {
 		return err
+	}
+	return r.follow(ctx, commit)
+}
+
+// operationTo is Operation for a move to a commit. It refuses one that has files whose filter must
+// not run, with an *Obstacle.
+func (r *Repo) operationTo(ctx context.Context, commit string) (*Repo, error) {
+	r, err := r.Operation(ctx)
+	if err != nil {
+		return nil, err
 	}
 	brought, err := r.withheldBy(ctx, commit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if brought != nil {
-		return &Obstacle{Dir: r.Top, Files: brought.Files, Withheld: brought}
+		return nil, &Obstacle{Dir: r.Top, Files: brought.Files, Withheld: brought}
 	}
-	return r.follow(ctx, commit)
+	return r, nil
 }
 
 // Follow is Advance for a copy that Add made: files whose filter must not run are left

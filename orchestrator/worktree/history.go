@@ -71,16 +71,9 @@ func comes(action string) bool {
 // Retreat moves the working copy, and the branch that it is on, back to a commit. Uncommitted
 // changes stay; if they are in the way, nothing changes and the error is an *Obstacle.
 func (r *Repo) Retreat(ctx context.Context, commit string) error {
-	r, err := r.Operation(ctx)
+	r, err := r.operationTo(ctx, commit)
 	if err != nil {
 		return err
-	}
-	brought, err := r.withheldBy(ctx, commit)
-	if err != nil {
-		return err
-	}
-	if brought != nil {
-		return &Obstacle{Dir: r.Top, Files: brought.Files, Withheld: brought}
 	}
 	_, err = r.run(ctx, "reset", "--quiet", "--keep", commit)
 	var f *Failure
