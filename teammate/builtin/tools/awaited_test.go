@@ -103,7 +103,8 @@ func TestAwaited(t *testing.T) {
 func TestAwaitLimit(t *testing.T) {
 	b, events, changes := heard(t, time.Millisecond)
 	release := b.fifo("gate")
-	b.background("read x <gate; read x <gate")
+	b.fifo("never")
+	b.background("read x <gate; read x <never")
 	change(t, events, RunBegan)
 	<-changes
 	if r, ok := b.tools.Awaited(); ok {
