@@ -11,7 +11,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -74,7 +73,6 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	store, err := tasks.Open(o.place.Store(), &tasks.Options{
 		BlobDir: o.place.Blobs(), Backups: state.StoreBackups, Refused: o.short.Note,
 		Identity: o.place.Identity(), LockTimeout: readersWait,
-		Migrated: func(m *kv.Migration) { o.repairs = append(o.repairs, m.String()) },
 	})
 	if errors.Is(err, tasks.ErrForeign) {
 		return nil, fmt.Errorf("%w, or run covey up --fresh, which starts over", err)

@@ -4,6 +4,5 @@ package tasks
 
 import "errors"
 
-func fullDiskChild(string) error      { return errors.ErrUnsupported }
-func fileLimitChild(string) error     { return errors.ErrUnsupported }
-func fullMigrationChild(string) error { return errors.ErrUnsupported }
+func fullDiskChild(string) error  { return errors.ErrUnsupported }
+func fileLimitChild(string) error { return errors.ErrUnsupported }

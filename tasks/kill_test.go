@@ -45,10 +45,6 @@ func TestMain(m *testing.M) {
 		exitWith(historyChild(os.Getenv(pathEnv)))
 	case "requests":
 		exitWith(requestChild(os.Getenv(pathEnv)))
-	case "migrate":
-		exitWith(migrateChild(os.Getenv(pathEnv)))
-	case "migrate on a full disk":
-		exitWith(fullMigrationChild(os.Getenv(pathEnv)))
 	case "full disk":
 		exitWith(fullDiskChild(os.Getenv(pathEnv)))
 	case "file limit":

@@ -37,7 +37,7 @@ const (
 
 	keyFormat = "format"
 	keyDigest = "digest"
-	formatNow = 3
+	formatNow = 1
 	sealSize  = 4
 
 	backupDirSuffix = ".backups"

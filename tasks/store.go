@@ -48,8 +48,6 @@ type Options struct {
 	// caller of the change gets the error as ErrDisk. Refused may be called by
 	// several goroutines at once and must not block. nil: not called.
 	Refused func(error)
-	// Migrated is called by Open when it has migrated the file; nil: nobody is told.
-	Migrated func(*kv.Migration)
 
 	most   int64                // bytes of the biggest store that is checked whole; tests set it
 	commit func(*bolt.Tx) error // how a transaction is committed; tests set it
@@ -80,7 +78,7 @@ type Store struct {
 // the file is not a store of this version or an older one, with ErrForeign if it
 // belongs to another team, with ErrCorrupt if it is damaged, and with the system's
 // error if it cannot be opened. A file in an older format is copied to path.vN.bak
-// before it is migrated; with ReadOnly, it stays as it is, and a migrated copy is read.
+// before it is migrated; with ReadOnly, it is refused with ErrFormat.
 func Open(path string, opts *Options) (*Store, error) {
 	var o Options
 	if opts != nil {
@@ -107,7 +105,7 @@ func (o Options) open(path string) (*Store, error) {
 		Buckets: bucketNames(), Rising: []string{bucketTasks, bucketReady}, Describe: describe,
 		Followed: []string{bucketTasks, bucketDeps}, // a task and what it blocks
 		Now:      o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
-		Blobs: blobs, Log: backups, Commit: o.commit, Migrated: o.Migrated,
+		Blobs: blobs, Log: backups, Commit: o.commit,
 	})
 	if err != nil {
 		return nil, err

@@ -1,11 +1,9 @@
 package tasks
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -255,67 +253,43 @@ func rawBolt(t testing.TB, path string, change func(*bolt.Tx) error) {
 	}
 }
 
-// format1 puts a store down that the last covey of format 1 wrote.
-func format1(t *testing.T) (path string) {
-	t.Helper()
-	packed, err := os.Open(filepath.Join("testdata", "format1.db.gz"))
-	ok(t, packed, err)
-	defer packed.Close()
-	from, err := gzip.NewReader(packed)
-	ok(t, from, err)
-	data, err := io.ReadAll(from)
-	ok(t, data, err)
-	path = filepath.Join(t.TempDir(), "tasks.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
+// TestNewerStoreIsNotRestored: a store that a newer covey has written in ways that look like
+// damage is refused, by readers and writers, and not replaced by a backup of this version.
+func TestNewerStoreIsNotRestored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := openSafe(t, path)
+	add(t, s, New{Subject: "of now"})
+	closed(t, s)
+	rawBolt(t, path, func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(bucketMeta))
+		return errors.Join(meta.Put([]byte(keyFormat), fmt.Append(nil, formatNow+1)), meta.Put([]byte("news"), []byte("unsealed")))
+	})
+	before, err := os.ReadFile(path)
+	ok(t, before, err)
+	for _, readOnly := range []bool{true, false} {
+		opts := withBackups
+		opts.ReadOnly = readOnly
+		_, err := Open(path, &opts)
+		wantError(t, err, ErrFormat, "use a newer covey")
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %v", err)
+		}
 	}
-	return path
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("the file was changed")
+	}
 }
 
-// TestMigrationFromFormat1: a store of an earlier covey is as it was, and goes on.
-func TestMigrationFromFormat1(t *testing.T) {
-	path := format1(t)
-	s := openAt(t, path, nil)
-	if err := s.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	must(t, raw(t, s).View(func(tx *bolt.Tx) error {
-		if v := string(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyFormat))); v != strconv.Itoa(formatNow) {
-			t.Errorf("format %s", v)
-		}
-		return nil
-	}))
-	var have []string
-	list, err := s.List(t.Context())
-	for _, task := range ok(t, list, err) {
-		have = append(have, fmt.Sprint(task.ID, " ", task.Status, " ", task.Owner, " ", task.Epoch, " ", task.Subject))
-	}
-	wantList(t, "tasks", have, []string{
-		"1 completed ann 2 done before", "2 in_progress ann 1 half done", "3 pending bob 0 waits"})
-	wantList(t, "mail of bob", unread(t, s, "bob"), []string{
-		"task_assignment : Task 3 is yours: waits (it waits for task 2)", "text ann: hello from format 1"})
-	if r, found, err := s.Receipt(t.Context(), "ann", "call-1"); err != nil || !found || r.Task.ID != "1" {
-		t.Errorf("receipt %+v, %v, %v", r, found, err)
-	}
-	if goal, _, err := s.Value(t.Context(), "goal"); string(goal) != `{"given":"ship it"}` {
-		t.Errorf("goal %s, %v", goal, err)
-	}
-	if m := attach(t, s, "ann"); m.Session != "uuid of ann" || m.Epoch != 2 {
-		t.Errorf("attached %+v", m)
-	}
-	if task, err := s.Confirm(t.Context(), as("bob"), "4"); err != nil || task.Status != Pending {
-		t.Errorf("confirmed %+v, %v", task, err)
-	}
-	setStatus(t, s, "2", Completed)
-	wantList(t, "ready", readyIDs(t, s), []string{"4"})
-	before, err := os.ReadFile(path + ".v1.bak")
+// TestReaderOfAnUnfinishedFile: a reader refuses a file that was cut off while it was made.
+func TestReaderOfAnUnfinishedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	rawBolt(t, path, func(*bolt.Tx) error { return nil })
+	before, err := os.ReadFile(path)
 	ok(t, before, err)
-	old := path + ".old"
-	if err := os.WriteFile(old, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if again := openAt(t, old, nil); len(readyIDs(t, again)) != 0 {
-		t.Error("the backup is not of the moment before")
+	_, err = Open(path, &Options{ReadOnly: true})
+	wantError(t, err, ErrFormat, "holds no store yet")
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("the file was changed")
 	}
 }
 

@@ -208,13 +208,18 @@ func (b *Backups) accept(n int, part string) error {
 	if _, err := ReadImage(part); err != nil {
 		return fmt.Errorf("the copy is damaged, so the store may be too: %w", err)
 	}
+	return putInPlace(part, b.path(n))
+}
+
+// putInPlace gives a complete copy its final name, which it has after a power cut, too.
+func putInPlace(part, path string) error {
 	if err := SyncFile(part); err != nil {
 		return fmt.Errorf("sync the copy: %w", err)
 	}
-	if err := os.Rename(part, b.path(n)); err != nil {
+	if err := os.Rename(part, path); err != nil {
 		return fmt.Errorf("rename the copy: %w", err)
 	}
-	return SyncDir(b.dir)
+	return SyncDir(filepath.Dir(path))
 }
 
 // trim removes the oldest backups, and leftovers of a crash. It goes by the number

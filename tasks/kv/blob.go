@@ -155,14 +155,9 @@ func (b *Blobs) writePlaceholder(name string, size int64) error {
 	return writeSynced(filepath.Join(b.dir, filepath.Base(name)), text)
 }
 
-// blobNames returns the names of the payload files that records need, in a store of any
-// format: the names are in the keys, which have always been the same.
+// blobNames returns the names of the payload files that records need.
 func blobNames(tx *bolt.Tx) (names []string) {
-	refs := tx.Bucket([]byte(bucketRefs))
-	if refs == nil {
-		return nil
-	}
-	c := refs.Cursor()
+	c := tx.Bucket([]byte(bucketRefs)).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if name, _, ok := SplitName(k); ok {
 			names = append(names, name)

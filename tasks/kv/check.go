@@ -146,9 +146,6 @@ func (c *Checker) checkBucketNames(known []string) {
 // checkDigest compares the stored digest with the content.
 func (c *Checker) checkDigest() {
 	want := c.Bucket(bucketMeta).Get([]byte(keyDigest))
-	if len(want) != digestSize {
-		return // an older store that was never opened for writing
-	}
 	have, err := digestOf(c.tx)
 	if found := digestValue(c.tx.ID(), have); err != nil || !bytes.Equal(found, want) {
 		c.Fault("its content is not what was committed: digest %x, recorded as %x (%v)", found, want, err)

@@ -40,8 +40,6 @@ type Options struct {
 	Blobs *Blobs
 	// Log stores the commits.
 	Log Log
-	// Migrated is called when Open has migrated the file; nil: nobody is told.
-	Migrated func(*Migration)
 	// Commit commits a transaction; tests replace it. Default: the transaction's own
 	// Commit.
 	Commit func(*bolt.Tx) error
@@ -75,7 +73,7 @@ type DB struct {
 // the file is not a store of this version or an older one, with ErrForeign if it
 // belongs to another team, with ErrCorrupt if it is damaged, and with the system's
 // error if it cannot be opened. A file in an older format is copied to path.vN.bak
-// before it is migrated; with ReadOnly, it stays as it is, and a migrated copy is read.
+// before it is migrated; with ReadOnly, it is refused with ErrFormat.
 func Open(path string, o Options) (*DB, error) {
 	if o.Commit == nil {
 		o.Commit = (*bolt.Tx).Commit
@@ -116,26 +114,8 @@ func (db *DB) prepare() (err error) {
 			err = db.recovered("reading it", r)
 		}
 	}()
-	older, err := isOlder(db.bolt)
-	if err != nil {
+	if err := establish(db.bolt, db.opts.Blobs, db.layout(Format), migrations()); err != nil {
 		return err
-	}
-	if older && db.opts.ReadOnly {
-		if err := db.readOlder(); err != nil {
-			return err
-		}
-	}
-	done, err := establish(db.bolt, db.opts.Blobs, db.layout(Format), migrations())
-	if err != nil {
-		return err
-	}
-	if done != nil && db.opts.Migrated != nil {
-		db.opts.Migrated(done)
-	}
-	if !db.opts.ReadOnly {
-		if err := ensureDigest(db.bolt); err != nil {
-			return err
-		}
 	}
 	if db.guard.owner, err = identify(db.bolt, db.opts.Identity); err != nil {
 		return err

@@ -21,9 +21,6 @@ import (
 // digest.
 const keyDigest = "digest"
 
-// digestSize is the length of the stored value in bytes.
-const digestSize = 16
-
 // digestValue returns the value that a transaction stores for the digest.
 func digestValue(transaction int, sum uint64) []byte { return PairKey(uint64(transaction), sum) }
 
@@ -77,19 +74,6 @@ func digestOf(tx *bolt.Tx) (uint64, error) {
 		})
 	})
 	return sum, err
-}
-
-// ensureDigest stores a digest in a store from before digests existed.
-func ensureDigest(db *bolt.DB) error {
-	has := false
-	err := db.View(func(tx *bolt.Tx) error {
-		has = len(tx.Bucket([]byte(bucketMeta)).Get([]byte(keyDigest))) == digestSize
-		return nil
-	})
-	if err != nil || has {
-		return err
-	}
-	return db.Update(storeDigest)
 }
 
 // storeDigest stores the digest of the transaction's state.

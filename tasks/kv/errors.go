@@ -6,8 +6,8 @@ import "errors"
 var (
 	// ErrLocked: Open of a store that another process has open.
 	ErrLocked = errors.New("store in use")
-	// ErrFormat: Open of a file that a newer covey wrote, that is not a store at all,
-	// or that is too old to be migrated.
+	// ErrFormat: Open of a file that a newer covey wrote or that is not a store at all,
+	// or for reading, of a file that has to be migrated first.
 	ErrFormat = errors.New("store format")
 	// ErrReadOnly: a change to a store opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("store is read-only")

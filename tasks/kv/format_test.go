@@ -2,57 +2,52 @@ package kv
 
 import (
 	"errors"
-	"fmt"
+	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// later is what a migration over two formats that are yet to come would do. first is
-// the format of the store before it.
-func later(first int) map[int]migration {
-	note := func(text string) migration {
-		return func(tx *bolt.Tx) error {
-			b := tx.Bucket([]byte(bucketMeta))
-			return b.Put([]byte("note"), append(b.Get([]byte("note")), text...))
-		}
-	}
-	return map[int]migration{first: note("one"), first + 1: note(" two")}
-}
-
+// TestMigration makes up the next format, in which a value has another key. A copy that
+// cannot be made, a step that fails and a reader leave the file as it was. What is migrated
+// is refused by this version, which names the copy from before.
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	db := openAt(t, path, nil)
 	must(t, submit(t, db, put("a")))
 	must(t, db.Close())
-	file, err := openFile(path, Options{}, newGuard(path))
-	must(t, err)
-	goal := db.layout(Format + 2)
-	steps := later(Format)
-	failing := map[int]migration{Format: steps[Format], Format + 1: func(*bolt.Tx) error { return errors.New("no luck") }}
-	if _, err := establish(file, db.opts.Blobs, goal, failing); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("format %d: no luck", Format+1)) {
-		t.Errorf("failing step: %v", err)
+	next, copied, unlucky := db.layout(Format+1), formatBackup(path, Format), errors.New("no luck")
+	rename := func(tx *bolt.Tx) error {
+		b := tx.Bucket([]byte(bucketValues))
+		return errors.Join(b.Delete([]byte("a")), b.Put([]byte("b"), seal(bucketValues, []byte("b"), []byte("1"))))
 	}
-	_, err = establish(file, db.opts.Blobs, goal, map[int]migration{Format + 1: steps[Format+1]})
-	wantError(t, err, ErrFormat, "too old")
-	if v, err := storedFormat(file); v != Format || err != nil {
-		t.Fatalf("after failures: format %d, %v", v, err)
+	migrate := func(o Options, step migration) error {
+		file, err := openFile(path, o, newGuard(path))
+		must(t, err)
+		return errors.Join(establish(file, db.opts.Blobs, next, []migration{step}), file.Close())
 	}
-	done, err := establish(file, db.opts.Blobs, goal, steps)
-	must(t, err)
-	if v, err := storedFormat(file); v != goal.format || err != nil {
-		t.Errorf("format %d, %v", v, err)
+	unchanged := func() {
+		t.Helper()
+		db := openAt(t, path, nil)
+		wantValues(t, db, "a")
+		must(t, db.Close())
 	}
-	must(t, file.View(func(tx *bolt.Tx) error {
-		if note := string(tx.Bucket([]byte(bucketMeta)).Get([]byte("note"))); note != "one two" {
-			t.Errorf("note %q", note)
-		}
-		return nil
-	}))
-	must(t, file.Close())
-	_, err = Open(path, db.opts)
-	wantError(t, err, ErrFormat, fmt.Sprintf("format %d", goal.format), "older format is "+done.Backup)
-	wantValues(t, openAt(t, done.Backup, nil), "a")
+
+	must(t, os.MkdirAll(filepath.Join(copied, "in the way"), 0o700))
+	if err := migrate(Options{}, rename); err == nil {
+		t.Error("it is migrated without a copy")
+	}
+	must(t, os.RemoveAll(copied))
+	unchanged()
+	wantError(t, migrate(Options{ReadOnly: true}, rename), ErrFormat, "covey up brings it to format 2")
+	fails := func(tx *bolt.Tx) error { return errors.Join(rename(tx), unlucky) }
+	wantError(t, migrate(Options{}, fails), unlucky, "from format 1 to 2; the file is as it was")
+	unchanged()
+
+	must(t, migrate(Options{}, rename))
+	_, err := Open(path, db.opts)
+	wantError(t, err, ErrFormat, "has format 2", "use a newer covey", "older format is "+copied)
+	must(t, os.Rename(copied, path))
+	unchanged()
 }

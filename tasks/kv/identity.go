@@ -25,8 +25,8 @@ type identityRecord struct {
 	Identity
 }
 
-// identify compares the store's identity with the expected one. A store without
-// identity, because it is old or its creator gave none, gets the expected one.
+// identify compares the store's identity with the expected one. A store whose
+// creator gave no identity gets the expected one.
 func identify(db *bolt.DB, want Identity) (stored []byte, err error) {
 	var have identityRecord
 	err = db.View(func(tx *bolt.Tx) error {

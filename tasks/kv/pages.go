@@ -43,7 +43,7 @@ type Image struct {
 	high   uint64
 	seen   []bool // by page: whether it is part of the tree
 	digest uint64
-	noted  []byte // the stored digest with its transaction; nil: none
+	noted  []byte // the stored digest with its transaction; nil: the file is empty
 	txid   uint64
 	format string
 	empty  bool // it has no buckets
@@ -92,8 +92,8 @@ func openImage(path string) (im *Image, done func(), err error) {
 	return NewImage(f, info.Size()), func() { _ = f.Close() }, nil
 }
 
-// State returns the state of the file after Check. known is false for a file from
-// before digests existed.
+// State returns the state of the file after Check. known is false for an
+// empty file.
 func (im *Image) State() (at State, known bool) {
 	return State{im.txid, im.digest}, im.noted != nil
 }
@@ -133,10 +133,9 @@ func (im *Image) Check() error {
 	if im.empty && im.txid > firstCommit {
 		return fmt.Errorf("its content is not what was committed: after %d commits it is empty", im.txid-firstCommit)
 	}
-	// The format is as old as the store, and the digest is stored next to it: a root
-	// page left over from an older, larger tree may lead to neither.
-	if im.format == "" && im.txid > firstCommit {
-		return errors.New("its content is not what was committed: the entry with its format is missing")
+	// A root page left over from an older, larger tree may lead to neither.
+	if (im.format == "" || im.noted == nil) && im.txid > firstCommit {
+		return errors.New("its content is not what was committed: the entry with its format or digest is missing")
 	}
 	have := digestValue(int(im.txid), im.digest)
 	if im.noted != nil && !bytes.Equal(have, im.noted) {
@@ -329,9 +328,8 @@ func (im *Image) entry(flags uint32, bucket string, key, value []byte) error {
 		return fmt.Errorf("bucket %q within bucket %s", key, bucket)
 	case counted(bucket, key):
 		im.digest ^= entrySum(bucket, key, value)
-	case string(key) == keyDigest && len(value) == digestSize:
+	case string(key) == keyDigest:
 		im.noted = value
-	case string(key) == keyDigest: // an older digest, without transaction
 	default:
 		im.format = string(value)
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // Each value is stored with a checksum of its bucket, its key and itself. The digest
@@ -74,24 +72,4 @@ func (db *DB) recovered(doing string, r any) error {
 		return d
 	}
 	return fmt.Errorf("%w: %s: %v", ErrCorrupt, doing, r)
-}
-
-// sealAll adds checksums to the values of a store of format 2.
-func sealAll(tx *bolt.Tx) error {
-	return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
-		var keys [][]byte // a cursor must not see its bucket change
-		err := b.ForEach(func(k, _ []byte) error {
-			keys = append(keys, bytes.Clone(k))
-			return nil
-		})
-		for _, k := range keys {
-			if err == nil {
-				err = b.Put(k, seal(string(name), k, bytes.Clone(b.Get(k))))
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("add checksums to %s: %w", name, err)
-		}
-		return nil
-	})
 }
