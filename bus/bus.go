@@ -42,11 +42,6 @@ type Options struct {
 	// does not apply to it. nil: none are reserved.
 	Favoured func(Identity) bool
 
-	// Version and Protocol are sent first on each connection from outside: the version of
-	// the program and the number of its request format.
-	Version  string
-	Protocol int
-
 	// OnError is called with errors that no call can return: a *DropError, a *PanicError,
 	// or an error of the connection. It must not block, and may be called from several
 	// goroutines. nil: drops show only in Subscription.Err.
@@ -89,7 +84,6 @@ type Bus struct {
 	opts   Options
 	nc     *nats.Conn
 	scope  Subject        // for this connection's own requests
-	remote Remote         // of a Bus made by Dial
 	srv    *server.Server // nil for a Bus made by Dial
 	grants *grants        // nil for a Bus made by Dial
 	done   chan struct{}  // closed when nc is

@@ -45,9 +45,6 @@ func Dial(ctx context.Context, path string, checks ...func(net.Conn) error) (*Bu
 	return b, nil
 }
 
-// Remote returns what the team says of itself; zero for a Bus that was not made by Dial.
-func (b *Bus) Remote() Remote { return b.remote }
-
 // maxHello bounds the first line of a listener.
 const maxHello = 4096
 
@@ -90,7 +87,6 @@ func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
 		return nil, err
 	}
 	b := newBus(Options{MaxPayload: h.MaxPayload, Name: "client"}.withDefaults(), h.Scope)
-	b.remote = h.Remote
 	o := b.clientOptions(h.Token, h.Conn)
 	o.CustomDialer = ready{&buffered{Conn: c, r: r}}
 	if b.nc, err = o.Connect(); errors.Is(err, nats.ErrMaxConnectionsExceeded) {

@@ -21,14 +21,6 @@ type hello struct {
 	Conn       ConnID  `json:"conn,omitempty"`
 	Scope      Subject `json:"scope,omitempty"` // what it may publish on, without the verb
 	MaxPayload int     `json:"max_payload,omitempty"`
-	Remote
-}
-
-// Remote is what the process at the other end says of itself. The zero Remote is that of
-// an older version.
-type Remote struct {
-	Version  string `json:"version,omitempty"`  // version of its program
-	Protocol int    `json:"protocol,omitempty"` // format of requests and answers
 }
 
 const (
@@ -181,8 +173,7 @@ func (b *Bus) serve(c net.Conn, id Identity) {
 		return
 	}
 	defer b.removePeer(conn, p)
-	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload,
-		Remote: Remote{b.opts.Version, b.opts.Protocol}}
+	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload}
 	if err := sayHello(c, h); err == nil {
 		bridge(c, inner, p)
 	}

@@ -79,7 +79,7 @@ func newToolTeam(t *testing.T, by process.Caller) toolTeam {
 	stateHome(t)
 	p := mustPlace(t, "crew", t.TempDir(), "")
 	testkit.Must(t, state.NewRunFile(p, testTime, api.Protocol).Write(p))
-	b, err := bus.Embed(bus.Options{Protocol: api.Protocol})
+	b, err := bus.Embed(bus.Options{})
 	testkit.Must(t, err)
 	f := toolTeam{bus: b, calls: make(chan api.TeamCall, 10)}
 	control := api.NewServer(api.Checks{

@@ -14,7 +14,7 @@ import (
 )
 
 // keyModel is the store's key for the model that a member of the builtin agent has, as
-// launch.ModelAtHost returns it. Older versions stored the full name alone.
+// launch.ModelAtHost returns it.
 func keyModel(member string) string { return "model/" + member }
 
 // switchModel runs the model switch hooks for a member that the spec gives another model than it
@@ -47,9 +47,9 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 		why += ": its host is " + now.Model.BaseURL + ", and was " + host
 	}
 	// A member without a turn has no conversation that the hooks could protect, and one
-	// whose model was never stored has nothing to be compared with; nor has a host that an
-	// older version has not stored. Tokens is an estimate: four bytes for each.
-	if before != "" && before != now.Model.FullName() && past.Turns > 0 {
+	// whose model was never stored has nothing to be compared with. Tokens is an estimate:
+	// four bytes for each.
+	if before != "" && past.Turns > 0 {
 		change := agent.ModelSwitched{
 			From: from, To: now.Model.FullName(), Why: why, BySpec: true,
 			Tokens: (agent.Request{Messages: past.Messages}.Size() + 3) / 4,

@@ -263,7 +263,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	o.readers.open(j.Last())
 	defer context.AfterFunc(ctx, j.Hurry)()
 	b, err := bus.Embed(bus.Options{
-		Log: o.opts.Log, Version: o.opts.Version, Protocol: api.Protocol,
+		Log:         o.opts.Log,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
 		MaxOfCaller: api.MaxCallerConns,
 		Favoured:    func(id bus.Identity) bool { return api.CallerFrom(id).Kind == process.Operator },
@@ -295,8 +295,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	defer r.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
-		Format: journal.Format, Version: o.opts.Version,
-		Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace}, views)
+		Version: o.opts.Version, Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace}, views)
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, r, before)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRequestIDs: requests are numbered as they are made, over restarts, and no number is
-// given twice; the long ids of an older covey are found by a part, as they were.
+// given twice.
 func TestRequestIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	var ids []string

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +20,8 @@ import (
 // if another version of covey runs it. A Client is safe for concurrent use.
 type Client struct {
 	place  state.Place
-	pid    int // of the team's process, from run.json
+	run    state.RunFile
 	bus    *bus.Bus
-	other  error          // an ErrOtherVersion if the team accepts only VerbDown
 	relays sync.WaitGroup // ends when the bus is done
 }
 
@@ -37,6 +35,9 @@ func Dial(ctx context.Context, p state.Place) (*Client, error) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("team %s in %s: %w; `covey up` starts it", p.Team, p.Workspace, ErrNotRunning)
+	}
+	if err := checkProtocol(p, run); err != nil {
+		return nil, err
 	}
 	return dialAt(ctx, p, run)
 }
@@ -63,9 +64,6 @@ func (c *Client) Place() state.Place { return c.place }
 // JournalWake returns a channel that receives a value when the journal has grown,
 // and is closed when the team has ended. It can be passed to journal.Follow.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
-	if c.other != nil {
-		return nil, c.other
-	}
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
 	if _, err := c.bus.OnJournal(func(uint64) { routine.Signal(grew) }); err != nil {
 		return nil, c.explain(err)
@@ -91,23 +89,12 @@ func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 
 // ask sends one request. Its errors wrap the sentinels of this package.
 func ask[Req, Rep any](ctx context.Context, c *Client, v Verb[Req, Rep], req Req) (Rep, error) {
-	if c.other != nil && v.name != VerbDown.name {
-		var none Rep
-		return none, c.other
-	}
-	if c.other != nil {
-		limited, cancel := context.WithTimeout(ctx, otherWithin)
-		defer cancel()
-		ctx = limited
-	}
 	rep, err := bus.Ask[Req, Rep](ctx, c.bus, v.name, req)
 	switch {
 	case err == nil:
 		return rep, nil
 	case bus.CodeOf(err) == bus.CodeUnknown && !errors.Is(err, bus.ErrClosed):
-		return rep, otherVersion(c.place, c.bus.Remote().Version)
-	case c.other != nil && !errors.Is(err, bus.ErrClosed):
-		return rep, c.other
+		return rep, otherVersion(c.place, c.run)
 	}
 	return rep, c.explain(err)
 }
@@ -131,9 +118,9 @@ func (c *Client) explain(err error) error {
 }
 
 // dialAt connects to the team that run describes. It fails with ErrNotRunning if
-// no process listens, and with ErrOtherVersion if another version of covey does.
+// no process listens, and with ErrOtherVersion if what listens is no bus of ours.
 func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
-	b, err := dialSocket(ctx, p, run)
+	b, err := bus.Dial(ctx, run.Socket, isTeam(p))
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, bus.ErrHungUp):
 		// run.json is written after the team listens, and again before it stops to.
@@ -144,14 +131,10 @@ func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, err
 		return nil, fmt.Errorf("team %s does not listen, because it is starting or ending: %w", p.Team, ErrNotRunning)
 	case errors.Is(err, bus.ErrRefused):
 		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
-	case errors.Is(err, ErrOtherVersion):
-		return nil, err
+	case errors.Is(err, bus.ErrForeign):
+		return nil, otherVersion(p, run)
 	case err != nil:
 		return nil, fmt.Errorf("team %s: %w", p.Team, err)
 	}
-	c := &Client{place: p, pid: run.PID, bus: b}
-	if said := b.Remote(); said.Protocol != Protocol {
-		c.other = otherVersion(p, cmp.Or(said.Version, run.Version))
-	}
-	return c, nil
+	return &Client{place: p, run: run, bus: b}, nil
 }

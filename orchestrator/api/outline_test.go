@@ -1,15 +1,12 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -62,51 +59,6 @@ func TestOutlineOfManyPages(t *testing.T) {
 	have, err := client.Outline(t.Context())
 	if err != nil || !reflect.DeepEqual(have, want) {
 		t.Errorf("%d of %d tasks came, or others: %v", len(have), len(want), err)
-	}
-}
-
-// TestOutlineBetweenBuilds: a client that knows no columns gets objects from a team that
-// does, and a team that knows none is understood by a client that asks for them.
-func TestOutlineBetweenBuilds(t *testing.T) {
-	t.Parallel()
-	f := newFakeTeam(t)
-	want := f.longList(10)
-	r := map[string]any{"after": "4", "outline": true}
-	page, err := ask(t.Context(), f.dial(byOperator), forAll[map[string]any, map[string]any]("tasks"), r)
-	list, _ := page["tasks"].([]any)
-	if _, columns := page["columns"]; err != nil || columns || len(list) != 6 {
-		t.Fatalf("an older client gets %v, %v", page, err)
-	}
-	sixth := map[string]any{
-		"id": "6", "subject": "Do it 5", "status": "pending", "owner": "api", "blockedBy": []any{"5"},
-	}
-	if !reflect.DeepEqual(list[1], sixth) {
-		t.Errorf("an older client gets %v", list[1])
-	}
-
-	b, err := bus.Embed(bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	olderTasks := forAll[TaskQuery, map[string]any]("tasks")
-	err = NewServer(noChecks()).Serve(b, olderTasks.Handle(func(_ context.Context, r TaskQuery) (map[string]any, error) {
-		if r.ID != "" {
-			// Whole tasks, as before there were outlines.
-			return map[string]any{"tasks": f.tasks[7:], "more": false}, nil
-		}
-		return map[string]any{"tasks": want[:7], "more": true}, nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	older := &fakeTeam{t: t, bus: b, path: f.path + "old"}
-	if err := b.Listen(older.path, Identify(process.New(process.Unmarked))); err != nil {
-		t.Fatal(err)
-	}
-	have, err := older.dial(byOperator).Outline(t.Context())
-	if err != nil || !reflect.DeepEqual(have, want) {
-		t.Errorf("of an older team come %v, %v", have, err)
 	}
 }
 

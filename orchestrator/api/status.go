@@ -192,7 +192,6 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 }
 
 // Brief returns the current state of the team without the working copies, for those who ask often.
-// A team of an older version returns them, too.
 func (c *Client) Brief(ctx context.Context) (Status, error) {
 	return ask(ctx, c, VerbStatus, StatusQuery{Brief: true})
 }

@@ -15,17 +15,14 @@ import (
 // TaskQuery asks for the tasks after the one with this id.
 type TaskQuery struct {
 	ID      string `json:"after"`
-	Outline bool   `json:"outline,omitempty"` // each task is a tasks.Outline
-	// Columns asks for outlines as TaskColumns. An older build ignores it and
-	// returns Tasks.
-	Columns bool `json:"columns,omitempty"`
+	Outline bool   `json:"outline,omitempty"` // the reply has outlines, as Columns
 }
 
 // TaskPage is one page of tasks. The team makes it of encoded tasks, because
 // their sizes decide how many fit.
 type TaskPage[T any] struct {
 	Tasks   []T          `json:"tasks"`
-	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if requested
+	Columns *TaskColumns `json:"columns,omitempty"` // instead of Tasks, if the query asks for outlines
 	More    bool         `json:"more"`
 }
 
@@ -41,7 +38,7 @@ type TaskColumns struct {
 	// all of them in the order of the tasks.
 	Blockers  []int    `json:"blockers"`
 	BlockedBy []string `json:"blockedBy"`
-	// What the tasks have cost; each list is absent if nothing has, and from an older build.
+	// What the tasks have cost; each list is absent if nothing has.
 	Tokens []int64 `json:"tokens,omitempty"`
 	Failed []int64 `json:"failed,omitempty"`
 	Micros []int64 `json:"micros,omitempty"` // millionths of a dollar: floats take twice as long
@@ -64,9 +61,9 @@ const pageBytes = 1 << 20
 
 // cutTasks makes the page of the tasks after r.ID, up to pageBytes but at least
 // one task. all is in list order.
-func cutTasks[T any](all []T, id func(*T) string, r TaskQuery) (TaskPage[json.RawMessage], error) {
+func cutTasks(all []tasks.Task, r TaskQuery) (TaskPage[json.RawMessage], error) {
 	page := TaskPage[json.RawMessage]{Tasks: []json.RawMessage{}}
-	first, err := placeAfter(all, id, r.ID)
+	first, err := placeAfter(all, func(t *tasks.Task) string { return t.ID }, r.ID)
 	if err != nil {
 		return page, err
 	}

@@ -93,16 +93,13 @@ func ListTasks(
 			if err != nil {
 				return page, err
 			}
-			return cutTasks(all, func(t *tasks.Task) string { return t.ID }, r)
+			return cutTasks(all, r)
 		}
 		all, err := outlines(ctx)
 		if err != nil {
 			return page, err
 		}
-		if r.Columns {
-			return cutColumns(all, r)
-		}
-		return cutTasks(all, func(t *tasks.Outline) string { return t.ID }, r)
+		return cutColumns(all, r)
 	}
 }
 
@@ -122,7 +119,7 @@ func (c *Client) Tasks(ctx context.Context) ([]tasks.Task, error) {
 // Outline lists the outlines of all tasks, which is many times as fast as Tasks
 // for a long list.
 func (c *Client) Outline(ctx context.Context) ([]tasks.Outline, error) {
-	r := TaskQuery{Outline: true, Columns: true}
+	r := TaskQuery{Outline: true}
 	return pages(ctx, c, r, func(t *tasks.Outline) string { return t.ID })
 }
 

@@ -72,7 +72,7 @@ func (c *Client) Down(ctx context.Context, reason string) (DownReply, error) {
 func (c *Client) Wait(ctx context.Context) error {
 	select {
 	case <-c.bus.Done():
-		return state.WaitReleased(ctx, c.place, c.pid) // the bus is closed before the store
+		return state.WaitReleased(ctx, c.place, c.run.PID) // the bus is closed before the store
 	case <-ctx.Done():
 		return ctx.Err()
 	}

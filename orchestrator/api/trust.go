@@ -69,6 +69,9 @@ func askTeamsIn(ctx context.Context, v Verb[TrustNotice, TrustReply], n TrustNot
 		if !up && !state.LockHeld(p.Lock()) {
 			continue
 		}
+		if err := checkProtocol(p, run); up && err != nil {
+			return false, err
+		}
 		run.Socket = cmp.Or(run.Socket, p.Socket())
 		c, err := dialAt(ctx, p, run)
 		if errors.Is(err, ErrNotRunning) {

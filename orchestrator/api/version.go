@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -21,43 +19,21 @@ import (
 // not, because a team refuses unknown verbs.
 const Protocol = 1
 
-// otherWithin limits how long a team run by another version may take to answer,
-// as it may wait for input that never comes. With it a command still ends within
-// two seconds.
-const otherWithin = 1500 * time.Millisecond
-
 // otherVersion returns the error for a team that another version runs.
-func otherVersion(p state.Place, version string) error {
-	return notation.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team,
-		cmp.Or(coveyNamed(version), "another version of covey"))
+func otherVersion(p state.Place, run state.RunFile) error {
+	version := "another version of covey"
+	if run.Version != "" {
+		version = "covey " + run.Version
+	}
+	return notation.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team, version)
 }
 
-// coveyNamed returns a version as texts show it.
-func coveyNamed(version string) string {
-	if version == "" {
-		return ""
+// checkProtocol returns an error if the process that run describes has another Protocol.
+func checkProtocol(p state.Place, run state.RunFile) error {
+	if run.Protocol != Protocol {
+		return otherVersion(p, run)
 	}
-	return "covey " + version
-}
-
-// dialSocket connects to the process that run describes. It waits as long as ctx
-// allows for one that speaks our protocol, which may be busy, and for otherWithin
-// for any other.
-func dialSocket(ctx context.Context, p state.Place, run state.RunFile) (*bus.Bus, error) {
-	if run.Protocol == Protocol {
-		b, err := bus.Dial(ctx, run.Socket, isTeam(p))
-		if errors.Is(err, bus.ErrForeign) {
-			err = otherVersion(p, run.Version)
-		}
-		return b, err
-	}
-	limited, cancel := context.WithTimeout(ctx, otherWithin)
-	defer cancel()
-	b, err := bus.Dial(limited, run.Socket, isTeam(p))
-	if err != nil && ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, bus.ErrForeign)) {
-		err = otherVersion(p, run.Version)
-	}
-	return b, err
+	return nil
 }
 
 // isTeam returns a check that the process that serves a control socket is the team's: any process of

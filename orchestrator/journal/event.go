@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +17,6 @@ type (
 		Goal    string   `json:"goal"`
 		Members []string `json:"members"` // the lead first
 		Resumed bool     `json:"resumed"`
-		Format  int      `json:"format"`            // Format of the lines of this run
 		Version string   `json:"version,omitempty"` // of covey
 		Merge   string   `json:"merge,omitempty"`   // what `covey merge` merges; such a run has no turns
 		// Spec is the path of the spec, and Workspace that of the folder that the team works in.
@@ -77,17 +75,10 @@ const Format = 1
 // newerJournal returns an error for a line of a newer format. Its data may mean anything, so
 // that neither a reader may show it nor a writer may continue after it.
 func newerJournal(l Line) error {
-	format := l.Format
-	if l.Type == (TeamStarted{}).EventType() { // older lines have it only here
-		var begun TeamStarted
-		if json.Unmarshal(l.Data, &begun) == nil {
-			format = max(format, begun.Format)
-		}
-	}
-	if format <= Format {
+	if l.Format <= Format {
 		return nil
 	}
-	return fmt.Errorf("line %d was %w (format %d, this one reads up to %d)", l.Seq, ErrNewer, format, Format)
+	return fmt.Errorf("line %d was %w (format %d, this one reads up to %d)", l.Seq, ErrNewer, l.Format, Format)
 }
 
 // The values of BudgetUse.What.

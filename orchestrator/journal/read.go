@@ -24,10 +24,8 @@ type Line struct {
 	// itself.
 	Helper string `json:"helper,omitempty"`
 	// Store is the id of the store's event; 0 for other lines.
-	Store uint64 `json:"store,omitempty"`
-	// Format is the Format of the covey that wrote the line; 0: of one that only wrote it
-	// into TeamStarted.
-	Format int `json:"format,omitempty"`
+	Store  uint64 `json:"store,omitempty"`
+	Format int    `json:"format,omitempty"` // of the covey that wrote the line
 }
 
 // maxLine limits the length of a line in bytes, so that a file that is not a

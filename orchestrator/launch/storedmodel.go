@@ -26,7 +26,7 @@ func WithoutHost(stored string) (name, host string) {
 	return stored, ""
 }
 
-// StoredModel finds a model of a spec by what ModelAtHost, or an older version, stored of it.
+// StoredModel finds a model of a spec by its ModelAtHost.
 //
 // The section models is searched first, in the order of the names there, and then the agents,
 // whose models may be written in place.
@@ -40,9 +40,7 @@ func StoredModel(team *configs.Team, stored string) (configs.Model, bool) {
 			list = append(list, a.Model)
 		}
 	}
-	i := slices.IndexFunc(list, func(m configs.Model) bool {
-		return ModelAtHost(m) == stored || m.FullName() == stored
-	})
+	i := slices.IndexFunc(list, func(m configs.Model) bool { return ModelAtHost(m) == stored })
 	if i < 0 {
 		return configs.Model{}, false
 	}

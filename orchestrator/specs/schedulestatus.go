@@ -26,15 +26,12 @@ func StoredSchedules(ctx context.Context, s *tasks.Store) ([]api.ScheduleStatus,
 	return schedulesOf(known, time.Local), err
 }
 
-// schedulesOf sorts records in the order of the spec. Records without a plan, from older
-// versions, are left out. zone applies to schedules without one.
+// schedulesOf sorts records in the order of the spec. zone applies to schedules without
+// one.
 func schedulesOf(records map[string]scheduleRecord, zone *time.Location) []api.ScheduleStatus {
 	var out []api.ScheduleStatus
 	for name, r := range records {
 		p := r.Plan
-		if p.Cron == "" {
-			continue
-		}
 		st := api.ScheduleStatus{Name: name, Cron: p.Cron, Last: r.Last, What: p.What}
 		if p.Zone != "" {
 			st.Cron += " " + p.Zone

@@ -269,8 +269,5 @@ func ReadRemains(ctx context.Context, store *tasks.Store) Remains {
 		tasks.ReadValue(ctx, store, keyBranches, &left.branches) != nil {
 		return Remains{}
 	}
-	for _, own := range left.trees { // an older covey stored only this
-		left.branches = append(left.branches, own.Branch)
-	}
 	return left
 }

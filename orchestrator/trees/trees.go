@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
@@ -173,11 +172,7 @@ func (t *Trees) recall(ctx context.Context) error {
 	if err := t.record.recall(ctx); err != nil {
 		return err
 	}
-	also := slices.Clone(t.opts.Left.branches)
-	for _, own := range t.record.all() { // an older covey stored only this
-		also = append(also, own.Branch)
-	}
-	return t.branches.recall(ctx, also)
+	return t.branches.recall(ctx, t.opts.Left.branches)
 }
 
 // discover finds working copies in the team's folder that a killed run created but did

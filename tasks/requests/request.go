@@ -41,7 +41,7 @@ const (
 // Request is something that a member cannot decide by itself, from the moment it is
 // asked until long after it was answered. It has one answer.
 type Request struct {
-	ID      string          `json:"id"` // "r1", "r2", …; of an older covey a ULID
+	ID      string          `json:"id"` // "r1", "r2", …
 	Kind    Kind            `json:"kind"`
 	Member  string          `json:"member"` // the member that it is about, which waits for the answer
 	To      string          `json:"to"`     // who has to answer: a member's name, or actors.Operator

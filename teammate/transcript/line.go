@@ -17,7 +17,7 @@ type Line struct {
 	SessionID  string         `json:"sessionId"`
 	Timestamp  string         `json:"timestamp"`
 	Cwd        string         `json:"cwd"`
-	Format     int            `json:"format,omitempty"` // Format of the covey that wrote the line; 0: of one that wrote none, as 1
+	Format     int            `json:"format,omitempty"` // of the covey that wrote the line
 
 	Turn     int               `json:"turn,omitempty"`
 	PromptID string            `json:"promptId,omitempty"` // turn_started

@@ -62,12 +62,7 @@ again. The next start of the team brings it back.`,
 			if end.Member != "" {
 				return endMember(cmd.Context(), env.Out, client, end, asJSON)
 			}
-			// Another version may answer the connection and refuse only the request.
-			err = takeDown(cmd.Context(), client, end.Reason)
-			if errors.Is(err, api.ErrOtherVersion) {
-				return downOther(cmd.Context(), env.Out, place, asJSON)
-			}
-			if err != nil {
+			if err := takeDown(cmd.Context(), client, end.Reason); err != nil {
 				return err
 			}
 			return printDown(env.Out, downResult{Team: place.Team, Stopped: true}, asJSON)
@@ -136,8 +131,8 @@ func printDown(out *term.Screen, r downResult, asJSON bool) error {
 	return nil
 }
 
-// downOther ends a team that another version of covey runs, whose control socket does
-// not answer: with a signal, as Ctrl-C does. Members must not do that, and the socket
+// downOther ends a team that another version of covey runs, whose requests this one does
+// not know: with a signal, as Ctrl-C does. Members must not do that, and the socket
 // cannot check who asks, so downOther refuses calls from inside a team.
 func downOther(ctx context.Context, out *term.Screen, place state.Place, asJSON bool) error {
 	if err := cli.NotFromInside("covey down"); err != nil {

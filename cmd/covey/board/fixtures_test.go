@@ -166,7 +166,7 @@ func asks(at int, id, kind, member, text string) journal.Line {
 // played are the lines of a team in the middle of a run.
 func played() []journal.Line {
 	lines := []journal.Line{
-		teamtest.Line(0, "", "team_started", `{"goal":"Ship the changelog endpoint.","members":["lead","api","docs"],"format":1}`),
+		teamtest.Line(0, "", "team_started", `{"goal":"Ship the changelog endpoint.","members":["lead","api","docs"]}`),
 		task(0, "created", "1", "pending", "api", ""),
 		task(0, "created", "2", "pending", "docs", `"1"`),
 		task(0, "created", "3", "pending", "", ""),

@@ -36,7 +36,7 @@ func hostile(payload string) []journal.Line {
 	name := strings.ToValidUTF8(payload[:min(len(payload), 40)], "\ufffd")
 	n, _ := json.Marshal(name)
 	return []journal.Line{
-		teamtest.Line(0, "", "team_started", `{"goal":`+p+`,"members":["lead",`+string(n)+`],"format":1}`),
+		teamtest.Line(0, "", "team_started", `{"goal":`+p+`,"members":["lead",`+string(n)+`]}`),
 		teamtest.Line(1, name, "member_started", `{"agent":`+p+`}`),
 		teamtest.Line(1, "", "task", `{"op":"created","task":{"id":"1","subject":`+p+`,"description":`+p+`,"status":"pending","owner":`+string(n)+`}}`),
 		teamtest.Line(2, name, "turn_started", `{"cause":"task","prompt":`+p+`}`),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -71,7 +72,9 @@ func TestFeedTrouble(t *testing.T) {
 	if err := feed.Follow(t.Context(), nil); err != nil {
 		t.Errorf("it has never run: %v", err)
 	}
-	teamtest.WriteJournal(t, place, teamtest.Line(0, "", "team_started", `{"members":["lead"],"format":1000}`))
+	newer := teamtest.Line(0, "", "team_started", `{"members":["lead"]}`)
+	newer.Format = journal.Format + 1
+	teamtest.WriteJournal(t, place, newer)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -58,7 +58,7 @@ func newFramed(t *testing.T, members ...string) *framed {
 // started returns the lines that begin a run.
 func started(members ...string) []journal.Line {
 	names, _ := json.Marshal(append([]string{"lead"}, members...)) // strings can be encoded
-	return []journal.Line{teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":`+string(names)+`,"format":1}`)}
+	return []journal.Line{teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":`+string(names)+`}`)}
 }
 
 // says returns a line with what a member said.
