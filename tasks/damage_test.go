@@ -354,9 +354,9 @@ func TestForeignStore(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
 		t.Error("the file was changed")
 	}
-	// A store of before there were identities takes that of the team that opens it.
-	closed(t, openAt(t, filepath.Join(dir, "old.db"), nil))
-	closed(t, openAt(t, filepath.Join(dir, "old.db"), &Options{Identity: theirs}))
-	_, err = Open(filepath.Join(dir, "old.db"), &Options{Identity: ours})
+	// A store without an identity takes that of the team that opens it.
+	closed(t, openAt(t, filepath.Join(dir, "nobody.db"), nil))
+	closed(t, openAt(t, filepath.Join(dir, "nobody.db"), &Options{Identity: theirs}))
+	_, err = Open(filepath.Join(dir, "nobody.db"), &Options{Identity: ours})
 	wantError(t, err, ErrForeign)
 }

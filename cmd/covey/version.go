@@ -24,13 +24,12 @@ var release string
 
 // build identifies this program, for bug reports.
 type build struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-	// Formats are those that it writes. It reads older ones, too.
-	Formats formats `json:"formats"`
+	Version  string  `json:"version"`
+	Commit   string  `json:"commit,omitempty"`
+	Modified bool    `json:"modified,omitempty"` // built from a tree with changes
+	Go       string  `json:"go"`
+	Platform string  `json:"platform"`
+	Formats  formats `json:"formats"`
 }
 
 // formats are the versions of everything that another version of covey, or a program of

@@ -84,8 +84,7 @@ func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 	return ask(ctx, c, VerbAttach, struct{}{})
 }
 
-// Drafts waits until what members write differs from the last reply, for as long as ctx allows. A
-// team that an older version runs does not know the request: ErrOtherVersion.
+// Drafts waits until what members write differs from the last reply, for as long as ctx allows.
 func (c *Client) Drafts(ctx context.Context, r DraftsRequest) (lives.Drafting, error) {
 	return ask(ctx, c, VerbDrafts, r)
 }

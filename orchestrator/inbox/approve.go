@@ -106,14 +106,7 @@ func (a *Approvals) by(approver string, where func(member string) string) runner
 // files (filesOf). An approval holds until the key changes. The key does not
 // contain the task's version, which also changes when a member restarts.
 func approvalKey(t tasks.Task, approver, files, folder string) string {
-	parts := []any{approver, t.Subject, t.Description, t.Metadata}
-	if files != "" { // keys of older versions of covey have no files
-		parts = append(parts, files)
-	}
-	if folder != "" {
-		parts = append(parts, "in", folder)
-	}
-	return t.ID + "/" + requests.KeyOf(parts...)
+	return t.ID + "/" + requests.KeyOf(approver, t.Subject, t.Description, t.Metadata, files, folder)
 }
 
 // filesOf returns the git tree hash of the files of the task's owner, or of the

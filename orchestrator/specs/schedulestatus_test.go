@@ -14,7 +14,7 @@ import (
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	table := NewTimetable(nil, nil, routine.Clock{TimeNow: func() time.Time { return from }}, func() {})
-	records := map[string]scheduleRecord{"old": {From: from}} // of a covey that stored no plans
+	records := map[string]scheduleRecord{}
 	for i, s := range []configs.Schedule{
 		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
 		{Name: "standup", Cron: "0 9 * * *", Zone: "Europe/Berlin", To: "dev"},

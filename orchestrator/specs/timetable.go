@@ -43,7 +43,7 @@ type scheduleRecord struct {
 	Last time.Time `json:"last,omitzero"`  // when it last ran
 	Task string    `json:"task,omitempty"` // id of the last task that it made
 	// Plan is the schedule itself, for `covey ps` while the team does not run.
-	Plan schedulePlan `json:"plan,omitzero"`
+	Plan schedulePlan `json:"plan"`
 }
 
 // schedulePlan is the description of a schedule for people.

@@ -87,7 +87,7 @@ func nameHolder(path string) (pid int, err error) {
 func Holder(p Place) (pid int, err error) {
 	pid, err = nameHolder(p.Lock())
 	if err == nil && pid == 0 && flocked(p.Lock()) {
-		return 0, errors.New("the team runs in another network namespace, or with another version of covey")
+		return 0, errors.New("the team runs in another network namespace")
 	}
 	return pid, err
 }

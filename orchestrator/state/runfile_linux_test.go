@@ -106,7 +106,7 @@ func TestHolderOfAMovedLock(t *testing.T) {
 	if pid, err := Holder(p); pid != 0 || err != nil || LockHeld(p.Lock()) {
 		t.Errorf("it was released: %d, %v", pid, err)
 	}
-	// A team of another version holds the file alone.
+	// A team in another network namespace holds the file alone, as far as we see.
 	file, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		t.Fatal(err)

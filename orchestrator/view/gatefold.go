@@ -48,8 +48,8 @@ func isGate(event string) bool {
 	return event == "Stop" || event == "TaskCompleted" || event == "TeammateIdle"
 }
 
-// gate returns the gate with a tool-use id, and adds it if it is new. The journal of an older
-// covey does not announce gates: their first line is that of a hook.
+// gate returns the gate with a tool-use id, and adds it if it is new. A fold that begins in
+// the middle of a journal may meet a gate's hooks first.
 func (s gateFold) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
 	x := s.found()
 	if g := x.gates[asked.ToolUseID]; g != nil {

@@ -97,7 +97,7 @@ func (m *Member) begin(at time.Time) {
 
 // seat makes the members of the team those with these names, the lead first.
 func (s teamFold) seat(names []string) {
-	if len(names) == 0 { // an old covey did not name them
+	if len(names) == 0 { // nobody is known to have left
 		return
 	}
 	for _, m := range s.Members {

@@ -96,8 +96,7 @@ func rowsOf(lines []journal.Line) []*Row {
 	return rows
 }
 
-// followDrafts shows what models write until ctx or the team ends. A team of an older version
-// has no drafts.
+// followDrafts shows what models write until ctx or the team ends.
 func (a Attach) followDrafts(ctx context.Context, program *tea.Program) {
 	var now lives.Drafting
 	for {

@@ -130,7 +130,7 @@ func TestLiveViewSuspends(t *testing.T) {
 	}
 }
 
-// TestAttachWithoutDrafts: a team of an older version has none, and everything else is as ever.
+// TestAttachWithoutDrafts: without drafts everything else is as ever.
 func TestAttachWithoutDrafts(t *testing.T) {
 	in, typed := io.Pipe()
 	file, err := os.Create(filepath.Join(t.TempDir(), "tty"))
@@ -147,7 +147,7 @@ func TestAttachWithoutDrafts(t *testing.T) {
 			if after == 0 {
 				return drafting(7, lives.Draft{Member: "api", Text: "I look"}), nil
 			}
-			return lives.Drafting{}, errors.New("running with another version")
+			return lives.Drafting{}, errors.New("it ended meanwhile")
 		},
 	}
 	go func() {

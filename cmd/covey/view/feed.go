@@ -187,7 +187,7 @@ func (f *Feed) listen(ctx context.Context, wake chan<- struct{}) {
 }
 
 // listenTo relays the signals of a running team until it ends, or nobody looks any more; ended is
-// false then. It fails for a team of another version.
+// false then.
 func (f *Feed) listenTo(ctx context.Context, client *api.Client, wake chan<- struct{}) (ended bool, err error) {
 	grew, err := client.JournalWake()
 	if err != nil {
@@ -266,8 +266,7 @@ func keepCopies(now, before []api.MemberStatus) {
 	}
 }
 
-// followDrafts keeps what models write until ctx or the team ends. A team of an older version has
-// no drafts.
+// followDrafts keeps what models write until ctx or the team ends.
 func (f *Feed) followDrafts(ctx context.Context, client *api.Client) {
 	var now lives.Drafting
 	for {
