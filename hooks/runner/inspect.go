@@ -42,15 +42,11 @@ func (c *Configured) Runs() bool { return c.Never == "" && c.Not == "" }
 // of its event are listed and matched against it; a tool call without tool_input leaves
 // the result of an `if` open. The error is that of New.
 func Inspect(sources []settings.Source, in *hooks.Input, opts *Options) ([]Configured, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if err := o.complete(); err != nil {
+	// Hooks are prepared as a Runner prepares them, so that the two cannot differ.
+	r, err := New(nil, opts)
+	if err != nil {
 		return nil, err
 	}
-	// Hooks are prepared as a Runner prepares them, so that the two cannot differ.
-	r := newRunner(o)
 	r.limits = settings.LimitsOf(sources)
 	i := inspection{Runner: r, in: in, last: map[string]int{}}
 	if in != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -188,6 +189,21 @@ func (p *Processes) Identify(c net.Conn) (Caller, error) {
 		return Caller{}, fmt.Errorf("cannot tell who calls: process %d: %w", peer.pid, err)
 	}
 	return by, nil
+}
+
+// peerOf returns the process at the other end of a connection.
+func peerOf(c net.Conn) (who peer, err error) {
+	uc, ok := c.(syscall.Conn)
+	if !ok {
+		return peer{}, fmt.Errorf("a %T is no unix socket", c)
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return peer{}, err
+	}
+	var failure error
+	err = raw.Control(func(fd uintptr) { who, failure = peerAt(int(fd)) })
+	return who, errors.Join(err, failure)
 }
 
 // Peer returns the process at the other end of a unix socket, and its user.

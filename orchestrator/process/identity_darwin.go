@@ -1,10 +1,7 @@
 package process
 
 import (
-	"errors"
 	"fmt"
-	"net"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,28 +19,14 @@ type peer struct {
 // solLocal is the level of the options of unix sockets (SOL_LOCAL).
 const solLocal = 0
 
-// peerOf returns the process at the other end of a connection.
-func peerOf(c net.Conn) (peer, error) {
-	uc, ok := c.(syscall.Conn)
-	if !ok {
-		return peer{}, fmt.Errorf("a %T is no unix socket", c)
-	}
-	raw, err := uc.SyscallConn()
+// peerAt returns the process at the other end of a socket.
+func peerAt(socket int) (peer, error) {
+	cred, err := unix.GetsockoptXucred(socket, solLocal, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return peer{}, err
 	}
-	var who peer
-	var failure error
-	err = raw.Control(func(fd uintptr) {
-		cred, err := unix.GetsockoptXucred(int(fd), solLocal, unix.LOCAL_PEERCRED)
-		if err != nil {
-			failure = err
-			return
-		}
-		pid, err := unix.GetsockoptInt(int(fd), solLocal, unix.LOCAL_PEERPID)
-		who, failure = peer{pid: pid, uid: int(cred.Uid)}, err
-	})
-	return who, errors.Join(err, failure)
+	pid, err := unix.GetsockoptInt(socket, solLocal, unix.LOCAL_PEERPID)
+	return peer{pid: pid, uid: int(cred.Uid)}, err
 }
 
 // alive reports whether a process with this pid exists.

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,29 +23,17 @@ type peer struct {
 	fd       int // a pidfd; -1 if the kernel gives none (before Linux 6.5)
 }
 
-// peerOf returns the process at the other end of a connection.
-func peerOf(c net.Conn) (peer, error) {
-	uc, ok := c.(syscall.Conn)
-	if !ok {
-		return peer{}, fmt.Errorf("a %T is no unix socket", c)
-	}
-	raw, err := uc.SyscallConn()
+// peerAt returns the process at the other end of a socket.
+func peerAt(socket int) (peer, error) {
+	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		return peer{}, err
 	}
-	var who peer
-	var failure error
-	err = raw.Control(func(fd uintptr) {
-		var cred *unix.Ucred
-		if cred, failure = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); failure != nil {
-			return
-		}
-		who = peer{pid: int(cred.Pid), uid: int(cred.Uid), fd: -1}
-		if pidfd, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
-			who.fd = pidfd
-		}
-	})
-	return who, errors.Join(err, failure)
+	who := peer{pid: int(cred.Pid), uid: int(cred.Uid), fd: -1}
+	if pidfd, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+		who.fd = pidfd
+	}
+	return who, nil
 }
 
 // alive reports whether the process still exists, so that its pid was not reused since

@@ -2,10 +2,7 @@
 
 package process
 
-import (
-	"errors"
-	"net"
-)
+import "errors"
 
 // orphansEscape has no meaning where callers cannot be identified.
 const orphansEscape = true
@@ -13,9 +10,9 @@ const orphansEscape = true
 // peer is the process at the other end of a connection.
 type peer struct{ pid, uid int }
 
-// peerOf fails: this system does not identify the other end of a connection, and an
+// peerAt fails: this system does not identify the other end of a connection, and an
 // unknown caller must not control a team.
-func peerOf(net.Conn) (peer, error) {
+func peerAt(int) (peer, error) {
 	return peer{}, errors.New("this system does not say who is at the other end of a socket")
 }
 

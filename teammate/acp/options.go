@@ -175,17 +175,9 @@ func (o *Options) check() error {
 		o.Restarts = 3
 	}
 	t := &o.Timeouts
-	for _, limit := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Start, 40 * time.Second}, {&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool,
-			30 * time.Minute},
-		{&t.Cancel, 5 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
-	} {
-		if *limit.field <= 0 {
-			*limit.field = limit.value
-		}
-	}
+	program.DefaultTimes(map[*time.Duration]time.Duration{
+		&t.Start: 40 * time.Second, &t.Quiet: 20 * time.Second, &t.Silence: 5 * time.Minute, &t.Tool: 30 * time.Minute,
+		&t.Cancel: 5 * time.Second, &t.Grace: 2 * time.Second, &o.Backoff: 500 * time.Millisecond,
+	})
 	return nil
 }

@@ -147,24 +147,11 @@ func (o *Options) check() error {
 	if o.MaxOutput <= 0 {
 		o.MaxOutput = 1 << 20
 	}
-	o.defaultTimes()
-	return nil
-}
-
-// defaultTimes sets default timeouts. All but Exit are generous, because they end work that
-// someone has paid for.
-func (o *Options) defaultTimes() {
 	t := &o.Timeouts
-	for _, limit := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Quiet, 20 * time.Second}, {&t.Silence, 5 * time.Minute}, {&t.Tool, 30 * time.Minute}, {&t.Run,
-			2 * time.Hour},
-		{&t.Exit, 10 * time.Second}, {&t.Grace, 2 * time.Second}, {&o.Backoff, 500 * time.Millisecond},
-	} {
-		if *limit.field <= 0 {
-			*limit.field = limit.value
-		}
-	}
+	// All but Exit are generous, because they end work that someone has paid for.
+	program.DefaultTimes(map[*time.Duration]time.Duration{
+		&t.Quiet: 20 * time.Second, &t.Silence: 5 * time.Minute, &t.Tool: 30 * time.Minute, &t.Run: 2 * time.Hour,
+		&t.Exit: 10 * time.Second, &t.Grace: 2 * time.Second, &o.Backoff: 500 * time.Millisecond,
+	})
+	return nil
 }

@@ -84,6 +84,15 @@ func Rest(first time.Duration, restart int) time.Duration {
 	return wait
 }
 
+// DefaultTimes sets each time that is not positive.
+func DefaultTimes(defaults map[*time.Duration]time.Duration) {
+	for field, value := range defaults {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+}
+
 // Sleep waits for d, or fails with ctx's error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
