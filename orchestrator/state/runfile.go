@@ -31,8 +31,8 @@ type RunFile struct {
 	PID       int       `json:"pid"`
 	Birth     string    `json:"birth"` // distinguishes the process from a later one with its pid
 	Started   time.Time `json:"started"`
-	Version   string    `json:"version,omitempty"`  // of covey
-	Protocol  int       `json:"protocol,omitempty"` // protocol version of its control socket; 0: not known
+	Version   string    `json:"version,omitempty"` // of covey
+	Protocol  int       `json:"protocol"`          // of its control socket
 
 	Result *RunResult `json:"result,omitempty"` // nil while it runs, and after a crash
 
