@@ -199,7 +199,7 @@ func peerOf(c net.Conn) (who peer, err error) {
 	}
 	raw, err := uc.SyscallConn()
 	if err != nil {
-		return peer{}, err
+		return peer{}, fmt.Errorf("look at a socket: %w", err)
 	}
 	var failure error
 	err = raw.Control(func(fd uintptr) { who, failure = peerAt(int(fd)) })

@@ -23,7 +23,7 @@ const solLocal = 0
 func peerAt(socket int) (peer, error) {
 	cred, err := unix.GetsockoptXucred(socket, solLocal, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return peer{}, err
+		return peer{}, fmt.Errorf("ask who is at a socket's other end: %w", err)
 	}
 	pid, err := unix.GetsockoptInt(socket, solLocal, unix.LOCAL_PEERPID)
 	return peer{pid: pid, uid: int(cred.Uid)}, err

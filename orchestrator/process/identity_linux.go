@@ -27,7 +27,7 @@ type peer struct {
 func peerAt(socket int) (peer, error) {
 	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return peer{}, err
+		return peer{}, fmt.Errorf("ask who is at a socket's other end: %w", err)
 	}
 	who := peer{pid: int(cred.Pid), uid: int(cred.Uid), fd: -1}
 	if pidfd, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {

@@ -109,9 +109,9 @@ func establish(db *bolt.DB, blobs *Blobs, want layout, steps []migration) error 
 		return fmt.Errorf("back up before migrating from format %d: %w", have, err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, step := range steps[have-1:] {
+		for i, step := range steps[have-1:] {
 			if err := step(tx); err != nil {
-				return err
+				return fmt.Errorf("to format %d: %w", have+i+1, err)
 			}
 		}
 		return want.create(tx)
