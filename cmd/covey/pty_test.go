@@ -394,3 +394,28 @@ func TestTerminalBugReport(t *testing.T) {
 		}
 	}
 }
+
+// TestTerminalRemove: what goes is shown before it goes, and the default is No.
+func TestTerminalRemove(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	team := filepath.Join(dir, ".state", "crew-01234567")
+	if err := os.MkdirAll(team, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		command, answer string
+		want            int
+	}{{"rm crew", "\r", cli.ExitFailed}, {"prune --older 0s", "n\r", cli.ExitFailed}, {"rm crew", "y\r", cli.ExitDone}} {
+		c := newConsole(t, dir, strings.Fields(step.command)...)
+		c.waits("Remove that? [y/N]")
+		if !strings.Contains(ansi.Strip(c.raw()), "remove its state in "+team) {
+			t.Errorf("%s shows %q", step.command, c.raw())
+		}
+		c.types(step.answer)
+		c.ends(step.want)
+		if _, err := os.Stat(team); (err == nil) != (step.want == cli.ExitFailed) {
+			t.Errorf("after %q to %s: %v", step.answer, step.command, err)
+		}
+	}
+}

@@ -36,8 +36,14 @@ func LockTeam(p Place) (*teamLock, error) {
 	if err != nil {
 		return nil, FolderError(fmt.Errorf("lock of team %s: %w", p.Team, err))
 	}
+	return lockFile(p, f)
+}
+
+// lockFile takes a Place's lock, whose file is open.
+func lockFile(p Place, f *os.File) (*teamLock, error) {
 	l := &teamLock{file: f}
-	if err = WaitLock(f, lockTimeout); err == nil {
+	err := WaitLock(f, lockTimeout)
+	if err == nil {
 		err = retryLocked(lockTimeout, func() (err error) {
 			l.releaseName, err = claimName(p.Lock())
 			return err
@@ -47,6 +53,9 @@ func LockTeam(p Place) (*teamLock, error) {
 		err = fmt.Errorf("team %s in %s: %w%s; `covey attach` shows it, `covey down` ends it",
 			p.Team, p.Workspace, ErrRunning, holder(f))
 	}
+	if err == nil && !isAt(f, p.Lock()) {
+		err = fmt.Errorf("team %s in %s was removed meanwhile; try again", p.Team, p.Workspace)
+	}
 	if err == nil {
 		err = sign(f)
 	}
@@ -54,6 +63,13 @@ func LockTeam(p Place) (*teamLock, error) {
 		return nil, errors.Join(err, l.Release())
 	}
 	return l, nil
+}
+
+// isAt reports whether path still leads to f: Remove may have removed it since it was opened.
+func isAt(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	now, gone := os.Stat(path)
+	return err == nil && gone == nil && os.SameFile(opened, now)
 }
 
 // WaitLock tries to lock f for up to patience.

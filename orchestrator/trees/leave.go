@@ -50,6 +50,14 @@ func (u unmerged) String() string {
 // openWork returns the unmerged work in a working copy, where the commit target contains
 // finished work, and what the copy has checked out.
 func openWork(ctx context.Context, own *worktree.Repo, target string) (u unmerged, head worktree.Head, err error) {
+	if u, head, err = uncommitted(ctx, own); err == nil {
+		u.Commits, err = unmergedCommits(ctx, own, target, head.Commit)
+	}
+	return u, head, err
+}
+
+// uncommitted is openWork without the commits.
+func uncommitted(ctx context.Context, own *worktree.Repo) (u unmerged, head worktree.Head, err error) {
 	if own, err = own.Operation(ctx); err != nil {
 		return u, head, fmt.Errorf("read its state: %w", err)
 	}
@@ -65,19 +73,25 @@ func openWork(ctx context.Context, own *worktree.Repo, target string) (u unmerge
 		return u, head, fmt.Errorf("compare it with its last commit: %w", err)
 	}
 	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
-	if u.Commits, err = own.Ahead(ctx, target, head.Commit); err != nil || u.Commits == 0 {
-		return u, head, err
+	return u, head, nil
+}
+
+// unmergedCommits counts the commits that lead to commit and that target does not contain.
+// Commits that were squashed into one, as pull requests often are, count as merged.
+func unmergedCommits(ctx context.Context, repo *worktree.Repo, target, commit string) (int, error) {
+	count, err := repo.Ahead(ctx, target, commit)
+	if err != nil || count == 0 {
+		return count, err
 	}
-	// Commits that were squashed into one, as pull requests often are, count as merged.
-	merge, err := own.Merge(ctx, target, head.Commit)
+	merge, err := repo.Merge(ctx, target, commit)
 	if err != nil {
-		return u, head, nil // no common history: not merged
+		return count, nil // no common history: not merged
 	}
-	tree, err := own.TreeOf(ctx, target)
+	tree, err := repo.TreeOf(ctx, target)
 	if err == nil && len(merge.Conflicts) == 0 && merge.Tree == tree {
-		u.Commits = 0
+		count = 0
 	}
-	return u, head, err
+	return count, err
 }
 
 // Tidy removes the working copies without unmerged work, and their branches. All

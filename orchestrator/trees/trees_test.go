@@ -59,7 +59,7 @@ func newGrove(t *testing.T) *grove {
 	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
+	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs(), Identity: place.Identity()})
 	if err != nil {
 		t.Fatal(err)
 	}
