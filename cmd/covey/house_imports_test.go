@@ -130,6 +130,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/process", "orchestrator/testkit"},
 	{"orchestrator/launch", "orchestrator/testkit"},
 	{"orchestrator/api", "orchestrator/testkit"},
+	{"orchestrator/trees", "orchestrator/testkit tasks/*"},
 	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/notices", "orchestrator/testkit"},

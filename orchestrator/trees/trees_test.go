@@ -3,7 +3,6 @@ package trees
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -30,12 +30,7 @@ func (noHooks) Sources() []settings.Source { return nil }
 // sh runs a shell script in a folder.
 func sh(t *testing.T, dir, script string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
+	testkit.Shell(t, dir, script)
 }
 
 // grove is a team of a lead, ana and ben in a git repository, of whom ana and ben have
