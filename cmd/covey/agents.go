@@ -77,7 +77,11 @@ func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 
 // agentsNamed returns all agents, or the one that the arguments name.
 func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]launch.AgentInfo, error) {
-	list := launch.Agents(ctx, specOfFolder(env))
+	team, err := specTeam(env)
+	if err != nil {
+		return nil, err
+	}
+	list := launch.Agents(ctx, team)
 	if len(args) == 0 {
 		return list, nil
 	}
@@ -93,18 +97,23 @@ func agentsNamed(ctx context.Context, env *cli.Env, args []string) ([]launch.Age
 	return nil, cli.Usagef("there is no agent %q; there are %s", args[0], strings.Join(names, ", "))
 }
 
-// specOfFolder returns the team of the folder's spec, or nil if there is none or it
-// cannot be read. It only warns about mistakes; other commands report them.
-func specOfFolder(env *cli.Env) *configs.Team {
-	team, err := configs.Load(env.Path(cli.DefaultSpec))
+// specTeam returns the team of the spec that the flags name, or of the folder's; nil if the folder has
+// none, or it cannot be read. It only warns about mistakes; other commands report them.
+func specTeam(env *cli.Env) (*configs.Team, error) {
+	path, err := env.SpecPath(nil)
+	if err != nil {
+		return nil, err
+	}
+	team, err := configs.Load(path)
 	var mistakes configs.Errors
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && env.Spec+env.Team != "":
+		return nil, cli.SpecTrouble(path, err)
 	case errors.As(err, &mistakes):
 		env.Err.Printf("warning: %s has mistakes, so that its agents are not shown; covey validate lists them\n",
-			term.PlainLine(env.Path(cli.DefaultSpec)))
+			term.PlainLine(path))
 	}
-	return team
+	return team, nil
 }
 
 // printAgents prints two tables, because one with all columns would not fit into 80

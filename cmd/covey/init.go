@@ -46,6 +46,9 @@ both once. A folder that does not exist is made. Existing files are not overwrit
   covey init --force`,
 		Args: cli.ArgCount(0, 1, "at most one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if env.Spec != "" {
+				return cli.Usagef("covey init writes a %s; name its folder instead of --spec", cli.DefaultSpec)
+			}
 			dir := env.Path(".")
 			if len(args) > 0 {
 				dir = env.Path(args[0])

@@ -46,7 +46,8 @@ func execute(ctx context.Context, c *cli.Env, args []string) int {
 		fmt.Fprintln(c.Err.Writer, cli.ErrorText(err))
 		// The end of a team is a line of its journal, which the program has read.
 		var end *cli.EndError
-		if flag := cmd.Flags().Lookup("json"); flag != nil && !errors.As(err, &end) && (flag.Changed || slices.Contains(args, "--json")) {
+		flag := cmd.Flags().Lookup("json") // nil for a mistyped command
+		if !errors.As(err, &end) && (flag != nil && flag.Changed || slices.Contains(args, "--json")) {
 			tellProgram(c.Out, err)
 		}
 	}

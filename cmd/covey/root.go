@@ -138,7 +138,11 @@ func wrapHelp(root *cobra.Command) {
 }
 
 // flagError turns a mistake in a flag into a usage error that says where the flags
-// are listed. The library's error names the flag.
+// are listed. The library's error names the flag. A mistyped command has no flags at all, so
+// that is said instead.
 func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return cli.NoArgs(cmd, args)
+	}
 	return cli.Usagef("%v; see %q", err, cmd.CommandPath()+" --help")
 }

@@ -58,6 +58,9 @@ init writes a spec, which has more settings.`,
   covey run "review the last commit" --with codex --lead claude --detach`,
 		Args: cli.ArgCount(1, 1, "a goal"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if env.Spec != "" {
+				return cli.Usagef("covey run needs no spec; covey up --spec %s runs that one", env.Spec)
+			}
 			return withFault(runWithout(cmd.Context(), env, f, args[0]))
 		},
 	}

@@ -23,8 +23,9 @@ func Down(env *cli.Env) *cobra.Command {
 	var end api.EndMember
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "down",
-		Short: "Stop the team; `covey up` continues it",
+		Use:        "down",
+		SuggestFor: []string{"stop"},
+		Short:      "Stop the team; `covey up` continues it",
 		Long: `Stop the team in order: turns are aborted and processes ended, and everything that
 "covey up" needs to continue is on disk. The command returns when the team has
 ended.

@@ -47,8 +47,9 @@ func (f *removeFlags) add(cmd *cobra.Command) {
 func Remove(env *cli.Env) *cobra.Command {
 	var f removeFlags
 	cmd := &cobra.Command{
-		Use:   "rm [TEAM]",
-		Short: "Remove what covey keeps of a team that does not run",
+		Use:        "rm [TEAM]",
+		SuggestFor: []string{"remove", "delete"},
+		Short:      "Remove what covey keeps of a team that does not run",
 		Long: `Remove what covey keeps of the team of this folder, or of TEAM: tasks, messages,
 journal, transcripts, and the members' git working copies and merged branches. The
 team must not run. covey lists what goes and what stays, and asks; elsewhere than on
@@ -97,8 +98,9 @@ func Prune(env *cli.Env) *cobra.Command {
 	var f removeFlags
 	var older time.Duration
 	cmd := &cobra.Command{
-		Use:   "prune",
-		Short: "Remove what covey keeps of all teams that ended long ago",
+		Use:        "prune",
+		SuggestFor: []string{"clean"},
+		Short:      "Remove what covey keeps of all teams that ended long ago",
 		Long: `Remove all teams of this user that do not run and whose last run ended before the
 time of --older, as "covey rm" removes one: covey lists what goes and what stays, and
 asks, and unmerged work is never removed.`,

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
@@ -80,7 +82,8 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+near[0])
+		name := cmp.Or(notation.Nearest(args[0], near, 2), near[0]) // near is in the order of the commands
+		hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+name)
 	}
 	return Usagef("%s has no command %q; %s", cmd.CommandPath(), args[0], hint)
 }

@@ -79,7 +79,9 @@ cannot run is a failure.`,
 			if err != nil {
 				return err
 			}
-			d := &examination{dir: dir, spec: spec, managed: env.Managed, version: env.Version}
+			d := &examination{
+				dir: dir, spec: spec, named: len(args) > 0 || env.Spec+env.Team != "", managed: env.Managed, version: env.Version,
+			}
 			// Gates run only when asked for, and after the checks: they are the only part
 			// that runs what the spec names.
 			findings := d.all(cmd.Context())

@@ -36,6 +36,8 @@ const (
 type examination struct {
 	dir  string // the folder that commands work in
 	spec string // path of the spec
+	// named says that the operator named the spec.
+	named bool
 	// managed are the folders of an administrator's settings, which bind every team.
 	managed []string
 	version string // of this covey
@@ -194,11 +196,14 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 
 // specAndHooks checks the spec and, if it has no mistakes, its programs, models, hooks and trust.
 //
-// Without a spec there is only a warning: the doctor is also for a machine on which nothing
-// has been set up. After a mistake in the spec nothing else of it is examined, because most
+// Without a spec there is only a warning, unless one was named: the doctor is also for a machine on
+// which nothing has been set up. After a mistake in the spec nothing else of it is examined, because most
 // findings would follow from that mistake.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
 	team, err := configs.LoadWith(x.spec, configs.Options{Version: x.version})
+	if errors.Is(err, fs.ErrNotExist) && x.named {
+		return []finding{fail("spec", "there is no "+x.spec, "name another")}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return []finding{warn("spec", "there is no "+x.spec, "covey init writes a spec that runs")}
 	}

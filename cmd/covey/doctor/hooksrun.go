@@ -102,7 +102,11 @@ func fireEvent(ctx context.Context, env *cli.Env, event hooks.Event, f hookRunFl
 	}
 	// Naming a file is consent to run it; being in its folder is not.
 	if f.none() {
-		if err := env.MayRun(ctx, set.Team, cli.DefaultSpec, f.trust); err != nil {
+		spec, err := env.SpecPath(nil)
+		if err != nil {
+			return err
+		}
+		if err := env.MayRun(ctx, set.Team, spec, f.trust); err != nil {
 			return err
 		}
 	}
