@@ -23,9 +23,10 @@ type Legacy struct {
 	Kept     []Kept   `json:"kept,omitempty"`     // what stays
 
 	place   state.Place
+	dir     string            // that of place; without symlinks
 	repo    *worktree.Repo    // nil: the team has nothing in it
 	commits map[string]string // of all branches, by short name
-	own     map[string]string // the team's branches, with the commit that the team left there; empty: any
+	own     map[string]string // branches with the team's work, and the commit that it left there; empty: any
 	targets map[string]bool   // branches that contain finished work
 }
 
@@ -40,6 +41,11 @@ type Kept struct {
 // team could lose work that is on no branch.
 func LegacyOf(ctx context.Context, git worktree.Git, p state.Place) (Legacy, error) {
 	l := Legacy{place: p, own: map[string]string{}, targets: map[string]bool{}}
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	if err != nil {
+		return l, state.FolderError(err)
+	}
+	l.dir = dir
 	if err := l.recall(ctx); err != nil {
 		return l, err
 	}
@@ -50,15 +56,18 @@ func LegacyOf(ctx context.Context, git worktree.Git, p state.Place) (Legacy, err
 	if len(found)+len(l.own) == 0 {
 		return l, nil
 	}
-	repo, head, err := git.OpenHead(ctx, p.Workspace)
+	var head worktree.Head
+	err = fmt.Errorf("its folder is not known: %w", fs.ErrNotExist)
+	if p.Workspace != "" {
+		l.repo, head, err = git.OpenHead(ctx, p.Workspace)
+	}
 	switch gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, worktree.ErrNoRepo); {
 	case gone && len(found) == 0:
 		return l, nil
 	case err != nil:
 		return l, fmt.Errorf("what is in %s cannot be compared with its repository: %w", p.Worktrees(), err)
 	}
-	l.repo = repo
-	if l.commits, err = repo.Branches(ctx, ""); err != nil {
+	if l.commits, err = l.repo.Branches(ctx, ""); err != nil {
 		return l, fmt.Errorf("list branches: %w", err)
 	}
 	l.targets[head.Branch] = true // not a detached head: the next checkout loses what it contains
@@ -86,9 +95,14 @@ func (l *Legacy) recall(ctx context.Context) error {
 		l.own[name] = ""
 	}
 	for _, member := range slices.Sorted(maps.Keys(left.trees)) {
-		if own := left.trees[member]; own.ByHook && IsFolder(own.Top) {
-			l.Kept = append(l.Kept, Kept{Name: own.Top, Why: "a hook made it for " + member})
+		own := left.trees[member]
+		if !own.ByHook || !IsFolder(own.Top) {
+			continue
 		}
+		if rel, err := filepath.Rel(l.dir, own.Top); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("a hook made %s for %s; remove it if nothing in it is needed", own.Top, member)
+		}
+		l.Kept = append(l.Kept, Kept{Name: own.Top, Why: "a hook made it for " + member})
 	}
 	merges, err := store.Merges().List(ctx)
 	for _, m := range merges {
@@ -100,11 +114,7 @@ func (l *Legacy) recall(ctx context.Context) error {
 // lookAtCopies looks at the working copies; found is what is in their folder. It returns the
 // branches that must not be removed.
 func (l *Legacy) lookAtCopies(ctx context.Context, found []fs.DirEntry) (busy map[string]bool, err error) {
-	dir, err := filepath.EvalSymlinks(l.place.Dir)
-	if err != nil {
-		return nil, state.FolderError(err)
-	}
-	dir = filepath.Join(dir, filepath.Base(l.place.Worktrees()))
+	dir := filepath.Join(l.dir, filepath.Base(l.place.Worktrees()))
 	copies, err := l.repo.Copies.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list working copies: %w", err)
@@ -121,7 +131,7 @@ func (l *Legacy) lookAtCopies(ctx context.Context, found []fs.DirEntry) (busy ma
 			stay = append(stay, err)
 		}
 		l.Copies = append(l.Copies, c.Path)
-		if _, own := l.own[c.Branch]; !own && c.Branch != "" { // the member made it, and may have used it for more
+		if _, own := l.own[c.Branch]; !own && c.Branch != "" { // the team has not made it
 			l.own[c.Branch], busy[c.Branch] = "", true
 		}
 	}
@@ -172,7 +182,7 @@ func (l *Legacy) lookAtCopy(ctx context.Context, c worktree.Copy) error {
 func (l *Legacy) lookAtBranches(ctx context.Context, busy map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(l.own)) {
 		merged, err := l.merged(ctx, l.commits[name])
-		switch left := l.own[name]; {
+		switch left, made := l.own[name], strings.HasPrefix(name, "covey/"); {
 		case err != nil:
 			return err
 		case !merged:
@@ -180,7 +190,7 @@ func (l *Legacy) lookAtBranches(ctx context.Context, busy map[string]bool) error
 			l.Kept = append(l.Kept, Kept{
 				Name: name, Why: "it is not merged", Show: fmt.Sprintf("git -C %s log %s --not %s", l.repo.Top, name, others),
 			})
-		case !busy[name] && !l.targets[name] && (left == "" || left == l.commits[name]):
+		case made && !busy[name] && !l.targets[name] && (left == "" || left == l.commits[name]):
 			l.Branches = append(l.Branches, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -40,8 +41,9 @@ func TestLegacy(t *testing.T) {
 	sh(t, g.team.Workspace, "git merge -q --squash covey/crew/ana; git commit -qm 'ana, squashed'")
 	// ben went on on a branch of his own, and has not committed to the team's.
 	sh(t, ben.Root, "git checkout -q -b mine; echo c >c; git add c; git commit -qm c")
-	// One piece of finished work waits, and one was merged and is in use elsewhere.
-	for name, commit := range map[string]string{"covey/crew/task_1": "mine", "covey/crew/task_2": "main"} {
+	// One piece of finished work waits, one was merged and is in use elsewhere, and one is on a branch
+	// of the user's.
+	for name, commit := range map[string]string{"covey/crew/task_1": "mine", "covey/crew/task_2": "main", "own": "main"} {
 		sh(t, g.team.Workspace, "git branch "+name+" "+commit)
 		id := testkit.Shell(t, g.team.Workspace, "git rev-parse "+name)
 		_, err := g.opts.Store.Merges().Propose(t.Context(), actors.Actor{Name: actors.Operator}, tasks.Merge{
@@ -67,7 +69,7 @@ func TestLegacy(t *testing.T) {
 		t.Errorf("%s shows %q", l.Kept[1].Show, said)
 	}
 	testkit.Must(t, l.Remove(t.Context()))
-	const left = "covey/crew/task_1\ncovey/crew/task_2\nmain\nmine"
+	const left = "covey/crew/task_1\ncovey/crew/task_2\nmain\nmine\nown"
 	if got := testkit.Shell(t, g.team.Workspace, "git for-each-ref --format='%(refname:short)' refs/heads"); got != left {
 		t.Errorf("the branches are\n%s", got)
 	}
@@ -98,10 +100,27 @@ func TestLegacyStays(t *testing.T) {
 		}
 	}
 	g := newGrove(t)
+	outside := t.TempDir()
+	testkit.Must(t, g.record.keep(t.Context(), "ana", Tree{Top: outside, ByHook: true}))
 	g.stopped(t)
+	if l := g.legacy(t); len(l.Kept) != 1 || l.Kept[0].Name != outside {
+		t.Errorf("a hook's copy: %+v", l.Kept)
+	}
+	g = newGrove(t)
+	testkit.Must(t, g.record.keep(t.Context(), "ana", Tree{Top: g.opts.Place.Scratch(), ByHook: true}))
+	g.stopped(t)
+	if _, err := LegacyOf(t.Context(), worktree.Git{}, g.opts.Place); err == nil || !strings.Contains(err.Error(), "a hook made") {
+		t.Errorf("a hook's copy in the state folder: %v", err)
+	}
+	g = newGrove(t)
+	g.stopped(t)
+	unknown := g.opts.Place
+	unknown.Workspace = ""
 	testkit.Must(t, os.RemoveAll(g.team.Workspace))
-	if _, err := LegacyOf(t.Context(), worktree.Git{}, g.opts.Place); err == nil {
-		t.Error("the repository is gone, and nobody knows what the copies have")
+	for _, p := range []state.Place{g.opts.Place, unknown} {
+		if _, err := LegacyOf(t.Context(), worktree.Git{}, p); err == nil || !strings.Contains(err.Error(), "cannot be compared") {
+			t.Errorf("nobody knows what the copies have: %v", err)
+		}
 	}
 	testkit.Must(t, os.RemoveAll(g.opts.Place.Worktrees()))
 	g.legacy(t)
