@@ -59,27 +59,14 @@ func marks(text string, i int) bool {
 // of backticks in the text, because shell commands contain some. In a table, each | needs a backslash.
 func MarkdownCode(text string) string {
 	text = Unbroken(visible(text))
-	sign := fence(text, 1)
+	sign := "`"
+	for strings.Contains(text, sign) {
+		sign += "`"
+	}
 	if text == "" || strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
 		text = " " + text + " " // Markdown strips one space at each end
 	}
 	return sign + text + sign
-}
-
-// MarkdownBlock returns a foreign text of several lines as a block of Markdown code.
-func MarkdownBlock(text, language string) string {
-	text = strings.TrimRight(visible(text), "\n")
-	sign := fence(text, 3)
-	return sign + language + "\n" + text + "\n" + sign + "\n"
-}
-
-// fence returns a row of at least so many backticks that is longer than each row in a text.
-func fence(text string, least int) string {
-	sign := strings.Repeat("`", least)
-	for strings.Contains(text, sign) {
-		sign += "`"
-	}
-	return sign
 }
 
 // visible replaces what a reader cannot see or what turns the direction of a text: it could make
