@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,14 +176,17 @@ func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 // askMove asks the operator what to do about a branch that was moved to what a member has made.
 // The question has no limit and holds up nobody but the queue.
 func (d *Desk) askMove(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
-	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, requests.New{
-		Kind: requests.AskMerge, Member: m.Member, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
-		Text: fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it",
-			m.Text, m.Branch, m.From),
-		Payload: notation.Encode(inbox.Payload{Moved: m.Branch}),
+	about := cmp.Or(m.Member, d.opts.Team().Lead.Name) // a question is about somebody
+	text := fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it", m.Text, m.Branch, m.From)
+	if m.Branch == rulesTarget {
+		text = m.Text + "; approve accepts that; if it was not you, undo it and covey merge --all tries again"
+	}
+	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: about}, requests.New{
+		Kind: requests.AskMerge, Member: about, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
+		Text: text, Payload: notation.Encode(inbox.Payload{Moved: m.Branch}),
 	})
 	if err == nil && r.Open() {
-		d.opts.Notify(ctx, m.Member, r)
+		d.opts.Notify(ctx, about, r)
 	}
 	return r, err
 }

@@ -128,11 +128,6 @@ func (d *Desk) Open(ctx context.Context) error {
 	}
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
 	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
-	sparse, err := repo.Config.Sparse(ctx)
-	if err != nil {
-		return fmt.Errorf("read the repository's settings: %w", err)
-	}
-	d.queue.Whole = !sparse
 	d.queue.made = d.made
 	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
 	d.watch()
@@ -180,6 +175,7 @@ func (d *Desk) look(ctx context.Context, begins, ends bool) error {
 func (d *Desk) Begin(ctx context.Context) {
 	if d.hasRepo() {
 		d.warn(d.look(ctx, true, false))
+		d.warn(d.queue.Watch.Begin(ctx))
 	}
 }
 

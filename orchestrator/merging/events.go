@@ -48,7 +48,7 @@ func (TaskUnchanged) EventType() string { return "task_unchanged" }
 // without the merge queue, and for what became of that.
 type TargetMoved struct {
 	Op      string `json:"op"`               // one of the constants below
-	Branch  string `json:"branch,omitempty"` // the target branch; empty: it is about the checkout
+	Branch  string `json:"branch,omitempty"` // the target branch; .git: the settings for checkouts; empty: it is about the checkout
 	From    string `json:"before,omitempty"` // a commit, or what the checkout was on
 	To      string `json:"now,omitempty"`
 	Member  string `json:"member,omitempty"`  // who made commits that came in
@@ -59,7 +59,7 @@ type TargetMoved struct {
 // The values of TargetMoved.Op.
 const (
 	MovedOutside    = "moved"    // by the operator, or by what covey does not know
-	MovedByMember   = "held"     // to what a member has made: a question holds the queue
+	MovedByMember   = "held"     // to what a member has made, or nobody is known to have made: a question holds the queue
 	MoveAccepted    = "accepted" // by the operator
 	MoveUndone      = "undone"   // the branch is where it was
 	CheckoutChanged = "checkout" // the operator's working copy is on another branch, or has other changes

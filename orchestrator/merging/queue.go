@@ -52,7 +52,6 @@ type Queue struct {
 	Store   *tasks.Store
 	Home    string // path of the branches for work in copies that are on none of covey's
 	Scratch string // folder of the queue's working copy; need not exist
-	Whole   bool   // all files were checked out when the team started, so gates are shown all
 	Papers  string // folder for the files of pull requests
 	// Prepare makes a new working copy ready for gates: it runs setup commands and
 	// copies files that are not in the repository.
@@ -253,7 +252,7 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	m.Asked, m.Refused = "", false // the next reason to hold it may differ
 	base, held, err := q.counts(ctx, m.Into)
 	if errors.Is(err, worktree.ErrNoRef) {
-		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into", m.Into))
+		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("there is no branch %s to merge into: %v", m.Into, err))
 	}
 	if err != nil {
 		return m, err
@@ -307,10 +306,13 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	if m, err = q.set(ctx, m, tasks.MergeTesting, ""); err != nil {
 		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
-	refusal, err := q.test(ctx, m)
+	refusal, held, err := q.test(ctx, m)
 	switch {
 	case err != nil:
 		return m, err
+	case held != "":
+		m.Asked = held
+		return q.set(ctx, m, tasks.MergeHeld, "gates may not see what is merged, because the settings for checkouts have changed"+inInbox)
 	case refusal != "":
 		return q.returnToAuthor(ctx, m, refused(m, refusal))
 	case q.Rules().Pull:

@@ -112,24 +112,6 @@ func (s *shop) on(rev, file string) string {
 	return string(data)
 }
 
-// TestGatesSeeAllFiles: no setting that a member makes hides files from the gates.
-func TestGatesSeeAllFiles(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, "echo 1 >a", "ana")
-	s.Whole = true
-	s.does("ana", "echo x >bad")
-	testkit.Shell(t, s.Repo.Top, `git config core.sparseCheckout true; mkdir -p .git/info; printf '/*\n!/bad\n' >.git/info/sparse-checkout`)
-	s.work()
-	s.want("held")
-	if len(s.tested) > 0 || s.on("main", "bad") != "(nothing)" {
-		t.Errorf("%d gates ran, and main has %q", len(s.tested), s.on("main", "bad"))
-	}
-	testkit.Shell(t, s.Repo.Top, `git config --unset core.sparseCheckout`)
-	testkit.Must(t, s.Recover(t.Context())) // as the next run does
-	s.work()
-	s.want("returned")
-}
-
 func TestWorkIsMerged(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")

@@ -22,8 +22,11 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 	held, err := d.queue.Watch.held(ctx)
 	d.warn(err)
 	for _, t := range held {
-		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, deny %[2]s undoes it, and covey up goes on",
-			t.Text, t.Asked))
+		way := fmt.Sprintf("deny %s undoes it, and covey up goes on", t.Asked)
+		if t.Branch == rulesTarget {
+			way = "or undo it; covey up goes on"
+		}
+		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, %s", t.Text, t.Asked, way))
 	}
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {

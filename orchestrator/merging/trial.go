@@ -11,25 +11,19 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// errSparse is the error of a test whose gates would not see all files.
-var errSparse = errors.New("the repository has become a sparse checkout since the team started, and gates would not see all files: " +
-	"undo that (git config --unset core.sparseCheckout), or, if it was you, start the team again")
-
-// test runs the gates on the commit m.Result.
-func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal string, err error) {
+// test runs the gates on the commit m.Result. held is the question that has to be answered before.
+func (q *Queue) test(ctx context.Context, m tasks.Merge) (refusal, held string, err error) {
 	scratch, err := q.scratch(ctx, m.Result)
 	if err != nil {
-		return "", fmt.Errorf("a working copy for the merged state: %w", err)
+		return "", "", fmt.Errorf("a working copy for the merged state: %w", err)
 	}
-	if q.Whole {
-		switch sparse, err := scratch.Config.Sparse(ctx); {
-		case err != nil:
-			return "", err
-		case sparse:
-			return "", errors.Join(errSparse, q.Close(ctx)) // its index would stay sparse
+	if q.Watch != nil {
+		if held, err = q.Watch.Rules(ctx, scratch); held != "" || err != nil {
+			return "", held, errors.Join(err, q.Close(ctx)) // its files and its index would stay as they are
 		}
 	}
-	return q.Gates(ctx, Trial{Merge: m, Copy: scratch})
+	refusal, err = q.Gates(ctx, Trial{Merge: m, Copy: scratch})
+	return refusal, "", err
 }
 
 // scratch returns the queue's own working copy with commit checked out. If a crash or a

@@ -32,13 +32,20 @@ type watched struct {
 
 // target is what covey knows of a branch that work is merged into.
 type target struct {
-	Commit string `json:"commit"` // where the queue and the operator have left it
+	Branch string `json:"-"`      // set in lists
+	Commit string `json:"commit"` // where the queue and the operator have left it; of rulesTarget, the rules
 	// Moved is where it was moved past them, Asked the open request about that and Text what
 	// people are told; all are empty if it was not.
 	Moved string `json:"moved,omitempty"`
 	Asked string `json:"asked,omitempty"`
 	Text  string `json:"text,omitempty"`
+	Gone  bool   `json:"gone,omitempty"` // people were told that the branch is gone
 }
+
+// rulesTarget stands among the target branches for what decides about the files of a checkout
+// (worktree.Repo.CheckoutRules), which a member could change in .git so that gates do not see what is
+// merged. No branch can have this name.
+const rulesTarget = ".git"
 
 // Watch compares the target branches and the operator's checkout with what the queue has left.
 // A branch that was moved to what a member made counts as it was before, until the operator
@@ -97,11 +104,12 @@ func (w *Watch) Commit(ctx context.Context, branch string) (commit, held string,
 		return "", "", err
 	}
 	now, err := w.Repo.Commit(ctx, ref(branch))
-	if err != nil {
-		return "", "", err
-	}
 	t, ok := k.Targets[branch]
 	switch {
+	case ok && errors.Is(err, worktree.ErrNoRef):
+		return "", "", w.gone(ctx, branch, t)
+	case err != nil:
+		return "", "", err
 	case w.Ask == nil: // another process decides
 		if t.Asked != "" && t.Moved == now {
 			return t.Commit, t.Asked, nil
@@ -116,21 +124,40 @@ func (w *Watch) Commit(ctx context.Context, branch string) (commit, held string,
 	case !ok:
 		k.Targets[branch] = target{Commit: now}
 		err = w.save(ctx)
+	case t.Gone:
+		t.Gone = false
+		k.Targets[branch] = t
+		err = w.save(ctx)
 	}
 	t = k.Targets[branch]
 	return t.Commit, t.Asked, err
 }
 
+// gone tells people once that a branch is gone, and returns an error that says how to restore it.
+// w.mu is held.
+func (w *Watch) gone(ctx context.Context, branch string, t target) error {
+	text := fmt.Sprintf("the branch %s was deleted; `git update-ref %s %s` restores it", branch, ref(branch), t.Commit)
+	if !t.Gone && w.Ask != nil {
+		t.Gone = true
+		w.known.Targets[branch] = t
+		if err := w.save(ctx); err != nil {
+			return err
+		}
+		w.Tell(TargetMoved{Op: MovedOutside, Branch: branch, From: t.Commit, Text: text})
+	}
+	return fmt.Errorf("%w: %s", worktree.ErrNoRef, text)
+}
+
 // moved handles a branch that is neither where it was left nor where it was last found. again
 // makes a question differ from an earlier one about the same move. w.mu is held.
 func (w *Watch) moved(ctx context.Context, branch string, t target, now, again string) error {
-	list, who, err := w.outside(ctx, branch, t.Commit, now)
+	in, err := w.outside(ctx, branch, t.Commit, now)
 	if err != nil {
 		return err
 	}
 	m := TargetMoved{Op: MovedOutside, Branch: branch, From: t.Commit, To: now}
-	m.Text = describeMove(m, list, who)
-	queue := len(list) == 0
+	m.Text = describeMove(m, in)
+	queue := len(in.commits) == 0
 	if queue { // the queue's own merges, or a step back
 		held, err := w.Repo.Holds(ctx, now, t.Commit)
 		if err != nil && !errors.Is(err, worktree.ErrNoRef) {
@@ -138,19 +165,27 @@ func (w *Watch) moved(ctx context.Context, branch string, t target, now, again s
 		}
 		queue = held
 	}
-	if len(who) == 0 {
-		if queue || len(w.Copies()) == 0 {
+	if copies := len(w.Copies()) > 0; len(in.who) == 0 && !(in.untold && copies) {
+		if queue || !copies {
 			m = TargetMoved{} // without working copies there is no queue to go past
 		}
 		return w.settle(ctx, branch, now, "the branch has moved on", m)
 	}
-	m.Op, m.Member = MovedByMember, who[0]
+	if len(in.who) > 0 {
+		m.Member = in.who[0]
+	}
+	return w.hold(ctx, m, again)
+}
+
+// hold asks the operator about a move, until which it does not count. w.mu is held.
+func (w *Watch) hold(ctx context.Context, m TargetMoved, again string) error {
+	m.Op = MovedByMember
 	r, err := w.Ask(ctx, m, again)
 	if err != nil {
-		return fmt.Errorf("ask about the move of %s: %w", branch, err)
+		return fmt.Errorf("ask about the move of %s: %w", m.Branch, err)
 	}
-	old := t.Asked
-	w.known.Targets[branch] = target{Commit: t.Commit, Moved: now, Asked: r.ID, Text: m.Text}
+	old := w.known.Targets[m.Branch].Asked
+	w.known.Targets[m.Branch] = target{Commit: m.From, Moved: m.To, Asked: r.ID, Text: m.Text}
 	if err := w.save(ctx); err != nil {
 		return err
 	}
@@ -177,64 +212,6 @@ func (w *Watch) settle(ctx context.Context, branch, commit, why string, m Target
 		return nil
 	}
 	return w.Withdraw(ctx, old, why)
-}
-
-// outside lists the commits that came into a branch without the queue, the newest first, and the
-// members that made some of them.
-//
-// What a pull request of the team brings is the queue's. A move while no member ran, in the
-// operator's checkout, is the operator's, whoever made the commits.
-func (w *Watch) outside(ctx context.Context, branch, from, now string) (list []worktree.Logged, who []string, err error) {
-	merges, err := w.Store.Merges().List(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("the work that was merged: %w", err)
-	}
-	without, own := []string{from}, map[string]string{}
-	const newest = 200 // bounds the command line; covey looks at each merge
-	for _, m := range slices.Backward(merges) {
-		switch {
-		case m.Into != branch:
-		case len(without) > newest:
-		case m.State == tasks.MergeDone || m.State == tasks.MergeLanding:
-			without = append(without, m.Result)
-		case m.State == tasks.MergeReady:
-			without = append(without, m.Commit)
-		}
-		own[m.Commit] = m.Member
-	}
-	if list, err = w.Repo.Log(ctx, now, without...); err != nil || len(list) == 0 {
-		return list, nil, err
-	}
-	if !w.known.Running {
-		head, err := w.Repo.HeadLog(ctx)
-		if _, there := head[now]; there || err != nil {
-			return list, nil, err
-		}
-	}
-	copies := w.Copies()
-	for _, member := range slices.Sorted(maps.Keys(copies)) {
-		repo, err := w.Repo.At(ctx, copies[member])
-		if err != nil {
-			continue // it is gone, or no copy of this repository
-		}
-		head, err := repo.HeadLog(ctx)
-		if err != nil {
-			return list, nil, err
-		}
-		for id, made := range head {
-			if made {
-				own[id] = member
-			}
-		}
-	}
-	for _, c := range list {
-		for _, member := range []string{own[c.ID], w.Identity(c.Author.Email), w.Identity(c.Committer.Email)} {
-			if member != "" && !slices.Contains(who, member) {
-				who = append(who, member)
-			}
-		}
-	}
-	return list, who, nil
 }
 
 // Checkout looks whether the operator's checkout is still on the same branch, and has the same
@@ -292,6 +269,7 @@ func (w *Watch) held(ctx context.Context) ([]target, error) {
 	var list []target
 	for _, branch := range slices.Sorted(maps.Keys(k.Targets)) {
 		if t := k.Targets[branch]; t.Asked != "" {
+			t.Branch = branch
 			list = append(list, t)
 		}
 	}
@@ -306,7 +284,64 @@ func (w *Watch) Branches(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(k.Targets)), nil
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(k.Targets)), func(b string) bool { return b == rulesTarget }), nil
+}
+
+// Begin records the rules for checkouts, unless an earlier run has: the first that counts is what
+// was before any member has worked.
+func (w *Watch) Begin(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if _, known := k.Targets[rulesTarget]; known || err != nil {
+		return err
+	}
+	rules, err := w.Repo.CheckoutRules(ctx)
+	if err != nil {
+		return err
+	}
+	k.Targets[rulesTarget] = target{Commit: strings.Join(rules, "\n")}
+	return w.save(ctx)
+}
+
+// Rules compares the rules for checkouts in a copy with those that count. held is the question about
+// a difference; empty: there is none.
+func (w *Watch) Rules(ctx context.Context, copy *worktree.Repo) (held string, err error) {
+	rules, err := copy.CheckoutRules(ctx)
+	if err != nil {
+		return "", err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k, err := w.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	t, known := k.Targets[rulesTarget]
+	m := TargetMoved{Branch: rulesTarget, From: t.Commit, To: strings.Join(rules, "\n")}
+	switch {
+	case !known || m.To == t.Commit && t.Asked == "":
+		return "", nil
+	case m.To == t.Commit:
+		m.Op, m.Text = MoveUndone, "the settings for checkouts are as they were"
+		return "", w.settle(ctx, rulesTarget, t.Commit, m.Text, m)
+	case m.To != t.Moved:
+		m.Text = "what decides about the files of a checkout has changed since the team's first start, so gates may not see what is merged: " +
+			notation.Preview(strings.Join(changedRules(strings.Split(m.From, "\n"), rules), ", "), 300)
+		err = w.hold(ctx, m, "")
+	}
+	return k.Targets[rulesTarget].Asked, err
+}
+
+// changedRules names the rules for checkouts that differ.
+func changedRules(before, now []string) []string {
+	var names []string
+	for _, rule := range append(notIn(now, before), notIn(before, now)...) {
+		if name, _, _ := strings.Cut(rule, "="); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Answered accepts a move or undoes it, as the operator has answered. An answer about an earlier
@@ -324,6 +359,9 @@ func (w *Watch) Answered(ctx context.Context, r requests.Request) error {
 		}
 		m := TargetMoved{Op: MoveAccepted, Branch: branch, From: t.Commit, To: t.Moved}
 		m.Text = fmt.Sprintf("the move of %s to %.10s is accepted", branch, t.Moved)
+		if branch == rulesTarget {
+			m.Text = "the changed settings for checkouts are accepted"
+		}
 		if !r.Approved() {
 			kept, err := w.undo(ctx, branch, t)
 			if err != nil {
@@ -344,6 +382,9 @@ func (w *Watch) Answered(ctx context.Context, r requests.Request) error {
 
 // undo moves a branch back. kept is the reference that keeps the removed commits.
 func (w *Watch) undo(ctx context.Context, branch string, t target) (kept string, err error) {
+	if branch == rulesTarget {
+		return "", errors.New("covey does not change settings of git")
+	}
 	now, err := w.Repo.Commit(ctx, ref(branch))
 	if err != nil {
 		return "", err
@@ -372,6 +413,9 @@ func (w *Watch) undo(ctx context.Context, branch string, t target) (kept string,
 
 // cannotUndo reports why a move was not undone, and asks again. w.mu is held.
 func (w *Watch) cannotUndo(ctx context.Context, branch string, t target, answered string, why error) error {
+	if branch == rulesTarget {
+		return w.hold(ctx, TargetMoved{Branch: branch, From: t.Commit, To: t.Moved, Text: t.Text}, answered)
+	}
 	now, err := w.Repo.Commit(ctx, ref(branch))
 	if err != nil {
 		return fmt.Errorf("move %s back: %w", branch, errors.Join(why, err))
@@ -382,22 +426,6 @@ func (w *Watch) cannotUndo(ctx context.Context, branch string, t target, answere
 	})
 	w.known.Targets[branch] = target{Commit: t.Commit}
 	return w.moved(ctx, branch, w.known.Targets[branch], now, answered)
-}
-
-// describeMove says for people that a branch was moved outside of the queue.
-func describeMove(m TargetMoved, list []worktree.Logged, who []string) string {
-	text := fmt.Sprintf("%s was moved outside of the merge queue, from %.10s to %.10s", m.Branch, m.From, m.To)
-	if len(who) > 0 {
-		text += ", to what " + strings.Join(who, " and ") + " made"
-	}
-	if n := len(list); n > 0 {
-		text += fmt.Sprintf(" (%s", notation.Preview(list[0].Subject, 100))
-		if n > 1 {
-			text += fmt.Sprintf(", and %d more", n-1)
-		}
-		text += ")"
-	}
-	return text
 }
 
 // checkoutName returns what a checkout is on, for people.

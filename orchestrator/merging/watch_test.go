@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,8 +40,8 @@ func (l *lookout) restart() {
 			return tops
 		},
 		Ask: func(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
-			return l.Store.Requests().Ask(ctx, actors.Actor{Name: m.Member}, requests.New{
-				Kind: requests.AskMerge, Member: m.Member, To: actors.Operator, Text: m.Text,
+			return l.Store.Requests().Ask(ctx, actors.Actor{Name: "lead"}, requests.New{
+				Kind: requests.AskMerge, Member: cmp.Or(m.Member, "lead"), To: actors.Operator, Text: m.Text,
 				Key: requests.KeyOf(m.Branch, m.From, m.To, again),
 			})
 		},
@@ -97,6 +98,9 @@ func TestTargetMovedByAMember(t *testing.T) {
 		"its identity":  "cd $W; GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git commit -qm direct --allow-empty",
 		"merged":        "echo x >x; git add x; git commit -qm direct; cd $W; git merge -q --no-ff -m merged covey/crew/ana",
 		"with another":  "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD; cd $W; git reset -q --hard; git commit -qm mine --allow-empty",
+		"its script":    "cd $W; unset GIT_COMMITTER_EMAIL GIT_AUTHOR_EMAIL; git -c user.email=ana@crew.covey.invalid commit -qm direct --allow-empty",
+		"plumbing":      "git update-ref refs/heads/main $(git commit-tree HEAD: -p HEAD -m direct)",
+		"brought in":    "c=$(git commit-tree HEAD: -p HEAD -m direct); cd $W; GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git merge -q $c",
 		"after a merge": "git merge -q main; git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD",
 	} {
 		for _, yes := range []bool{true, false} {
@@ -137,7 +141,7 @@ func TestTargetMovedByAMember(t *testing.T) {
 				if got := l.ops(); got != want || l.on("main", "y") != "ben\n" {
 					t.Errorf("told %q", got)
 				}
-				if got := testkit.Shell(t, l.Repo.Top, "git status --porcelain --untracked-files=no"); got != "" && name != "update-ref" && name != "after a merge" {
+				if got := testkit.Shell(t, l.Repo.Top, "git status --porcelain --untracked-files=no"); got != "" && name != "update-ref" && name != "plumbing" && name != "after a merge" {
 					t.Errorf("the checkout shows\n%s", got)
 				}
 			})
@@ -248,5 +252,109 @@ func TestCheckoutIsWatched(t *testing.T) {
 	testkit.Shell(t, l.Repo.Top, "echo new >b; git checkout -q a")
 	if got := look(true, false); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestDeletedTargetIsNamed: a target that is gone is told once, with the command that restores it.
+func TestDeletedTargetIsNamed(t *testing.T) {
+	t.Parallel()
+	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+	before := l.main()
+	testkit.Shell(t, l.copies["ana"].Top, "git update-ref -d refs/heads/main")
+	command := "git update-ref refs/heads/main " + before
+	for range 2 {
+		if _, _, err := l.Queue.counts(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), command) {
+			t.Errorf("%v", err)
+		}
+		l.restart()
+	}
+	if len(l.told) != 1 || !strings.Contains(l.told[0].Text, command) {
+		t.Errorf("told %+v", l.told)
+	}
+	testkit.Shell(t, l.Repo.Top, command)
+	if commit, held := l.counts(); commit != before || held != "" {
+		t.Errorf("%s, %q", commit, held)
+	}
+}
+
+// TestOthersBringWork: what the operator brings into the target in its own ways is a line.
+func TestOthersBringWork(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"a pull":            "git clone -q . ../theirs; git -C ../theirs commit -qm theirs --allow-empty; git pull -q ../theirs main",
+		"a fetch":           "git checkout -q -b other; git clone -q . ../theirs; cd ../theirs; git checkout -q main; git commit -qm theirs --allow-empty; cd -; git remote add o ../theirs; git fetch -q o main:main",
+		"a branch":          "git checkout -q -b other; git commit -qm mine --allow-empty; git branch -f main other",
+		"another checkout":  "git worktree add -q ../hot; git -C ../hot commit -qm hot --allow-empty; git update-ref refs/heads/main hot",
+		"a rebase, a reset": "git commit -qm 1 --allow-empty; git reset -q --hard HEAD~1; git commit -qm 2 --allow-empty; git commit -q --amend -m 3 --allow-empty",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+			testkit.Shell(t, l.Repo.Top, script)
+			if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+				t.Errorf("%q, told %+v", held, l.told)
+			}
+		})
+	}
+}
+
+// TestGatesSeeAllFiles: what a member changes in .git so that gates do not see what is merged holds
+// the merge, also in later runs, until it is undone or the operator accepts it.
+func TestGatesSeeAllFiles(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct{ do, undo, names string }{
+		"sparse": {
+			`git config core.sparseCheckout true; mkdir -p .git/info; printf '/*\n!/bad\n' >.git/info/sparse-checkout`,
+			`git config --unset core.sparseCheckout`, "core.sparsecheckout, info/sparse-checkout",
+		},
+		"attributes": {
+			`mkdir -p .git/info; echo '* working-tree-encoding=UTF-16' >.git/info/attributes`, `rm .git/info/attributes`, "info/attributes",
+		},
+		"a file of attributes": {
+			`echo '* -text' >.git/mine; git config core.attributesFile "$PWD/.git/mine"`,
+			`git config --unset core.attributesFile`, "core.attributesFile, core.attributesfile",
+		},
+		"a filter":      {`git config filter.x.clean cat`, `git config --remove-section filter.x`, "filter.x.clean"},
+		"ends of lines": {`git config core.autocrlf true`, `git config --unset core.autocrlf`, "core.autocrlf"},
+	} {
+		for _, accept := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", accept), func(t *testing.T) {
+				t.Parallel()
+				l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
+				testkit.Must(t, l.Watch.Begin(t.Context()))
+				l.does("ana", "echo x >new")
+				testkit.Shell(t, l.Repo.Top, how.do)
+				l.work()
+				l.want("held")
+				if len(l.tested) > 0 || l.ops() != MovedByMember {
+					t.Errorf("%d gates ran", len(l.tested))
+				}
+				l.restart() // the next run does not take it for the operator's
+				testkit.Must(t, l.Watch.Begin(t.Context()))
+				testkit.Must(t, l.Recover(t.Context()))
+				l.work()
+				l.want("held")
+				held, err := l.Watch.held(t.Context())
+				if err != nil || len(held) != 1 || !strings.HasSuffix(held[0].Text, ": "+how.names) {
+					t.Fatalf("%+v, %v", held, err)
+				}
+				want := MoveAccepted
+				if accept {
+					l.answers(held[0].Asked, true)
+				} else {
+					want = MoveUndone
+					l.answers(held[0].Asked, false) // covey cannot undo it, so it asks again
+					l.work()
+					l.want("held")
+					testkit.Shell(t, l.Repo.Top, how.undo)
+					testkit.Must(t, l.Recover(t.Context()))
+				}
+				l.work()
+				l.want("merged")
+				if got := l.ops(); !strings.HasSuffix(got, want) {
+					t.Errorf("told %q", got)
+				}
+			})
+		}
 	}
 }

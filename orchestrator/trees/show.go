@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -118,16 +119,33 @@ func (t *Trees) BranchesText() string {
 }
 
 // AuthorEnv returns variables that set the author of a member's commits where git has
-// no configured user, because git would refuse to commit.
+// no configured user, because git would refuse to commit. Else they set it for the operator's
+// checkout alone, so that what a script of the member commits there is known as the member's.
 func (t *Trees) AuthorEnv(member string) []string {
-	if _, has := t.Of(member); !has || t.user != (worktree.Person{}) || os.Getenv("GIT_AUTHOR_EMAIL") != "" {
+	if _, has := t.Of(member); !has || os.Getenv("GIT_AUTHOR_EMAIL") != "" {
 		return nil
 	}
 	address := member + t.domain()
-	return []string{
-		"GIT_AUTHOR_NAME=" + member, "GIT_AUTHOR_EMAIL=" + address,
-		"GIT_COMMITTER_NAME=" + member, "GIT_COMMITTER_EMAIL=" + address,
+	if t.user == (worktree.Person{}) {
+		return []string{
+			"GIT_AUTHOR_NAME=" + member, "GIT_AUTHOR_EMAIL=" + address,
+			"GIT_COMMITTER_NAME=" + member, "GIT_COMMITTER_EMAIL=" + address,
+		}
 	}
+	if t.ground.repo == nil {
+		return nil
+	}
+	file := filepath.Join(t.opts.Place.Scratch(), member+".gitconfig")
+	var text strings.Builder
+	for _, section := range []string{"user", "author", "committer"} {
+		fmt.Fprintf(&text, "[%s]\n\tname = %s\n\temail = %s\n", section, member, address)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.notices.warn("what %s commits in your checkout by a script will look like yours: %v", member, err)
+		return nil
+	}
+	// Not GIT_CONFIG_KEY_0: agent programs drop variables whose names look like those of secrets.
+	return []string{"GIT_CONFIG_PARAMETERS=" + t.ground.repo.Include(file)}
 }
 
 // domain is the end of the addresses of AuthorEnv.

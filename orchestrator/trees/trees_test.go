@@ -198,8 +198,17 @@ func TestAuthorEnv(t *testing.T) {
 	}
 	t.Setenv("GIT_AUTHOR_EMAIL", "")
 	g.user = worktree.Person{Name: "u", Email: "u@x"}
-	if env := g.AuthorEnv("ana"); env != nil {
-		t.Errorf("git knows the user, and gets %q", env)
+	env := g.AuthorEnv("ana")
+	if len(env) != 1 {
+		t.Fatalf("git knows the user, and gets %q", env)
+	}
+	for dir, want := range map[string]string{g.team.Workspace: "ana@crew.covey.invalid", g.members["ana"].Dir: "u@x"} {
+		cmd := exec.Command("git", "config", "user.email")
+		sh(t, dir, "git config user.email u@x")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+		if got, err := cmd.Output(); err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("in %s: %q, %v", dir, got, err)
+		}
 	}
 }
 

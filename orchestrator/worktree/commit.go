@@ -53,12 +53,6 @@ func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 	}, nil
 }
 
-// Sparse reports whether git checks out only some of the files.
-func (c Config) Sparse(ctx context.Context) (bool, error) {
-	g, err := c.guard(ctx)
-	return err == nil && g.sparse, err
-}
-
 // User returns the configured user of git; zero unless both name and address are set.
 func (c Config) User(ctx context.Context) (Person, error) {
 	if c.known != nil { // the operation has read the configuration already

@@ -67,16 +67,9 @@ func (w Withheld) String() string {
 // Filters returns how the repository's own configuration defines the named filters, in
 // that order. Filters that it does not define have no command.
 func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
-	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
+	_, own, err := c.entries(ctx)
 	if err != nil {
 		return nil, err
-	}
-	var own []entry
-	listed := fields(out)
-	for i := 0; i+1 < len(listed); i += 2 {
-		if listed[i] == "local" || listed[i] == "worktree" {
-			own = append(own, entryOf(listed[i+1]))
-		}
 	}
 	filters := make([]Filter, len(names))
 	for i, name := range names {
@@ -288,18 +281,11 @@ func (r *Repo) withheldBy(ctx context.Context, commit string) (*Withheld, error)
 // NeedFilters returns an error that wraps ErrNoFilter if a file of the repository has a filter
 // that is required, may run, and whose program is not installed: git could check out no copy.
 func (r *Repo) NeedFilters(ctx context.Context) error {
-	out, err := r.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: r.Top})
+	outer, _, err := r.Config.entries(ctx)
 	if err != nil {
 		return err
 	}
-	var outer []entry
 	may := r.git.allowed()
-	listed := fields(out)
-	for i := 0; i+1 < len(listed); i += 2 {
-		if listed[i] != "local" && listed[i] != "worktree" {
-			outer = append(outer, entryOf(listed[i+1]))
-		}
-	}
 	for _, e := range outer {
 		if name, _, ok := e.part("filter"); ok && !slices.ContainsFunc(may, func(f Filter) bool { return f.Name == name }) {
 			may = append(slices.Clip(may), filterIn(outer, name))

@@ -28,10 +28,7 @@ type guard struct {
 }
 
 // entry is one line of a configuration.
-type entry struct {
-	scope      string // system, global, local or worktree
-	key, value string
-}
+type entry struct{ key, value string }
 
 // Config is the git configuration of a repository: its own, the user's and the
 // system's.
@@ -50,20 +47,9 @@ func (c Config) guard(ctx context.Context) (*guard, error) {
 	if c.known != nil {
 		return c.known, nil
 	}
-	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
+	outer, own, err := c.entries(ctx)
 	if err != nil {
 		return nil, err
-	}
-	var outer, own []entry
-	listed := fields(out) // scope, key and value, scope, …
-	for i := 0; i+1 < len(listed); i += 2 {
-		e := entryOf(listed[i+1])
-		e.scope = listed[i]
-		if e.scope == "local" || e.scope == "worktree" {
-			own = append(own, e)
-		} else {
-			outer = append(outer, e)
-		}
 	}
 	hidden, err := c.hiddenEntries(ctx, own)
 	if err != nil {
@@ -75,10 +61,24 @@ func (c Config) guard(ctx context.Context) (*guard, error) {
 	return g, nil
 }
 
+// entries returns the configuration that applies: that of the repository itself, and the rest.
+func (c Config) entries(ctx context.Context) (outer, own []entry, err error) {
+	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
+	listed := fields(out) // scope, key and value, scope, …
+	for i := 0; i+1 < len(listed); i += 2 {
+		if e := entryOf(listed[i+1]); listed[i] == "local" || listed[i] == "worktree" {
+			own = append(own, e)
+		} else {
+			outer = append(outer, e)
+		}
+	}
+	return outer, own, err
+}
+
 // entryOf parses a key and its value as git prints them with -z.
 func entryOf(text string) entry {
 	key, value, _ := strings.Cut(text, "\n")
-	return entry{key: key, value: value}
+	return entry{key, value}
 }
 
 // hiddenEntries returns the entries of the repository's configuration that do not apply
@@ -226,6 +226,13 @@ func last(entries []entry, key string) string {
 		}
 	}
 	return ""
+}
+
+// Include returns the value of GIT_CONFIG_PARAMETERS by which commands of git in this working copy,
+// and in no other of the repository, include a file of settings.
+func (r *Repo) Include(file string) string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	return quote("includeIf.gitdir:"+globQuote(r.GitDir)+".path") + "=" + quote(file)
 }
 
 // globQuote quotes a path for use in a pattern.

@@ -16,12 +16,12 @@ type Logged struct {
 }
 
 // Log lists the commits that rev contains and none of without does, newest first. Commits of
-// without that are gone are ignored.
+// without that are gone are ignored. without may have options of git rev-list, such as --remotes.
 func (r *Repo) Log(ctx context.Context, rev string, without ...string) ([]Logged, error) {
-	args := []string{"rev-list", "--ignore-missing", "--no-commit-header", "--format=%H%x1f%an%x1f%ae%x1f%cn%x1f%ce%x1f%s", rev}
+	args := []string{"rev-list", "--ignore-missing", "--no-commit-header", "--format=%H%x1f%an%x1f%ae%x1f%cn%x1f%ce%x1f%s", rev, "--not"}
 	for _, w := range without {
 		if w != "" {
-			args = append(args, "^"+w)
+			args = append(args, w)
 		}
 	}
 	out, err := r.plain(ctx, append(args, "--")...)
@@ -37,21 +37,29 @@ func (r *Repo) Log(ctx context.Context, rev string, without ...string) ([]Logged
 	return list, nil
 }
 
-// HeadLog returns the commits in the log of the working copy's head: true for those that were made
-// there, false for those that only came there, by a checkout, a reset or a fast-forward. git may
-// have dropped old entries of the log.
-func (r *Repo) HeadLog(ctx context.Context) (map[string]bool, error) {
-	out, err := r.plain(ctx, "log", "--walk-reflogs", "--no-show-signature", "--format=%H%x1f%gs", "HEAD", "--")
+// Headed is an entry in the log of a working copy's head.
+type Headed struct {
+	ID   string
+	By   string // the address of whom git took for the user
+	Made bool   // the commit was made there; else it came, by a checkout, a reset or a fast-forward
+	// Moved says that a command other than a checkout moved the branch; git update-ref gives no reason.
+	Moved bool
+}
+
+// HeadLog returns the log of the working copy's head, newest first. git may have dropped old entries.
+func (r *Repo) HeadLog(ctx context.Context) ([]Headed, error) {
+	out, err := r.plain(ctx, "log", "--walk-reflogs", "--no-show-signature", "--format=%H%x1f%ge%x1f%gs", "HEAD", "--")
 	var f *Failure
 	if err != nil && !(errors.As(err, &f) && f.Code > 0) { // a branch without a commit has no log
 		return nil, fmt.Errorf("read what was done in %s: %w", r.Top, err)
 	}
-	known := map[string]bool{}
+	var list []Headed
 	for text := range strings.Lines(string(out)) {
-		id, action, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\x1f")
-		known[id] = known[id] || !comes(action)
+		if e := strings.SplitN(strings.TrimSuffix(text, "\n"), "\x1f", 3); len(e) == 3 {
+			list = append(list, Headed{ID: e[0], By: e[1], Made: !comes(e[2]), Moved: e[2] != "" && !strings.HasPrefix(e[2], "checkout:")})
+		}
 	}
-	return known, nil
+	return list, nil
 }
 
 // comes reports whether an entry in the log of a head is about a commit that existed before.
