@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,9 +80,9 @@ func (c command) reads() []word {
 			return nil
 		}
 		return files[:1]
-	case known && name == "curl": // -d @file, -F name=@file; its other operands are URLs
+	case known && name == "curl": // -d @file, -F name=@file, file:///file; its other operands are URLs
 		_, options := r.operands(words[1:])
-		return append(suffixes(words[1:], "@"), options...)
+		return slices.Concat(suffixes(words[1:], "@"), options, fileURLs(words[1:]))
 	case known:
 		files, options := r.operands(words[1:])
 		return append(files, options...)
@@ -100,20 +101,69 @@ func suffixes(words []word, mark string) (found []word) {
 	return found
 }
 
-// gitReads is reads for git: some of its subcommands show what a file holds.
+// fileURLs returns the paths of file: URLs in words.
+func fileURLs(words []word) (found []word) {
+	for _, w := range words {
+		at := strings.Index(strings.ToLower(w.value), "file:/")
+		if at < 0 {
+			continue
+		}
+		path := w.value[at+len("file:"):]
+		if rest, ok := strings.CutPrefix(path, "//"); ok {
+			host, below, _ := strings.Cut(rest, "/")
+			if path = "/" + below; host == string(unknown) { // $PWD
+				path = rest
+			}
+		}
+		if plain, err := url.PathUnescape(path); err == nil {
+			path = plain
+		}
+		found = append(found, word{value: path, static: w.static})
+	}
+	return found
+}
+
+// gitReads is reads for git: some of its subcommands show what a file holds, or name what holds it.
 func (c command) gitReads() []word {
-	at := slices.IndexFunc(c.words, func(w word) bool {
-		return slices.Contains([]string{"diff", "show", "blame", "annotate", "grep", "cat-file"}, w.value)
-	})
-	if at < 0 {
+	at := gitSubcommand(c.words)
+	if at < len(c.words)-1 && c.words[at].value == "stash" {
+		at++
+	}
+	if at >= len(c.words) {
 		return nil
 	}
-	r := reader{short: "GSLOU"}
-	if c.words[at].value == "grep" {
+	rest := c.words[at+1:]
+	r := reader{short: "GSLOU", files: "L"}
+	switch c.words[at].value {
+	case "diff", "show", "blame", "annotate", "cat-file", "archive", "difftool", "diff-tree", "diff-index", "diff-files", "whatchanged",
+		"format-patch", "mv", "rev-parse":
+	case "log", "reflog", "list":
+		if !slices.ContainsFunc(rest, showsPatch) {
+			return nil
+		}
+	case "grep":
 		r, _ = readerOf("grep")
+	default:
+		return nil
 	}
-	files, _ := r.operands(c.words[at+1:])
-	return append(files, suffixes(files, ":")...) // HEAD:file
+	files, options := r.operands(rest)
+	files = append(files, options...)
+	files = append(files, suffixes(files, ":")...) // HEAD:file, -L 1,5:file
+	for i, w := range c.words[:at] {
+		if dir := c.words[i+1]; w.value == "-C" && dir.static {
+			for _, f := range files {
+				files = append(files, word{value: resolve(dir.value, f.value), static: f.static})
+			}
+		}
+	}
+	return files
+}
+
+// showsPatch reports whether an option of git log has it show what files hold.
+func showsPatch(w word) bool {
+	return slices.Contains([]string{"-p", "-u", "-c", "-m", "--cc"}, w.value) || slices.ContainsFunc(
+		[]string{"-U", "-L", "--patch", "--unified", "--word-diff", "--color-words"},
+		func(begin string) bool { return strings.HasPrefix(w.value, begin) })
 }
 
 // operands returns the operands that may be files, and options: the values of options that are
@@ -213,6 +263,9 @@ func (r Rule) readIn(line *shellLine, c Call) (part string, yes bool) {
 		if part := "< " + strings.ReplaceAll(w.value, string(unknown), "…"); look(part, w) {
 			return part, true
 		}
+	}
+	if line.doubtful { // a script that the line does not show, such as base64 -d x | sh
+		return line.doubt, true
 	}
 	// The name may come from elsewhere in the line: for f in .env; do cat $f; done.
 	return open, open != "" && look(open, line.values...)

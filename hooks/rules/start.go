@@ -241,20 +241,15 @@ func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "
 // git config alias.p push), commands in settings (git -c core.pager=…), and those of the few
 // subcommands that run some. All other words are data.
 func (w *walker) gitStarts(c command, depth int) {
-	at := 1
-	for at < len(c.words) && c.words[at].mayBeOption() {
-		word, next := c.words[at].value, at+1
-		if _, pair := valueOfOption("git", c.words[at]); pair && strings.HasPrefix(word, "-") {
-			next++
-		}
-		switch {
-		case word == "-c" && at+1 < len(c.words):
-			w.gitSetting(c.words[at+1])
+	at := gitSubcommand(c.words)
+	for i, option := range c.words[:min(at, len(c.words))] {
+		switch word := option.value; {
+		case word == "-c" && i+1 < len(c.words):
+			w.gitSetting(c.words[i+1])
 		case strings.HasPrefix(word, "--config-env"):
-			_, setting, _ := strings.Cut(command{words: c.words[at:min(next, len(c.words))]}.text(), "--config-env")
+			_, setting, _ := strings.Cut(command{words: c.words[i:min(i+2, len(c.words))]}.text(), "--config-env")
 			w.doubt(isAlias(setting[min(1, len(setting)):]))
 		}
-		at = next
 	}
 	if at >= len(c.words) {
 		return
@@ -283,6 +278,18 @@ func (w *walker) gitStarts(c command, depth int) {
 	default:
 		w.optionScripts(starter{none: true, scripts: []string{"upload-pack", "receive-pack", "open-files-in-pager"}}, rest)
 	}
+}
+
+// gitSubcommand returns where the subcommand of git is among its words; it may be beyond their end.
+func gitSubcommand(words []word) int {
+	at := 1
+	for at < len(words) && words[at].mayBeOption() {
+		if _, pair := valueOfOption("git", words[at]); pair && strings.HasPrefix(words[at].value, "-") {
+			at++
+		}
+		at++
+	}
+	return at
 }
 
 // gitSetting handles the value of -c.

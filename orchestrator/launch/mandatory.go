@@ -72,7 +72,9 @@ func ruleDemands(m configs.Member) []demand {
 			continue // permissionsOf reports it
 		}
 		d := demand{what: fmt.Sprintf("rule %q", text)}
-		d.about(rule)
+		if d.about(rule); rule.Tool == "Read" && rule.Spec != "" { // such a rule binds the shell, too
+			d.kinds = append(d.kinds, "Bash")
+		}
 		list = append(list, d)
 	}
 	return list

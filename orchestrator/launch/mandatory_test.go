@@ -96,6 +96,16 @@ func TestMandatoryHooks(t *testing.T) {
 	}
 }
 
+// TestMandatoryReads: a rule for files concerns the shell, which reads files, too; a bare one does not.
+func TestMandatoryReads(t *testing.T) {
+	for rule, want := range map[string]string{"Read(.env)": "Read Bash", "Read": "Read", "Edit(.env)": "Edit Write"} {
+		list := ruleDemands(configs.Member{Permissions: configs.Permissions{Mandatory: []string{rule}}})
+		if len(list) != 1 || strings.Join(list[0].kinds, " ") != want {
+			t.Errorf("%s: %+v", rule, list)
+		}
+	}
+}
+
 // TestMandatoryTexts: everything is told at once, and every line names the
 // member, the rule, the agent, and who could hold it.
 func TestMandatoryTexts(t *testing.T) {
