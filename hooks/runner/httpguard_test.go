@@ -103,6 +103,11 @@ func TestFetchIsGuarded(t *testing.T) {
 			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %q, %v", c, page.Body, err)
 		}
+		// What would be refused is known before, unless the name leads elsewhere by then.
+		before := web.Fetchable(t.Context(), web.World{Resolver: dns.resolver()}, to, c.named)
+		if c.host != "rebound.test" && fmt.Sprint(before) != fmt.Sprint(err) {
+			t.Errorf("%+v: before, %v", c, before)
+		}
 	}
 	if s.calls() != 1 {
 		t.Errorf("%d requests", s.calls())

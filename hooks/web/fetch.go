@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 )
 
@@ -36,7 +37,7 @@ var errElsewhere = errors.New("it redirects to another host")
 // private one or this machine, and http stays http; otherwise it becomes https. The error
 // says why there is no page; an answer of the server that says no is one as well.
 func Fetch(ctx context.Context, w World, to *Target, named bool) (Page, error) {
-	if err := Fetchable(to, named); err != nil {
+	if err := to.fetchable(named); err != nil {
 		return Page{}, err
 	}
 	from := *to.url
@@ -77,16 +78,34 @@ func Fetch(ctx context.Context, w World, to *Target, named bool) (Page, error) {
 	return page, page.read(response)
 }
 
-// Fetchable returns why Fetch refuses a URL whatever its host resolves to, or nil.
-func Fetchable(to *Target, named bool) error {
-	g := to.guard(named)
+// Fetchable returns why Fetch would refuse a URL, or nil. A host that cannot be resolved is no reason.
+func Fetchable(ctx context.Context, w World, to *Target, named bool) error {
+	err := to.fetchable(named)
+	if err != nil || to.addr.IsValid() {
+		return err
+	}
+	found, unknown := cmp.Or(w.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", to.host)
+	if unknown != nil {
+		return nil
+	}
+	for _, addr := range found {
+		if err = to.guard(named).check(addr); err == nil {
+			return nil // Fetch tries all of them
+		}
+	}
+	return err
+}
+
+// fetchable returns why Fetch refuses a URL whatever its host resolves to, or nil.
+func (t *Target) fetchable(named bool) error {
+	g := t.guard(named)
 	switch {
-	case to.url.User != nil:
+	case t.url.User != nil:
 		return errors.New("it holds a name or a password, which would be shown wherever the URL is")
-	case to.local() && !named:
+	case t.local() && !named:
 		return fmt.Errorf("it names this machine: if that is meant, name its host in %s", g.list)
-	case to.addr.IsValid():
-		return g.check(to.addr)
+	case t.addr.IsValid():
+		return g.check(t.addr)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (f *fetcher) run(ctx context.Context, in fetchInput) agent.ToolResult {
 	// it in a call of its own.
 	if page.Elsewhere != "" {
 		output.Result = fmt.Sprintf("%s redirects to another host, which was not followed: %s\n%s", page.URL, page.Elsewhere,
-			f.advice(page.Elsewhere))
+			f.advice(ctx, page.Elsewhere))
 	} else if output.Result, err = pagePart(page, text, in.Offset); err != nil {
 		return agent.Failed(fmt.Sprintf("WebFetch: %s: %v", to, err))
 	}
@@ -137,10 +137,12 @@ func (f *fetcher) isNamed(to *web.Target) bool {
 }
 
 // advice returns what a model can do with a URL that a page leads to.
-func (f *fetcher) advice(elsewhere string) string {
+func (f *fetcher) advice(ctx context.Context, elsewhere string) string {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
 	to, err := web.ParseTarget(elsewhere)
 	if err == nil {
-		err = web.Fetchable(to, f.isNamed(to))
+		err = web.Fetchable(ctx, f.world, to, f.isNamed(to))
 	}
 	if err != nil {
 		return fmt.Sprintf("WebFetch does not get that URL: %v", err)

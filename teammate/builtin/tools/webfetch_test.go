@@ -5,9 +5,11 @@ package tools
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,6 +32,9 @@ func site(t *testing.T, pages map[string]http.HandlerFunc) (b *bench, at string)
 	t.Cleanup(s.Close)
 	b = newBench(t, func(e *Env) {
 		e.Named = func(c agent.ToolCall) bool { return strings.HasPrefix(string(c.Input), `{"url":"`+s.URL+`/`) }
+		e.Web.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, errors.New("no names are resolved here")
+		}}
 	})
 	return b, s.URL
 }
