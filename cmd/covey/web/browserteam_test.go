@@ -323,6 +323,8 @@ func lettingIn(t *testing.T, b browser) {
 	p.write(strings.ToLower(made.Code))
 	p.press("Enter")
 	p.untilText("#needs", "Well.")
+	// Before its scripts are there the page answers too, but by a new page and not in #link.
+	p.until("document.readyState === 'complete'")
 	p.do(chromedp.Focus(".need button[value=yes]"))
 	p.press("Enter")
 	p.untilText("#link", "answered: plan of ana is approved")
