@@ -14,6 +14,9 @@ import (
 func (t *txn) save(was, rec *taskRecord) {
 	t.link(was, rec)
 	rec.Unchanged = rec.Unchanged && rec.Status == Completed
+	if rec.Status == InProgress && (was == nil || was.Status != InProgress) {
+		rec.Begun = rec.Updated
+	}
 	stored := *rec
 	stored.Blocks = nil
 	var had []kv.BlobRef

@@ -42,6 +42,7 @@ type Task struct {
 	Unchanged   bool                       `json:"unchanged,omitempty"` // completed without a change to a file; see MarkUnchanged
 	Created     time.Time                  `json:"created,omitzero"`
 	Updated     time.Time                  `json:"updated,omitzero"`
+	Begun       time.Time                  `json:"begun,omitzero"` // when it last came in progress
 }
 
 // Wants says what a member needs in order to take a task by itself.

@@ -175,7 +175,7 @@ func (q *Queue) changedSince(ctx context.Context, member string, copy *worktree.
 	// A piece that ends at the head is the last one; what came in from others since is no change.
 	from := state.Head.Commit
 	if !slices.ContainsFunc(earlier, func(e tasks.Merge) bool { return e.Member == member && e.Commit == from }) {
-		if from, _, err = q.from(ctx, tasks.Merge{Member: member, Commit: state.Head.Commit}, tip, earlier); err != nil {
+		if from, _, err = q.from(ctx, tasks.Merge{Member: member, Commit: state.Head.Commit}, nil, tip, earlier); err != nil {
 			return false, fmt.Errorf("what %s has changed: %w", member, err)
 		}
 	}

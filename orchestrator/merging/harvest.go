@@ -171,7 +171,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	var left bool
-	if m.From, left, err = q.from(ctx, m, tip, earlier); err != nil {
+	if m.From, left, err = q.from(ctx, m, w.Task, tip, earlier); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	if nothing, err := q.nothing(ctx, m, tip, left, w.Task != nil); nothing || err != nil {
@@ -196,10 +196,18 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 //
 // Without this, files that an earlier task changed would count for a later one as well.
 // The newest earlier piece counts; one with the same commit is skipped, because it does
-// not tell where this work began.
-func (q *Queue) from(ctx context.Context, m tasks.Merge, tip string, earlier []tasks.Merge) (from string, left bool, err error) {
+// not tell where this work began, unless the task (nil: none) began after it and repairs nothing.
+func (q *Queue) from(ctx context.Context, m tasks.Merge, t *tasks.Task, tip string, earlier []tasks.Merge) (
+	from string, left bool, err error,
+) {
 	for _, e := range slices.Backward(earlier) {
-		if e.Member != m.Member || e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
+		if e.Member != m.Member {
+			continue
+		}
+		if e.Commit == m.Commit && !slices.Equal(e.Tasks, m.Tasks) {
+			if t != nil && t.Metadata[KeyMerge] == nil && t.Begun.After(e.Created) {
+				return e.Commit, false, nil
+			}
 			continue
 		}
 		if before, err := q.Repo.Holds(ctx, m.Commit, e.Commit); err == nil && before && e.Commit != m.Commit {

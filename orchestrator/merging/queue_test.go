@@ -167,6 +167,34 @@ func TestNothingToMerge(t *testing.T) {
 	s.want("merged merged dropped")
 }
 
+// TestTwoTasksInOneTurn: a task that began when the work before it was done, and after which nothing has changed,
+// has changed nothing; one that was in progress already may have.
+func TestTwoTasksInOneTurn(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{true, false} {
+		s := newShop(t, "echo 1 >a", "ana")
+		list, err := s.Store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "one"}, {Subject: "two"}})
+		testkit.Must(t, err)
+		begin := func(task tasks.Task) tasks.Task {
+			begun, err := s.Store.Claim(t.Context(), actors.Actor{Name: "ana"}, task.ID, tasks.Claim{Member: "ana"})
+			testkit.Must(t, err)
+			return begun
+		}
+		one := begin(list[0])
+		if !late {
+			list[1] = begin(list[1])
+		}
+		testkit.Shell(t, s.copies["ana"].Top, "echo 2 >a")
+		first := s.harvest("ana", one)
+		if late {
+			list[1] = begin(list[1])
+		}
+		if second := s.harvest("ana", list[1]); first == nil || (second == nil) != late {
+			t.Errorf("late %t: %+v, then %+v", late, first, second)
+		}
+	}
+}
+
 func TestConflictGoesToItsAuthor(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
