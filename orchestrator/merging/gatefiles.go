@@ -20,8 +20,8 @@ import (
 const gateFilesKey = "gate-files"
 
 // gateFiles are the files that appeared in working copies while gates ran, such as __pycache__ and
-// coverage, by the copy's top folder. They are not committed, unless a call of the member names them.
-// A nil *gateFiles has none.
+// coverage, or are leftovers of the members' own tests, by the copy's top folder. They are not
+// committed, unless a call of the member names them. A nil *gateFiles has none.
 type gateFiles struct {
 	store *tasks.Store
 	warn  func(error)
@@ -30,18 +30,26 @@ type gateFiles struct {
 	mu   sync.Mutex
 	read bool
 	made map[string]map[string]bool // false: the member has named it
+	// wanted are names of files that calls of this run have written or added, by top folder.
+	wanted map[string]map[string]bool
 }
 
 // of returns the files in a copy that no call has named.
-func (g *gateFiles) of(ctx context.Context, top string) map[string]bool {
+func (g *gateFiles) of(ctx context.Context, copy *worktree.Repo) map[string]bool {
 	if g == nil {
 		return nil
 	}
+	fresh, err := copy.Untracked(ctx)
+	g.warn(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recall(ctx)
+	folders := map[string]bool{}
+	g.add(ctx, copy.Top, "a test or a build made", slices.DeleteFunc(fresh, func(file string) bool {
+		return g.wanted[copy.Top][path.Base(file)] || !leftover(copy.Top, file, folders)
+	}))
 	left := map[string]bool{}
-	for file, out := range g.made[top] {
+	for file, out := range g.made[copy.Top] {
 		if out {
 			left[file] = true
 		}
@@ -67,37 +75,59 @@ func (g *gateFiles) appeared(ctx context.Context, copy *worktree.Repo, before, a
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recall(ctx)
-	var fresh []string
+	var files []string
 	for _, c := range changes {
-		if _, known := g.made[copy.Top][c.Path]; c.Kind != 'A' || known {
-			continue
+		if c.Kind == 'A' {
+			files = append(files, c.Path)
 		}
-		if g.made[copy.Top] == nil {
-			g.made[copy.Top] = map[string]bool{}
-		}
-		g.made[copy.Top][c.Path] = true
-		fresh = append(fresh, c.Path)
 	}
-	if len(fresh) == 0 {
+	g.add(ctx, copy.Top, "a gate made", files)
+}
+
+// add adds files that nobody has named, and tells once who made them. The caller holds g.mu.
+func (g *gateFiles) add(ctx context.Context, top, who string, files []string) {
+	files = slices.DeleteFunc(files, func(file string) bool {
+		_, known := g.made[top][file]
+		return known
+	})
+	if len(files) == 0 {
 		return
 	}
+	if g.made[top] == nil {
+		g.made[top] = map[string]bool{}
+	}
+	for _, file := range files {
+		g.made[top][file] = true
+	}
 	g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
-	text := strings.Join(fresh[:min(len(fresh), 3)], ", ")
-	if more := len(fresh) - 3; more > 0 {
+	text := strings.Join(files[:min(len(files), 3)], ", ")
+	if more := len(files) - 3; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	g.tell(copy.Top, agent.Warning{Text: "a gate made " + text + ": not committed, because git does not ignore " +
+	g.tell(top, agent.Warning{Text: who + " " + text + ": not committed, because git does not ignore " +
 		"them and no call of the member names them; an entry in .gitignore says that for good"})
 }
 
-// called marks the files that the input of a member's call names, by path or by name.
-func (g *gateFiles) called(ctx context.Context, top, input string) {
+// called marks the files that the input of a member's call names, by path or by name, and those that it
+// wants.
+func (g *gateFiles) called(ctx context.Context, top string, c agent.ToolCalled) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recall(ctx)
+	if g.wanted == nil {
+		g.wanted = map[string]map[string]bool{}
+	}
+	if g.wanted[top] == nil {
+		g.wanted[top] = map[string]bool{}
+	}
+	names, input := wanted(c), string(c.Input)
+	for _, name := range names {
+		g.wanted[top][name] = true
+	}
 	changed := false
 	for file, out := range g.made[top] {
-		if out && (strings.Contains(input, file) || strings.Contains(input, path.Base(file))) {
+		named := out && (strings.Contains(input, file) || strings.Contains(input, path.Base(file)))
+		if named && (slices.Contains(names, path.Base(file)) || !leftover(top, file, map[string]bool{})) { // go test -coverprofile=c.out wants no c.out
 			g.made[top][file], changed = false, true
 		}
 	}
@@ -109,14 +139,14 @@ func (g *gateFiles) called(ctx context.Context, top, input string) {
 // Called takes note of a call of a member.
 func (d *Desk) Called(ctx context.Context, member string, c agent.ToolCalled) {
 	if own, has := d.opts.Trees.Of(member); has {
-		d.made.called(ctx, own.Top, string(c.Input))
+		d.made.called(ctx, own.Top, c)
 	}
 }
 
 // dirty reports whether a member's working copy has uncommitted changes other than files of gates.
 func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
 	list, err := copy.Dirty(ctx)
-	left := q.made.of(ctx, copy.Top)
+	left := q.made.of(ctx, copy)
 	if err != nil || len(list) == 0 || len(left) == 0 {
 		return len(list) > 0, err
 	}
@@ -180,7 +210,7 @@ func (q *Queue) changedSince(ctx context.Context, member string, copy *worktree.
 		}
 	}
 	changes, err := q.own(ctx, member, from, state.Tree)
-	left := q.made.of(ctx, copy.Top)
+	left := q.made.of(ctx, copy)
 	return len(state.Beyond)+len(state.Withheld) > 0 ||
 		slices.ContainsFunc(changes, func(c worktree.Change) bool { return !left[c.Path] }), err
 }

@@ -161,7 +161,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	}
 	head, err := copy.CommitAll(ctx, worktree.Commit{
 		Message: subject(m) + "\n\nCommitted by covey when the work was done.\n",
-	}, q.made.of(ctx, copy.Top))
+	}, q.made.of(ctx, copy))
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}

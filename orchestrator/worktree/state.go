@@ -209,6 +209,13 @@ func (w writer) staged(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
+// Untracked lists the files that are neither in the copy's index nor ignored; a nested repository
+// ends in a slash.
+func (r *Repo) Untracked(ctx context.Context) ([]string, error) {
+	out, err := r.run(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+	return fields(out), err
+}
+
 // Dirty lists what git status shows of the whole working copy, in order: two letters
 // and a path each, as in "?? notes.txt". A new folder is one entry. Flags in the copy's
 // index hide changes from Dirty, but not from State.
