@@ -85,8 +85,8 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
 // An error counts as not quiet: the run then begins and meets the error where it can be
 // reported.
 func quietSinceEnd(ctx context.Context, s *tasks.Store, members []actors.Member) bool {
-	all, err := s.List(ctx)
-	if err != nil || len(tasks.OpenTasks(all)) > 0 {
+	open, err := s.AnyOpen(ctx)
+	if err != nil || open {
 		return false
 	}
 	return !slices.ContainsFunc(members, func(m actors.Member) bool {

@@ -26,6 +26,9 @@ func (t *txn) save(was, rec *taskRecord) {
 	t.tx.Store(rec.place(), &stored, rec.Files.Blobs(), had)
 	t.indexOwner(was, rec)
 	t.indexReady(rec)
+	if rec.Status == Completed && was != nil && was.Status != Completed && rec.Owner != "" {
+		actors.Finish(t.tx, rec.Owner)
+	}
 }
 
 // link adds index entries for new blockers and removes those of former ones.

@@ -4,17 +4,6 @@ import "slices"
 
 // These functions work on a list of tasks in the order of their ids.
 
-// Actable lists the tasks that a member owns and could work on now.
-func Actable(all []Task, member string) []Task {
-	var own []Task
-	for i := range all {
-		if t := &all[i]; t.Owner == member && (t.Status == InProgress || Ready(t, all)) {
-			own = append(own, *t)
-		}
-	}
-	return own
-}
-
 // Ready reports whether a task can start: it is pending, and its blockers are
 // completed.
 func Ready(t *Task, all []Task) bool {

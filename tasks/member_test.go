@@ -118,16 +118,19 @@ func TestSetMember(t *testing.T) {
 func TestRenew(t *testing.T) {
 	s := open(t, nil)
 	m := attach(t, s, "ann")
-	renew := func(m actors.Member, session string, done ...string) error {
-		return s.members.Renew(t.Context(), m, session, done)
+	renew := func(m actors.Member, session string) error { return s.members.Renew(t.Context(), m, session) }
+	done := Completed
+	for i, session := range []string{"second", "third"} {
+		one := add(t, s, New{Subject: "one", Owner: "ann"})
+		_, _, err := s.Update(t.Context(), actors.Actor{}, one.ID, Patch{Status: &done})
+		if now, found, findErr := s.members.Find(t.Context(), "ann"); err != nil || findErr != nil || !found || !now.Finished {
+			t.Errorf("after task %d: %+v, %v, %v", i+1, now, err, findErr)
+		}
+		if err := renew(m, session); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := renew(m, "second", "1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := renew(m, "third", "1", "2"); err != nil {
-		t.Fatal(err)
-	}
-	want := actors.Member{Name: "ann", Session: "third", First: "uuid of ann", Done: []string{"1", "2"}, Epoch: 2}
+	want := actors.Member{Name: "ann", Session: "third", First: "uuid of ann", Epoch: 2}
 	again := attach(t, s, "ann")
 	if !reflect.DeepEqual(again, want) || again.Life() != m.Life() {
 		t.Errorf("attached again %+v, want %+v", again, want)

@@ -99,10 +99,19 @@ func (m *Members) Set(ctx context.Context, member actors.Member) error {
 	return m.db.Job("set member").Submit(ctx, func(t *kv.Tx) error { return actors.Change(t, member) })
 }
 
-// Renew replaces the member's conversation by the one with the UUID session, and stores which
-// tasks the member has completed so far. Its errors are those of Set.
-func (m *Members) Renew(ctx context.Context, member actors.Member, session string, done []string) error {
-	return m.db.Job("renew session").Submit(ctx, func(t *kv.Tx) error { return actors.Renew(t, member, session, done) })
+// Renew replaces the member's conversation by the one with the UUID session. Its errors are
+// those of Set.
+func (m *Members) Renew(ctx context.Context, member actors.Member, session string) error {
+	return m.db.Job("renew session").Submit(ctx, func(t *kv.Tx) error { return actors.Renew(t, member, session) })
+}
+
+// Find returns the member of that name. The bool is false if it was never attached.
+func (m *Members) Find(ctx context.Context, name string) (found actors.Member, ok bool, err error) {
+	found, err = kv.View(ctx, m.db, "member "+kv.Clip(name), func(r kv.Reader) (member actors.Member, err error) {
+		member, ok, err = actors.Find(r, name)
+		return member, err
+	})
+	return found, ok, err
 }
 
 // List returns all members that were ever attached, ordered by name.

@@ -601,7 +601,21 @@ func (m *machine) compareLists(t *rapid.T) {
 	same(t, "ready", ids(ready), m.model.filter(func(x *modelTask) bool {
 		return x.status == Pending && x.owner == "" && !m.model.waits(x)
 	}))
+	isOpen, err := m.store.AnyOpen(m.Context())
+	agree(t, err, nil)
+	open := m.model.filter(func(x *modelTask) bool { return x.status != Completed })
+	same(t, "any open", []string{fmt.Sprint(isOpen)}, []string{fmt.Sprint(len(open) > 0)})
+	if len(ready) > 0 {
+		first, found, err := m.store.FirstReady(m.Context(), func(Wants) bool { return true })
+		agree(t, err, nil)
+		same(t, "first ready", []string{first.ID, fmt.Sprint(found)}, []string{ready[0].ID, "true"})
+	}
 	for _, name := range memberNames {
+		actable, err := m.store.Actable(m.Context(), name)
+		agree(t, err, nil)
+		same(t, "actable by "+name, ids(actable), m.model.filter(func(x *modelTask) bool {
+			return x.owner == name && (x.status == InProgress || x.status == Pending && !m.model.waits(x))
+		}))
 		owned, err := m.store.Owned(m.Context(), name)
 		agree(t, err, nil)
 		same(t, "owned by "+name, ids(owned), m.model.filter(func(x *modelTask) bool {

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
@@ -81,6 +82,47 @@ func (s *Store) Ready(ctx context.Context) ([]Task, error) {
 // the order of their ids.
 func (s *Store) Owned(ctx context.Context, member string) ([]Task, error) {
 	return s.indexed(ctx, "read tasks of "+kv.Clip(member), bucketOwner, kv.NameKey(member))
+}
+
+// Actable returns those of Owned that the member could work on now: in progress, or with all
+// blockers completed.
+func (s *Store) Actable(ctx context.Context, member string) ([]Task, error) {
+	return kv.View(ctx, s.db, "read what "+kv.Clip(member)+" could work on", func(r kv.Reader) ([]Task, error) {
+		started := r.Bucket(bucketProgress)
+		return reader{r}.tasks(slices.DeleteFunc(r.Bucket(bucketOwner).Numbers(kv.NameKey(member), 0), func(n uint64) bool {
+			return r.Bucket(bucketWaits).Any(kv.NumKey(n)) && !started.Any(kv.NameNumKey(member, n))
+		}))
+	})
+}
+
+// FirstReady returns the first of Ready that wants what suits. The bool is false if there is none.
+func (s *Store) FirstReady(ctx context.Context, suits func(Wants) bool) (first Task, found bool, err error) {
+	first, err = kv.View(ctx, s.db, "look for a ready task", func(r kv.Reader) (Task, error) {
+		var rec *taskRecord
+		var failed error
+		looks := 0
+		r.Bucket(bucketReady).Each(nil, func(k, _ []byte) bool {
+			if failed = r.Stopped(looks); failed == nil {
+				rec, failed = reader{r}.load(kv.FormatID(kv.LastNum(k)))
+			}
+			looks++
+			found = failed == nil && suits(rec.Wants)
+			return failed == nil && !found
+		})
+		if !found {
+			return Task{}, failed
+		}
+		return reader{r}.task(rec)
+	})
+	return first, found && err == nil, err
+}
+
+// AnyOpen reports whether there is a task that is not completed. Such a task without owner is
+// ready, or waits, at last, for one that is or has an owner.
+func (s *Store) AnyOpen(ctx context.Context) (bool, error) {
+	return kv.View(ctx, s.db, "look for open tasks", func(r kv.Reader) (bool, error) {
+		return r.Bucket(bucketOwner).Any(nil) || r.Bucket(bucketReady).Any(nil), nil
+	})
 }
 
 // InProgress returns the tasks that a member has in progress, in the order of

@@ -64,7 +64,10 @@ func find(n int, id string, at func(int) string) (int, bool) {
 	if number, err := strconv.Atoi(id); err == nil && 0 < number && number <= n && at(number-1) == id {
 		return number - 1, true
 	}
-	return sort.Find(n, func(i int) int {
-		return cmp.Or(cmp.Compare(len(id), len(at(i))), strings.Compare(id, at(i)))
-	})
+	return sort.Find(n, func(i int) int { return CompareIDs(id, at(i)) })
+}
+
+// CompareIDs compares two ids of tasks in the order in which List returns the tasks.
+func CompareIDs(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // longList returns a director of five idle members whose list has n ready tasks, and what
@@ -24,6 +26,11 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 		}
 	}
 	d = &director{c: c}
+	m0, _ := c.ports.Seats.Of("m0")
+	m0.Member.Rotate = configs.RotateAfterTask
+	if _, err := c.ports.Store.Members().Attach(tb.Context(), "m0", func() string { return "first" }); err != nil {
+		tb.Fatal(err)
+	}
 	next := 0
 	round := func() []plan.Move {
 		_, moves, err := d.round(tb.Context())
@@ -47,6 +54,13 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 			tb.Fatal(err)
 		}
 		round()
+		ended := monitor{c}.markEmpty(tb.Context(), c.ports.Seats.Lead(), agent.TurnEnded{})
+		if !ended.(agent.TurnEnded).Empty {
+			tb.Error("the lead's turn is not empty, though tasks are open")
+		}
+		if !m0.dueForRotation(tb.Context()) {
+			tb.Error("no new session is due after a task")
+		}
 	}
 }
 

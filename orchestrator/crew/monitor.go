@@ -126,8 +126,8 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) a
 	end.Empty = !m.c.ports.Accounts.Tally.Of(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name) &&
 		len(m.c.ports.Notes.CompletedBy(s.Member.Name)) == 0
 	if end.Empty && s.Member.Lead {
-		all, err := m.c.ports.Store.List(ctx)
-		end.Empty = err == nil && len(tasks.OpenTasks(all)) > 0
+		open, err := m.c.ports.Store.AnyOpen(ctx)
+		end.Empty = err == nil && open
 	}
 	return end
 }
@@ -175,11 +175,11 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 		}
 		return m.c.ports.Notes.Put(ctx, note)
 	case idle.Reason == agent.IdleFailed:
-		all, err := m.c.ports.Store.List(ctx)
+		own, err := m.c.ports.Store.Actable(ctx, s.Member.Name)
 		if err != nil {
 			return err
 		}
-		if worn != "" || s.Member.Lead || len(tasks.Actable(all, s.Member.Name)) == 0 {
+		if worn != "" || s.Member.Lead || len(own) == 0 {
 			return (alarms{m.c}).giveUpOn(ctx, s, failed)
 		}
 	case s.Member.Lead:
@@ -195,8 +195,8 @@ func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle agent.Idle) (
 		return false, nil
 	}
 	if !s.Member.Lead {
-		all, err := m.c.ports.Store.List(ctx)
-		if err != nil || len(tasks.Actable(all, s.Member.Name)) == 0 {
+		own, err := m.c.ports.Store.Actable(ctx, s.Member.Name)
+		if err != nil || len(own) == 0 {
 			return false, err
 		}
 	}

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -38,30 +36,12 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 		return false
 	}
 	working, err := s.crew.ports.Store.InProgress(ctx, s.Member.Name)
-	if err == nil && len(working) > 0 {
-		return false
-	}
-	done, doneErr := s.completed(ctx)
-	if err := errors.Join(err, doneErr); err != nil {
+	now, _, memberErr := s.crew.ports.Store.Members().Find(ctx, s.Member.Name)
+	if err := errors.Join(err, memberErr); err != nil {
 		s.crew.logError(ctx, s, fmt.Errorf("decide whether a new session begins: %w", err))
 		return false
 	}
-	return slices.ContainsFunc(done, func(id string) bool { return !slices.Contains(s.Member.Session.Done, id) })
-}
-
-// completed returns the ids of the tasks that the member has completed.
-func (s *Seat) completed(ctx context.Context) ([]string, error) {
-	all, err := s.crew.ports.Store.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("the tasks of %s: %w", s.Member.Name, err)
-	}
-	var done []string
-	for i := range all {
-		if all[i].Owner == s.Member.Name && all[i].Status == tasks.Completed {
-			done = append(done, all[i].ID)
-		}
-	}
-	return done, nil
+	return len(working) == 0 && now.Finished
 }
 
 // Rotates implements teammate.Rotator. What runs in the background belongs to the session, and
@@ -89,16 +69,12 @@ func (s *Seat) transcript(session string) string {
 
 // Rotate implements teammate.Rotator.
 func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Work) error {
-	done, err := s.completed(ctx)
-	if err != nil {
-		return fmt.Errorf("begin a new session: %w", err)
-	}
 	// The new transcript must be complete before the store names its session. The other
 	// order would leave, after a crash, a session without a brief.
 	if err := transcript.Succeed(s.transcript(h.Next), s.transcript(s.Member.Session.Session), h); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}
-	if err := s.crew.ports.Store.Members().Renew(ctx, s.Member.Session, h.Next, done); err != nil {
+	if err := s.crew.ports.Store.Members().Renew(ctx, s.Member.Session, h.Next); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}
 	s.rotation.out = &w

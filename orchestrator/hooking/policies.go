@@ -97,28 +97,30 @@ func (p *Policies) MemberOf(in hooks.Input) string {
 // noOpenTasks refuses while the member owns a task that it could work on, or while there is a
 // task that it could claim.
 func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
-	all, err := p.opts.Store.List(ctx)
+	name := p.MemberOf(in)
+	own, err := p.opts.Store.Actable(ctx, name)
 	if err != nil {
 		return runner.Broken(err)
 	}
-	name := p.MemberOf(in)
 	member, known := p.opts.Member(name)
 	words := teamtools.BuiltinNames
 	if known {
 		words = teamtools.NamesFor(member.CurrentAgent())
 	}
-	owed := slices.DeleteFunc(tasks.Actable(all, name), func(t tasks.Task) bool {
+	owed := slices.DeleteFunc(own, func(t tasks.Task) bool {
 		return p.opts.Awaited(t) || t.Status == tasks.InProgress && p.opts.OnPass() // which completes it
 	})
-	if name != "" && len(owed) > 0 {
+	if len(owed) > 0 {
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), words.Completing())
 	}
 	// Only one task is named, because another member may claim the others first.
-	for _, t := range all {
-		if tasks.Ready(&t, all) && t.Owner == "" && (!known || lives.Takes(member.Member, t.Wants)) {
-			return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
-				plan.SubjectLine(t), words.Claiming(t.ID))
-		}
+	t, ready, err := p.opts.Store.FirstReady(ctx, func(w tasks.Wants) bool { return !known || lives.Takes(member.Member, w) })
+	switch {
+	case err != nil:
+		return runner.Broken(err)
+	case ready:
+		return runner.Refuse("Task %s (%s) is ready and nobody has it. Claim it with %s.", t.ID,
+			plan.SubjectLine(t), words.Claiming(t.ID))
 	}
 	return runner.Agree()
 }

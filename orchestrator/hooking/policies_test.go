@@ -44,6 +44,25 @@ func idle(member string) hooks.Input {
 	return hooks.Input{Payload: hooks.TeammateIdleInput{TeammateName: member}}
 }
 
+// TestNoOpenTasksOfALongList: the policy reads only tasks that it may refuse for.
+func TestNoOpenTasksOfALongList(t *testing.T) {
+	allocations := func(n int) float64 {
+		var list []tasks.New
+		for range n {
+			list = append(list, tasks.New{Subject: "another's", Owner: "ops"}, tasks.New{Subject: "anybody's"})
+		}
+		p := policiesOf(t, list...)
+		return testing.AllocsPerRun(5, func() {
+			if got := p.noOpenTasks(t.Context(), idle("dev")); !strings.Contains(got.Feedback, "Task 2 (anybody's)") {
+				t.Errorf("the policy says %+v", got)
+			}
+		})
+	}
+	if short, long := allocations(10), allocations(500); long > 1.3*short {
+		t.Errorf("%.0f allocations with 20 tasks, %.0f with 1,000", short, long)
+	}
+}
+
 func TestNoOpenTasks(t *testing.T) {
 	bash := tasks.Wants{Tools: []string{"Bash"}}
 	tests := []struct {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -79,16 +78,14 @@ func (d *Desk) Freshen(ctx context.Context, member string) {
 	if own.Branch == "" {
 		return
 	}
-	all, err := d.opts.Store.List(ctx)
+	open, err := d.opts.Store.Owned(ctx, member)
 	if err != nil {
 		d.warn(err)
 		return
 	}
 	var upon []string
-	for _, t := range all {
-		if t.Owner == member && t.Status != tasks.Completed {
-			upon = append(upon, t.BlockedBy...)
-		}
+	for _, t := range open {
+		upon = append(upon, t.BlockedBy...)
 	}
 	copy, head, err := d.queue.Repo.AtHead(ctx, own.Top)
 	if err != nil {

@@ -205,16 +205,19 @@ func (d *Desk) loadHarvested(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
 	}
+	known := map[string]bool{}
 	for _, m := range merges {
 		d.past[m.ID] = m.State.Over()
+		for _, id := range m.Tasks {
+			known[id] = true
+		}
 	}
 	all, err := d.opts.Store.List(ctx)
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
 	}
 	for _, t := range all {
-		known := slices.ContainsFunc(merges, func(m tasks.Merge) bool { return slices.Contains(m.Tasks, t.ID) })
-		if known && t.Status == tasks.Completed {
+		if known[t.ID] && t.Status == tasks.Completed {
 			d.taken[t.ID] = true
 		}
 	}
@@ -363,16 +366,29 @@ func (d *Desk) HarvestCompleted(ctx context.Context, member string) {
 	if !d.hasCopy(member) {
 		return
 	}
-	all, err := d.opts.Store.List(ctx)
+	d.mu.Lock()
+	since := d.loose.now
+	d.mu.Unlock()
+	c, err := d.opts.Store.Changed(ctx, since)
 	if err != nil {
 		d.warn(err)
 		return
 	}
+	d.mu.Lock()
+	d.follow(c)
+	ids := d.loose.of(member, d.taken)
+	d.mu.Unlock()
 	var done []tasks.Task
-	for _, t := range all {
-		if t.Owner == member && t.Status == tasks.Completed {
-			done = append(done, t)
+	for _, id := range ids {
+		t, err := d.opts.Store.Task(ctx, id)
+		if errors.Is(err, tasks.ErrNotFound) || err == nil && (t.Owner != member || t.Status != tasks.Completed) {
+			continue // it was changed meanwhile
 		}
+		if err != nil {
+			d.warn(err)
+			return
+		}
+		done = append(done, t)
 	}
 	d.warn(d.harvestTasks(ctx, member, done))
 }

@@ -15,12 +15,7 @@ func (d *Desk) Follow(c tasks.Changes) map[string]bool {
 		return nil
 	}
 	d.mu.Lock()
-	d.loose.follow(c)
-	for _, t := range c.Tasks {
-		if t.Status != tasks.Completed {
-			delete(d.taken, t.ID) // it was reopened and produces new work
-		}
-	}
+	d.follow(c)
 	owners := slices.Collect(maps.Keys(d.loose.byOwner))
 	d.mu.Unlock()
 	// Read this before taken: the work of a member that leaves in between is then in
@@ -39,16 +34,33 @@ func (d *Desk) Follow(c tasks.Changes) map[string]bool {
 	return way
 }
 
+// follow takes in changes of the list of tasks.
+func (d *Desk) follow(c tasks.Changes) {
+	d.loose.follow(c)
+	for _, t := range c.Tasks {
+		if t.Status != tasks.Completed {
+			delete(d.taken, t.ID) // it was reopened and produces new work
+		}
+	}
+}
+
 // loose knows the completed tasks whose work may not be harvested yet.
 type loose struct {
 	completed map[string]string          // owners of all completed tasks, by id
 	byOwner   map[string]map[string]bool // ids; some of them may be harvested, reopened or given away
+	now       uint64                     // the state of the store that it knows
 }
 
-func newLoose() loose { return loose{map[string]string{}, map[string]map[string]bool{}} }
+func newLoose() loose {
+	return loose{completed: map[string]string{}, byOwner: map[string]map[string]bool{}}
+}
 
-// follow takes in changes of the list of tasks.
-func (l loose) follow(c tasks.Changes) {
+// follow takes in changes since now or before.
+func (l *loose) follow(c tasks.Changes) {
+	if c.Now < l.now {
+		return // it knows later ones
+	}
+	l.now = c.Now
 	if c.All {
 		clear(l.completed)
 	}
@@ -66,16 +78,16 @@ func (l loose) follow(c tasks.Changes) {
 }
 
 // add makes of look at a task again.
-func (l loose) add(id, owner string) {
+func (l *loose) add(id, owner string) {
 	if l.byOwner[owner] == nil {
 		l.byOwner[owner] = map[string]bool{}
 	}
 	l.byOwner[owner][id] = true
 }
 
-// of returns the ids of a member's completed tasks that are not in taken. It does not look again
-// at the others before add.
-func (l loose) of(owner string, taken map[string]bool) (ids []string) {
+// of returns the ids of a member's completed tasks that are not in taken, in order. It does not
+// look again at the others before add.
+func (l *loose) of(owner string, taken map[string]bool) (ids []string) {
 	for id := range l.byOwner[owner] {
 		if l.completed[id] != owner || taken[id] {
 			delete(l.byOwner[owner], id)
@@ -83,5 +95,6 @@ func (l loose) of(owner string, taken map[string]bool) (ids []string) {
 		}
 		ids = append(ids, id)
 	}
+	slices.SortFunc(ids, tasks.CompareIDs)
 	return ids
 }

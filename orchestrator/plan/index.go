@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/tasks"
 )
@@ -105,9 +103,7 @@ func (x *TaskIndex) Update(c tasks.Changes) {
 	if moved {
 		x.Merge(nil)
 		x.all = append(x.all, added...)
-		slices.SortFunc(x.all, func(a, b tasks.Task) int {
-			return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
-		})
+		slices.SortFunc(x.all, func(a, b tasks.Task) int { return tasks.CompareIDs(a.ID, b.ID) })
 		*x = *IndexTasks(x.all)
 		return
 	}

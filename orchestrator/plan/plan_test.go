@@ -262,7 +262,7 @@ func drawScene(t *rapid.T) Scene {
 	}
 	if rapid.Bool().Draw(t, "nudged") {
 		for i := range s.Seats {
-			mark := Fingerprint(tasks.Actable(s.Tasks, s.Seats[i].Name))
+			mark := Fingerprint(s.Actable(s.Seats[i].Name))
 			s.Seats[i].Nudged = map[string]int{mark: rapid.IntRange(0, 4).Draw(t, "nudges")}
 		}
 	}

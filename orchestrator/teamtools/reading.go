@@ -1,7 +1,6 @@
 package teamtools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -141,7 +140,5 @@ func (b *Board) Concerned(ctx context.Context, mail []actors.Message) ([]tasks.T
 			return nil, err
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.ID, b.ID))
-	}), nil
+	return slices.SortedFunc(maps.Values(found), func(a, b tasks.Task) int { return tasks.CompareIDs(a.ID, b.ID) }), nil
 }

@@ -96,7 +96,7 @@ func (s *State) task(id string) (t *Task, isNew bool) {
 	t = &Task{Task: tasks.Task{ID: id}}
 	x.tasks[id] = t
 	i := len(s.Tasks)
-	for i > 0 && isBefore(id, s.Tasks[i-1].ID) { // most new tasks come last
+	for i > 0 && tasks.CompareIDs(id, s.Tasks[i-1].ID) < 0 { // most new tasks come last
 		i--
 	}
 	s.Tasks = slices.Insert(s.Tasks, i, t)

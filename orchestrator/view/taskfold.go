@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,11 +11,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// isBefore reports whether a task's id comes before another one in the order of tasks.Find.
-func isBefore(id, other string) bool {
-	return cmp.Or(cmp.Compare(len(id), len(other)), strings.Compare(id, other)) < 0
-}
 
 // isWorkOf reports whether a member owns the task and has it in progress.
 func (t *Task) isWorkOf(member string) bool {
@@ -185,7 +179,7 @@ func (m *Member) assign(t *Task) {
 		return
 	}
 	i := 0
-	for i < len(m.InProgress) && isBefore(m.InProgress[i], t.ID) {
+	for i < len(m.InProgress) && tasks.CompareIDs(m.InProgress[i], t.ID) < 0 {
 		i++
 	}
 	m.InProgress = slices.Insert(m.InProgress, i, t.ID)

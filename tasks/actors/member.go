@@ -17,14 +17,13 @@ const (
 type Member struct {
 	Name    string `json:"name"`
 	Session string `json:"session"` // the UUID of its conversation; survives restarts
-	// First is the UUID of the first of its conversations, if Renew has replaced that, and Done
-	// are the tasks that it had completed when Renew was last called.
-	First  string   `json:"first_session,omitempty"`
-	Done   []string `json:"done,omitempty"`
-	Epoch  uint64   `json:"epoch"`  // rises with every Attach; Actor.Session
-	Turn   int      `json:"turn"`   // turns begun so far
-	State  string   `json:"state"`  // "", StateHalted or StateAttention
-	Reason string   `json:"reason"` // for State, for people
+	// First is the UUID of the first of its conversations, if Renew has replaced that.
+	First    string `json:"first_session,omitempty"`
+	Finished bool   `json:"finished,omitempty"` // a task of it was completed in this conversation
+	Epoch    uint64 `json:"epoch"`              // rises with every Attach; Actor.Session
+	Turn     int    `json:"turn"`               // turns begun so far
+	State    string `json:"state"`              // "", StateHalted or StateAttention
+	Reason   string `json:"reason"`             // for State, for people
 }
 
 // Life returns the UUID of the member's first conversation. It stays the same when the
@@ -81,14 +80,25 @@ func Change(t *kv.Tx, m Member) error {
 	return nil
 }
 
-// Renew replaces a member's conversation by another one, and stores the tasks that the member
-// has completed so far. Its errors are those of tasks.Members.Set.
-func Renew(t *kv.Tx, m Member, session string, done []string) error {
+// Finish notes that a task of a member was completed.
+func Finish(t *kv.Tx, name string) {
+	switch m, found, err := Find(t.Reader, name); {
+	case err != nil:
+		t.Fail(err)
+	case found && !m.Finished:
+		m.Finished = true
+		store(t, m)
+	}
+}
+
+// Renew replaces a member's conversation by another one. Its errors are those of
+// tasks.Members.Set.
+func Renew(t *kv.Tx, m Member, session string) error {
 	now, err := current(t, m)
 	if err != nil {
 		return fmt.Errorf("renew a conversation: %w", err)
 	}
-	now.First, now.Session, now.Done = now.Life(), kv.Clean(session), done
+	now.First, now.Session, now.Finished = now.Life(), kv.Clean(session), false
 	store(t, now)
 	return nil
 }
