@@ -164,7 +164,7 @@ func (t *Team) HookFiles() []string {
 	for _, root := range t.Plugins {
 		files = append(files, settings.PluginFiles(root, settings.Read)...)
 	}
-	for _, m := range t.Members() {
+	for m := range t.Each() {
 		if m.PromptFile != "" {
 			files = append(files, m.PromptFile)
 		}
@@ -209,7 +209,10 @@ func (t *Team) Skills() ([]settings.Skill, []error) {
 // only with an agent that it falls back to. Agent programs have their own.
 func (t *Team) anyMayUse(tool string) bool {
 	own := func(a Agent) bool { return !a.foreign() }
-	return slices.ContainsFunc(t.Members(), func(m Member) bool {
-		return slices.ContainsFunc(t.AgentsOf(m), own) && (m.Tools == nil || slices.Contains(m.Tools, tool))
-	})
+	for m := range t.Each() {
+		if (m.Tools == nil || slices.Contains(m.Tools, tool)) && slices.ContainsFunc(t.AgentsOf(*m), own) {
+			return true
+		}
+	}
+	return false
 }

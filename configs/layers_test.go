@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -150,5 +151,23 @@ func TestBrings(t *testing.T) {
 	}
 	if got := team.Place().Words([]string{"./check.sh"}, "plugins").Files; !slices.Equal(got, []string{filepath.Join(dir, "plugins/check.sh")}) {
 		t.Errorf("from plugins: %q", got)
+	}
+}
+
+// TestHookFilesOfManyMembers: the files, which an idle team looks at every two seconds, are
+// listed without copies of its members.
+func TestHookFilesOfManyMembers(t *testing.T) {
+	garbage := func(members int) uint64 {
+		team := &Team{Workspace: t.TempDir(), Teammates: make([]Member, members)}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			team.HookFiles()
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := garbage(1), garbage(1_000); many > 2*few {
+		t.Errorf("%d bytes with 1 member, %d with 1,000", few, many)
 	}
 }

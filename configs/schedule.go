@@ -67,7 +67,7 @@ func (r *taskRules) scheduledTask(s *scheduleSpec, members yaml.NameSet, t *Team
 
 // anyForeign reports whether some member's agent has tools of its own.
 func (t *Team) anyForeign() bool {
-	for _, m := range t.Members() {
+	for m := range t.Each() {
 		if m.Agent.foreign() {
 			return true
 		}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -71,10 +72,20 @@ func (t *Team) Members() []Member {
 	return append([]Member{t.Lead}, t.Teammates...)
 }
 
+// Each goes through Members without copying them, which takes long for many.
+func (t *Team) Each() iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		more := yield(&t.Lead)
+		for i := 0; more && i < len(t.Teammates); i++ {
+			more = yield(&t.Teammates[i])
+		}
+	}
+}
+
 // MemberNames returns the names of Members.
 func (t *Team) MemberNames() []string {
 	names := make([]string, 0, len(t.Teammates)+1)
-	for _, m := range t.Members() {
+	for m := range t.Each() {
 		names = append(names, m.Name)
 	}
 	return names

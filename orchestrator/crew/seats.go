@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
@@ -19,16 +18,6 @@ type Seats struct{ list atomic.Pointer[seatList] }
 type seatList struct {
 	all   []*Seat
 	named func() map[string]*Seat // all by name; made on first use
-}
-
-// memberPointers returns pointers to the team's members in its spec, the lead first. Seats share
-// them, because copies would add to the cost of an idle member.
-func memberPointers(team *configs.Team) []*configs.Member {
-	list := []*configs.Member{&team.Lead}
-	for i := range team.Teammates {
-		list = append(list, &team.Teammates[i])
-	}
-	return list
 }
 
 // All returns the current seats. The caller must not change the list.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -24,12 +25,18 @@ type staffing struct{ c *Crew }
 // SeatAll gives each member of the spec a seat, in the order of the spec. After an error
 // the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {
-	for _, m := range memberPointers(c.ports.Team()) {
-		session, err := c.attach(ctx, m.Name)
-		if err != nil {
-			return err
+	members := slices.Collect(c.ports.Team().Each()) // which seats share: copies would cost memory
+	sessions, errs := make([]actors.Member, len(members)), make([]error, len(members))
+	var attaching sync.WaitGroup // at the same time, because those who wait share a commit
+	for i, m := range members {
+		attaching.Go(func() { sessions[i], errs[i] = c.attach(ctx, m.Name) })
+	}
+	attaching.Wait()
+	for i, m := range members {
+		if errs[i] != nil {
+			return errs[i]
 		}
-		s, err := staffing{c}.newSeat(ctx, m, session)
+		s, err := staffing{c}.newSeat(ctx, m, sessions[i])
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
 		}

@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
@@ -24,5 +25,32 @@ func TestSeatWithoutItsCost(t *testing.T) {
 	testkit.Must(t, c.ports.Store.Put(t.Context(), "program/dev", json.RawMessage(`"no session"`)))
 	if s, err := (staffing{c}).seatOne(t.Context(), configs.Member{Name: "dev"}); err == nil || s != nil || closed != 1 {
 		t.Errorf("its seat is %v, closed %d times, and the error %v", s, closed, err)
+	}
+}
+
+// TestSeatAllSharesCommits: members who get their seats at the start do not wait for one commit
+// each.
+func TestSeatAllSharesCommits(t *testing.T) {
+	const members = 200
+	names := make([]string, members)
+	for i := range names {
+		names[i] = fmt.Sprint("m", i)
+	}
+	c := crewOf(t, Ports{}, names...)
+	c.ports.Programs = launch.NewPrograms(launch.Options{Store: c.ports.Store, Ledger: c.ports.Accounts.Ledger})
+	commits := func() uint64 {
+		now, err := c.ports.Store.Changed(t.Context(), 0)
+		testkit.Must(t, err)
+		return now.Now
+	}
+	before := commits()
+	testkit.Must(t, c.SeatAll(t.Context()))
+	if n := commits() - before; n > members/2 {
+		t.Errorf("%d commits for %d members", n, members)
+	}
+	for i, s := range c.ports.Seats.All() {
+		if s.Member.Name != names[i] || s.Member.Session.Name != names[i] {
+			t.Errorf("at %d sits %s with the session of %s", i, s.Member.Name, s.Member.Session.Name)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/notation"
@@ -85,10 +86,10 @@ type offer struct {
 	meta      object            // _meta of session/new; nil: none
 }
 
-// presets returns all programs that covey knows, in display order.
-func presets() []preset {
+// presets returns all programs that covey knows, in display order. Callers must not change them.
+var presets = sync.OnceValue(func() []preset {
 	return []preset{claude(), codex(), gemini(), openCode(), copilot(), qwen()}
-}
+})
 
 // presetOf returns a preset by name.
 func presetOf(name configs.Preset) (preset, bool) {

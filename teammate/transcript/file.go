@@ -68,9 +68,6 @@ func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 	if err == nil {
 		err = file.Truncate(past.end)
 	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
 	if err != nil {
 		file.Close()
 		return nil, History{}, fmt.Errorf("transcript %s: %w", path, err)
@@ -142,6 +139,11 @@ func (t *File) Sync() error {
 	}
 	if err := t.file.Sync(); err != nil {
 		return fmt.Errorf("transcript: %w", err)
+	}
+	if t.synced == 0 { // the file may be new
+		if err := syncDir(filepath.Dir(t.path)); err != nil {
+			return fmt.Errorf("transcript %s: %w", t.path, err)
+		}
 	}
 	t.synced = t.size
 	return nil
