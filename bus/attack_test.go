@@ -67,7 +67,7 @@ func TestAttack34ListenElsewhere(t *testing.T) {
 	aliceInbox := strings.TrimSuffix(string(alice.nc.NewInbox()), "."+lastToken(alice.nc.NewInbox()))
 	for _, subject := range []string{
 		aliceInbox + ".>", aliceInbox + ".*", "_I.>", "_I.*.*", "_I.*.>", inboxOf(bob.hello.Conn) + "*.x", ">", "*", "*.*",
-		"covey.>", "covey.ctl.>", "covey.wake.*", "covey.wake.bob", "covey.topic.>", "covey.*", "_INBOX.>",
+		"covey.>", "covey.covey.>", "covey.covey.ctl.>", "covey.covey.mail.*", "covey.*.mail.bob", "covey.covey.tasks", "covey.*.*", "_INBOX.>",
 		"$SYS.>", "$JS.>", "$JS.API.>", string(bob.hello.Scope) + ".>",
 	} {
 		for _, queue := range []string{"", "q"} {
@@ -84,7 +84,7 @@ func TestAttack34ListenElsewhere(t *testing.T) {
 			if err := receive(t, bob.refused); !errors.Is(err, nats.ErrPermissionViolation) {
 				t.Errorf("subscribe to %q (queue %q): %v", subject, queue, err)
 			}
-			for _, s := range []Subject{Subject(aliceInbox + ".x"), "covey.wake.bob", "covey.topic.x"} {
+			for _, s := range []Subject{Subject(aliceInbox + ".x"), "covey.covey.mail.bob", "covey.covey.tasks"} {
 				if err := team.publish(s, []byte("secret")); err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +120,7 @@ func TestAttack34SpeakAsOthers(t *testing.T) {
 		string(alice.scope) + ".send", strings.Replace(own, ".bob.", ".alice.", 1) + ".send",
 		strings.Replace(own, ".tool.", ".operator.", 1) + ".down", strings.Replace(own, ".2.", ".1.",
 			1) + ".send",
-		own, own + "x.send", "covey.wake.alice", "covey.journal", "covey.topic.x", inboxOf(bob.hello.Conn) + ".x",
+		own, own + "x.send", "covey.covey.mail.alice", "covey.covey.journal", "covey.covey.tasks", inboxOf(bob.hello.Conn) + ".x",
 		string(alice.nc.NewInbox()), "$SYS.REQ.SERVER.PING", "$JS.API.INFO", "x",
 	} {
 		if err := bob.Publish(subject, []byte("{}")); err != nil {
@@ -162,7 +162,7 @@ func TestAttack35ReplyToOthers(t *testing.T) {
 	}
 	inbox := inboxOf(bob.hello.Conn)
 	elsewhere := []string{
-		alice.nc.NewInbox(), string(alice.scope) + ".send", "covey.wake.alice", "covey.journal", inbox, inbox + "x.y", "x",
+		alice.nc.NewInbox(), string(alice.scope) + ".send", "covey.covey.mail.alice", "covey.covey.journal", inbox, inbox + "x.y", "x",
 	}
 	for _, reply := range elsewhere {
 		if err := bob.PublishRequest(string(bob.hello.Scope)+".who", reply, []byte(`{"id":"1","body":"x"}`)); err != nil {
@@ -206,7 +206,7 @@ func TestAttack36ForeignIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	alice, bob := intrude(t, path), intrude(t, path)
-	forged := []byte(`{"id":"01ALICE","from":"alice","time":"2026-11-21T07:00:00Z","body":"x"}`)
+	forged := []byte(`{"id":"01ALICE","from":"alice","body":"x"}`)
 	for _, who := range []*intruder{bob, alice, alice} {
 		if err := who.Publish(string(who.hello.Scope)+".send", forged); err != nil {
 			t.Fatal(err)
@@ -235,7 +235,7 @@ func TestAttack37Credentials(t *testing.T) {
 		"empty":  `CONNECT {"verbose":false,"auth_token":""}`,
 		"used":   fmt.Sprintf(`CONNECT {"verbose":false,"auth_token":%q}`, used),
 		"user":   `CONNECT {"verbose":false,"user":"alice","pass":"x"}`,
-		"silent": `PUB covey.wake.alice 0`,
+		"silent": `PUB covey.covey.mail.alice 0`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r, _ := rawDial(t, path)
@@ -317,7 +317,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	handleWho(t, team)
 	alice := mustDial(t, path)
 	c, _, h := rawDial(t, path)
-	if _, err := fmt.Fprintf(c, "CONNECT {\"auth_token\":%q}\r\nSUB covey.journal 1\r\nPING\r\n", h.Token); err != nil {
+	if _, err := fmt.Fprintf(c, "CONNECT {\"auth_token\":%q}\r\nSUB covey.covey.journal 1\r\nPING\r\n", h.Token); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20_000 {
@@ -338,7 +338,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, r, h := rawDial(t, path)
-	header := "NATS/1.0\r\nNats-Trace-Dest: covey.wake.alice\r\n\r\n"
+	header := "NATS/1.0\r\nNats-Trace-Dest: covey.covey.mail.alice\r\n\r\n"
 	if _, err := fmt.Fprintf(c, "CONNECT {\"auth_token\":%q,\"headers\":true}\r\nHPUB %s.who %d %d\r\n%s\r\nPING\r\n",
 		h.Token, h.Scope, len(header), len(header), header); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"io"
 	"net"
 	"runtime"
@@ -57,16 +58,14 @@ func payload() string { return strings.Repeat("x", 256) }
 // channel, and a bare loopback TCP connection.
 func BenchmarkRequest(b *testing.B) {
 	bus, _ := mustEmbed(b, Options{})
-	topic := mustTopic(b, "echo")
-	if _, err := Respond(bus, topic, func(m Message[string]) (string, error) { return m.Body, nil }); err != nil {
+	if _, err := Handle(bus, "echo", func(_ context.Context, _ Caller, text string) (string, error) { return text, nil }); err != nil {
 		b.Fatal(err)
 	}
-	rawTopic := mustTopic(b, "raw")
-	if _, err := bus.subscribe(rawTopic, func(d delivery) {
+	if _, err := bus.subscribe("raw", func(d delivery) {
 		if err := d.Respond(d.Data); err != nil {
 			b.Error(err)
 		}
-	}); err != nil {
+	}, nil); err != nil {
 		b.Fatal(err)
 	}
 	text := payload()
@@ -74,13 +73,13 @@ func BenchmarkRequest(b *testing.B) {
 	contest(b, 4, []string{"typed", "raw", "nats-tcp", "chan", "bare-tcp"}, []func(int){
 		func(n int) {
 			for range n {
-				if got, err := Request[string, string](b.Context(), bus, topic, text); err != nil ||
+				if got, err := Ask[string, string](b.Context(), bus, "echo", text); err != nil ||
 					got != text {
 					b.Fatal(err)
 				}
 			}
 		},
-		rawEcho(b, bus.nc, string(rawTopic), text), rawEcho(b, overTCP, "echo", text),
+		rawEcho(b, bus.nc, "raw", text), rawEcho(b, overTCP, "echo", text),
 		channelEcho(b, text), tcpEcho(b, text),
 	})
 }
@@ -189,18 +188,19 @@ func tcpEcho(b *testing.B, text string) func(int) {
 	}
 }
 
-// BenchmarkWake1000 wakes 1,000 members: over the one shared connection with
-// one wildcard subscription, as covey does, and over a connection for each.
-// No wake may be lost.
-func BenchmarkWake1000(b *testing.B) {
+// BenchmarkMail1000 carries mail to 1,000 members: over the one shared connection with
+// one wildcard subscription, as covey does, and over a connection for each. No message may
+// be lost.
+func BenchmarkMail1000(b *testing.B) {
 	const members = 1000
 	bus, _ := mustEmbed(b, Options{MaxConns: members + 1})
 	names := make([]string, members)
 	for i := range names {
 		names[i] = "m" + strconv.Itoa(i)
 	}
+	text := []byte(payload())
 	var heard sync.WaitGroup
-	if _, err := bus.OnWake(func(string) { heard.Done() }); err != nil {
+	if _, err := bus.OnMail(func(string, []byte) { heard.Done() }, nil); err != nil {
 		b.Fatal(err)
 	}
 	for _, name := range names {
@@ -210,7 +210,7 @@ func BenchmarkWake1000(b *testing.B) {
 		func(n int) {
 			heard.Add(n)
 			for i := range n {
-				if err := bus.Wake(names[i%members]); err != nil {
+				if err := bus.Mail(names[i%members], text); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -219,7 +219,7 @@ func BenchmarkWake1000(b *testing.B) {
 		func(n int) {
 			heard.Add(n)
 			for i := range n {
-				if err := bus.publish(Subject("covey.topic.each."+names[i%members]), nil); err != nil {
+				if err := bus.publish(Subject("each."+names[i%members]), text); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -242,13 +242,13 @@ func BenchmarkIdleMember(b *testing.B) {
 			queues["m"+strconv.Itoa(i)] = queue
 			waiting.Go(func() { <-queue })
 		}
-		sub, err := bus.OnWake(func(m string) { queues[m] <- struct{}{} })
+		sub, err := bus.OnMail(func(m string, _ []byte) { queues[m] <- struct{}{} }, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		return func() {
 			for name := range queues { // each must hear of it
-				if err := bus.Wake(name); err != nil {
+				if err := bus.Mail(name, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -295,7 +295,7 @@ func ownConnection(b *testing.B, bus *Bus, name string, f func(delivery)) *nats.
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := nc.Subscribe("covey.topic.each."+name, f); err != nil {
+	if _, err := nc.Subscribe("each."+name, f); err != nil {
 		b.Fatal(err)
 	}
 	if err := nc.Flush(); err != nil {
@@ -328,9 +328,6 @@ func BenchmarkEmbed(b *testing.B) {
 // BenchmarkDial is what a command pays to reach a running team and ask once.
 func BenchmarkDial(b *testing.B) {
 	bus, _ := mustEmbed(b, Options{})
-	if _, err := Respond(bus, mustTopic(b, "x"), func(Message[int]) (int, error) { return 0, nil }); err != nil {
-		b.Fatal(err)
-	}
 	path := mustListen(b, bus, Identity{"operator", "_", 1})
 	for b.Loop() {
 		client, err := Dial(b.Context(), path)

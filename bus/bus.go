@@ -30,7 +30,7 @@ const (
 
 // Options tune a Bus. The zero value works.
 type Options struct {
-	Name       string       // the sender of messages; default "covey"
+	Team       string       // the team's name, which its subjects hold; default "covey"
 	Self       Identity     // the caller of requests from inside; default self/self
 	Log        *slog.Logger // receives the server's log; nil: discarded
 	MaxPayload int          // bytes; 0: DefaultMaxPayload
@@ -38,21 +38,20 @@ type Options struct {
 	MaxConns   int          // connections from outside; 0: DefaultMaxConns
 	// MaxOfCaller bounds the connections of one caller (kind and name); 0: MaxConns.
 	MaxOfCaller int
-	// Favoured reports whether a caller may use the reserved connections; MaxOfCaller
-	// does not apply to it. nil: none are reserved.
-	Favoured func(Identity) bool
+	// Operator reports whether a caller is the team's operator, who may listen to mail and
+	// tasks and use the reserved connections; MaxOfCaller does not apply to it. nil: nobody
+	// is, and no connections are reserved.
+	Operator func(Identity) bool
 
 	// OnError is called with errors that no call can return: a *DropError, a *PanicError,
 	// or an error of the connection. It must not block, and may be called from several
-	// goroutines. nil: drops show only in Subscription.Err.
+	// goroutines. nil: it is ignored.
 	OnError func(error)
-	// Now is the clock for envelopes; default time.Now.
-	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = "covey"
+	if o.Team == "" {
+		o.Team = "covey"
 	}
 	if o.Self == (Identity{}) {
 		o.Self = Identity{Kind: "self", Name: "self"}
@@ -72,11 +71,11 @@ func (o Options) withDefaults() Options {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	return o
 }
+
+// isOperator reports whether a caller is the team's operator.
+func (o *Options) isOperator(id Identity) bool { return o.Operator != nil && o.Operator(id) }
 
 // Bus is one connection to a team's bus, and the server too if it was made by
 // Embed. It is safe for concurrent use.
@@ -106,19 +105,9 @@ type Bus struct {
 
 // Subscription is one callback on the bus.
 type Subscription struct {
-	bus     *Bus
-	sub     *nats.Subscription
-	subject Subject
-
-	mu  sync.Mutex
-	err error
-}
-
-// Err returns the *DropError of a subscription that was too slow; nil if it lost nothing.
-func (s *Subscription) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+	bus  *Bus
+	sub  *nats.Subscription
+	lost func() // called when messages were dropped; nil: nobody has to know
 }
 
 // Close ends the subscription. Further calls do nothing. A running callback continues.
@@ -203,10 +192,11 @@ func (b *Bus) finish(peers map[ConnID]*peer) {
 // delivery is a message as received.
 type delivery = *nats.Msg
 
-// subscribe calls f for each message on subject, one at a time. When it returns, the
-// server has registered the subscription.
-func (b *Bus) subscribe(subject Subject, f func(delivery)) (*Subscription, error) {
-	s := &Subscription{bus: b, subject: subject}
+// subscribe calls f for each message on subject, one at a time, and lost when messages
+// were dropped because f was too slow. When it returns, the server has registered the
+// subscription.
+func (b *Bus) subscribe(subject Subject, f func(delivery), lost func()) (*Subscription, error) {
+	s := &Subscription{bus: b, lost: lost}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -243,9 +233,6 @@ const flushWait = 10 * time.Second
 
 // publish sends raw bytes.
 func (b *Bus) publish(subject Subject, data []byte) error {
-	if len(data) > b.opts.MaxPayload {
-		return &SizeError{Size: len(data), Limit: b.opts.MaxPayload}
-	}
 	if err := b.nc.Publish(string(subject), data); err != nil {
 		return b.explain(err)
 	}
@@ -280,10 +267,8 @@ func (b *Bus) onError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	b.mu.Lock()
 	s := b.subs[sub]
 	b.mu.Unlock()
-	if s != nil {
-		s.mu.Lock()
-		s.err = drop
-		s.mu.Unlock()
+	if s != nil && s.lost != nil {
+		s.lost()
 	}
 	b.opts.OnError(drop)
 }

@@ -43,7 +43,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.OnWake(func(string) {}); err != nil {
+	if _, err := b.OnMail(func(string, []byte) {}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -65,15 +65,15 @@ func TestCloseWaitsForCallbacks(t *testing.T) {
 	}
 	var running, after atomic.Bool
 	entered, leave := make(chan struct{}), make(chan struct{})
-	if _, err := b.OnWake(func(string) {
+	if _, err := b.OnMail(func(string, []byte) {
 		running.Store(true)
 		close(entered)
 		<-leave
 		running.Store(false)
-	}); err != nil {
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Wake("api"); err != nil {
+	if err := b.Mail("api", nil); err != nil {
 		t.Fatal(err)
 	}
 	closes(t, entered, "the callback begins")
@@ -100,11 +100,10 @@ func TestClosedBusRefuses(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	topic := mustTopic(t, "x")
-	_, errSub := b.OnWake(func(string) {})
-	_, errReq := Request[int, int](within(t, patience), b, topic, 1)
+	_, errSub := b.OnMail(func(string, []byte) {}, nil)
+	_, errReq := Ask[int, int](within(t, patience), b, "do", 1)
 	for what, err := range map[string]error{
-		"Wake": b.Wake("api"), "OnWake": errSub, "Request": errReq, "Publish": Publish(b, topic, 1),
+		"Mail": b.Mail("api", nil), "OnMail": errSub, "Ask": errReq, "Task": b.Task(nil), "JournalGrew": b.JournalGrew(1),
 		"Listen": b.Listen(privateTemp(t)+"/s", nil),
 	} {
 		if !errors.Is(err, ErrClosed) {
@@ -113,54 +112,26 @@ func TestClosedBusRefuses(t *testing.T) {
 	}
 }
 
-func TestWake(t *testing.T) {
-	b, log := mustEmbed(t, Options{})
-	woken := make(chan string, 10)
-	sub, err := b.OnWake(func(m string) { woken <- m })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []string{"lead", "api", "docs-2"} {
-		if err := b.Wake(m); err != nil {
-			t.Fatal(err)
-		}
-		if got := receive(t, woken); got != m {
-			t.Errorf("woke %q, want %q", got, m)
-		}
-	}
-	for range 2 {
-		if err := sub.Close(); err != nil {
-			t.Errorf("Close of a subscription: %v", err)
-		}
-	}
-	if err := b.Wake("api"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if len(woken) > 0 {
-		t.Error("a closed subscription still hears")
-	}
-	log.none(t)
-}
-
 // Attack 33 of ADVERSARIAL.md: names that would mean something in a subject.
 func TestNamesCannotEscape(t *testing.T) {
 	b, _ := mustEmbed(t, Options{})
 	for _, name := range []string{
 		"", "*", ">", "a.b", "a b", "../x", "a/b", ".", "$(id)", "a\x00", "a\n", "ö", "\u202ex", strings.Repeat("a", 300),
 	} {
-		if err := b.Wake(name); !errors.Is(err, ErrSubject) {
-			t.Errorf("Wake(%q): %v, want ErrSubject", name, err)
+		if err := b.Mail(name, nil); !errors.Is(err, ErrSubject) {
+			t.Errorf("Mail(%q): %v, want ErrSubject", name, err)
 		}
-		if _, err := Topic("x", name); !errors.Is(err, ErrSubject) {
-			t.Errorf("Topic(%q): %v, want ErrSubject", name, err)
+		if other, err := Embed(Options{Team: name}); name != "" && !errors.Is(err, ErrSubject) {
+			t.Errorf("Embed of a team %q: %v, want ErrSubject", name, err)
+		} else if err == nil {
+			if err := other.Close(); err != nil {
+				t.Error(err)
+			}
 		}
-		if _, err := controlScope(Identity{Kind: "tool", Name: name}, "c"); !errors.Is(err, ErrSubject) {
+		if _, err := b.controlScope(Identity{Kind: "tool", Name: name}, "c"); !errors.Is(err, ErrSubject) {
 			t.Errorf("controlScope(%q): %v, want ErrSubject", name, err)
 		}
-		if _, err := controlAll(Verb(name)); !errors.Is(err, ErrSubject) {
+		if _, err := b.controlAll(Verb(name)); !errors.Is(err, ErrSubject) {
 			t.Errorf("controlAll(%q): %v, want ErrSubject", name, err)
 		}
 	}
@@ -168,7 +139,7 @@ func TestNamesCannotEscape(t *testing.T) {
 
 func TestControlSubjectRoundTrip(t *testing.T) {
 	id := Identity{Kind: "tool", Name: "docs-2", PID: 4711}
-	scope, err := controlScope(id, "01J")
+	scope, err := newBus(Options{Team: "t"}).controlScope(id, "01J")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +148,8 @@ func TestControlSubjectRoundTrip(t *testing.T) {
 		t.Errorf("callerOf = %+v, %q, %v", got, conn, ok)
 	}
 	for _, s := range []string{
-		"", "covey.ctl", "covey.ctl.a.b.1.c", "covey.ctl.a.b.x.c.v", "covey.ctl.a..1.c.v", "covey.ctl.a.b.1.c.v.w",
-		"covey.ctl.a.b.99999999999999999999.c.v",
+		"", "covey.t.ctl", "covey.t.ctl.a.b.1.c", "covey.t.ctl.a.b.x.c.v", "covey.t.ctl.a..1.c.v",
+		"covey.t.ctl.a.b.1.c.v.w", "covey.t.mail.a.b.1.c.v", "covey.t.ctl.a.b.99999999999999999999.c.v",
 	} {
 		if id, _, ok := callerOf(s); ok {
 			t.Errorf("callerOf(%q) = %+v", s, id)
@@ -186,72 +157,25 @@ func TestControlSubjectRoundTrip(t *testing.T) {
 	}
 }
 
-func TestSlowSubscriberIsTold(t *testing.T) {
-	b, log := mustEmbed(t, Options{Queue: 4})
-	topic := mustTopic(t, "flood")
-	begun, leave := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	sub, err := Subscribe(b, topic, func(Message[int]) {
-		once.Do(func() { close(begun) })
-		<-leave
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const sent = 100
-	for i := range sent {
-		if err := Publish(b, topic, i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	closes(t, begun, "the callback begins")
-	drop := wait[*DropError](t, log)
-	close(leave)
-	if drop.Subject != topic || drop.Dropped < 1 {
-		t.Errorf("told of %+v", drop)
-	}
-	if err := sub.Err(); !errors.As(err, &drop) {
-		t.Errorf("Err of the slow subscription: %v", err)
-	}
-}
-
 func TestPanicIsContained(t *testing.T) {
 	b, log := mustEmbed(t, Options{})
-	topic := mustTopic(t, "panic")
-	got := make(chan int, 2)
-	if _, err := Subscribe(b, topic, func(m Message[int]) {
-		if m.Body == 1 {
+	got := make(chan string, 2)
+	if _, err := b.OnMail(func(member string, _ []byte) {
+		if member == "bad" {
 			panic("ouch")
 		}
-		got <- m.Body
-	}); err != nil {
+		got <- member
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{1, 2} {
-		if err := Publish(b, topic, n); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(b.Mail("bad", nil), b.Mail("good", nil)); err != nil {
+		t.Fatal(err)
 	}
-	if n := receive(t, got); n != 2 {
-		t.Errorf("got %d after the panic", n)
+	if m := receive(t, got); m != "good" {
+		t.Errorf("got mail of %q after the panic", m)
 	}
 	if p := wait[*PanicError](t, log); p.Value != "ouch" || !strings.Contains(p.Stack, "TestPanicIsContained") {
 		t.Errorf("told of %+v", p)
-	}
-}
-
-func TestJournalNews(t *testing.T) {
-	b, _ := mustEmbed(t, Options{})
-	client := mustDial(t, mustListen(t, b, Identity{Kind: "operator", Name: "_", PID: 1}))
-	got := make(chan uint64, 1)
-	if _, err := client.OnJournal(func(seq uint64) { got <- seq }); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.JournalGrew(1 << 40); err != nil {
-		t.Fatal(err)
-	}
-	if seq := receive(t, got); seq != 1<<40 {
-		t.Errorf("heard of line %d", seq)
 	}
 }
 

@@ -86,7 +86,8 @@ func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	b := newBus(Options{MaxPayload: h.MaxPayload, Name: "client"}.withDefaults(), h.Scope)
+	b := newBus(Options{MaxPayload: h.MaxPayload, Team: h.Team}.withDefaults())
+	b.scope = h.Scope
 	o := b.clientOptions(h.Token, h.Conn)
 	o.CustomDialer = ready{&buffered{Conn: c, r: r}}
 	if b.nc, err = o.Connect(); errors.Is(err, nats.ErrMaxConnectionsExceeded) {

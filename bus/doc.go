@@ -1,20 +1,25 @@
-// Package bus carries messages between the parts of a running team, and between the team
-// and the covey commands that reach it from outside. It is a NATS server inside the
-// process, without a TCP listener.
+// Package bus carries what is committed to the parts of a running team that wait for it:
+// mail with its content, changes of tasks, and the growth of the journal. It also carries
+// the requests of the covey commands that reach the team from outside. It is a NATS server
+// inside the process, without a TCP listener.
 //
-// Inside the process all parts share one connection. They publish and subscribe with the
-// typed functions Publish, Subscribe, Respond and Request, on subjects made by the
-// functions of subject.go. Connections from outside come in through a unix socket
-// (Listen, Dial). The receiver gives each one an identity and credentials that allow two
-// things: to publish requests under that identity's own subject, and to listen to its own
-// inbox and to the growth of the journal. A handler (Handle) takes the caller from the
-// subject that the server enforced, never from the message, and answers only into the
-// caller's own inbox.
+// Inside the process all parts share one connection. Connections from outside come in
+// through a unix socket (Listen, Dial). The receiver gives each one an identity and
+// credentials that allow three things: to publish requests under that identity's own
+// subject, to listen to its own inbox, and to the growth of the journal. The operator's
+// may also listen to mail and tasks (OnMail, OnTask). A handler (Handle) takes the caller
+// from the subject that the server enforced, never from the message, and answers only into
+// the caller's own inbox.
 //
-// The bus stores nothing: the store holds what must not be lost, and the bus wakes its
-// readers. Queues are bounded. Drops are reported to Options.OnError and to the
-// subscription that they were meant for.
+// The subjects of a team are covey.TEAM.mail.MEMBER, covey.TEAM.tasks, covey.TEAM.journal
+// and, for requests, covey.TEAM.ctl.KIND.NAME.PID.CONNECTION.VERB.
 //
-// The package knows neither members nor tasks. Callers must keep callbacks short, and
-// must call Close.
+// The bus stores nothing. What is published is delivered once to each subscriber that is
+// connected at that moment, in the order of publication, or it is lost: to a subscriber
+// that is too slow, or whose connection ends. So the store stays the truth, and a receiver
+// that may have lost something reads the store. Queues are bounded; drops are reported to
+// Options.OnError and to the subscriber.
+//
+// The package knows neither members nor tasks: their content is bytes to it. Callers must
+// keep callbacks short, and must call Close.
 package bus

@@ -131,16 +131,6 @@ func closes(t *testing.T, c <-chan struct{}, what string) {
 	}
 }
 
-// mustTopic makes a topic.
-func mustTopic(tb testing.TB, names ...string) Subject {
-	tb.Helper()
-	s, err := Topic(names...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
 // within is a context for one request.
 func within(tb testing.TB, d time.Duration) context.Context {
 	tb.Helper()

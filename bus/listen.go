@@ -19,6 +19,7 @@ type hello struct {
 	Error      string  `json:"error,omitempty"`
 	Token      string  `json:"token,omitempty"` // valid once, for this connection
 	Conn       ConnID  `json:"conn,omitempty"`
+	Team       string  `json:"team,omitempty"`
 	Scope      Subject `json:"scope,omitempty"` // what it may publish on, without the verb
 	MaxPayload int     `json:"max_payload,omitempty"`
 }
@@ -113,7 +114,7 @@ func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) 
 			}
 			continue
 		}
-		// The caller must be identified before favoured ones can be preferred, which is
+		// The caller must be identified before the operator can be preferred, which is
 		// quick. Later connections wait in the kernel's queue.
 		select {
 		case unknown <- struct{}{}:
@@ -155,12 +156,12 @@ const acceptPause = 100 * time.Millisecond
 // the hello is sent: a bus that closes in between ends it, too.
 func (b *Bus) serve(c net.Conn, id Identity) {
 	conn := ConnID(newID())
-	scope, err := controlScope(id, conn)
+	scope, err := b.controlScope(id, conn)
 	if err != nil {
 		refuse(c, err)
 		return
 	}
-	token := b.grants.mint(outsidePermissions(scope, conn))
+	token := b.grants.mint(b.outsidePermissions(id, scope, conn))
 	defer b.grants.revoke(token)
 	inner, err := b.srv.InProcessConn()
 	if err != nil {
@@ -173,7 +174,7 @@ func (b *Bus) serve(c net.Conn, id Identity) {
 		return
 	}
 	defer b.removePeer(conn, p)
-	h := hello{Format: helloFormat, Token: token, Conn: conn, Scope: scope, MaxPayload: b.opts.MaxPayload}
+	h := hello{Format: helloFormat, Token: token, Conn: conn, Team: b.opts.Team, Scope: scope, MaxPayload: b.opts.MaxPayload}
 	if err := sayHello(c, h); err == nil {
 		bridge(c, inner, p)
 	}

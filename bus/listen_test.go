@@ -165,11 +165,11 @@ func TestConnectionLimit(t *testing.T) {
 	}
 }
 
-// One caller's idle connections keep neither others nor the favoured ones out, and all callers'
-// together do not keep the favoured ones out.
+// One caller's idle connections keep neither others nor the operator ones out, and all callers'
+// together do not keep the operator ones out.
 func TestConnectionsOfOneCaller(t *testing.T) {
 	b, _ := mustEmbed(t, Options{
-		MaxConns: 16, MaxOfCaller: 6, Favoured: func(id Identity) bool { return id.Kind == "operator" },
+		MaxConns: 16, MaxOfCaller: 6, Operator: func(id Identity) bool { return id.Kind == "operator" },
 	})
 	var mu sync.Mutex
 	next := Identity{}

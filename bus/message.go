@@ -4,22 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// Message is a received message.
-type Message[T any] struct {
-	ID   string    // a ULID, made by the sending side
-	From string    // the sender's Options.Name; trustworthy only inside the process
-	Time time.Time // when it was sent
-	Body T
-}
-
-// envelope is a message on the wire.
+// envelope is a request or an answer on the wire.
 type envelope[T any] struct {
-	ID    string     `json:"id"`
-	From  string     `json:"from"`
-	Time  time.Time  `json:"time"`
+	ID    string     `json:"id"`              // a ULID, made by the sending side
 	Error *wireError `json:"error,omitempty"` // answers only
 	Body  *T         `json:"body,omitempty"`  // null for a T that encodes so
 }
@@ -31,8 +20,7 @@ type wireError struct {
 
 // seal encodes a body in an envelope.
 func seal[T any](b *Bus, body *T, failure *wireError) ([]byte, error) {
-	e := envelope[T]{ID: newID(), From: b.opts.Name, Time: b.opts.Now(), Error: failure, Body: body}
-	data, err := json.Marshal(&e)
+	data, err := json.Marshal(envelope[T]{ID: newID(), Error: failure, Body: body})
 	if err != nil {
 		return nil, fmt.Errorf("bus: cannot encode a %T: %w", body, err)
 	}
@@ -43,45 +31,21 @@ func seal[T any](b *Bus, body *T, failure *wireError) ([]byte, error) {
 }
 
 // open decodes an envelope whose body is a T. It returns an error answer as an *Error.
-func open[T any](data []byte) (Message[T], error) {
+func open[T any](data []byte) (body T, err error) {
 	var e envelope[T]
 	if err := json.Unmarshal(data, &e); err != nil {
-		return Message[T]{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return body, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if e.Error != nil {
-		return Message[T]{}, &Error{Code: e.Error.Code, Text: e.Error.Text}
+		return body, &Error{Code: e.Error.Code, Text: e.Error.Text}
 	}
 	if e.ID == "" {
-		return Message[T]{}, fmt.Errorf("%w: no id", ErrMalformed)
+		return body, fmt.Errorf("%w: no id", ErrMalformed)
 	}
-	m := Message[T]{ID: e.ID, From: e.From, Time: e.Time}
 	if e.Body != nil {
-		m.Body = *e.Body
+		body = *e.Body
 	}
-	return m, nil
-}
-
-// Publish sends body to all current subscribers of s. It fails with a *SizeError for a
-// body that is too large, and with ErrClosed.
-func Publish[T any](b *Bus, s Subject, body T) error {
-	data, err := seal(b, &body, nil)
-	if err != nil {
-		return err
-	}
-	return b.publish(s, data)
-}
-
-// Subscribe calls f for each message on s, one at a time, in its own goroutine. It
-// reports a message that is not a T to Options.OnError.
-func Subscribe[T any](b *Bus, s Subject, f func(Message[T])) (*Subscription, error) {
-	return b.subscribe(s, func(d delivery) {
-		m, err := open[T](d.Data)
-		if err != nil {
-			b.opts.OnError(fmt.Errorf("message on %s: %w", s, err))
-			return
-		}
-		f(m)
-	})
+	return body, nil
 }
 
 // answer sends a handler's result.

@@ -17,11 +17,11 @@ func (p *places) reserve(id Identity, o Options) error {
 	id.PID = 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Favoured callers have all places, and no limit of their own: a person must be able to
-	// stop a team whose members use up the rest.
-	most, favoured := o.MaxConns, o.Favoured != nil && o.Favoured(id)
-	if !favoured {
-		if o.Favoured != nil {
+	// The operator has all places, and no limit: a person must be able to stop a team whose
+	// members use up the rest.
+	most := o.MaxConns
+	if !o.isOperator(id) {
+		if o.Operator != nil {
 			most -= most / reservedShare
 		}
 		if o.MaxOfCaller > 0 && p.byCaller[id] >= o.MaxOfCaller {
@@ -39,7 +39,7 @@ func (p *places) reserve(id Identity, o Options) error {
 	return nil
 }
 
-// reservedShare is the share of connections reserved for favoured callers: one in so many.
+// reservedShare is the share of connections reserved for the operator: one in so many.
 const reservedShare = 8
 
 // release uncounts a connection that has ended.

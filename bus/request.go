@@ -8,23 +8,6 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Request sends req on s and waits for the answer of its responder. It fails with an
-// *Error that the responder returned, a *SizeError, ErrClosed, or ctx's error; without a
-// responder only ctx ends the wait.
-func Request[Req, Rep any](ctx context.Context, b *Bus, s Subject, req Req) (Rep, error) {
-	var none Rep
-	data, err := seal(b, &req, nil)
-	if err != nil {
-		return none, err
-	}
-	answer, err := b.ask(ctx, string(s), data)
-	if err != nil {
-		return none, b.explainRequest(ctx, err)
-	}
-	rep, err := open[Rep](answer)
-	return rep.Body, err
-}
-
 // ask sends one request and waits for its answer. The channel gets the answer before the
 // end of the connection becomes visible, so an answer just before a hang-up is not lost,
 // as it may be with the client library's own requests.
@@ -53,27 +36,26 @@ func (b *Bus) ask(ctx context.Context, subject string, data []byte) ([]byte, err
 	}
 }
 
-// Respond answers requests on s, one at a time.
-func Respond[Req, Rep any](b *Bus, s Subject, f func(Message[Req]) (Rep, error)) (*Subscription, error) {
-	return b.subscribe(s, func(d delivery) {
-		m, err := open[Req](d.Data)
-		if err != nil {
-			answer[Rep](b, d.Reply, nil, Errorf(CodeInvalid, "%v", err))
-			return
-		}
-		rep, err := f(m)
-		answer(b, d.Reply, &rep, err)
-	})
-}
-
 // Ask sends a request for verb to the team, under the identity that the team gave this
-// connection. Errors are those of Request.
-func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error) {
-	if _, err := controlAll(v); err != nil {
-		var none Rep
-		return none, err
+// connection, and waits for the answer. It fails with an *Error that the handler returned,
+// a *SizeError, ErrClosed, or ctx's error; without a handler only ctx ends the wait.
+func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (rep Rep, err error) {
+	if _, err := b.controlAll(v); err != nil {
+		return rep, err
 	}
-	return Request[Req, Rep](ctx, b, b.scope+"."+Subject(v), req)
+	data, err := seal(b, &req, nil)
+	if err != nil {
+		return rep, err
+	}
+	answer, err := b.ask(ctx, string(b.scope)+"."+string(v), data)
+	switch {
+	case err == nil:
+		return open[Rep](answer)
+	case ctx.Err() != nil:
+		return rep, ctx.Err()
+	default:
+		return rep, b.explain(err)
+	}
 }
 
 // Handle answers requests for verb from outside, each in its own goroutine. f's context
@@ -82,7 +64,7 @@ func Ask[Req, Rep any](ctx context.Context, b *Bus, v Verb, req Req) (Rep, error
 func Handle[Req, Rep any](
 	b *Bus, v Verb, f func(context.Context, Caller, Req) (Rep, error),
 ) (*Subscription, error) {
-	s, err := controlAll(v)
+	s, err := b.controlAll(v)
 	if err != nil {
 		return nil, err
 	}
@@ -91,20 +73,20 @@ func Handle[Req, Rep any](
 	b.mu.Unlock()
 	return b.subscribe(s, func(d delivery) {
 		b.dispatch(d, func(ctx context.Context, c Caller) (any, error) {
-			m, err := open[Req](d.Data)
+			req, err := open[Req](d.Data)
 			if err != nil {
 				return nil, Errorf(CodeInvalid, "%v", err)
 			}
-			return f(ctx, c, m.Body)
+			return f(ctx, c, req)
 		})
-	})
+	}, nil)
 }
 
 // RefuseOthers answers requests from outside for verbs without a handler with
 // CodeUnknown: otherwise a client of another version would wait forever. Call it after
 // all Handle calls.
 func RefuseOthers(b *Bus) (*Subscription, error) {
-	return b.subscribe(controlAny(), func(d delivery) {
+	return b.subscribe(b.controlAny(), func(d delivery) {
 		v := Verb(d.Subject[strings.LastIndexByte(d.Subject, '.')+1:])
 		b.mu.Lock()
 		known := b.verbs[v]
@@ -115,7 +97,7 @@ func RefuseOthers(b *Bus) (*Subscription, error) {
 		b.dispatch(d, func(context.Context, Caller) (any, error) {
 			return nil, Errorf(CodeUnknown, "nobody here knows the request %q", v)
 		})
-	})
+	}, nil)
 }
 
 // dispatch determines the sender of d and starts the work on it. It answers only into the
@@ -163,11 +145,4 @@ func (b *Bus) guarded(ctx context.Context, d delivery, c Caller,
 	defer b.contain(Subject(d.Subject))
 	rep, err = work(ctx, c)
 	return rep, err
-}
-
-func (b *Bus) explainRequest(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return b.explain(err)
 }

@@ -12,44 +12,26 @@ import (
 	"time"
 )
 
-func TestRequestRespond(t *testing.T) {
-	b, log := mustEmbed(t, Options{})
-	topic := mustTopic(t, "double")
-	if _, err := Respond(b, topic, func(m Message[int]) (int, error) {
-		if m.Body < 0 {
-			return 0, fmt.Errorf("wrapped: %w", Errorf("negative", "%d is negative", m.Body))
-		}
-		if m.Body == 0 {
-			return 0, errors.New("zero")
-		}
-		return 2 * m.Body, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := Request[int, int](within(t, patience), b, topic, 21); n != 42 || err != nil {
-		t.Errorf("Request = %d, %v", n, err)
-	}
-	_, err := Request[int, int](within(t, patience), b, topic, -1)
-	if CodeOf(err) != "negative" || err.Error() != "wrapped: -1 is negative" {
-		t.Errorf("an error with a code came as %q, %v", CodeOf(err), err)
-	}
-	_, err = Request[int, int](within(t, patience), b, topic, 0)
-	if CodeOf(err) != CodeInternal || err.Error() != "zero" {
-		t.Errorf("an error without a code came as %q, %v", CodeOf(err), err)
-	}
-	_, err = Request[string, int](within(t, patience), b, topic, "x")
-	if CodeOf(err) != CodeInvalid {
-		t.Errorf("a request of the wrong type came back as %q, %v", CodeOf(err), err)
-	}
-	log.none(t)
-}
-
-func TestRequestWithoutResponderEndsWithContext(t *testing.T) {
+func TestAskWithoutHandlerEndsWithContext(t *testing.T) {
 	b, _ := mustEmbed(t, Options{})
-	_, err := Request[int, int](within(t, 20*time.Millisecond), b, mustTopic(t, "nobody"), 1)
+	_, err := Ask[int, int](within(t, 20*time.Millisecond), b, "nobody", 1)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v", err)
 	}
+}
+
+func TestAskRefuses(t *testing.T) {
+	b, log := mustEmbed(t, Options{})
+	var size *SizeError
+	_, err := Ask[string, int](within(t, patience), b, "do", strings.Repeat("x", 10<<20)) // a 10 MB prompt
+	if !errors.As(err, &size) || size.Limit != DefaultMaxPayload || size.Size < 10<<20 {
+		t.Errorf("a request of 10 MB: %v", err)
+	}
+	if _, err := Ask[func(), int](within(t, patience), b, "do", func() {}); err == nil ||
+		!strings.Contains(err.Error(), "func()") {
+		t.Errorf("a request that is a function: %v", err)
+	}
+	log.none(t)
 }
 
 func TestCloseEndsRequests(t *testing.T) {
@@ -59,12 +41,16 @@ func TestCloseEndsRequests(t *testing.T) {
 	}
 	failed := make(chan error, 1)
 	sent := make(chan struct{})
-	if _, err := Subscribe(b, mustTopic(t, "silent"), func(Message[int]) { close(sent) }); err != nil {
+	silent, err := b.controlAll("silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.subscribe(silent, func(delivery) { close(sent) }, nil); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, err := Request[int, int](within(t, patience), b, mustTopic(t, "silent"), 1)
+		_, err := Ask[int, int](within(t, patience), b, "silent", 1)
 		failed <- err
 	})
 	closes(t, sent, "the request arrives")
@@ -150,14 +136,16 @@ func TestHandlerTrouble(t *testing.T) {
 		case "huge":
 			return strings.Repeat("x", DefaultMaxPayload+1), nil
 		case "refuse":
-			return "", Errorf(CodeDenied, "no")
+			return "", fmt.Errorf("wrapped: %w", Errorf(CodeDenied, "no"))
+		case "fail":
+			return "", errors.New("no code")
 		}
 		return what, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
 	client := mustDial(t, mustListen(t, b, Identity{Kind: "tool", Name: "api", PID: 1}))
-	for what, want := range map[string]Code{"panic": CodeInternal, "huge": CodeTooLarge, "refuse": CodeDenied} {
+	for what, want := range map[string]Code{"panic": CodeInternal, "huge": CodeTooLarge, "refuse": CodeDenied, "fail": CodeInternal} {
 		if _, err := Ask[string, string](within(t, patience), client, "do", what); err == nil ||
 			CodeOf(err) != want {
 			t.Errorf("%s: %v, want code %s", what, err, want)

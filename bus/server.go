@@ -45,13 +45,13 @@ func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 	if !srv.ReadyForConnections(startWait) {
 		return nil, fmt.Errorf("bus: the embedded server did not start within %v", startWait)
 	}
+	b := newBus(opts)
+	b.srv, b.grants = srv, g
 	self := ConnID(newID())
-	scope, err := controlScope(opts.Self, self)
-	if err != nil {
+	var err error
+	if b.scope, err = b.controlScope(opts.Self, self); err != nil {
 		return nil, err
 	}
-	b := newBus(opts, scope)
-	b.srv, b.grants = srv, g
 	b.peers[self] = newPeer(opts.Self)
 	nopts := b.clientOptions(g.mint(nil), self)
 	nopts.InProcessServer = srv
@@ -61,9 +61,9 @@ func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 	return b, nil
 }
 
-func newBus(opts Options, scope Subject) *Bus {
+func newBus(opts Options) *Bus {
 	return &Bus{
-		opts: opts, scope: scope, done: make(chan struct{}),
+		opts: opts, done: make(chan struct{}),
 		peers: map[ConnID]*peer{}, verbs: map[Verb]bool{}, subs: map[*nats.Subscription]*Subscription{},
 	}
 }
@@ -73,7 +73,6 @@ func newBus(opts Options, scope Subject) *Bus {
 func (b *Bus) clientOptions(token string, conn ConnID) nats.Options {
 	o := nats.GetDefaultOptions()
 	o.Url = "nats://covey"
-	o.Name = b.opts.Name
 	o.Token = token
 	o.InboxPrefix = inboxOf(conn)
 	o.AllowReconnect = false
@@ -143,12 +142,16 @@ func (g *grants) Check(c server.ClientAuthentication) bool {
 }
 
 // outsidePermissions returns the permissions of a connection from outside: to ask under its own
-// name, and to receive its own answers and the growth of the journal. These are allow
-// lists; everything else is refused.
-func outsidePermissions(scope Subject, conn ConnID) *server.Permissions {
+// name, and to receive its own answers and the growth of the journal; for the operator also
+// mail and tasks. These are allow lists; everything else is refused.
+func (b *Bus) outsidePermissions(id Identity, scope Subject, conn ConnID) *server.Permissions {
+	hears := []string{inboxOf(conn) + ".>", string(b.subject(journalGrown))}
+	if b.opts.isOperator(id) {
+		hears = append(hears, string(b.subject(mailRoot, "*")), string(b.subject(taskChanges)))
+	}
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{string(scope) + ".>"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(conn) + ".>", string(journalGrown)}},
+		Subscribe: &server.SubjectPermission{Allow: hears},
 	}
 }
 

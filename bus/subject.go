@@ -24,13 +24,17 @@ type Identity struct {
 	PID  int    // process id
 }
 
+// The parts of a team's subjects after its name. A team's subjects hold its name, so that
+// teams that share a server cannot hear each other.
 const (
-	controlRoot  = "covey.ctl"
-	wakeRoot     = "covey.wake"
-	journalGrown = Subject("covey.journal")
-	topicRoot    = "covey.topic"
-	inboxRoot    = "_I"
+	controlRoot  = "ctl"
+	mailRoot     = "mail"
+	taskChanges  = "tasks"
+	journalGrown = "journal"
 )
+
+// inboxRoot begins the subjects of answers.
+const inboxRoot = "_I"
 
 // maxToken bounds a name in a subject; package configs allows names of 32 characters.
 const maxToken = 32
@@ -48,58 +52,48 @@ func validToken(s string) bool {
 	return true
 }
 
-// Topic returns a subject for use inside the process. Connections from outside can
-// neither publish nor listen on it. It fails with ErrSubject if a name is empty, longer
-// than 32 bytes, or contains anything but letters, digits, "-" and "_".
-func Topic(names ...string) (Subject, error) {
-	for _, n := range names {
-		if !validToken(n) {
-			return "", fmt.Errorf("%q: %w", n, ErrSubject)
-		}
-	}
-	return Subject(strings.Join(append([]string{topicRoot}, names...), ".")), nil
+// subject returns a subject of the team.
+func (b *Bus) subject(tokens ...string) Subject {
+	return Subject("covey." + b.opts.Team + "." + strings.Join(tokens, "."))
 }
 
-// wakeSubject returns the subject that wakes a member.
-func wakeSubject(member string) (Subject, error) {
+// mailSubject returns the subject of a member's mail.
+func (b *Bus) mailSubject(member string) (Subject, error) {
 	if !validToken(member) {
 		return "", fmt.Errorf("member %q: %w", member, ErrSubject)
 	}
-	return Subject(wakeRoot + "." + member), nil
+	return b.subject(mailRoot, member), nil
 }
 
-// wakeAll returns the wildcard for all wakes.
-func wakeAll() Subject { return wakeRoot + ".*" }
-
-// wokenMember returns the member in a wake subject.
-func wokenMember(s string) string { return strings.TrimPrefix(s, wakeRoot+".") }
-
 // controlScope returns what a connection may publish on, without the verb.
-func controlScope(id Identity, conn ConnID) (Subject, error) {
-	if !validToken(id.Kind) || !validToken(id.Name) || !validToken(string(conn)) || id.PID < 0 {
-		return "", fmt.Errorf("identity %s/%s: %w", id.Kind, id.Name, ErrSubject)
+func (b *Bus) controlScope(id Identity, conn ConnID) (Subject, error) {
+	for _, token := range []string{b.opts.Team, id.Kind, id.Name, string(conn)} {
+		if !validToken(token) || id.PID < 0 {
+			return "", fmt.Errorf("identity %s/%s of team %s: %w", id.Kind, id.Name, b.opts.Team, ErrSubject)
+		}
 	}
-	return Subject(fmt.Sprintf("%s.%s.%s.%d.%s", controlRoot, id.Kind, id.Name, id.PID, conn)), nil
+	return b.subject(controlRoot, id.Kind, id.Name, strconv.Itoa(id.PID), string(conn)), nil
 }
 
 // controlAll returns the wildcard for one verb of all connections.
-func controlAll(v Verb) (Subject, error) {
+func (b *Bus) controlAll(v Verb) (Subject, error) {
 	if !validToken(string(v)) {
 		return "", fmt.Errorf("verb %q: %w", v, ErrSubject)
 	}
-	return Subject(controlRoot + ".*.*.*.*." + string(v)), nil
+	return b.subject(controlRoot, "*.*.*.*", string(v)), nil
 }
 
 // controlAny returns the wildcard for all verbs of all connections.
-func controlAny() Subject { return controlRoot + ".*.*.*.*.*" }
+func (b *Bus) controlAny() Subject { return b.subject(controlRoot, "*.*.*.*.*") }
 
 // callerOf parses a control subject. The server has checked that the sender may publish
 // on it, so the identity is true.
 func callerOf(subject string) (Identity, ConnID, bool) {
-	tokens := strings.Split(strings.TrimPrefix(subject, controlRoot+"."), ".")
-	if len(tokens) != 5 {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) != 8 || tokens[2] != controlRoot {
 		return Identity{}, "", false
 	}
+	tokens = tokens[3:]
 	pid, err := strconv.Atoi(tokens[2])
 	if err != nil || !validToken(tokens[0]) || !validToken(tokens[1]) || !validToken(tokens[3]) {
 		return Identity{}, "", false

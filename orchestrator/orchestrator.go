@@ -263,10 +263,10 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	o.readers.open(j.Last())
 	defer context.AfterFunc(ctx, j.Hurry)()
 	b, err := bus.Embed(bus.Options{
-		Log:         o.opts.Log,
+		Team: o.team().Name, Log: o.opts.Log,
 		OnError:     func(err error) { o.opts.Log.Error("the bus", "err", err) },
 		MaxOfCaller: api.MaxCallerConns,
-		Favoured:    func(id bus.Identity) bool { return api.CallerFrom(id).Kind == process.Operator },
+		Operator:    func(id bus.Identity) bool { return api.CallerFrom(id).Kind == process.Operator },
 	})
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())

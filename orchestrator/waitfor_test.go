@@ -191,7 +191,7 @@ func TestMailWaitsByMCP(t *testing.T) {
 	a := r.connect("dev")
 	unread := func(want int) {
 		t.Helper()
-		due, _, err := r.rooms.board.Unread(t.Context(), "docs")
+		due, _, err := r.rooms.board.Unread(t.Context(), &actors.Received{Member: "docs"})
 		texts := 0
 		for _, m := range due {
 			if m.Kind == actors.Text {

@@ -118,8 +118,8 @@ func (c *Crew) Up() <-chan struct{} { return c.opening.Up() }
 // Run directs the team until it comes to rest. It returns why the team rests, or an error
 // if ctx ended or the store failed. When it returns, no member runs.
 //
-// The wake-ups of the bus are subscribed to before the first round, so that no change after
-// the first snapshot is missed. The members have a context of their own, which an error of
+// The mail of the bus is subscribed to before the first round, so that no message after the
+// first snapshot is missed. The members have a context of their own, which an error of
 // the loop ends, too; ctx remains the caller's.
 func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	defer c.ports.Loop.Close() // also after an early error, because EndMember may wait for it
@@ -127,11 +127,11 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	woken, err := c.ports.Bus.OnWake(func(string) { c.ports.Loop.Poke() })
+	mail, err := c.ports.Bus.OnMail(c.receive, c.ports.Loop.Poke)
 	if err != nil {
 		return plan.Move{}, err
 	}
-	defer woken.Close()
+	defer mail.Close()
 	// Otherwise members that wait for a journal that cannot be written could not end.
 	defer context.AfterFunc(ctx, c.ports.Journal.Hurry)()
 	mctx, cancel := context.WithCancelCause(ctx)

@@ -11,15 +11,16 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestMessagesInOrderAndOnce: each message is shown once, and those of one sender in the
 // order in which they were sent, also if covey crashes before it records that they were
-// shown.
+// shown, and whether the bus carries them, loses them, or brings them late or twice.
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	c, runs := crewOf(t, Ports{}, "lead", "dev", "ops"), 0
+	c, runs, carried := crewOf(t, Ports{}, "lead", "dev", "ops"), 0, uint64(0)
 	reader := addSeat(t, c, &configs.Member{Name: "ops"})
 	actors := map[string]teamtools.Actor{}
 	for _, name := range []string{"lead", "dev"} {
@@ -72,9 +73,30 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 				}
 			}
 		}
-		sent := map[string][]string{}
+		sent, late := map[string][]string{}, []tasks.Event{}
+		carry := func() {
+			events, err := c.ports.Store.Outbox().Events(t.Context(), carried, 0)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, e := range events {
+				carried = e.ID
+				switch rapid.IntRange(0, 3).Draw(rt, "bus") {
+				case 0:
+					late = append(late, e, e)
+				case 1:
+				default:
+					c.receive("ops", e.Data)
+				}
+			}
+		}
 		for n := range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 3).Draw(rt, "what") {
+			carry()
+			switch rapid.IntRange(0, 4).Draw(rt, "what") {
+			case 4:
+				for _, e := range late {
+					c.receive("ops", e.Data)
+				}
 			case 0:
 				look(rapid.Bool().Draw(rt, "noted"))
 			case 1: // a call repeated after a crash

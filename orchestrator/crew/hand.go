@@ -36,7 +36,7 @@ func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 
 // handMail gives an idle member all its mail as one prompt.
 func (d *director) handMail(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.ports.Board.Unread(ctx, s.Member.Name)
+	mail, _, err := d.c.ports.Board.Unread(ctx, &s.received)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 // handRetry lets a locked-out member continue its turn. The member kept its input; mail that
 // came meanwhile is added.
 func (d *director) handRetry(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.ports.Board.Unread(ctx, s.Member.Name)
+	mail, _, err := d.c.ports.Board.Unread(ctx, &s.received)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}

@@ -48,7 +48,7 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 
 // Waiting returns unread mail that may be shown during a turn.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	mail, _, err := s.crew.ports.Board.Unread(ctx, s.Member.Name)
+	mail, _, err := s.crew.ports.Board.Unread(ctx, &s.received)
 	if err != nil || len(mail) == 0 {
 		return nil, err
 	}

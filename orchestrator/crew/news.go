@@ -8,21 +8,34 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
-// Stored processes an event of the store once the journal has its line. It wakes the
-// receiver of mail over the bus and pokes the crew's loop.
+// Stored processes an event of the store once the journal has its line. It puts tasks and
+// mail on the bus and pokes the crew's loop, which for mail waits until it has come.
 func (c *Crew) Stored(e tasks.Event) {
 	switch e.Type {
 	case tasks.TaskEvent:
 		(monitor{c}).noteTask(e.Data)
 		c.ports.Asks.Recheck() // an approval may wait for it
+		if err := c.ports.Bus.Task(e.Data); err != nil {
+			c.ports.Log.Debug("a change of a task is not on the bus", "err", err)
+		}
 	case tasks.RequestEvent:
 		c.ports.Asks.Recheck()
 	case tasks.MessageEvent:
 		if to := (monitor{c}).noteMessage(e.Data); to != "" {
-			if err := c.ports.Bus.Wake(to); err != nil {
-				c.ports.Log.Debug("nobody was woken for a message", "to", to, "err", err)
+			err := c.ports.Bus.Mail(to, e.Data)
+			if err == nil {
+				return
 			}
+			c.ports.Log.Debug("a message is not on the bus", "to", to, "err", err)
 		}
+	}
+	c.ports.Loop.Poke()
+}
+
+// receive takes a message from the bus to its receiver's seat.
+func (c *Crew) receive(member string, message []byte) {
+	if s, ok := c.ports.Seats.Of(member); ok {
+		s.received.Put(message)
 	}
 	c.ports.Loop.Poke()
 }

@@ -28,8 +28,9 @@ type Seat struct {
 	Member *lives.Member
 	Life   lives.Life
 
-	late bool // it was added while the team runs
-	crew *Crew
+	late     bool // it was added while the team runs
+	crew     *Crew
+	received actors.Received // mail from the bus
 
 	occupant   Occupant
 	workspaces []*tools.Set                 // opened by the member's goroutine; mu guards the list

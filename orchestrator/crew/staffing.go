@@ -196,7 +196,8 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
 // mail and cost are shown; it takes no turns.
 func (h staffing) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
-	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c}
+	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c,
+		received: actors.Received{Member: m.Name}}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}

@@ -19,32 +19,32 @@ import (
 
 // Unread returns the unread mail that a member may be shown, and the open tasks
 // that its other mail waits for.
-func (b *Board) Unread(ctx context.Context, member string) (due []actors.Message, waits []tasks.Task, err error) {
-	letters, err := b.ports.Store.Mail().Unread(ctx, member)
+func (b *Board) Unread(ctx context.Context, member *actors.Received) (due []actors.Message, waits []tasks.Task, err error) {
+	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, []*actors.Received{member})
 	if err != nil {
 		return nil, nil, err
 	}
-	return b.due(ctx, letters)
+	return b.due(ctx, boxes[0])
 }
 
 // ViewMail fills in the unread mail of idle members. It makes two reads of the
 // store for all mailboxes together, because most mailboxes are empty.
-func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat) error {
+func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *actors.Received) error {
 	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return err
 	}
-	var names []string
+	var members []*actors.Received
 	var with []*plan.Seat
 	for i := range seats {
 		if m := &seats[i]; m.Idle && !m.Gone && counts[m.Name] > 0 {
-			names, with = append(names, m.Name), append(with, m)
+			members, with = append(members, received(i)), append(with, m)
 		}
 	}
-	if len(names) == 0 {
+	if len(members) == 0 {
 		return nil
 	}
-	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, names)
+	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, members)
 	for i, m := range with {
 		if err == nil {
 			m.Unread, m.MailWaits, err = b.due(ctx, boxes[i])

@@ -320,28 +320,37 @@ func Restore(t *kv.Tx, m *Record) {
 // Unread returns a member's unread messages in the order in which they were sent.
 func (b *Boxes) Unread(ctx context.Context, member string) ([]Message, error) {
 	return kv.View(ctx, b.db, "unread mail of "+kv.Clip(member), func(r kv.Reader) ([]Message, error) {
-		return unread(r, member)
+		return unread(r, member, nil)
 	})
 }
 
-// UnreadOf returns the unread messages of several members, as Unread does, in one
-// read.
-func (b *Boxes) UnreadOf(ctx context.Context, members []string) ([][]Message, error) {
+// UnreadOf returns the unread messages of several members, as Unread does, in one read.
+// Those that came over the bus are taken from there.
+func (b *Boxes) UnreadOf(ctx context.Context, members []*Received) ([][]Message, error) {
+	// What has come before the read, and is not unread by it, has been read.
+	came := make([]map[uint64]Message, len(members))
+	for i, m := range members {
+		came[i] = m.now()
+	}
 	return kv.View(ctx, b.db, "unread mail", func(r kv.Reader) ([][]Message, error) {
 		boxes := make([][]Message, len(members))
-		for i, member := range members {
+		for i, m := range members {
 			var err error
-			if boxes[i], err = unread(r, member); err != nil {
+			if boxes[i], err = unread(r, m.Member, came[i]); err != nil {
 				return nil, err
 			}
+			m.settle(came[i], boxes[i])
 		}
 		return boxes, nil
 	})
 }
 
-// unread reads a mailbox.
-func unread(r kv.Reader, member string) ([]Message, error) {
+// unread reads a mailbox, except for the messages that came over the bus.
+func unread(r kv.Reader, member string, came map[uint64]Message) ([]Message, error) {
 	return kv.All(r, MailBucket, kv.NameKey(member), func(k, v []byte) (Message, error) {
+		if m, ok := came[kv.LastNum(k)]; ok {
+			return m, nil
+		}
 		rec, err := kv.Decode[Record](fmt.Sprintf("message %d", kv.LastNum(k)), v)
 		if err != nil {
 			return Message{}, err
