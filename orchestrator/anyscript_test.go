@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestAnyScriptsComeToAnEnd lets members do what nobody would script: the team
@@ -137,7 +137,7 @@ func (r *rig) checkAny(e Ending) {
 	want := map[string]int{}
 	delivered := map[string]int{}
 	for _, l := range r.lines.all() {
-		var m actors.Message
+		var m mail.Message
 		if err := json.Unmarshal(l.Data, &m); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func (r *rig) checkAny(e Ending) {
 			delivered[m.ID]++
 		case l.Type == "message":
 			delivered[m.ID] += 0
-			if m.Kind == actors.Text {
+			if m.Kind == mail.Text {
 				want[m.Text+"</teammate-message>"]++ // a broadcast is one for each
 			}
 		}

@@ -13,12 +13,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // newBoard returns the board of a team. Its inbox must exist.
-func newBoard(team *configs.Team, letters actors.Folder, r *rooms) *teamtools.Board {
+func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Board {
 	p := boardPorts{r}
 	return teamtools.New(team, teamtools.Ports{
 		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,
@@ -43,10 +44,10 @@ func (p boardPorts) Now(name string) (state, gone string) {
 }
 
 // AskToEnd asks a member to end.
-func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (actors.ShutdownRequest, error) {
+func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
 	r, err := p.r.crew.AskToEnd(ctx, by, to, crew.EndOptions{Reason: reason})
 	if err != nil {
-		return actors.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
+		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}
 	return crew.ShutdownRequest(r), nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -21,7 +21,7 @@ func (r *rig) letterOf(member, text string) string {
 	r.t.Helper()
 	place := r.place()
 	sum := sha256.Sum256([]byte(text))
-	return filepath.Join(actors.Folder(place.Mail()).Of(member), hex.EncodeToString(sum[:8])+".txt")
+	return filepath.Join(mail.Folder(place.Mail()).Of(member), hex.EncodeToString(sum[:8])+".txt")
 }
 
 // reading is the permissions that a run has decided about calls of Read.
@@ -39,7 +39,7 @@ func (r *rig) reading() (decisions []string) {
 // of others it may not read, and it may not write there.
 func TestLongMessageIsRead(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("a line of it; ", actors.MaxText/10) + "the end"
+	long := strings.Repeat("a line of it; ", mail.MaxText/10) + "the end"
 	r := newRig(t, map[string]string{
 		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(notation.Encode(long)) +
 			"}}]\n  - {say: well, times: -1}\n",
@@ -82,7 +82,7 @@ func TestLongMessageIsRead(t *testing.T) {
 // place of the rest, which the program may read as the builtin agent may.
 func TestLongMessageToAProgram(t *testing.T) {
 	t.Parallel()
-	long := "say something\n" + strings.Repeat("line by line\n", actors.MaxText/8) + "end"
+	long := "say something\n" + strings.Repeat("line by line\n", mail.MaxText/8) + "end"
 	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(notation.Encode(long))+
 		"}}]\n  - {say: well, times: -1}\n", ownedByDev)
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
@@ -96,7 +96,7 @@ func TestLongMessageToAProgram(t *testing.T) {
 		t.Errorf("%d results: %.300q", len(results), results)
 	}
 	for _, p := range toldFake(t, dir, "prompt") {
-		if len(p) > actors.MaxText {
+		if len(p) > mail.MaxText {
 			t.Errorf("a prompt has %d bytes", len(p))
 		}
 	}
@@ -106,7 +106,7 @@ func TestLongMessageToAProgram(t *testing.T) {
 // message does, and a person reads all of it.
 func TestLongPlan(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("step by step; ", actors.MaxText/10)
+	long := strings.Repeat("step by step; ", mail.MaxText/10)
 	files := planned(`steps:
   - when: "All of it is in the file"
     call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: true}}]

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -42,7 +42,7 @@ hooks:
 		t.Errorf("the hook saw %q", seen)
 	}
 	var sent []string
-	for _, m := range of[actors.Message](r, "message") {
+	for _, m := range of[mail.Message](r, "message") {
 		if m.From == "dev" {
 			sent = append(sent, m.Text)
 		}

@@ -28,7 +28,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -225,7 +225,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	if permissions.Mode, err = h.r.asks.Plans.StartingMode(ctx, s.Member); err != nil {
 		return crew.Occupant{}, err
 	}
-	letters, err := actors.Folder(h.o.place.Mail()).Make(s.Member.Name)
+	letters, err := mail.Folder(h.o.place.Mail()).Make(s.Member.Name)
 	if err != nil {
 		return crew.Occupant{}, err
 	}

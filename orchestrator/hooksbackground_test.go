@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -45,8 +45,8 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		!strings.Contains(inputs[1], `"stop_hook_active":true`) || !strings.Contains(inputs[1], `"second answer"`) {
 		t.Errorf("the hook got %q", inputs)
 	}
-	letters := of[actors.Message](r, "message")
-	if len(letters) != 2 || letters[1].Kind != actors.HookMessage || letters[1].To != "lead" ||
+	letters := of[mail.Message](r, "message")
+	if len(letters) != 2 || letters[1].Kind != mail.HookMessage || letters[1].To != "lead" ||
 		letters[1].Summary != "Stop hook feedback" {
 		t.Errorf("mail %+v", letters)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -26,7 +26,7 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 			return who, says || o.completesOnPass()
 		},
 		Lead:    func() *lives.Member { return r.seats.Lead().Member },
-		Letters: actors.Folder(o.place.Mail()),
+		Letters: mail.Folder(o.place.Mail()),
 		SetMode: func(member, mode string) error {
 			if s, ok := r.seats.Of(member); ok {
 				return s.Teammate().Rights().SetMode(mode)

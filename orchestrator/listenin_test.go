@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestProgramListensIn: a program of the operator hears the mail and the task changes of a
@@ -29,13 +29,13 @@ func TestProgramListensIn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	mail, changes := make(chan actors.Message, 100), make(chan tasks.Change, 100)
+	letters, changes := make(chan mail.Message, 100), make(chan tasks.Change, 100)
 	if _, err := b.OnMail(func(member string, data []byte) {
-		var m actors.Message
+		var m mail.Message
 		if err := json.Unmarshal(data, &m); err != nil || m.To != member {
 			t.Errorf("on the subject of %s came %q: %v", member, data, err)
 		}
-		mail <- m
+		letters <- m
 	}, func() { t.Error("messages were lost") }); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestProgramListensIn(t *testing.T) {
 			break
 		}
 	}
-	for m := range mail {
-		if m.To == "dev" && m.Kind == actors.TaskAssignment {
+	for m := range letters {
+		if m.To == "dev" && m.Kind == mail.TaskAssignment {
 			break
 		}
 	}

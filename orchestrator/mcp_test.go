@@ -23,7 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // crewRig is a rig whose crew a test can reach. Its members are there, but take
@@ -173,9 +173,9 @@ func TestReportIsForTheLead(t *testing.T) {
 	line := r.lines.wait(t, "the report", func(l journal.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
-	var m actors.Message
+	var m mail.Message
 	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" ||
-		m.Kind != actors.Text || m.Summary != "report" {
+		m.Kind != mail.Text || m.Summary != "report" {
 		t.Errorf("the report is %+v, %v", m, err)
 	}
 	if n := unreported(); n != 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // SetMode gives a member another permission mode, from its next call on, for its session
@@ -34,9 +35,9 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	}
 	// The mode holds already when the member reads of it. If the mail fails, the caller
 	// gets the error although the mode was changed, and may repeat the call.
-	_, err := p.r.store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{to}, Kind: actors.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: notation.Encode(actors.ModeChange{Type: actors.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),
+	_, err := p.r.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
+		Data: notation.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),
 	})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -138,7 +139,7 @@ func TestNotesSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := actors.Note{IdleNote: actors.IdleNote{From: "dev", IdleReason: "available", Result: "the answer"}, Wakes: true}
+	n := mail.Note{IdleNote: mail.IdleNote{From: "dev", IdleReason: "available", Result: "the answer"}, Wakes: true}
 	if err := store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	lead := r.rooms.seats.Lead()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
-		n := actors.Note{IdleNote: actors.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
+		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
 		n.Wakes, n.Completed = wakes, completed
 		if err := r.rooms.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
 	}
 	if _, err := r.rooms.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
-		actors.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
+		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := lead.Waiting(t.Context())

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -137,7 +138,7 @@ func TestApprovalIsReadAsItIsStored(t *testing.T) {
 	testkit.Must(t, err)
 	// The store alone answers, as if the inbox had not come to it yet.
 	q, err = r.rooms.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, q.ID, requests.Ruling{
-		Approve: true, Mail: func(q requests.Request) actors.Outgoing { return inbox.AnswerMail(q, time.Time{}) },
+		Approve: true, Mail: func(q requests.Request) mail.Outgoing { return inbox.AnswerMail(q, time.Time{}) },
 	})
 	testkit.Must(t, err)
 	in, err := dev.Waiting(t.Context())

@@ -14,15 +14,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // goals lists what the lead was given as goals in the last run.
 func (r *rig) goals() []string {
 	var all []string
-	for _, m := range of[actors.Message](r, "message") {
-		if m.Kind == actors.Goal {
+	for _, m := range of[mail.Message](r, "message") {
+		if m.Kind == mail.Goal {
 			all = append(all, m.Text)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // reports are the tasks that members have completed since they last wrote to the lead,
@@ -28,7 +28,7 @@ func (r reports) recall(l journal.Line) {
 			r.open[c.Task.Owner] = append(r.open[c.Task.Owner], c.Task.ID)
 		}
 	case tasks.MessageEvent:
-		var m actors.Message
+		var m mail.Message
 		if json.Unmarshal(l.Data, &m) == nil && m.To == r.lead {
 			delete(r.open, m.From)
 		}

@@ -27,7 +27,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -108,7 +108,7 @@ func newRooms(
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
-	r.board = newBoard(o.team(), actors.Folder(o.place.Mail()), r)
+	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, Watch: &r.watch, Members: mcpMembers{r}})
 	r.control = api.NewServer(checksOf(r))
 	r.servers = newServers(o, r, o.hooks().Servers)

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -146,9 +146,9 @@ func TestShutdownIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.want(u.end(), CodeDone, "all work is done")
-	var answers []actors.Message
-	for _, m := range of[actors.Message](u.rig, "message") {
-		if m.Kind == actors.ShutdownRejected {
+	var answers []mail.Message
+	for _, m := range of[mail.Message](u.rig, "message") {
+		if m.Kind == mail.ShutdownRejected {
 			answers = append(answers, m)
 		}
 	}

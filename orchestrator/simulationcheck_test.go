@@ -12,7 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // simTeam draws a team: two to four members, three to nine tasks, each of them
@@ -97,14 +97,14 @@ func (s *simulation) judge() error {
 }
 
 // judgeJournal reads the journal, and returns what members have sent.
-func (s *simulation) judgeJournal() (sent map[string]actors.Message, err error) {
+func (s *simulation) judgeJournal() (sent map[string]mail.Message, err error) {
 	data, err := os.ReadFile(s.place.Journal())
 	if err != nil {
 		return nil, err
 	}
 	var seq, top uint64
 	stored, ended, delivered := map[uint64]int{}, map[string]int{}, map[string]int{}
-	sent = map[string]actors.Message{}
+	sent = map[string]mail.Message{}
 	words := map[string]string{} // id of the message with a text of a member's
 	for text := range bytes.Lines(data) {
 		var l journal.Line
@@ -116,14 +116,14 @@ func (s *simulation) judgeJournal() (sent map[string]actors.Message, err error) 
 			stored[l.Store]++
 			top = max(top, l.Store)
 		}
-		var m actors.Message
+		var m mail.Message
 		var change tasks.Change
 		switch {
 		case l.Type == "task" && json.Unmarshal(l.Data, &change) == nil && change.Op == tasks.TaskCompleted:
 			ended[change.Task.ID]++
 		case l.Type == "message" && json.Unmarshal(l.Data, &m) == nil:
 			sent[m.ID] = m
-			if first, twice := words[m.From+m.Text]; twice && m.Kind == actors.Text {
+			if first, twice := words[m.From+m.Text]; twice && m.Kind == mail.Text {
 				return nil, fmt.Errorf("%q was sent twice: %s and %s", m.Text, first, m.ID)
 			}
 			words[m.From+m.Text] = m.ID
@@ -142,7 +142,7 @@ func (s *simulation) judgeJournal() (sent map[string]actors.Message, err error) 
 		}
 	}
 	for id, m := range sent {
-		if m.Kind == actors.Terminated { // told along with other news, and the team may be done before
+		if m.Kind == mail.Terminated { // told along with other news, and the team may be done before
 			continue
 		}
 		if delivered[id] != 1 {
@@ -154,7 +154,7 @@ func (s *simulation) judgeJournal() (sent map[string]actors.Message, err error) 
 
 // judgeMail looks whether the transcripts show each message that members have sent
 // once, and each call has its one result.
-func (s *simulation) judgeMail(sent map[string]actors.Message) error {
+func (s *simulation) judgeMail(sent map[string]mail.Message) error {
 	paths, err := filepath.Glob(filepath.Join(s.place.Transcripts(), "*", "*.jsonl"))
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s *simulation) judgeMail(sent map[string]actors.Message) error {
 		}
 	}
 	for id, m := range sent {
-		if m.Kind == actors.Text && shown[id] != 1 {
+		if m.Kind == mail.Text && shown[id] != 1 {
 			return fmt.Errorf("message %s to %s (%s) was shown %d times", id, m.To, m.Text, shown[id])
 		}
 	}

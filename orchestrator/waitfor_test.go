@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // tellsLater is a lead whose message to dev waits for two tasks of its own.
@@ -78,8 +79,8 @@ func TestWaitForMistakes(t *testing.T) {
 			"dev.yaml": "steps: [{say: Read., times: -1}]\n",
 		})
 		r.run(Options{})
-		for _, m := range of[actors.Message](r, "message") {
-			if m.To == "dev" && m.Kind == actors.Text {
+		for _, m := range of[mail.Message](r, "message") {
+			if m.To == "dev" && m.Kind == mail.Text {
 				t.Errorf("%s is stored: %+v", in, m)
 			}
 		}
@@ -191,10 +192,10 @@ func TestMailWaitsByMCP(t *testing.T) {
 	a := r.connect("dev")
 	unread := func(want int) {
 		t.Helper()
-		due, _, err := r.rooms.board.Unread(t.Context(), &actors.Received{Member: "docs"})
+		due, _, err := r.rooms.board.Unread(t.Context(), &mail.Received{Member: "docs"})
 		texts := 0
 		for _, m := range due {
-			if m.Kind == actors.Text {
+			if m.Kind == mail.Text {
 				texts++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -43,7 +43,7 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
 	if ending.Answer != "dev says 4." {
 		t.Errorf("the lead's last answer is %q", ending.Answer)
 	}
-	sent, got := of[actors.Message](r, "message"), of[struct{ ID string }](r, "message_delivered")
+	sent, got := of[mail.Message](r, "message"), of[struct{ ID string }](r, "message_delivered")
 	if len(sent) != 3 || len(got) != 3 { // the goal, the question, the answer
 		t.Errorf("%d messages sent, %d delivered:\n%s", len(sent), len(got), show(r.lines.all()))
 	}
@@ -62,7 +62,7 @@ func TestBroadcastReachesAllOthers(t *testing.T) {
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var to []string
-	for _, m := range of[actors.Message](r, "message") {
+	for _, m := range of[mail.Message](r, "message") {
 		if m.From == "lead" {
 			to = append(to, m.To)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // BenchmarkWakeup measures how long it takes from a call at the control socket until
@@ -180,7 +181,7 @@ func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *api.Clie
 		}
 		took = append(took, time.Since(begun))
 		begun = time.Now()
-		_, err := w.store.Mail().Send(b.Context(), actors.Actor{}, actors.Outgoing{To: []string{to},
+		_, err := w.store.Mail().Send(b.Context(), actors.Actor{}, mail.Outgoing{To: []string{to},
 			Text: "Are you there?"})
 		if err != nil {
 			b.Fatal(err)

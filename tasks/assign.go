@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Assignment is the Data of a task_assignment message.
@@ -31,9 +32,9 @@ func (t *txn) assign(a actors.Actor, rec *taskRecord, ready bool) {
 		TaskID: rec.ID, Subject: rec.Subject, Description: rec.Description,
 		AssignedBy: a.Name, Timestamp: t.tx.Now(), Ready: ready, WaitsFor: t.waiting(rec.ID),
 	}
-	actors.Post(t.tx, actors.Message{
-		From: a.Name, To: rec.Owner, Kind: actors.TaskAssignment, Text: n.text(), Data: t.tx.Encode(n),
-		Summary: kv.OneLine("task "+rec.ID+": "+actors.Summarize(rec.Subject), actors.MaxSummary),
+	mail.Post(t.tx, mail.Message{
+		From: a.Name, To: rec.Owner, Kind: mail.TaskAssignment, Text: n.text(), Data: t.tx.Encode(n),
+		Summary: kv.OneLine("task "+rec.ID+": "+mail.Summarize(rec.Subject), mail.MaxSummary),
 	})
 }
 
@@ -50,8 +51,8 @@ func (n Assignment) text() string {
 
 // AssignedTask returns the id of the task that an assignment is about. ok is false if
 // the message is not an assignment.
-func AssignedTask(m actors.Message) (id string, ok bool) {
-	if m.Kind != actors.TaskAssignment {
+func AssignedTask(m mail.Message) (id string, ok bool) {
+	if m.Kind != mail.TaskAssignment {
 		return "", false
 	}
 	var data Assignment

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func countFiles(t testing.TB, s *Store) int {
@@ -43,7 +43,7 @@ func TestLongPayloads(t *testing.T) {
 	if task := claim(t, s, "2", "bob"); task.Description != over || string(task.Metadata["k"]) != string(inJSON) {
 		t.Error("claim gives other payloads")
 	}
-	_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob", "cy"}, Text: over, Data: inJSON})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob", "cy"}, Text: over, Data: inJSON})
 	ok(t, 0, err)
 	if err := s.Put(t.Context(), "goal", inJSON); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestLongAssignment(t *testing.T) {
 	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != kv.MaxShort {
 		t.Errorf("assignment with a description of %d bytes", len(n.Description))
 	}
-	if len(m.Summary) > 2*actors.MaxSummary {
+	if len(m.Summary) > 2*mail.MaxSummary {
 		t.Errorf("summary of %d bytes", len(m.Summary))
 	}
 }
@@ -110,17 +110,17 @@ func TestLongAssignment(t *testing.T) {
 func TestRefusedPayloadsAreRemoved(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})
 	long := strings.Repeat("x", kv.InlineLimit+1)
-	_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func() error{
 		"by the store": func() error {
-			_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: long})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: long})
 			return err
 		},
 		"by a check": func() error {
-			_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"cy"}, Text: long, Data: []byte("{")})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"cy"}, Text: long, Data: []byte("{")})
 			return err
 		},
 		"by the actor's name": func() error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -32,8 +33,8 @@ func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx, indexN
 func walks() []kv.Walk {
 	w := &taskWalk{}
 	return []kv.Walk{
-		w.readTasks, w.checkTasks, w.checkGraph, w.checkLosses, actors.Check, actors.CheckMembers, checkOutbox,
-		actors.CheckReceipts[receiptRecord], checkValues, requests.CheckVerdicts, checkMerges, requests.Check, actors.CheckNotes,
+		w.readTasks, w.checkTasks, w.checkGraph, w.checkLosses, mail.Check, actors.CheckMembers, checkOutbox,
+		actors.CheckReceipts[receiptRecord], checkValues, requests.CheckVerdicts, checkMerges, requests.Check, mail.CheckNotes,
 	}
 }
 

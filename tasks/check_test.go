@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -28,7 +29,7 @@ func furnished(t *testing.T) (s *Store, path string) {
 	add(t, s, New{})
 	_, err := s.Create(t.Context(), call("c"), New{Subject: "s"})
 	ok(t, 0, err)
-	_, err = s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "x"})
+	_, err = s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err)
 	if err := s.Put(t.Context(), "k", []byte("1")); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 
 	bolt "go.etcd.io/bbolt"
@@ -90,7 +91,7 @@ func workAll(t testing.TB, s *Store) {
 	must(t, err)
 	_, err = s.members.Attach(ctx, "ann", func() string { return "a-session" })
 	must(t, err)
-	must(t, s.mail.PutNote(ctx, "lead", actors.Note{IdleNote: actors.IdleNote{From: "ann", Summary: "rests"}}))
+	must(t, s.mail.PutNote(ctx, "lead", mail.Note{IdleNote: mail.IdleNote{From: "ann", Summary: "rests"}}))
 	_, err = s.Delete(ctx, actors.Actor{}, "1", nil) // its payload was made and dropped since the backup
 	must(t, err)
 }

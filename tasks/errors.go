@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -41,7 +42,7 @@ var (
 	ErrInvalid = kv.ErrInvalid
 	// ErrFull: a message to a member with Options.MaxUnread unread messages, or a
 	// request about a member with 1,000 open ones.
-	ErrFull = actors.ErrFull
+	ErrFull = mail.ErrFull
 	// ErrAnswered: an answer to a request that was already answered.
 	ErrAnswered = requests.ErrAnswered
 	// ErrNotAsked: an answer to a request by a member that was not asked.

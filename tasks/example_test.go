@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // openExample opens a store in a folder of its own.
@@ -95,7 +96,7 @@ func ExampleOutbox_Events() {
 	defer done()
 	ctx := context.Background()
 
-	_, err := s.Mail().Send(ctx, actors.Actor{Name: "lead"}, actors.Outgoing{To: []string{"backend"}, Text: "The tests are red."})
+	_, err := s.Mail().Send(ctx, actors.Actor{Name: "lead"}, mail.Outgoing{To: []string{"backend"}, Text: "The tests are red."})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func ExampleActor() {
 
 	call := actors.Actor{Name: "lead", CallID: "toolu_01"}
 	for range 2 {
-		sent, err := s.Mail().Send(ctx, call, actors.Outgoing{To: []string{"docs"}, Text: "Please write it up."})
+		sent, err := s.Mail().Send(ctx, call, mail.Outgoing{To: []string{"docs"}, Text: "Please write it up."})
 		fmt.Println(len(sent), err)
 	}
 	mail, err := s.Mail().Unread(ctx, "docs")

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // flood is how many messages TestFlood sends to somebody who never reads; the long
@@ -29,7 +29,7 @@ func TestFlood(t *testing.T) {
 	for w := range 64 {
 		all.Go(func() {
 			for next.Add(1) <= int64(*flood) {
-				_, err := s.mail.Send(t.Context(), as(fmt.Sprint("w", w)), actors.Outgoing{To: []string{"idler"}, Text: "Are you there?"})
+				_, err := s.mail.Send(t.Context(), as(fmt.Sprint("w", w)), mail.Outgoing{To: []string{"idler"}, Text: "Are you there?"})
 				switch {
 				case err == nil:
 					sent.Add(1)
@@ -46,9 +46,9 @@ func TestFlood(t *testing.T) {
 	if sent.Load() != 1_000 || refused.Load() != int64(*flood)-1_000 {
 		t.Errorf("%d of %d were taken, %d refused", sent.Load(), *flood, refused.Load())
 	}
-	_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"idler"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"idler"}, Text: "x"})
 	wantError(t, err, ErrFull, "idler has 1000 unread messages", "wait until it reads them")
-	_, err = s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "x"})
+	_, err = s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err) // others are reached
 	runtime.GC()
 	var m runtime.MemStats

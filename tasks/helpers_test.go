@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -167,7 +168,7 @@ func told(t testing.TB, list []Event) []string {
 			c := unmarshal[Change](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s by %s", c.Op, c.Task.ID, c.By))
 		case MessageEvent:
-			m := unmarshal[actors.Message](t, e.Data)
+			m := unmarshal[mail.Message](t, e.Data)
 			out = append(out, fmt.Sprintf("%s %s>%s", m.Kind, m.From, m.To))
 		case RequestEvent:
 			r := unmarshal[requests.Request](t, e.Data)

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // kills is how often TestKill kills its child; a night's worth is 1000.
@@ -217,7 +218,7 @@ func (l *loader) work(ctx context.Context, key string) error {
 }
 
 func (l *loader) mail(ctx context.Context, key string) error {
-	sent, err := l.s.mail.Send(ctx, as(l.name), actors.Outgoing{To: []string{"reader"}, Text: key})
+	sent, err := l.s.mail.Send(ctx, as(l.name), mail.Outgoing{To: []string{"reader"}, Text: key})
 	if err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func finishCalls(t *testing.T, s *Store, acks []string) {
 // state is what verify compares with.
 type state struct {
 	tasks  []Task
-	unread []actors.Message
+	unread []mail.Message
 	events []Change
 }
 
@@ -350,7 +351,7 @@ func verify(acks []string, st state) (faults []string) {
 func TestVerifySees(t *testing.T) {
 	st := state{
 		tasks:  []Task{{ID: "1", Subject: "w0-1", Status: Completed}, {ID: "2", Subject: "w0-2", Status: Pending}},
-		unread: []actors.Message{{ID: "m1"}, {ID: "m2"}},
+		unread: []mail.Message{{ID: "m1"}, {ID: "m2"}},
 		events: []Change{{Op: Claimed, Task: Task{ID: "1", Owner: "w0", Epoch: 1}}},
 	}
 	honest := []string{"try w0-1", "add 1 w0-1", "claim 1 w0 1", "done 1", "send m1 w0-1", "send m0 w0-20", "read m0"}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -33,14 +34,14 @@ func bucketNames() []string {
 		bucketTasks, bucketProposed, bucketValues, bucketLost, bucketMerges,
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits,
 		actors.MembersBucket, actors.ReceiptsBucket, actors.CallsBucket,
-	}, actors.Buckets(), requests.Buckets())
+	}, mail.Buckets(), requests.Buckets())
 }
 
 // indexNames lists the indexes that a check compares with the records.
 func indexNames() []string {
 	return slices.Concat([]string{
 		bucketReady, bucketOwner, bucketProgress, bucketDeps, bucketWaits, actors.CallsBucket,
-	}, actors.Indexes(), requests.Indexes())
+	}, mail.Indexes(), requests.Indexes())
 }
 
 // describe names an entry for readers who know tasks and members but not buckets.
@@ -51,7 +52,7 @@ func describe(bucket string, key []byte) string {
 		return fmt.Sprintf("task %d", kv.LastNum(key))
 	case bucket == kv.OutboxBucket:
 		return fmt.Sprintf("event %d", kv.LastNum(key))
-	case bucket == actors.MailBucket && named:
+	case bucket == mail.MailBucket && named:
 		return "a message to " + kv.Clip(name)
 	case bucket == actors.MembersBucket:
 		return "the session of " + kv.Clip(string(key))

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Loading is what a spec adds to the store. All of it is stored, or nothing.
 type Loading struct {
-	Tasks []New             // as for Add, without an actor
-	From  string            // the sender of Mail
-	Mail  []actors.Outgoing // as for Send
+	Tasks []New           // as for Add, without an actor
+	From  string          // the sender of Mail
+	Mail  []mail.Outgoing // as for Send
 	// Values returns values to store as Put does. It is called inside the change, as
 	// often as the change is tried; ids are those of Tasks, in their order. The
 	// values stay in the store itself, however long they are. nil: no values.
@@ -25,7 +26,7 @@ func (s *Store) Load(ctx context.Context, l Loading) ([]Task, error) {
 	c := s.db.Job("load")
 	// Everything is packed before the change: a text that is too long for the store is then
 	// in its file, and the change itself only refers to it.
-	letters := make([]actors.Packed, len(l.Mail))
+	letters := make([]mail.Packed, len(l.Mail))
 	drafts, err := newDrafts(c, "", l.Tasks)
 	for i := 0; err == nil && i < len(l.Mail); i++ {
 		letters[i], err = s.mail.Pack(c, l.From, l.Mail[i])

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // loading is a loading of two tasks, a message and a value.
 func loading() Loading {
 	return Loading{
 		Tasks: []New{{Key: "a", Subject: "A", Owner: "ana"}, {Subject: "B", BlockedBy: []string{"a"}}},
-		From:  "operator", Mail: []actors.Outgoing{{To: []string{"lead"}, Text: "Ship it."}},
+		From:  "operator", Mail: []mail.Outgoing{{To: []string{"lead"}, Text: "Ship it."}},
 		Values: func(ids []string) map[string]json.RawMessage {
 			data, _ := json.Marshal(ids)
 			return map[string]json.RawMessage{"ids": data, "goal": json.RawMessage(`"Ship it."`)}
@@ -44,7 +45,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 		"a blocker":  func(l *Loading) { l.Tasks[1].BlockedBy = []string{"77"} },
 		"a cycle":    func(l *Loading) { l.Tasks[0].BlockedBy = []string{"a"} },
 		"a receiver": func(l *Loading) { l.Mail[0].To = nil },
-		"a mailbox":  func(l *Loading) { l.Mail = append(l.Mail, actors.Outgoing{To: []string{"full"}, Text: "one more"}) },
+		"a mailbox":  func(l *Loading) { l.Mail = append(l.Mail, mail.Outgoing{To: []string{"full"}, Text: "one more"}) },
 		"a value": func(l *Loading) {
 			l.Values = func([]string) map[string]json.RawMessage {
 				return map[string]json.RawMessage{"ids": json.RawMessage("{")}
@@ -56,7 +57,7 @@ func TestLoadIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, &Options{MaxUnread: 1})
-			if _, err := s.mail.Send(t.Context(), actors.Actor{Name: "x"}, actors.Outgoing{To: []string{"full"}, Text: "hello"}); err != nil {
+			if _, err := s.mail.Send(t.Context(), actors.Actor{Name: "x"}, mail.Outgoing{To: []string{"full"}, Text: "hello"}); err != nil {
 				t.Fatal(err)
 			}
 			l := loading()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // A task's epoch fences off its former owner. Agents do not know epochs: their calls
@@ -43,9 +44,9 @@ type Loss struct {
 
 // LossOf returns the loss that a message reports to the former owner of a task. ok is
 // false if the message reports none.
-func LossOf(m actors.Message) (l Loss, ok bool) {
+func LossOf(m mail.Message) (l Loss, ok bool) {
 	var data Loss
-	if m.Kind != actors.TaskLost || json.Unmarshal(m.Data, &data) != nil {
+	if m.Kind != mail.TaskLost || json.Unmarshal(m.Data, &data) != nil {
 		return Loss{}, false
 	}
 	return data, data.TaskID != ""
@@ -99,9 +100,9 @@ func (l losses) tellDeleted(a actors.Actor, was *taskRecord) {
 
 // post tells a task's former owner what happened to the task.
 func (l losses) post(to, what string, n Loss) (id string) {
-	return actors.Post(l.t.tx, actors.Message{
-		From: n.By, To: to, Kind: actors.TaskLost, Text: n.text(), Data: l.t.tx.Encode(n),
-		Summary: kv.OneLine("task "+n.TaskID+" "+what, actors.MaxSummary),
+	return mail.Post(l.t.tx, mail.Message{
+		From: n.By, To: to, Kind: mail.TaskLost, Text: n.text(), Data: l.t.tx.Encode(n),
+		Summary: kv.OneLine("task "+n.TaskID+" "+what, mail.MaxSummary),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func attach(t testing.TB, s *Store, name string) actors.Member {
@@ -71,7 +72,7 @@ func TestStaleSession(t *testing.T) {
 		"refuse":  func(a actors.Actor) error { return s.Refuse(t.Context(), a, "1", "") },
 		"release": func(a actors.Actor) error { _, err := s.Release(t.Context(), a, "ann", ""); return err },
 		"send": func(a actors.Actor) error {
-			_, err := s.mail.Send(t.Context(), a, actors.Outgoing{To: []string{"bob"}, Text: "x"})
+			_, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob"}, Text: "x"})
 			return err
 		},
 	} {
@@ -189,7 +190,7 @@ func TestSnapshot(t *testing.T) {
 	attach(t, s, "ann")
 	add(t, s, New{})
 	add(t, s, New{BlockedBy: []string{"1"}})
-	_, err := s.mail.Send(t.Context(), as("bob"), actors.Outgoing{To: []string{"ann"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "x"})
 	ok(t, 0, err)
 	snap, err := s.Snapshot(t.Context())
 	ok(t, snap, err)

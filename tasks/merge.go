@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // MergeState says how far finished work has come on its way into its branch.
@@ -111,7 +112,7 @@ func (m Merge) cleaned() (Merge, error) {
 	if !m.State.known() {
 		return m, fmt.Errorf("%w: state %q of a merge", ErrInvalid, kv.Clip(string(m.State)))
 	}
-	m.Title, m.Reason = kv.OneLine(kv.Clean(m.Title), actors.MaxSummary), kv.OneLine(kv.Clean(m.Reason), actors.MaxSummary*10)
+	m.Title, m.Reason = kv.OneLine(kv.Clean(m.Title), mail.MaxSummary), kv.OneLine(kv.Clean(m.Reason), mail.MaxSummary*10)
 	if len(m.Files) > maxMergeFiles {
 		m.Files = m.Files[:maxMergeFiles]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	"pgregory.net/rapid"
 )
@@ -107,7 +108,7 @@ func TestMergeGoesBackToItsAuthor(t *testing.T) {
 	if fix.Owner != "ana" || len(fix.Description) != 100_000 {
 		t.Errorf("%+v", fix)
 	}
-	for member, kind := range map[string]actors.Kind{"ana": actors.TaskAssignment} {
+	for member, kind := range map[string]mail.Kind{"ana": mail.TaskAssignment} {
 		mail, err := s.mail.Unread(t.Context(), member)
 		if err != nil || len(mail) != 1 || mail[0].Kind != kind {
 			t.Errorf("mail of %s: %+v, %v", member, mail, err)

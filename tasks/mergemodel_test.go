@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	"pgregory.net/rapid"
 )
@@ -156,7 +157,7 @@ func TestMergeTextsAreBounded(t *testing.T) {
 		t.Errorf("%d files, tasks %v", len(got.Files), got.Tasks)
 	}
 	for _, text := range append([]string{got.Title, got.Reason}, got.Files...) {
-		if strings.ContainsAny(text, "\n\x00") || utf8.RuneCountInString(text) > actors.MaxSummary*10+1 {
+		if strings.ContainsAny(text, "\n\x00") || utf8.RuneCountInString(text) > mail.MaxSummary*10+1 {
 			t.Errorf("%d bytes: %.80q", len(text), text)
 		}
 	}

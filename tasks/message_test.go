@@ -9,13 +9,14 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	"github.com/oklog/ulid/v2"
 )
 
 func TestSend(t *testing.T) {
 	s := open(t, nil)
-	list, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{
+	list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{
 		To: []string{"bob", "cy", "bob"}, Text: "The schema\n is ready.", Data: json.RawMessage(`{"n": 1}`),
 	})
 	if len(ok(t, list, err)) != 2 {
@@ -24,7 +25,7 @@ func TestSend(t *testing.T) {
 	for i, m := range list {
 		id, err := ulid.ParseStrict(m.ID)
 		ok(t, id, err)
-		if !ulid.Time(id.Time()).Equal(fixed) || m.Seq != uint64(i+1) || m.From != "ann" || m.Kind != actors.Text ||
+		if !ulid.Time(id.Time()).Equal(fixed) || m.Seq != uint64(i+1) || m.From != "ann" || m.Kind != mail.Text ||
 			m.Summary != "The schema is ready." || string(m.Data) != `{"n":1}` || !m.Sent.Equal(fixed) {
 			t.Errorf("sent %+v", m)
 		}
@@ -32,7 +33,7 @@ func TestSend(t *testing.T) {
 	if list[0].ID == list[1].ID || list[0].To != "bob" || list[1].To != "cy" {
 		t.Errorf("sent %+v", list)
 	}
-	_, err = s.mail.Send(t.Context(), actors.Actor{}, actors.Outgoing{To: []string{"bob"}, Kind: actors.Notice, Text: "x", Summary: "short"})
+	_, err = s.mail.Send(t.Context(), actors.Actor{}, mail.Outgoing{To: []string{"bob"}, Kind: mail.Notice, Text: "x", Summary: "short"})
 	ok(t, 0, err)
 	wantList(t, "mail", unread(t, s, "bob"), []string{"text ann: The schema\n is ready.", "notice : x"})
 	events := drain(t, s)
@@ -51,7 +52,7 @@ func TestSendRefusals(t *testing.T) {
 	for i := range many {
 		many[i] = strings.Repeat("x", i%100+1) + string(rune('a'+i/100))
 	}
-	for name, o := range map[string]actors.Outgoing{
+	for name, o := range map[string]mail.Outgoing{
 		"to nobody":     {Text: "x"},
 		"to no name":    {To: []string{"bob", ""}},
 		"to a bad name": {To: []string{"a\x00b"}},
@@ -66,10 +67,10 @@ func TestSendRefusals(t *testing.T) {
 		}
 	}
 	for range 2 {
-		_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "x"})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 		ok(t, 0, err)
 	}
-	_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"cy", "bob"}, Text: "x"})
+	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"cy", "bob"}, Text: "x"})
 	wantError(t, err, ErrFull, "bob has 2 unread messages")
 	wantList(t, "cy's mail", unread(t, s, "cy"), []string{}) // all or none
 	add(t, s, New{Owner: "bob", Subject: "urgent"})
@@ -86,7 +87,7 @@ func TestDeliver(t *testing.T) {
 	s := open(t, nil)
 	var sent []string
 	for _, text := range []string{"1", "2", "3", "4"} {
-		list, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: text})
+		list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: text})
 		sent = append(sent, ok(t, list, err)[0].ID)
 	}
 	drain(t, s)
@@ -124,7 +125,7 @@ func TestMailKeepsItsOrder(t *testing.T) {
 		raw(t, s).NoSync = true
 		for i := range 300 {
 			text := strings.Repeat("x", round*300+i+1)
-			_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})
+			_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bo", "bob", "bobby"}, Text: text})
 			ok(t, 0, err)
 			want = append(want, "text ann: "+text)
 		}
@@ -137,7 +138,7 @@ func TestMailKeepsItsOrder(t *testing.T) {
 
 func TestMessageIsRepaired(t *testing.T) {
 	s := open(t, nil)
-	list, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "a\xff\x00b", Summary: "c\xff"})
+	list, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "a\xff\x00b", Summary: "c\xff"})
 	if m := ok(t, list, err)[0]; m.Text != "a\uFFFD\uFFFDb" || m.Summary != "c\uFFFD" {
 		t.Errorf("sent %+v", m)
 	}
@@ -153,9 +154,9 @@ func TestDeliverOfAnEarlierLife(t *testing.T) {
 	session := func() string { return "a-session" }
 	first, err := s.members.Attach(t.Context(), "ann", session)
 	ok(t, first, err)
-	sent, err := s.mail.Send(t.Context(), as("bob"), actors.Outgoing{To: []string{"ann"}, Text: "hello"})
+	sent, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "hello"})
 	ok(t, sent, err)
-	must(t, s.mail.PutNote(t.Context(), "ann", actors.Note{IdleNote: actors.IdleNote{From: "bob"}}))
+	must(t, s.mail.PutNote(t.Context(), "ann", mail.Note{IdleNote: mail.IdleNote{From: "bob"}}))
 	notes, err := s.mail.Notes(t.Context(), "ann")
 	ok(t, notes, err)
 	second, err := s.members.Attach(t.Context(), "ann", session)
@@ -182,10 +183,10 @@ func TestSendWaitsFor(t *testing.T) {
 	_, err := s.Delete(t.Context(), actors.Actor{}, gone.ID, nil)
 	ok(t, gone, err)
 	for _, id := range []string{gone.ID, "9", "01", ""} {
-		_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "x", WaitFor: []string{one.ID, id}})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x", WaitFor: []string{one.ID, id}})
 		wantError(t, err, ErrNotFound)
 	}
-	_, err = s.mail.Send(t.Context(), as("ann"), actors.Outgoing{
+	_, err = s.mail.Send(t.Context(), as("ann"), mail.Outgoing{
 		To: []string{"bob", "cy"}, Text: "join", WaitFor: []string{one.ID, two.ID, one.ID},
 	})
 	ok(t, one, err)

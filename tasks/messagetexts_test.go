@@ -7,13 +7,14 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestSendTexts: each receiver gets the text that is its own, and a call that
 // does not say whose is whose sends nothing.
 func TestSendTexts(t *testing.T) {
 	s := open(t, nil)
-	sent, err := s.mail.Send(t.Context(), actors.Actor{}, actors.Outgoing{
+	sent, err := s.mail.Send(t.Context(), actors.Actor{}, mail.Outgoing{
 		To: []string{"ana", "ben"}, Text: "the start", Texts: []string{"for ana", "for\x00ben"},
 	})
 	if err != nil || len(sent) != 2 {
@@ -25,7 +26,7 @@ func TestSendTexts(t *testing.T) {
 			t.Errorf("%s has %+v, %v; want %q", sent[i].To, mail, err, want)
 		}
 	}
-	for name, bad := range map[string]actors.Outgoing{
+	for name, bad := range map[string]mail.Outgoing{
 		"too few":  {To: []string{"ana", "ben"}, Texts: []string{"one"}},
 		"repeated": {To: []string{"ana", "ana"}, Texts: []string{"one", "two"}},
 		"too long": {To: []string{"ana"}, Texts: []string{strings.Repeat("x", kv.InlineLimit+1)}},

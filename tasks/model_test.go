@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	"pgregory.net/rapid"
 )
@@ -98,7 +99,7 @@ func (m *model) event(op Op, id, by string) {
 	m.events = append(m.events, fmt.Sprintf("%s %s by %s", op, id, by))
 }
 
-func (m *model) send(from, to string, kind actors.Kind, text string) {
+func (m *model) send(from, to string, kind mail.Kind, text string) {
 	m.mail[to] = append(m.mail[to], string(kind)+" "+text)
 	m.events = append(m.events, fmt.Sprintf("%s %s>%s", kind, from, to))
 }
@@ -112,7 +113,7 @@ func (m *model) assigned(by, id string, ready bool) {
 	if ready {
 		word = "ready"
 	}
-	m.send(by, t.owner, actors.TaskAssignment, word+" "+id)
+	m.send(by, t.owner, mail.TaskAssignment, word+" "+id)
 }
 
 // lose notes that a member lost a task that it had in progress.
@@ -126,7 +127,7 @@ func (m *model) lose(by, member, id string, tell bool) {
 func (m *model) tellLoss(by, member, id string) {
 	m.losses++
 	m.lost[member+" "+id] = m.losses
-	m.send(by, member, actors.TaskLost, fmt.Sprintf("lost %s@%d", id, m.losses))
+	m.send(by, member, mail.TaskLost, fmt.Sprintf("lost %s@%d", id, m.losses))
 }
 
 // fenced says whether a member must not speak of a task's status.
@@ -446,7 +447,7 @@ func (m *machine) Delete(t *rapid.T) {
 	agree(t, err, nil)
 	m.model.event(Deleted, id, by)
 	if was := m.model.tasks[id]; was.status == InProgress && was.owner != by {
-		m.model.send(by, was.owner, actors.TaskLost, "lost "+id)
+		m.model.send(by, was.owner, mail.TaskLost, "lost "+id)
 	}
 	waiting := m.model.waitingFor(id)
 	delete(m.model.tasks, id)
@@ -508,14 +509,14 @@ func (m *machine) Send(t *rapid.T) {
 	from, to := anyMember(t), []string{anyMember(t), anyMember(t)}
 	session := uint64(rapid.IntRange(0, 3).Draw(t, "session"))
 	text := rapid.SampledFrom([]string{"hi", "", strings.Repeat("long ", 20_000)}).Draw(t, "text")
-	_, err := m.store.mail.Send(m.Context(), actors.Actor{Name: from, Session: session}, actors.Outgoing{To: to, Text: text})
+	_, err := m.store.mail.Send(m.Context(), actors.Actor{Name: from, Session: session}, mail.Outgoing{To: to, Text: text})
 	if session != 0 && session != m.model.epochs[from] {
 		agree(t, err, ErrStale)
 		return
 	}
 	agree(t, err, nil)
 	for _, name := range kv.Unique(to) {
-		m.model.send(from, name, actors.Text, text)
+		m.model.send(from, name, mail.Text, text)
 	}
 }
 
@@ -636,7 +637,7 @@ func (m *machine) compareMail(t *rapid.T) {
 		have := []string{}
 		for _, msg := range list {
 			text := msg.Text
-			if msg.Kind == actors.TaskAssignment {
+			if msg.Kind == mail.TaskAssignment {
 				var n Assignment
 				if err := json.Unmarshal(msg.Data, &n); err != nil {
 					t.Fatal(err)
@@ -646,7 +647,7 @@ func (m *machine) compareMail(t *rapid.T) {
 					text = "ready " + n.TaskID
 				}
 			}
-			if msg.Kind == actors.TaskLost {
+			if msg.Kind == mail.TaskLost {
 				text = "lost " + unmarshal[Loss](m, msg.Data).TaskID
 			}
 			have = append(have, string(msg.Kind)+" "+text)

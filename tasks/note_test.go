@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	"pgregory.net/rapid"
 )
@@ -42,7 +42,7 @@ func TestNotesLoseNothing(t *testing.T) {
 				look(from)
 				continue
 			}
-			n := actors.Note{IdleNote: actors.IdleNote{From: from, IdleReason: "available"}}
+			n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available"}}
 			for range rapid.IntRange(0, 2).Draw(rt, "completed") {
 				next++
 				n.Completed = append(n.Completed, fmt.Sprint(next))
@@ -71,17 +71,17 @@ func TestNotesLoseNothing(t *testing.T) {
 // come since.
 func TestNoteChangesWhileItIsSeen(t *testing.T) {
 	s := open(t, nil)
-	put := func(n actors.Note) {
+	put := func(n mail.Note) {
 		t.Helper()
 		n.From = "ana"
 		if err := s.mail.PutNote(t.Context(), "lead", n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(actors.Note{Completed: []string{"1"}, Wakes: true})
+	put(mail.Note{Completed: []string{"1"}, Wakes: true})
 	old, err := s.mail.Notes(t.Context(), "lead")
 	ok(t, old, err)
-	put(actors.Note{Completed: []string{"2"}})
+	put(mail.Note{Completed: []string{"2"}})
 	if err := s.mail.DropNotes(t.Context(), as("lead"), []string{old[0].ID}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestNoteChangesWhileItIsSeen(t *testing.T) {
 }
 
 func TestNoteShown(t *testing.T) {
-	n := actors.Note{ID: "idle-1", IdleNote: actors.IdleNote{Type: actors.IdleNotification, From: "ana", IdleReason: "available", Result: "Done."}}
+	n := mail.Note{ID: "idle-1", IdleNote: mail.IdleNote{Type: mail.IdleNotification, From: "ana", IdleReason: "available", Result: "Done."}}
 	for _, tt := range []struct {
 		completed []string
 		want      string
@@ -118,12 +118,12 @@ func TestNoteShown(t *testing.T) {
 func TestNotesRefused(t *testing.T) {
 	s := open(t, nil)
 	for name, put := range map[string]func() error{
-		"no sender": func() error { return s.mail.PutNote(t.Context(), "lead", actors.Note{}) },
+		"no sender": func() error { return s.mail.PutNote(t.Context(), "lead", mail.Note{}) },
 		"no receiver": func() error {
-			return s.mail.PutNote(t.Context(), "", actors.Note{IdleNote: actors.IdleNote{From: "ana"}})
+			return s.mail.PutNote(t.Context(), "", mail.Note{IdleNote: mail.IdleNote{From: "ana"}})
 		},
 		"too long": func() error {
-			return s.mail.PutNote(t.Context(), "lead", actors.Note{IdleNote: actors.IdleNote{From: "ana", Result: strings.Repeat("x", kv.MaxShort+1)}})
+			return s.mail.PutNote(t.Context(), "lead", mail.Note{IdleNote: mail.IdleNote{From: "ana", Result: strings.Repeat("x", kv.MaxShort+1)}})
 		},
 	} {
 		if err := put(); !errors.Is(err, ErrInvalid) {

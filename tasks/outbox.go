@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -75,7 +76,7 @@ const (
 // Outbox is the queue of events that were not forwarded yet. It has one reader.
 type Outbox struct {
 	db   *kv.DB
-	mail *actors.Boxes
+	mail *mail.Boxes
 }
 
 // Events returns the events with an ID above after, in order: at most limit (1,000 if
@@ -122,7 +123,7 @@ type eventRecord struct {
 	Time      time.Time        `json:"time"`
 	Member    string           `json:"member"`
 	Change    *changeRecord    `json:"change"`
-	Message   *actors.Record   `json:"message"`
+	Message   *mail.Record     `json:"message"`
 	Delivered string           `json:"delivered"`
 	Merge     *Merge           `json:"merge"`
 	Request   *requests.Record `json:"request"`

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func eventIDs(list []Event) []uint64 {
@@ -64,7 +64,7 @@ func TestEventsAreBounded(t *testing.T) {
 	s := open(t, nil)
 	big := strings.Repeat("z", eventsMaxBytes*2/3)
 	for range 3 {
-		_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: big})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: big})
 		ok(t, 0, err)
 	}
 	reads := 0

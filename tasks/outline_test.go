@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func outlines(t *testing.T, s *Store) []Outline {
@@ -97,9 +98,9 @@ func TestBlockers(t *testing.T) {
 func TestUnreadCounts(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	sent, err := s.mail.Send(t.Context(), as("ana"), actors.Outgoing{To: []string{"ben", "cy"}, Text: "one"})
+	sent, err := s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben", "cy"}, Text: "one"})
 	must(t, err)
-	_, err = s.mail.Send(t.Context(), as("ana"), actors.Outgoing{To: []string{"ben"}, Text: "two"})
+	_, err = s.mail.Send(t.Context(), as("ana"), mail.Outgoing{To: []string{"ben"}, Text: "two"})
 	must(t, err)
 	must(t, s.mail.Deliver(t.Context(), as("cy"), []string{sent[1].ID}))
 	if have, err := s.mail.UnreadCounts(t.Context()); err != nil || fmt.Sprint(have) != "map[ben:2]" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Task returns the task with that id. It fails with ErrNotFound if there is none;
@@ -152,7 +153,7 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 		if snap.Tasks, err = s.allTasks(r); err != nil {
 			return snap, err
 		}
-		snap.Unread = actors.Counts(r)
+		snap.Unread = mail.Counts(r)
 		snap.Members, err = actors.All(r)
 		return snap, err
 	})

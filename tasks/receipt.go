@@ -5,6 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -20,7 +21,7 @@ type Receipt struct {
 	Task     *Task    // create, confirm, discard, claim, update, delete, refuse
 	Tasks    []Task   // add, release
 	Updated  []string // update: the names of the fields
-	Messages []actors.Message
+	Messages []mail.Message
 	Request  *requests.Request // ask, answer, expire, withdraw
 	// Error is the reason given with discard and refuse.
 	Error string
@@ -59,7 +60,7 @@ type receiptRecord struct {
 	Task     *taskRecord      `json:"task,omitempty"`
 	Tasks    []taskRecord     `json:"tasks,omitempty"`
 	Updated  []string         `json:"updated,omitempty"`
-	Messages []actors.Record  `json:"messages,omitempty"`
+	Messages []mail.Record    `json:"messages,omitempty"`
 	Request  *requests.Record `json:"request,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
@@ -82,7 +83,7 @@ func (r *receiptRecord) Open(b *kv.Blobs) (Receipt, error) {
 		out.Tasks = append(out.Tasks, t)
 	}
 	var err error
-	if out.Messages, err = actors.OpenAll(r.Messages, b); err != nil || r.Request == nil {
+	if out.Messages, err = mail.OpenAll(r.Messages, b); err != nil || r.Request == nil {
 		return out, err
 	}
 	request, err := r.Request.Unpack(b)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // call is a tool call of a member.
@@ -43,7 +44,7 @@ func TestRepeatedCall(t *testing.T) {
 		}},
 		{"refuse", func(s *Store, a actors.Actor) (any, error) { return nil, s.Refuse(t.Context(), a, "3", "not yet") }},
 		{"send", func(s *Store, a actors.Actor) (any, error) {
-			return s.mail.Send(t.Context(), a, actors.Outgoing{To: []string{"bob", "cy"}, Text: long})
+			return s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob", "cy"}, Text: long})
 		}},
 		{"delete", func(s *Store, a actors.Actor) (any, error) { return s.Delete(t.Context(), a, "3", nil) }},
 		{"release", func(s *Store, a actors.Actor) (any, error) { return s.Release(t.Context(), a, "ann", "bye") }},
@@ -110,7 +111,7 @@ func TestReceiptsAreApart(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{})
 	for _, a := range []actors.Actor{{Name: "a", CallID: "bc"}, {Name: "ab", CallID: "c"}, {Name: "ab", CallID: "cc"}} {
-		_, err := s.mail.Send(t.Context(), a, actors.Outgoing{To: []string{"x"}, Text: a.CallID})
+		_, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"x"}, Text: a.CallID})
 		ok(t, 0, err)
 	}
 	wantList(t, "mail", unread(t, s, "x"), []string{"text a: bc", "text ab: c", "text ab: cc"})
@@ -148,7 +149,7 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	long := strings.Repeat("m", kv.InlineLimit+1)
 	send := func(a actors.Actor, text string) {
 		t.Helper()
-		if _, err := s.mail.Send(t.Context(), a, actors.Outgoing{To: []string{"bob"}, Text: text}); err != nil {
+		if _, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob"}, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}

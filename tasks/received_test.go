@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestReceivedMail: what comes over the bus late, twice, not at all or without content changes
@@ -21,14 +21,14 @@ func TestReceivedMail(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
 		name := fmt.Sprint("m", runs)
-		in := &actors.Received{Member: name}
+		in := &mail.Received{Member: name}
 		var late [][]byte
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 3).Draw(rt, "what") {
 			case 0:
 				want, err := s.mail.Unread(t.Context(), name)
 				ok(t, want, err)
-				boxes, err := s.mail.UnreadOf(t.Context(), []*actors.Received{in})
+				boxes, err := s.mail.UnreadOf(t.Context(), []*mail.Received{in})
 				got := ok(t, boxes, err)[0]
 				if fmt.Sprint(got) != fmt.Sprint(want) || !reflect.DeepEqual(textsOf(got), textsOf(want)) {
 					rt.Fatalf("%s reads\n%v\nand the store has\n%v", name, got, want)
@@ -45,7 +45,7 @@ func TestReceivedMail(t *testing.T) {
 				late = nil
 			default:
 				text := strings.Repeat("<é>\x00", rapid.SampledFrom([]int{0, 1, 1, 1, 20_000}).Draw(rt, "length"))
-				_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{
+				_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{
 					To: []string{name}, Text: text, Data: json.RawMessage(`{"a": "<b>"}`),
 				})
 				ok(t, 0, err)
@@ -69,8 +69,8 @@ func TestReceivedMail(t *testing.T) {
 }
 
 // textsOf returns the texts and data of messages.
-func textsOf(mail []actors.Message) (out []string) {
-	for _, m := range mail {
+func textsOf(list []mail.Message) (out []string) {
+	for _, m := range list {
 		out = append(out, m.Text, string(m.Data))
 	}
 	return out
@@ -81,18 +81,18 @@ func textsOf(mail []actors.Message) (out []string) {
 func TestReceivedMailIsNotReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	in := &actors.Received{Member: "bob"}
-	put := func(m actors.Message, text string) {
+	in := &mail.Received{Member: "bob"}
+	put := func(m mail.Message, text string) {
 		t.Helper()
 		m.Text = text
 		data, err := json.Marshal(m)
 		in.Put(ok(t, data, err))
 	}
-	sent, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "from the store"})
+	sent, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "from the store"})
 	m := ok(t, sent, err)[0]
 	texts := func() []string {
 		t.Helper()
-		boxes, err := s.mail.UnreadOf(t.Context(), []*actors.Received{in})
+		boxes, err := s.mail.UnreadOf(t.Context(), []*mail.Received{in})
 		var out []string
 		for _, m := range ok(t, boxes, err)[0] {
 			out = append(out, m.Text)
@@ -114,7 +114,7 @@ func TestReceivedMailIsNotReadAgain(t *testing.T) {
 	wantList(t, "mail that came after it was read", texts(), nil)
 	// Each of these needs most of the room: the earlier ones have left it.
 	for i := range 4 {
-		sent, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: "from the store"})
+		sent, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "from the store"})
 		m := ok(t, sent, err)[0]
 		long := strings.Repeat(fmt.Sprint(i), 200<<10)
 		put(m, long)

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 func TestTaskRecordSet(t *testing.T) {
@@ -133,7 +133,7 @@ func FuzzOpenStored(f *testing.F) {
 				_, _ = rec.Open(b)
 			}
 		}
-		if rec, err := kv.Decode[actors.Record]("message", data); err == nil {
+		if rec, err := kv.Decode[mail.Record]("message", data); err == nil {
 			_, _ = rec.Open(b)
 		}
 	})

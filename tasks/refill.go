@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -42,7 +42,7 @@ type refillStep struct {
 	id        uint64
 	op        Op
 	task      *taskRecord
-	message   *actors.Record
+	message   *mail.Record
 	member    string
 	delivered string
 	about     string // what the event is about, if it cannot be restored
@@ -66,11 +66,11 @@ func newRefillStep(c *kv.Job, e Event) (refillStep, error) {
 		step.op, step.task = change.Op, rec
 		return step, err
 	case MessageEvent:
-		var m actors.Message
+		var m mail.Message
 		if json.Unmarshal(e.Data, &m) != nil || m.ID == "" || m.Seq == 0 {
 			return step, nil
 		}
-		rec, err := actors.Repack(c, m)
+		rec, err := mail.Repack(c, m)
 		step.message = rec
 		return step, err
 	case RequestEvent:
@@ -136,7 +136,7 @@ func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
 			err = changing(t).refillTask(step.op, step.task)
 		case step.message != nil:
 			out.Messages++
-			actors.Restore(t, step.message)
+			mail.Restore(t, step.message)
 		case step.delivered != "":
 			out.Messages++
 			_, err = o.mail.Remove(t, step.member, step.delivered)

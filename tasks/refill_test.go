@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
@@ -36,7 +36,7 @@ func change(t *testing.T, rt *rapid.T, s *Store) {
 	case 5:
 		_, _ = s.Delete(ctx, by, id, nil)
 	case 6:
-		_, _ = s.mail.Send(ctx, by, actors.Outgoing{To: []string{anyMember(rt)}, Text: text})
+		_, _ = s.mail.Send(ctx, by, mail.Outgoing{To: []string{anyMember(rt)}, Text: text})
 	case 7:
 		member := anyMember(rt)
 		if list, err := s.mail.Unread(ctx, member); err == nil && len(list) > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 
 	bolt "go.etcd.io/bbolt"
@@ -24,8 +25,8 @@ func planOf(key string) requests.New {
 	return requests.New{
 		Kind: requests.AskPlan, Member: "ann", To: "lead", Text: "may I?", Key: key, Wait: time.Minute,
 		Payload: json.RawMessage(`{"plan":"one, two"}`),
-		Mail: func(r requests.Request) actors.Outgoing {
-			return actors.Outgoing{Kind: actors.PlanAsked, Text: "plan " + r.ID, Data: r.Payload}
+		Mail: func(r requests.Request) mail.Outgoing {
+			return mail.Outgoing{Kind: mail.PlanAsked, Text: "plan " + r.ID, Data: r.Payload}
 		},
 	}
 }
@@ -38,8 +39,8 @@ func askFor(t testing.TB, s *Store, n requests.New) requests.Request {
 }
 
 // answerMail tells whom a request is about what the answer was.
-func answerMail(r requests.Request) actors.Outgoing {
-	return actors.Outgoing{Kind: actors.PlanAnswered, Text: fmt.Sprintf("%s: %s", r.State, r.Feedback)}
+func answerMail(r requests.Request) mail.Outgoing {
+	return mail.Outgoing{Kind: mail.PlanAnswered, Text: fmt.Sprintf("%s: %s", r.State, r.Feedback)}
 }
 
 // TestRequestIsAskedAndAnswered: a request, its mail and its events are one
@@ -355,9 +356,9 @@ func TestRequestsAreBounded(t *testing.T) {
 func TestAnswerToAFullMailbox(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})
 	r := askFor(t, s, planOf("a"))
-	sent, err := s.mail.Send(t.Context(), as("bob"), actors.Outgoing{To: []string{"ann"}, Text: "Hello."})
+	sent, err := s.mail.Send(t.Context(), as("bob"), mail.Outgoing{To: []string{"ann"}, Text: "Hello."})
 	ok(t, sent, err)
-	_, err = s.requests.Expire(t.Context(), r.ID, func(requests.Request) actors.Outgoing { return actors.Outgoing{Text: "No answer."} })
+	_, err = s.requests.Expire(t.Context(), r.ID, func(requests.Request) mail.Outgoing { return mail.Outgoing{Text: "No answer."} })
 	ok(t, 0, err)
 	unread, err := s.mail.Unread(t.Context(), "ann")
 	if ok(t, unread, err); len(unread) != 2 || unread[1].Text != "No answer." {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 
 	bolt "go.etcd.io/bbolt"
@@ -60,7 +61,7 @@ type Store struct {
 	backups  *kv.Backups
 	restored *kv.Restoration // nil: Open restored nothing
 
-	mail     *actors.Boxes
+	mail     *mail.Boxes
 	requests *requests.Desk
 	verdicts *requests.VerdictBook
 	members  *Members
@@ -110,7 +111,7 @@ func (o Options) open(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	boxes := actors.New(db, o.MaxUnread, mailedTasks{})
+	boxes := mail.New(db, o.MaxUnread, mailedTasks{})
 	s := &Store{
 		db: db, backups: backups, restored: restored,
 		mail: boxes, requests: requests.NewDesk(db, boxes), verdicts: requests.NewVerdictBook(db),
@@ -161,7 +162,7 @@ func (s *Store) Close() error {
 }
 
 // Mail returns the mailboxes.
-func (s *Store) Mail() *actors.Boxes { return s.mail }
+func (s *Store) Mail() *mail.Boxes { return s.mail }
 
 // Requests returns the requests of the members.
 func (s *Store) Requests() *requests.Desk { return s.requests }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
@@ -97,7 +98,7 @@ func TestCloseTwiceAndCallsAfter(t *testing.T) {
 		"Release": func() error { _, err := s.Release(ctx, actors.Actor{}, "ann", ""); return err },
 		"Refuse":  func() error { return s.Refuse(ctx, actors.Actor{}, "1", "") },
 		"Send": func() error {
-			_, err := s.mail.Send(ctx, actors.Actor{}, actors.Outgoing{To: []string{"ann"}})
+			_, err := s.mail.Send(ctx, actors.Actor{}, mail.Outgoing{To: []string{"ann"}})
 			return err
 		},
 		"Deliver":    func() error { return s.mail.Deliver(ctx, as("ann"), nil) },
@@ -339,7 +340,7 @@ func TestClockDoesNotMatter(t *testing.T) {
 		mu.Lock()
 		now = at
 		mu.Unlock()
-		_, err := s.mail.Send(t.Context(), as("ann"), actors.Outgoing{To: []string{"bob"}, Text: strconv.Itoa(i)})
+		_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: strconv.Itoa(i)})
 		ok(t, 0, err)
 		add(t, s, New{})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -71,7 +71,7 @@ func (c *branchCrash) checkRequests() {
 	for text := range strings.Lines(string(data)) {
 		var l journal.Line
 		var r requests.Request
-		var m actors.Message
+		var m mail.Message
 		if json.Unmarshal([]byte(text), &l) != nil {
 			continue // checkJournal has said so
 		}

@@ -28,7 +28,8 @@ var floors = []arrows{
 	{"hooks/runner", "hooks hooks/*"},
 	{"tasks/kv", ""},
 	{"tasks/actors", "tasks/kv"},
-	{"tasks/requests", "tasks/kv tasks/actors"},
+	{"tasks/mail", "tasks/kv tasks/actors"},
+	{"tasks/requests", "tasks/kv tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
 	{"configs/shell", ""},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
@@ -47,12 +48,12 @@ var floors = []arrows{
 	{"orchestrator/testkit", ""},
 	{"orchestrator/routine", ""},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/plan", "tasks tasks/actors teammate/agent"},
+	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/kv teammate/agent"},
 	{"orchestrator/state", "tasks tasks/kv orchestrator/process orchestrator/journal"},
 	{"orchestrator/lives", "configs hooks/rules teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
-	{"orchestrator/budget", "configs tasks tasks/actors teammate teammate/agent teammate/transcript " +
+	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
 	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/lives"},
@@ -62,12 +63,12 @@ var floors = []arrows{
 		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/actors teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/view", "tasks tasks/actors tasks/requests teammate/agent orchestrator/api orchestrator/budget " +
+	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests teammate/agent orchestrator/api orchestrator/budget " +
 		"orchestrator/hooklist orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
@@ -81,7 +82,7 @@ var floors = []arrows{
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors teammate " +
+	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail teammate " +
 		"teammate/agent teammate/permission teammate/program " +
 		"orchestrator/api orchestrator/routine orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},

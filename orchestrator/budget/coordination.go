@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -60,20 +60,20 @@ type Notices struct {
 }
 
 // isNotice reports whether a message is from covey or an idle note.
-func isNotice(m actors.Message) bool {
-	return m.From == "" && m.Kind != actors.Goal || m.Kind == actors.IdleNotification || m.Kind == actors.Terminated
+func isNotice(m mail.Message) bool {
+	return m.From == "" && m.Kind != mail.Goal || m.Kind == mail.IdleNotification || m.Kind == mail.Terminated
 }
 
 // Showing records what the lead is about to be shown: mail, and inputs for it and for notes.
 //
 // It is called before the input is handed over. Shown counts a notice when the transcript
 // holds it; before that it has cost nothing.
-func (n *Notices) Showing(letters []actors.Message, in []agent.Input) {
+func (n *Notices) Showing(letters []mail.Message, in []agent.Input) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, i := range in {
-		own := slices.IndexFunc(letters, func(m actors.Message) bool { return m.ID == i.MessageID })
-		if strings.HasPrefix(i.MessageID, actors.NoteID) || own >= 0 && isNotice(letters[own]) {
+		own := slices.IndexFunc(letters, func(m mail.Message) bool { return m.ID == i.MessageID })
+		if strings.HasPrefix(i.MessageID, mail.NoteID) || own >= 0 && isNotice(letters[own]) {
 			note(&n.showing, i.MessageID, int64(len(i.Text)+bytesPerToken-1)/bytesPerToken)
 		}
 	}

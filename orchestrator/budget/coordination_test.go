@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -42,16 +43,16 @@ func TestCoordinationCounts(t *testing.T) {
 
 func TestIsNotice(t *testing.T) {
 	for _, tt := range []struct {
-		m    actors.Message
+		m    mail.Message
 		want bool
 	}{
-		{actors.Message{Kind: actors.Notice}, true},
-		{actors.Message{Kind: actors.IdleNotification, From: "ana"}, true},
-		{actors.Message{Kind: actors.Terminated, From: "ana"}, true},
-		{actors.Message{Kind: actors.Text, From: "ana"}, false},
-		{actors.Message{Kind: actors.Goal}, false},
-		{actors.Message{Kind: actors.OperatorMessage, From: actors.Operator}, false},
-		{actors.Message{Kind: actors.PlanAsked, From: "ana"}, false},
+		{mail.Message{Kind: mail.Notice}, true},
+		{mail.Message{Kind: mail.IdleNotification, From: "ana"}, true},
+		{mail.Message{Kind: mail.Terminated, From: "ana"}, true},
+		{mail.Message{Kind: mail.Text, From: "ana"}, false},
+		{mail.Message{Kind: mail.Goal}, false},
+		{mail.Message{Kind: mail.OperatorMessage, From: actors.Operator}, false},
+		{mail.Message{Kind: mail.PlanAsked, From: "ana"}, false},
 	} {
 		if got := isNotice(tt.m); got != tt.want {
 			t.Errorf("%s from %q: %v", tt.m.Kind, tt.m.From, got)

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -30,8 +31,8 @@ func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 // mail mails a member a notice. A full mailbox is no error, because the loop must not end the
 // team over a member that is slow to read: sent is then false.
 func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent bool, err error) {
-	_, err = c.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{to}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
+	_, err = c.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{to}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	if errors.Is(err, tasks.ErrFull) {
 		c.ports.Log.Warn("a member cannot be told", "member", to, "notice", text, "err", err)

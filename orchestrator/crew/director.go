@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -154,7 +154,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	for _, member := range d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised) {
 		d.c.ports.Asks.Attention.WithdrawQuestion(ctx, member)
 	}
-	if err := d.c.ports.Board.ViewMail(ctx, s.Seats, func(i int) *actors.Received { return &seats[i].received }); err != nil {
+	if err := d.c.ports.Board.ViewMail(ctx, s.Seats, func(i int) *mail.Received { return &seats[i].received }); err != nil {
 		return s, err
 	}
 	viewHolds(d.c.ports.Holds, s.Seats)

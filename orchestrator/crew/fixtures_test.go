@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
@@ -58,7 +59,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	members := memberPorts{p.Seats}
 	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &trees.Trees{}, Members: members})
 	p.Board = teamtools.New(team, teamtools.Ports{
-		Store: p.Store, Letters: actors.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
+		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Commands: members, Work: members, News: p.Notes,
 	})
 	p.MakeOccupant = func(context.Context, *Seat) (Occupant, error) {
@@ -117,8 +118,8 @@ func (m memberPorts) StateOf(member string) (lives.State, bool) {
 
 func (m memberPorts) Now(string) (state, gone string) { return "", "" }
 
-func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (actors.ShutdownRequest, error) {
-	return actors.ShutdownRequest{}, nil
+func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
+	return mail.ShutdownRequest{}, nil
 }
 
 func (m memberPorts) SetMode(context.Context, actors.Actor, string, string) error { return nil }

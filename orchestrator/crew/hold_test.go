@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -19,7 +20,7 @@ import (
 // which only held members could continue comes to rest and says so.
 func TestPlanOfHeldMembers(t *testing.T) {
 	now := time.Now()
-	person := []actors.Message{{ID: "m1", Kind: actors.OperatorMessage, From: actors.Operator, Text: "go", Sent: now}}
+	person := []mail.Message{{ID: "m1", Kind: mail.OperatorMessage, From: actors.Operator, Text: "go", Sent: now}}
 	own := tasks.Task{ID: "1", Subject: "One", Status: tasks.InProgress, Owner: "ben"}
 	behind := tasks.Task{ID: "2", Subject: "Two", Status: tasks.Pending, Owner: "ana", BlockedBy: []string{"1"}}
 	free := tasks.Task{ID: "3", Subject: "Three", Status: tasks.Pending}
@@ -27,7 +28,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tasks []tasks.Task
 		ben   lives.Hold
-		mail  []actors.Message
+		mail  []mail.Message
 		want  plan.Kind
 		who   string
 		says  string
@@ -39,7 +40,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"no task at all":          {want: plan.Finish, says: "all work is done"},
 		"held by the lead":        {tasks: []tasks.Task{own}, ben: lives.Hold{By: "lead"}, want: plan.Finish, says: "ben is held"},
 		"a turn that was cut off": {ben: lives.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
-		"mail of another": {mail: []actors.Message{{ID: "m2", From: "ana", Text: "hi",
+		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
 			Sent: now.Add(time.Hour)}}, want: plan.Finish, says: "ben is held"},
 		"an older word": {ben: lives.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
 			says: "ben is held"},

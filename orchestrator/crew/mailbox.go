@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -69,13 +69,13 @@ func (s *Seat) Taken(ctx context.Context, ids []string) error {
 
 // read turns unread mail into inputs. It marks obsolete mail as delivered without showing
 // it, and leaves mail about unmerged work for later.
-func (s *Seat) read(ctx context.Context, mail []actors.Message) ([]agent.Input, error) {
-	about, err := s.crew.ports.Board.Concerned(ctx, mail)
+func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input, error) {
+	about, err := s.crew.ports.Board.Concerned(ctx, letters)
 	if err != nil {
 		return nil, err
 	}
 	about = plan.WithUnmerged(about, s.crew.ports.Work.Merges.OnWay(about))
-	show, moot := plan.SortMail(mail, about, s.Member.Name)
+	show, moot := plan.SortMail(letters, about, s.Member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.ports.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
 			return nil, err

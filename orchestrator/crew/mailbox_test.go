@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestTheLeadsMailboxIsFull: the team goes on if the lead has no room for a notice.
@@ -19,7 +20,7 @@ func TestTheLeadsMailboxIsFull(t *testing.T) {
 	c := crewOf(t, Ports{Store: store}, "lead", "dev")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	dev := addSeat(t, c, &configs.Member{Name: "dev"})
-	_, err = store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, actors.Outgoing{To: []string{"lead"}, Text: "Hello."})
+	_, err = store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, mail.Outgoing{To: []string{"lead"}, Text: "Hello."})
 	testkit.Must(t, err)
 	d := director{c: c}
 	testkit.Must(t, (alarms{c}).tellLeadOf(t.Context(), dev, "Teammate dev needs attention."))

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Stored processes an event of the store once the journal has its line. It puts tasks and
@@ -58,7 +58,7 @@ func (m monitor) noteTask(data json.RawMessage) {
 
 // noteMessage records that a member has written to the lead, and returns the receiver.
 func (m monitor) noteMessage(data json.RawMessage) (to string) {
-	var letter actors.Message
+	var letter mail.Message
 	if json.Unmarshal(data, &letter) != nil || len(m.c.ports.Seats.All()) == 0 {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestReportSent: the policy knows what members have completed and to whom they have written.
@@ -47,13 +47,13 @@ func TestReportSent(t *testing.T) {
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
-	if to := (monitor{c}).noteMessage(notation.Encode(actors.Message{From: "dev", To: "ops"})); to != "ops" {
+	if to := (monitor{c}).noteMessage(notation.Encode(mail.Message{From: "dev", To: "ops"})); to != "ops" {
 		t.Errorf("the mail is for %q", to)
 	}
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(notation.Encode(actors.Message{From: "ops", To: "lead"}))
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "ops", To: "lead"}))
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(notation.Encode(actors.Message{From: "dev", To: "lead"}))
+	monitor{c}.noteMessage(notation.Encode(mail.Message{From: "dev", To: "lead"}))
 	want("dev", "")
 	for _, bad := range []string{"null", "[]", "{"} {
 		monitor{c}.noteTask([]byte(bad))

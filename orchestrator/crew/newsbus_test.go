@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestCommittedMailIsOnTheBus: what a killed run committed and did not publish is on the bus
@@ -25,17 +26,17 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	c := crewOf(t, Ports{Bus: b}, "lead", "ops")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	ops := addSeat(t, c, &configs.Member{Name: "ops"})
-	heard, changes := make(chan actors.Message, 10), make(chan tasks.Change, 10)
-	mail, err := b.OnMail(func(member string, data []byte) {
+	heard, changes := make(chan mail.Message, 10), make(chan tasks.Change, 10)
+	sub, err := b.OnMail(func(member string, data []byte) {
 		c.receive(member, data)
-		var m actors.Message
+		var m mail.Message
 		if json.Unmarshal(data, &m) != nil || m.To != member {
 			t.Errorf("on the subject of %s came %q", member, data)
 		}
 		heard <- m
 	}, c.ports.Loop.Poke)
 	testkit.Must(t, err)
-	defer mail.Close()
+	defer sub.Close()
 	work, err := b.OnTask(func(data []byte) {
 		var change tasks.Change
 		if err := json.Unmarshal(data, &change); err != nil {
@@ -45,9 +46,9 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	}, nil)
 	testkit.Must(t, err)
 	defer work.Close()
-	send := func(text string) actors.Message {
+	send := func(text string) mail.Message {
 		t.Helper()
-		sent, err := c.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "lead"}, actors.Outgoing{To: []string{"ops"}, Text: text})
+		sent, err := c.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "lead"}, mail.Outgoing{To: []string{"ops"}, Text: text})
 		testkit.Must(t, err)
 		return sent[0]
 	}
@@ -99,7 +100,7 @@ func TestMailWithoutABus(t *testing.T) {
 	testkit.Must(t, b.Close())
 	c := crewOf(t, Ports{Bus: b}, "lead")
 	addSeat(t, c, &configs.Member{Name: "lead"})
-	c.Stored(tasks.Event{Type: tasks.MessageEvent, Data: notation.Encode(actors.Message{To: "lead"})})
+	c.Stored(tasks.Event{Type: tasks.MessageEvent, Data: notation.Encode(mail.Message{To: "lead"})})
 	select {
 	case <-c.ports.Loop.Poked():
 	default:

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -30,7 +31,7 @@ type Seat struct {
 
 	late     bool // it was added while the team runs
 	crew     *Crew
-	received actors.Received // mail from the bus
+	received mail.Received // mail from the bus
 
 	occupant   Occupant
 	workspaces []*tools.Set                 // opened by the member's goroutine; mu guards the list
@@ -175,8 +176,8 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 // per id.
 func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.Member.Name+" "+id)}
-	_, err := s.crew.ports.Store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{s.Member.Name}, Kind: actors.HelperMessage, Text: text, Summary: actors.Summary(text),
+	_, err := s.crew.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{s.Member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -42,9 +43,9 @@ type EndOptions struct {
 }
 
 // ShutdownRequest returns a request in its wire form.
-func ShutdownRequest(r requests.Request) actors.ShutdownRequest {
-	return actors.ShutdownRequest{
-		Type: actors.ShutdownAsked, RequestRef: actors.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
+func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
+	return mail.ShutdownRequest{
+		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
 		Deadline: r.Deadline, Timestamp: r.Created,
 	}
 }
@@ -80,11 +81,11 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: notation.Encode(inbox.Payload{Reason: f.Reason}),
-		Mail: func(r requests.Request) actors.Outgoing {
+		Mail: func(r requests.Request) mail.Outgoing {
 			now := c.ports.Clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
-			return actors.Outgoing{
-				Kind: actors.ShutdownAsked, Text: r.Text, Summary: actors.Summary(r.Text), Data: notation.Encode(ShutdownRequest(r)),
+			return mail.Outgoing{
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(ShutdownRequest(r)),
 			}
 		},
 	})
@@ -218,10 +219,10 @@ func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, re
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.Member.Name, reason)
-	_, err := d.crew.ports.Store.Mail().Send(ctx, actors.Actor{}, actors.Outgoing{
-		To: others, Kind: actors.Terminated, Text: text, Summary: actors.Summary(text),
-		Data: notation.Encode(actors.Termination{
-			Type: actors.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.ports.Clock.Now(),
+	_, err := d.crew.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
+		Data: notation.Encode(mail.Termination{
+			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.ports.Clock.Now(),
 		}),
 	})
 	return err

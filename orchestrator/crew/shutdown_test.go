@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -74,12 +75,12 @@ func TestWhoLeavesGetsNothing(t *testing.T) {
 // TestPartingWakesNobody: the news that a member has left waits for the others' next
 // turn.
 func TestPartingWakesNobody(t *testing.T) {
-	left := actors.Message{ID: "1", Kind: actors.Terminated}
-	text := actors.Message{ID: "2", Kind: actors.Text}
-	if show, moot := plan.SortMail([]actors.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
+	left := mail.Message{ID: "1", Kind: mail.Terminated}
+	text := mail.Message{ID: "2", Kind: mail.Text}
+	if show, moot := plan.SortMail([]mail.Message{left}, nil, "dev"); len(show)+len(moot) != 0 {
 		t.Errorf("alone: %v, %v", show, moot)
 	}
-	if show, _ := plan.SortMail([]actors.Message{left, text}, nil, "dev"); len(show) != 2 {
+	if show, _ := plan.SortMail([]mail.Message{left, text}, nil, "dev"); len(show) != 2 {
 		t.Errorf("with a text: %v", show)
 	}
 }

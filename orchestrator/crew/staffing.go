@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -197,7 +198,7 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // mail and cost are shown; it takes no turns.
 func (h staffing) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
 	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c,
-		received: actors.Received{Member: m.Name}}
+		received: mail.Received{Member: m.Name}}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}

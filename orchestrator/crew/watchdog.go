@@ -7,6 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -91,8 +92,8 @@ func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) e
 func (w watchdog) mailRetry(ctx context.Context, s *Seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := w.c.ports.Store.Mail().Send(ctx, actors.Actor{}, actors.Outgoing{
-		To: []string{s.Member.Name}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
+	_, err := w.c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+		To: []string{s.Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // wakeLimit limits how long storing a message that wakes a member may take.
@@ -80,9 +81,9 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeLimit)
 	defer cancel()
 	by := actors.Actor{CallID: actors.CallID("hook", member+" "+p.Background.ID)}
-	_, err := b.store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{member}, Kind: actors.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
-		Summary: actors.Summary(p.Background.Summary), Data: notation.Encode(actors.HookCall{
+	_, err := b.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{member}, Kind: mail.HookMessage, Text: strings.Join(p.Background.Messages, "\n"),
+		Summary: mail.Summary(p.Background.Summary), Data: notation.Encode(mail.HookCall{
 			Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Feedback: p.Background.Feedback,
 		}),
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -190,11 +191,11 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 // work, and whoever reads a question must be able to answer it by its asker's name. So it
 // acts on answers to plans and about members that need attention, unless Answer has done
 // so already, and reads the open questions again.
-func (b *Inbox) ActOn(ctx context.Context, letters []actors.Message) error {
+func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
 	about := false
 	for _, m := range letters {
 		id := requestIn(m)
-		if about = about || id != ""; id == "" || m.Kind != actors.PlanAnswered && m.Kind != actors.OperatorMessage {
+		if about = about || id != ""; id == "" || m.Kind != mail.PlanAnswered && m.Kind != mail.OperatorMessage {
 			continue
 		}
 		r, err := b.ports.Store.Requests().Get(ctx, id)
@@ -217,8 +218,8 @@ func (b *Inbox) ActOn(ctx context.Context, letters []actors.Message) error {
 }
 
 // requestIn returns the id of the request that a message is about, or "".
-func requestIn(m actors.Message) string {
-	var ref actors.RequestRef
+func requestIn(m mail.Message) string {
+	var ref mail.RequestRef
 	if json.Unmarshal(m.Data, &ref) != nil {
 		return ""
 	}
@@ -228,51 +229,51 @@ func requestIn(m actors.Message) string {
 // tell returns the mail on the end of a request for the member that it is about.
 // It has no text if no mail is sent. The store calls it before the commit, with
 // the closed request.
-func (b *Inbox) tell(r requests.Request) actors.Outgoing {
+func (b *Inbox) tell(r requests.Request) mail.Outgoing {
 	if _, member := b.ports.Member(r.Member); !member {
-		return actors.Outgoing{}
+		return mail.Outgoing{}
 	}
 	return AnswerMail(r, b.ports.Clock.Now())
 }
 
 // AnswerMail returns the mail on the end of a request for the member that it is
 // about. It has no text if no mail is sent.
-func AnswerMail(r requests.Request, now time.Time) actors.Outgoing {
+func AnswerMail(r requests.Request, now time.Time) mail.Outgoing {
 	silent := !actsAtOnce(r) || r.Kind == requests.AskMerge && !asksToKeep(r) // the asker reads the store
 	if silent || r.Kind == requests.AskAttention && !r.Approved() {
-		return actors.Outgoing{}
+		return mail.Outgoing{}
 	}
 	return closingMail(r, now)
 }
 
 // closingMail returns the mail with the answer.
-func closingMail(r requests.Request, now time.Time) actors.Outgoing {
+func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	yes := r.Approved()
-	answer := actors.Answer{
-		RequestRef: actors.Ref(r.ID), From: cmp.Or(r.By,
+	answer := mail.Answer{
+		RequestRef: mail.Ref(r.ID), From: cmp.Or(r.By,
 			actors.Covey), Approved: yes, PermissionMode: r.Mode, Timestamp: now,
 	}
-	out := actors.Outgoing{Text: ClosingText(r)}
+	out := mail.Outgoing{Text: ClosingText(r)}
 	switch r.Kind {
 	case requests.AskPlan:
-		out.Kind, answer.Feedback = actors.PlanAnswered, r.Feedback
+		out.Kind, answer.Feedback = mail.PlanAnswered, r.Feedback
 	case requests.AskApproval:
-		out.Kind, answer.Feedback = actors.ApprovalAnswered, r.Feedback
+		out.Kind, answer.Feedback = mail.ApprovalAnswered, r.Feedback
 	case requests.AskMerge:
-		return actors.Outgoing{Kind: actors.Notice, Text: out.Text, Summary: actors.Summary(out.Text)}
+		return mail.Outgoing{Kind: mail.Notice, Text: out.Text, Summary: mail.Summary(out.Text)}
 	case requests.AskShutdown:
-		out.Kind, answer.Reason = actors.ShutdownRejected, r.Feedback
+		out.Kind, answer.Reason = mail.ShutdownRejected, r.Feedback
 		if yes {
-			out.Kind = actors.ShutdownApproved
+			out.Kind = mail.ShutdownApproved
 		}
 	case requests.AskAttention:
 		// The id lets ActOn find the answer.
-		return actors.Outgoing{
-			Kind: actors.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on."), Data: notation.Encode(actors.Ref(r.ID)),
+		return mail.Outgoing{
+			Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on."), Data: notation.Encode(mail.Ref(r.ID)),
 		}
 	}
 	answer.Type = out.Kind
-	out.Data, out.Summary = notation.Encode(answer), actors.Summary(out.Text)
+	out.Data, out.Summary = notation.Encode(answer), mail.Summary(out.Text)
 	return out
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -169,7 +170,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 		}
 	}
 	if approver != actors.Operator {
-		n.Mail = func(r requests.Request) actors.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
+		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
 	}
 	r, err := a.inbox.Ask(ctx, actors.Actor{Name: n.Member}, n)
 	if err == nil && approver == actors.Operator {
@@ -196,11 +197,11 @@ func requestText(member string, t tasks.Task, files string) string {
 }
 
 // approvalMail asks a member to look at a task.
-func approvalMail(r requests.Request, t tasks.Task, now time.Time) actors.Outgoing {
-	return actors.Outgoing{
-		Kind: actors.ApprovalAsked, Text: r.Text, Summary: actors.Summary(r.Text),
-		Data: notation.Encode(actors.ApprovalRequest{
-			Type: actors.ApprovalAsked, RequestRef: actors.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
+func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
+	return mail.Outgoing{
+		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
+		Data: notation.Encode(mail.ApprovalRequest{
+			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: now,
 		}),
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -88,7 +89,7 @@ type Ports struct {
 	// Lead returns the team's lead.
 	Lead func() *lives.Member
 	// Letters holds texts that are too long for a message.
-	Letters actors.Folder
+	Letters mail.Folder
 	// SetMode sets the permission mode of a member that has started.
 	SetMode func(member, mode string) error
 	// Files returns the git tree hash of a member's files, or "" if it shares

@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -138,7 +139,7 @@ type planOutput struct {
 	IsAgent  bool   `json:"isAgent"`
 	FilePath string `json:"filePath,omitempty"`
 	Awaiting bool   `json:"awaitingLeaderApproval,omitempty"`
-	actors.RequestRef
+	mail.RequestRef
 }
 
 // Submit submits a member's plan to its approver. by is the member as the actor
@@ -176,7 +177,7 @@ func (g *PlanGate) Submit(
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
 		Response: notation.Encode(planOutput{
-			Plan: in.Plan, IsAgent: !m.Lead, Awaiting: r.To != actors.Operator, RequestRef: actors.Ref(r.ID),
+			Plan: in.Plan, IsAgent: !m.Lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
 }
@@ -247,7 +248,7 @@ func (g *PlanGate) askPlan(ctx context.Context, m *lives.Member, by actors.Actor
 		Payload: notation.Encode(Payload{Plan: plan, Session: m.Session.Life()}),
 	}
 	if to != actors.Operator {
-		n.Mail = func(r requests.Request) actors.Outgoing { return g.planMail(r, plan) }
+		n.Mail = func(r requests.Request) mail.Outgoing { return g.planMail(r, plan) }
 	}
 	if err := g.inbox.withdrawAll(ctx, "another plan was submitted", func(r requests.Request) bool {
 		return r.Kind == requests.AskPlan && r.Member == m.Name && r.Key != n.Key
@@ -267,21 +268,21 @@ func (g *PlanGate) approver(m *lives.Member) string {
 	return lead.Name
 }
 
-// planMail returns the mail that asks the lead. A plan longer than actors.MaxText
+// planMail returns the mail that asks the lead. A plan longer than mail.MaxText
 // goes into a file.
-func (g *PlanGate) planMail(r requests.Request, plan string) actors.Outgoing {
-	data := actors.PlanRequest{
-		Type: actors.PlanAsked, RequestRef: actors.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
+func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
+	data := mail.PlanRequest{
+		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
 	}
-	if len(plan) > actors.MaxText {
+	if len(plan) > mail.MaxText {
 		if text, err := g.inbox.ports.Letters.Keep(r.To, plan); err == nil {
 			data.Plan = text
 		} else {
-			data.Plan = actors.Head(plan, actors.MaxText) + "\n[the rest could not be kept: " + err.Error() + "]"
+			data.Plan = mail.Head(plan, mail.MaxText) + "\n[the rest could not be kept: " + err.Error() + "]"
 		}
 	}
-	return actors.Outgoing{
-		Kind: actors.PlanAsked, Text: r.Text, Summary: actors.Summary(r.Text), Data: notation.Encode(data),
+	return mail.Outgoing{
+		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(data),
 	}
 }
 

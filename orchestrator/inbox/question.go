@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -120,11 +121,11 @@ func (g *Questions) await(
 }
 
 // mail tells a member of a question to it.
-func (g *Questions) mail(r requests.Request) actors.Outgoing {
-	return actors.Outgoing{
-		Kind: actors.QuestionAsked, Text: r.Text, Summary: actors.Summary(r.Text),
-		Data: notation.Encode(actors.Question{
-			Type: actors.QuestionAsked, RequestRef: actors.Ref(r.ID), From: r.Member, Question: r.Text,
+func (g *Questions) mail(r requests.Request) mail.Outgoing {
+	return mail.Outgoing{
+		Kind: mail.QuestionAsked, Text: r.Text, Summary: mail.Summary(r.Text),
+		Data: notation.Encode(mail.Question{
+			Type: mail.QuestionAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Question: r.Text,
 			Timestamp: g.inbox.ports.Clock.Now(),
 		}),
 	}
@@ -172,9 +173,9 @@ func (g *Questions) store(
 }
 
 // replyMail is the answer to a question as mail.
-func replyMail(r requests.Request) actors.Outgoing {
+func replyMail(r requests.Request) mail.Outgoing {
 	text := ClosingText(r)
-	return actors.Outgoing{Kind: actors.Notice, Text: text, Summary: actors.Summary(text)}
+	return mail.Outgoing{Kind: mail.Notice, Text: text, Summary: mail.Summary(text)}
 }
 
 // recall mails an answer that an earlier run has stored for a call that it did not reach. The

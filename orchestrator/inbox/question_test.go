@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -27,7 +28,7 @@ func newConsulting(t *testing.T) *consulting {
 }
 
 // reads makes lead read its mail, and returns the kinds of it.
-func (c *consulting) reads(t *testing.T, member string) (kinds []actors.Kind) {
+func (c *consulting) reads(t *testing.T, member string) (kinds []mail.Kind) {
 	t.Helper()
 	mail, err := c.store.Mail().Unread(t.Context(), member)
 	must(t, err)
@@ -67,7 +68,7 @@ func TestConsult(t *testing.T) {
 	if found, err := c.Questions.Reply(t.Context(), lead, "dev", "By the way"); found || err != nil {
 		t.Errorf("a question that was not read is answered: %v, %v", found, err)
 	}
-	if kinds := c.reads(t, "lead"); len(kinds) != 1 || kinds[0] != actors.QuestionAsked {
+	if kinds := c.reads(t, "lead"); len(kinds) != 1 || kinds[0] != mail.QuestionAsked {
 		t.Errorf("lead got %v", kinds)
 	}
 	if found, err := c.Questions.Reply(t.Context(), lead, "ops", "Blue"); found || err != nil {
@@ -125,7 +126,7 @@ func TestConsultPatience(t *testing.T) {
 	if found, err := c.Questions.Reply(t.Context(), lead, "dev", "Blue"); !found || err != nil {
 		t.Error(found, err)
 	}
-	if kinds := c.reads(t, "dev"); len(kinds) != 1 || kinds[0] != actors.Notice {
+	if kinds := c.reads(t, "dev"); len(kinds) != 1 || kinds[0] != mail.Notice {
 		t.Errorf("dev got %v", kinds)
 	}
 	if r := <-c.consult(t.Context(), "dev", "c3", q); r.ID == "" || !r.Open() {

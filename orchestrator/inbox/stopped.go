@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -41,6 +42,6 @@ func AnswerIn(
 	if err := MayAnswer(r, ruling.Mode); err != nil {
 		return r, err
 	}
-	ruling.Mail = func(r requests.Request) actors.Outgoing { return AnswerMail(r, time.Now()) }
+	ruling.Mail = func(r requests.Request) mail.Outgoing { return AnswerMail(r, time.Now()) }
 	return store.Requests().Answer(ctx, actors.Actor{Name: actors.Operator}, r.ID, ruling)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -131,7 +132,7 @@ func TestAnsweredAtOnce(t *testing.T) {
 	p.begin(t)
 	r, err := p.store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
 		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
-		Mail: func(r requests.Request) actors.Outgoing { return p.Plans.planMail(r, "one") },
+		Mail: func(r requests.Request) mail.Outgoing { return p.Plans.planMail(r, "one") },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestAllowedBeforeItIsRead(t *testing.T) {
 func TestApprovalIsStoredOnceMore(t *testing.T) {
 	p := newPlanning(t, nil)
 	r, err := p.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, p.ask(t, "dev", "lead").ID, requests.Ruling{
-		Approve: true, Mail: func(r requests.Request) actors.Outgoing { return AnswerMail(r, time.Time{}) },
+		Approve: true, Mail: func(r requests.Request) mail.Outgoing { return AnswerMail(r, time.Time{}) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -135,7 +135,7 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, actors.Summary(notation.Defuse(notation.Unbroken(t.Subject))), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(notation.Defuse(notation.Unbroken(t.Subject))), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -85,10 +86,10 @@ func (h *Holds) Members() []string {
 // Keeps returns the hold that keeps a member with this unread mail from its next turn; false: there
 // is none. Mail from the operator ends a hold, also unread mail from before an interrupt, because it
 // is what the member does next.
-func (h *Holds) Keeps(member string, unread []actors.Message) (Hold, bool) {
+func (h *Holds) Keeps(member string, unread []mail.Message) (Hold, bool) {
 	now, ok := h.Of(member)
-	if !ok || slices.ContainsFunc(unread, func(m actors.Message) bool {
-		return m.Kind == actors.OperatorMessage && (now.Cut || m.Sent.After(now.Since))
+	if !ok || slices.ContainsFunc(unread, func(m mail.Message) bool {
+		return m.Kind == mail.OperatorMessage && (now.Cut || m.Sent.After(now.Since))
 	}) {
 		return Hold{}, false
 	}
@@ -116,8 +117,8 @@ func (h *Holds) Resume(ctx context.Context, member, by string) error {
 		return nil
 	}
 	if held.Cut {
-		_, err := h.store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, actors.Outgoing{
-			To: []string{member}, Kind: actors.OperatorMessage, Text: "Go on.",
+		_, err := h.store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, mail.Outgoing{
+			To: []string{member}, Kind: mail.OperatorMessage, Text: "Go on.",
 		})
 		if err != nil {
 			return fmt.Errorf("resume %s: %w", member, err)

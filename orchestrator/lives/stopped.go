@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -65,8 +66,8 @@ func PromptStopped(ctx context.Context, p state.Place, lead, text string) error 
 		if err != nil {
 			return err
 		}
-		_, err = store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, actors.Outgoing{
-			To: []string{lead}, Kind: actors.OperatorMessage, Text: text, Summary: actors.Summary(text),
+		_, err = store.Mail().Send(ctx, actors.Actor{Name: actors.Operator}, mail.Outgoing{
+			To: []string{lead}, Kind: mail.OperatorMessage, Text: text, Summary: mail.Summary(text),
 		})
 		if err != nil {
 			return fmt.Errorf("prompt %s: %w", lead, err)

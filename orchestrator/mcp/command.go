@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // commandCall converts a request to a call of the team tool that does the same.
@@ -99,5 +99,5 @@ func sameInput(name string, input, wanted json.RawMessage) error {
 		fmt.Sprint(a) == fmt.Sprint(b) {
 		return nil
 	}
-	return notation.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, actors.Summary(string(wanted)))
+	return notation.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mail.Summary(string(wanted)))
 }

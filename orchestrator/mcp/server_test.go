@@ -29,6 +29,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -65,7 +66,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	}
 	asks := inboxOf(r, configs.DenyAsk)
 	r.board = teamtools.New(team, teamtools.Ports{
-		Store: r.store, Letters: actors.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
+		Store: r.store, Letters: mail.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
 		Commands: r, Work: r, News: r,
 	})
 	for i, m := range team.Members() {
@@ -184,8 +185,8 @@ func (r *rig) Member(name string) (*lives.Member, bool) {
 
 func (r *rig) Now(string) (state, gone string) { return "working", "" }
 
-func (r *rig) AskToEnd(context.Context, actors.Actor, string, string) (actors.ShutdownRequest, error) {
-	return actors.ShutdownRequest{}, errors.New("nobody ends here")
+func (r *rig) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
+	return mail.ShutdownRequest{}, errors.New("nobody ends here")
 }
 
 func (r *rig) SetMode(context.Context, actors.Actor, string, string) error {
@@ -194,7 +195,7 @@ func (r *rig) SetMode(context.Context, actors.Actor, string, string) error {
 
 func (r *rig) HarvestTask(context.Context, tasks.Task) {}
 func (r *rig) Answered(context.Context, string) error  { return nil }
-func (r *rig) Sent([]actors.Message)                   {}
+func (r *rig) Sent([]mail.Message)                     {}
 func (r *rig) Closed(tasks.Task)                       { r.done <- struct{}{} }
 
 // fakeMate has hooks, and no turns.

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -74,11 +75,11 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, ot
 		}),
 	}
 	if to != actors.Operator {
-		n.Mail = func(r requests.Request) actors.Outgoing {
-			return actors.Outgoing{
-				Kind: actors.ApprovalAsked, Text: r.Text, Summary: actors.Summary(r.Text),
-				Data: notation.Encode(actors.ApprovalRequest{
-					Type: actors.ApprovalAsked, RequestRef: actors.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
+		n.Mail = func(r requests.Request) mail.Outgoing {
+			return mail.Outgoing{
+				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
+				Data: notation.Encode(mail.ApprovalRequest{
+					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: a.opts.Clock.Now(),
 				}),
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -169,8 +170,8 @@ func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.Retu
 	if now.Owner == "" {
 		return reply, nil
 	}
-	_, err = s.store.Mail().Send(ctx, by, actors.Outgoing{
-		To: []string{now.Owner}, Kind: actors.OperatorMessage, Text: sentBack("task "+t.ID, text),
+	_, err = s.store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{now.Owner}, Kind: mail.OperatorMessage, Text: sentBack("task "+t.ID, text),
 		Summary: "task " + t.ID + " is sent back",
 	})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Plans of a team that has used up its budget, and of members that have used up
@@ -33,7 +33,7 @@ func TestPlanOfBudgets(t *testing.T) {
 		"the team is to be stopped":       {func(s *Scene) { s.Stopped, s.Tasks = "x", inProgress }, "finish"},
 		"stopped, and somebody is at it":  {func(s *Scene) { s.Stopped = "x"; s.Seats[1].Idle = false }, ""},
 		"who is locked out has no word":   {func(s *Scene) { s.Exhausted = "x"; s.Seats[0].Lock = LockUsedUp }, "finish"},
-		"mail does not help it on either": {func(s *Scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []actors.Message{{ID: "m"}} }, "used up a"},
+		"mail does not help it on either": {func(s *Scene) { s.Seats[1].Spent = "x"; s.Seats[1].Unread = []mail.Message{{ID: "m"}} }, "used up a"},
 	} {
 		s := Scene{Seats: []Seat{{Name: "lead", Lead: true, Idle: true}, {Name: "a", Idle: true}}}
 		tt.edit(&s)

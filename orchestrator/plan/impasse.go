@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // impasse describes the open tasks that no member can take, and the reasons. What a member needs
@@ -149,5 +149,5 @@ func impasseText(reason string) string {
 
 // SubjectLine returns a task's subject on one line, for lists.
 func SubjectLine(t tasks.Task) string {
-	return actors.Summary(notation.Defuse(notation.Unbroken(t.Subject)))
+	return mail.Summary(notation.Defuse(notation.Unbroken(t.Subject)))
 }

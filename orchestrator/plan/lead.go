@@ -1,18 +1,18 @@
 package plan
 
-import "github.com/coveyteam/covey/tasks/actors"
+import "github.com/coveyteam/covey/tasks/mail"
 
 // leadWaits reports whether the lead's mail begins no turn yet, because the lead
 // could only reply that it waits: the mail is its first goal or reports of
 // members, and members that can act own all open tasks, except those that are
 // being merged. The lead gets the mail together with the next message, impasse,
 // or request for its report.
-func leadWaits(s Scene, lead Seat, show []actors.Message) bool {
+func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
 		return false
 	}
 	for _, m := range show {
-		if !isReport(m) && (m.Kind != actors.Goal || lead.Began) {
+		if !isReport(m) && (m.Kind != mail.Goal || lead.Began) {
 			return false
 		}
 	}
@@ -28,8 +28,8 @@ func leadWaits(s Scene, lead Seat, show []actors.Message) bool {
 
 // isReport reports whether a member has sent m with team_report, so that it needs
 // no answer.
-func isReport(m actors.Message) bool {
-	return m.Kind == actors.Text && m.From != "" && m.Summary == actors.ReportSummary
+func isReport(m mail.Message) bool {
+	return m.Kind == mail.Text && m.From != "" && m.Summary == mail.ReportSummary
 }
 
 // withMail returns the moves of a team at rest. Before the team ends, the lead

@@ -4,23 +4,23 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // A lead is not woken to say that it waits: for its first goal and for reports, while
 // members who can act own all open tasks.
 func TestLeadWaits(t *testing.T) {
 	t.Parallel()
-	goal, report := actors.Message{ID: "g", Kind: actors.Goal}, actors.Message{ID: "r", Kind: actors.Text, From: "a", Summary: actors.ReportSummary}
+	goal, report := mail.Message{ID: "g", Kind: mail.Goal}, mail.Message{ID: "r", Kind: mail.Text, From: "a", Summary: mail.ReportSummary}
 	for name, test := range map[string]struct {
 		edit func(*Scene)
 		want string
 	}{
 		"the goal, all tasks owned": {func(*Scene) {}, ""},
-		"a report":                  {func(s *Scene) { s.Seats[0].Unread, s.Seats[0].Began = []actors.Message{report}, true }, ""},
-		"the goal and a report":     {func(s *Scene) { s.Seats[0].Unread = []actors.Message{goal, report} }, ""},
+		"a report":                  {func(s *Scene) { s.Seats[0].Unread, s.Seats[0].Began = []mail.Message{report}, true }, ""},
+		"the goal and a report":     {func(s *Scene) { s.Seats[0].Unread = []mail.Message{goal, report} }, ""},
 		"a message beside them": {func(s *Scene) {
-			s.Seats[0].Unread = []actors.Message{goal, report, {ID: "m", Kind: actors.Text, From: "a"}}
+			s.Seats[0].Unread = []mail.Message{goal, report, {ID: "m", Kind: mail.Text, From: "a"}}
 		}, "mail lead"},
 		"a goal that is not the first": {func(s *Scene) { s.Seats[0].Began = true }, "mail lead"},
 		"no task":                      {func(s *Scene) { s.Tasks, s.Seats[1].Idle = nil, true }, "mail lead"},
@@ -51,7 +51,7 @@ func TestLeadWaits(t *testing.T) {
 			s := Scene{Seats: crewOf("a", "b"), Tasks: []tasks.Task{
 				task("1", tasks.InProgress, "a"), task("2", tasks.Pending, "b", "1"),
 			}}
-			s.Seats[0].Unread, s.Seats[1].Idle = []actors.Message{goal}, false
+			s.Seats[0].Unread, s.Seats[1].Idle = []mail.Message{goal}, false
 			test.edit(&s)
 			if got := told(Next(s)); got != test.want {
 				t.Errorf("plan gives %q, want %q", got, test.want)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // atThree is when limits in these tests are over.
@@ -17,8 +17,8 @@ var atThree = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 func usedUp(v *Seat) { v.Lock, v.Until = LockUsedUp, atThree }
 
 func TestPlanOfLockouts(t *testing.T) {
-	text := []actors.Message{{ID: "m", Kind: actors.Text}}
-	fromPerson := []actors.Message{{ID: "m", Kind: actors.Text}, {ID: "n", Kind: actors.OperatorMessage}}
+	text := []mail.Message{{ID: "m", Kind: mail.Text}}
+	fromPerson := []mail.Message{{ID: "m", Kind: mail.Text}, {ID: "n", Kind: mail.OperatorMessage}}
 	mine := func(s *Scene) { s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")} }
 	tests := []struct {
 		name string
@@ -30,7 +30,7 @@ func TestPlanOfLockouts(t *testing.T) {
 		{"a person makes it try", func(s *Scene) { mine(s); usedUp(&s.Seats[1]); s.Seats[1].Unread = fromPerson }, "go on a"},
 		{"the goal of a new run does not", func(s *Scene) {
 			usedUp(&s.Seats[0])
-			s.Seats[0].Unread = []actors.Message{{ID: "g", Kind: actors.Goal}}
+			s.Seats[0].Unread = []mail.Message{{ID: "g", Kind: mail.Goal}}
 		}, "wait"},
 		{"the limit is over", func(s *Scene) { mine(s); s.Seats[1].Lock = LockOver }, "go on a"},
 		{"and its mail goes along", func(s *Scene) { mine(s); s.Seats[1].Lock, s.Seats[1].Unread = LockOver, text }, "go on a"},
@@ -113,11 +113,11 @@ func TestPlanOfSlots(t *testing.T) {
 		{"none without a slot", func(s *Scene) { s.Seats[0].Idle = false }, ""},
 		{"other agents go on", func(s *Scene) { s.Seats[2].Agent = "y" }, "claim b 1"},
 		{"mail is handed out and waits in the member's hands", func(s *Scene) {
-			s.Seats[1].Unread = []actors.Message{{ID: "m", Kind: actors.Text}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}}
 		}, "mail a"},
 		{"what is handed out takes a slot", func(s *Scene) {
 			s.Free["x"] = 1
-			s.Seats[1].Unread = []actors.Message{{ID: "m", Kind: actors.Text}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}}
 		}, "mail a"},
 	}
 	for _, tt := range tests {
@@ -148,7 +148,7 @@ func TestPlanOfLockoutsProperties(t *testing.T) {
 		for i := range s.Seats {
 			s.Seats[i].Lock = rapid.SampledFrom([]Lock{"", "", LockUsedUp, LockLogin, LockFailed, LockOver}).Draw(t, "lock")
 			if rapid.Bool().Draw(t, "person") {
-				s.Seats[i].Unread = []actors.Message{{ID: "p", Kind: actors.OperatorMessage}}
+				s.Seats[i].Unread = []mail.Message{{ID: "p", Kind: mail.OperatorMessage}}
 			}
 		}
 		moves := Next(s)
@@ -186,13 +186,13 @@ func TestPlanOfPauses(t *testing.T) {
 		{"nor does a team without tasks", func(s *Scene) { failed(&s.Seats[0]) }, ""},
 		{"a member's mail waits", func(s *Scene) {
 			mine(s)
-			s.Seats[1].Unread = []actors.Message{{ID: "m",
-				Kind: actors.Text}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m",
+				Kind: mail.Text}}
 		}, ""},
 		{"a person's does not", func(s *Scene) {
 			mine(s)
-			s.Seats[1].Unread = []actors.Message{{ID: "m",
-				Kind: actors.OperatorMessage}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m",
+				Kind: mail.OperatorMessage}}
 		}, "go on a"},
 		{"others go on", func(s *Scene) {
 			mine(s)

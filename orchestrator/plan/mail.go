@@ -2,7 +2,7 @@ package plan
 
 import (
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -11,7 +11,7 @@ import (
 // deleted, already in progress with the member, or another member's. Losses that
 // no longer matter are moot, too. Assignments of blocked tasks are shown only
 // together with other messages.
-func SortMail(letters []actors.Message, all []tasks.Task, member string) (show []actors.Message, moot []string) {
+func SortMail(letters []mail.Message, all []tasks.Task, member string) (show []mail.Message, moot []string) {
 	// There are several assignments of a task that changed its owner more than
 	// once.
 	last := map[string]string{}              // task -> its latest assignment
@@ -29,7 +29,7 @@ func SortMail(letters []actors.Message, all []tasks.Task, member string) (show [
 		}
 		id := assigned[i]
 		if id == "" {
-			news = news || m.Kind != actors.Terminated // that somebody has left is told along with other news
+			news = news || m.Kind != mail.Terminated // that somebody has left is told along with other news
 			show = append(show, m)
 			continue
 		}
@@ -52,7 +52,7 @@ func SortMail(letters []actors.Message, all []tasks.Task, member string) (show [
 // more: the task is completed, the member's own again, or deleted since. The
 // deletion of a task in progress matters, because its former owner may still work
 // on it.
-func lossIsMoot(m actors.Message, all []tasks.Task, member string) bool {
+func lossIsMoot(m mail.Message, all []tasks.Task, member string) bool {
 	loss, ok := tasks.LossOf(m)
 	if !ok || loss.Status == tasks.LossDeleted {
 		return false
@@ -62,23 +62,23 @@ func lossIsMoot(m actors.Message, all []tasks.Task, member string) bool {
 }
 
 // FromOperator reports whether a person sent m.
-func FromOperator(m actors.Message) bool { return m.Kind == actors.OperatorMessage }
+func FromOperator(m mail.Message) bool { return m.Kind == mail.OperatorMessage }
 
 // CauseOf returns the cause of a turn that begins with this mail: a person's
 // message takes precedence, then a task, then another message.
-func CauseOf(letters []actors.Message) agent.Cause {
+func CauseOf(letters []mail.Message) agent.Cause {
 	cause := agent.ByTask
 	for _, m := range letters {
 		switch m.Kind {
-		case actors.Goal:
+		case mail.Goal:
 			return agent.ByGoal
-		case actors.OperatorMessage:
+		case mail.OperatorMessage:
 			return agent.ByPerson
-		case actors.HookMessage:
+		case mail.HookMessage:
 			if cause == agent.ByTask {
 				cause = agent.ByHook
 			}
-		case actors.TaskAssignment, actors.TaskLost:
+		case mail.TaskAssignment, mail.TaskLost:
 		default:
 			cause = agent.ByMessage
 		}

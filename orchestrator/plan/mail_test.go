@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -15,20 +15,20 @@ func TestLossIsMoot(t *testing.T) {
 		task("1", tasks.InProgress, "b"), task("2", tasks.Completed, "b"), task("3", tasks.Pending, ""),
 		task("4", tasks.Pending, "a"),
 	}
-	loss := func(id string) actors.Message {
-		return actors.Message{ID: "m" + id, Kind: actors.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: id})}
+	loss := func(id string) mail.Message {
+		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: id})}
 	}
 	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "9": true} {
 		if have := lossIsMoot(loss(id), all, "a"); have != want {
 			t.Errorf("the loss of task %s is moot: %v", id, have)
 		}
 	}
-	for _, m := range []actors.Message{{Kind: actors.Text}, {Kind: actors.TaskLost, Data: []byte("{")}} {
+	for _, m := range []mail.Message{{Kind: mail.Text}, {Kind: mail.TaskLost, Data: []byte("{")}} {
 		if lossIsMoot(m, all, "a") {
 			t.Errorf("moot: %+v", m)
 		}
 	}
-	show, moot := SortMail([]actors.Message{loss("1"), loss("2")}, all, "a")
+	show, moot := SortMail([]mail.Message{loss("1"), loss("2")}, all, "a")
 	if len(show) != 1 || show[0].ID != "m1" || strings.Join(moot, "") != "m2" {
 		t.Errorf("shown %+v, moot %q", show, moot)
 	}
@@ -41,16 +41,16 @@ func TestSortMail(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		mail []actors.Message
+		mail []mail.Message
 		show string
 		moot string
 	}{
-		{"text is shown", []actors.Message{{ID: "t", Kind: actors.Text}}, "t", ""},
-		{"a ready task is shown", []actors.Message{assignment("m", "1")}, "m", ""},
-		{"a blocked one waits", []actors.Message{assignment("m", "2")}, "", ""},
-		{"and comes along with others", []actors.Message{assignment("m", "2"), assignment("n", "1")}, "m n", ""},
-		{"the later of two counts", []actors.Message{assignment("m", "1"), assignment("n", "1")}, "n", "m"},
-		{"done, elsewhere, begun or deleted is moot", []actors.Message{
+		{"text is shown", []mail.Message{{ID: "t", Kind: mail.Text}}, "t", ""},
+		{"a ready task is shown", []mail.Message{assignment("m", "1")}, "m", ""},
+		{"a blocked one waits", []mail.Message{assignment("m", "2")}, "", ""},
+		{"and comes along with others", []mail.Message{assignment("m", "2"), assignment("n", "1")}, "m n", ""},
+		{"the later of two counts", []mail.Message{assignment("m", "1"), assignment("n", "1")}, "n", "m"},
+		{"done, elsewhere, begun or deleted is moot", []mail.Message{
 			assignment("m", "3"), assignment("n", "4"), assignment("o", "5"), assignment("p", "9"),
 		}, "", "m n o p"},
 	}
@@ -69,21 +69,21 @@ func TestSortMail(t *testing.T) {
 }
 
 func TestCauseOf(t *testing.T) {
-	of := func(kinds ...actors.Kind) agent.Cause {
-		var letters []actors.Message
+	of := func(kinds ...mail.Kind) agent.Cause {
+		var letters []mail.Message
 		for _, k := range kinds {
-			letters = append(letters, actors.Message{Kind: k})
+			letters = append(letters, mail.Message{Kind: k})
 		}
 		return CauseOf(letters)
 	}
 	for _, tt := range []struct {
 		got, want agent.Cause
 	}{
-		{of(actors.TaskAssignment), agent.ByTask},
-		{of(actors.TaskAssignment, actors.Text), agent.ByMessage},
-		{of(actors.Text, actors.OperatorMessage), agent.ByPerson},
-		{of(actors.Goal, actors.OperatorMessage), agent.ByGoal},
-		{of(actors.Notice), agent.ByMessage},
+		{of(mail.TaskAssignment), agent.ByTask},
+		{of(mail.TaskAssignment, mail.Text), agent.ByMessage},
+		{of(mail.Text, mail.OperatorMessage), agent.ByPerson},
+		{of(mail.Goal, mail.OperatorMessage), agent.ByGoal},
+		{of(mail.Notice), agent.ByMessage},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("causeOf = %q, want %q", tt.got, tt.want)

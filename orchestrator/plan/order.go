@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // inOrder are the seats with those first that others wait for (depends_on), and
@@ -64,7 +64,7 @@ func heldBy(s Scene, seat Seat, working map[string]bool) string {
 // of people, but no work.
 func onlyMail(s Scene, seat Seat) (Move, bool) {
 	show, _ := SortMail(seat.Unread, s.Tasks, seat.Name)
-	if slices.ContainsFunc(show, func(m actors.Message) bool { return m.Kind != actors.TaskAssignment }) {
+	if slices.ContainsFunc(show, func(m mail.Message) bool { return m.Kind != mail.TaskAssignment }) {
 		return Move{Kind: GiveMail, Member: seat.Name}, true
 	}
 	return Move{}, false

@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestPlanDependsOn: a member gets no work while those it depends on have some.
 func TestPlanDependsOn(t *testing.T) {
 	open := func(owner string) tasks.Task { return task("1", tasks.Pending, owner) }
-	word := actors.Message{ID: "m", Kind: actors.Text, From: "lead"}
+	word := mail.Message{ID: "m", Kind: mail.Text, From: "lead"}
 	tests := []struct {
 		name string
 		edit func(*Scene)
@@ -40,12 +40,12 @@ func TestPlanDependsOn(t *testing.T) {
 		}, "nudge b 2"},
 		{"words reach b", func(s *Scene) {
 			s.Seats[1].Idle = false
-			s.Seats[2].Unread = []actors.Message{word}
+			s.Seats[2].Unread = []mail.Message{word}
 		}, "mail b"},
 		{"an assignment waits with its task", func(s *Scene) {
 			s.Seats[1].Idle = false
 			s.Tasks = []tasks.Task{task("2", tasks.Pending, "b")}
-			s.Seats[2].Unread = []actors.Message{assignment("m", "2")}
+			s.Seats[2].Unread = []mail.Message{assignment("m", "2")}
 		}, ""},
 		{"an impasse says who waits for whom", func(s *Scene) {
 			s.Seats[1].Attention = "lost"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // MaxNudges is how often an idle member is reminded of an unchanged task before
@@ -74,7 +74,7 @@ type Seat struct {
 	HeldBy       string   // the one of them that has some; Next finds it out
 	Skills       tasks.Skills
 	OnlyReads    bool // it can change nothing, so it takes only tasks that want something
-	Unread       []actors.Message
+	Unread       []mail.Message
 	MailWaits    []tasks.Task // open tasks that other mail for it waits for
 	Awaits       string       // whose answer it waits for, which comes as mail; empty: nobody's
 	// AwaitsFrom is the member that has to give that answer; empty for a person.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // task makes a task of a scene: "1 pending", "2 in_progress backend", with
@@ -27,8 +27,8 @@ func crewOf(names ...string) []Seat {
 	return seats
 }
 
-func assignment(id, taskID string) actors.Message {
-	return actors.Message{ID: id, Kind: actors.TaskAssignment, Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}
+func assignment(id, taskID string) mail.Message {
+	return mail.Message{ID: id, Kind: mail.TaskAssignment, Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}
 }
 
 // told writes moves as words: "claim a 1".
@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 	}{
 		{"nothing at all is done", func(s *Scene) {}, "finish done"},
 		{"the goal goes to the lead", func(s *Scene) {
-			s.Seats[0].Unread = []actors.Message{{ID: "m", Kind: actors.Goal}}
+			s.Seats[0].Unread = []mail.Message{{ID: "m", Kind: mail.Goal}}
 		}, "mail lead"},
 		{"nobody decides while somebody works", func(s *Scene) { s.Seats[1].Idle = false }, ""},
 		{"each ready task goes to one idle member", func(s *Scene) {
@@ -135,16 +135,16 @@ func TestPlan(t *testing.T) {
 		}, "finish"},
 		{"mail wakes even a member that needs attention", func(s *Scene) {
 			s.Seats[1].Attention = "stuck"
-			s.Seats[1].Unread = []actors.Message{{ID: "m", Kind: actors.Text}}
+			s.Seats[1].Unread = []mail.Message{{ID: "m", Kind: mail.Text}}
 		}, "mail a"},
 		{"an assignment of a blocked task wakes nobody", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "b"), task("2", tasks.Pending, "a", "1")}
-			s.Seats[1].Unread = []actors.Message{assignment("m", "2")}
+			s.Seats[1].Unread = []mail.Message{assignment("m", "2")}
 			s.Seats[2].Idle = false
 		}, ""},
 		{"an assignment of a ready task does", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("2", tasks.Pending, "a")}
-			s.Seats[1].Unread = []actors.Message{assignment("m", "2")}
+			s.Seats[1].Unread = []mail.Message{assignment("m", "2")}
 		}, "mail a"},
 		{"the lead reports when all is done", func(s *Scene) { s.Tasks = []tasks.Task{done} }, "report lead"},
 		{"and only once", func(s *Scene) {
@@ -247,7 +247,7 @@ func drawScene(t *rapid.T) Scene {
 			v.Attention = "stuck"
 		}
 		if rapid.IntRange(0, 3).Draw(t, "mail") == 0 {
-			v.Unread = []actors.Message{{ID: "m" + n, Kind: actors.Text}}
+			v.Unread = []mail.Message{{ID: "m" + n, Kind: mail.Text}}
 		}
 		s.Seats = append(s.Seats, v)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // keyLoaded is the store key of Loaded.
@@ -72,8 +73,8 @@ func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) 
 	}
 	l := tasks.Loading{Tasks: list, From: actors.Operator}
 	if n.Goal != nil && strings.TrimSpace(n.Goal.Given) != "" {
-		l.Mail = []actors.Outgoing{{
-			To: []string{team.Lead.Name}, Kind: actors.Goal, Text: n.Goal.Given, Summary: actors.Summary(n.Goal.Given),
+		l.Mail = []mail.Outgoing{{
+			To: []string{team.Lead.Name}, Kind: mail.Goal, Text: n.Goal.Given, Summary: mail.Summary(n.Goal.Given),
 		}}
 	}
 	l.Values = func(ids []string) map[string]json.RawMessage {

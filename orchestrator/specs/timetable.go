@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -224,8 +225,8 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleR
 		told.Task, told.Skipped, err = t.makeTask(ctx, s, r.Task, call)
 	} else {
 		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
-		_, err = t.store.Mail().Send(ctx, actors.Actor{CallID: call}, actors.Outgoing{
-			To: []string{s.To}, Kind: actors.Notice, Text: text, Summary: actors.Summary(text),
+		_, err = t.store.Mail().Send(ctx, actors.Actor{CallID: call}, mail.Outgoing{
+			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 		})
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -76,7 +77,7 @@ func answerResult(r requests.Request, lead, instead string) agent.ToolResult {
 	case r.By == actors.Operator:
 		return agent.ToolResult{Content: "The user answers: " + text}
 	}
-	return agent.ToolResult{Content: mailText(actors.Message{
+	return agent.ToolResult{Content: mailText(mail.Message{
 		From: r.By, Summary: "the answer to your question", Text: text,
 	})}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -42,7 +43,7 @@ type Board struct {
 // Ports are a Board's dependencies. All fields must be set.
 type Ports struct {
 	Store     *tasks.Store
-	Letters   actors.Folder // holds texts that are too long for a message
+	Letters   mail.Folder // holds texts that are too long for a message
 	Members   Members
 	Requests  Requests
 	Questions Questions
@@ -85,7 +86,7 @@ type Plans interface {
 type Commands interface {
 	// AskToEnd asks a member to leave the team, and returns the request that was
 	// sent.
-	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (actors.ShutdownRequest, error)
+	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error)
 	// SetMode gives a member another permission mode.
 	SetMode(ctx context.Context, by actors.Actor, to, mode string) error
 }
@@ -102,7 +103,7 @@ type Work interface {
 // News is notified of what members have done for each other.
 type News interface {
 	// Sent is called after texts were stored in mailboxes.
-	Sent(texts []actors.Message)
+	Sent(texts []mail.Message)
 	// Closed is called after a task was completed.
 	Closed(t tasks.Task)
 }

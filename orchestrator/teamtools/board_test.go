@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -63,9 +64,9 @@ func (c *fakeCrew) Answer(
 	return requests.Request{}, nil
 }
 
-func (c *fakeCrew) AskToEnd(_ context.Context, by actors.Actor, to, reason string) (actors.ShutdownRequest, error) {
+func (c *fakeCrew) AskToEnd(_ context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
 	c.note("%s asks %s to end: %q", by.Name, to, reason)
-	return actors.ShutdownRequest{RequestRef: actors.Ref("r1"), From: by.Name, Reason: reason}, nil
+	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
 }
 
 func (c *fakeCrew) SetMode(_ context.Context, by actors.Actor, to, mode string) error {
@@ -96,7 +97,7 @@ func (c *fakeCrew) Submit(
 }
 
 func (c *fakeCrew) HarvestTask(context.Context, tasks.Task) { c.told++ }
-func (c *fakeCrew) Sent([]actors.Message)                   { c.told++ }
+func (c *fakeCrew) Sent([]mail.Message)                     { c.told++ }
 func (c *fakeCrew) Closed(tasks.Task)                       { c.told++ }
 
 func (c *fakeCrew) Answered(_ context.Context, text string) error {
@@ -117,7 +118,7 @@ func newTable(t *testing.T, letters ...string) *table {
 		},
 	}}
 	b := New(c.spec, Ports{
-		Store: testkit.OpenStore(t, tasks.Open), Letters: actors.Folder(append(letters, t.TempDir())[0]),
+		Store: testkit.OpenStore(t, tasks.Open), Letters: mail.Folder(append(letters, t.TempDir())[0]),
 		Members: c, Requests: c, Questions: c, Plans: c, Commands: c, Work: c, News: c,
 	})
 	return &table{t: t, board: b, crew: c}
@@ -436,7 +437,7 @@ func TestOldSessionsAreFencedOff(t *testing.T) {
 	if _, _, err := b.board.Update(t.Context(), old, "1", to(tasks.InProgress)); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a claim by an earlier session: %v", err)
 	}
-	if _, err := b.board.sendText(t.Context(), old, "lead", actors.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
+	if _, err := b.board.sendText(t.Context(), old, "lead", mail.Outgoing{Text: "hi"}); !errors.Is(err, tasks.ErrStale) {
 		t.Errorf("a message by an earlier session: %v", err)
 	}
 }
@@ -461,7 +462,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.from+" to "+tt.to, func(t *testing.T) {
 			b := newTable(t)
-			sent, err := b.board.sendText(t.Context(), b.as(tt.from, ""), tt.to, actors.Outgoing{Text: tt.text})
+			sent, err := b.board.sendText(t.Context(), b.as(tt.from, ""), tt.to, mail.Outgoing{Text: tt.text})
 			if tt.kind != nil {
 				if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("err = %v, want %q", err, tt.want)
@@ -489,7 +490,7 @@ func TestSummaryIsOneShortLine(t *testing.T) {
 		"\n  first line\nsecond": "first line",
 		long:                     strings.Repeat("ä", 199) + "…",
 	} {
-		sent, err := b.board.sendText(t.Context(), b.as("dev", ""), "lead", actors.Outgoing{Text: text})
+		sent, err := b.board.sendText(t.Context(), b.as("dev", ""), "lead", mail.Outgoing{Text: text})
 		if err != nil || sent[0].Summary != want || sent[0].Text != text {
 			t.Errorf("%+v, %v", sent, err)
 		}

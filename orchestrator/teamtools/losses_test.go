@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -32,8 +32,8 @@ func TestLateCompletionAsksNoGate(t *testing.T) {
 
 // TestLossIsShown: a member reads of a task that it has lost as of a task.
 func TestLossIsShown(t *testing.T) {
-	loss := actors.Message{ID: "m1", Kind: actors.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: "1"})}
-	show, _ := plan.SortMail([]actors.Message{loss}, []tasks.Task{listedTask("1", tasks.InProgress, "b")}, "a")
+	loss := mail.Message{ID: "m1", Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: "1"})}
+	show, _ := plan.SortMail([]mail.Message{loss}, []tasks.Task{listedTask("1", tasks.InProgress, "b")}, "a")
 	in := BuiltinNames.Inputs(show, nil)
 	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || plan.CauseOf(show) != agent.ByTask {
 		t.Errorf("inputs %+v, cause %s", in, plan.CauseOf(show))

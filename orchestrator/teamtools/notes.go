@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -28,7 +29,7 @@ const maxNoted = 100
 //
 // All methods except Recall may be called from any goroutine.
 type Notes struct {
-	boxes   *actors.Boxes
+	boxes   *mail.Boxes
 	lead    func() string // the lead's name
 	changed func()        // called when a note waits that is worth a turn
 
@@ -47,7 +48,7 @@ type activity struct {
 
 // NewNotes makes the Notes of a team. changed is called when a note waits that is
 // worth a turn.
-func NewNotes(boxes *actors.Boxes, lead func() string, changed func()) *Notes {
+func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
 	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]*activity{}}
 }
 
@@ -55,7 +56,7 @@ func NewNotes(boxes *actors.Boxes, lead func() string, changed func()) *Notes {
 // must be called once, before all other methods.
 func (n *Notes) Recall(ctx context.Context) error {
 	list, err := n.boxes.Notes(ctx, n.lead())
-	n.waits = slices.ContainsFunc(list, func(n actors.Note) bool { return n.Wakes })
+	n.waits = slices.ContainsFunc(list, func(n mail.Note) bool { return n.Wakes })
 	return err
 }
 
@@ -90,8 +91,8 @@ func (n *Notes) Forget(member string) {
 // Only texts count: nobody waits for an answer to notices, answers to requests
 // and assignments, which covey sends. The lead does not count, because its notes
 // would go to itself.
-func (n *Notes) Asked(member string, letters []actors.Message) {
-	if member == n.lead() || !slices.ContainsFunc(letters, func(m actors.Message) bool { return m.Kind == actors.Text }) {
+func (n *Notes) Asked(member string, letters []mail.Message) {
+	if member == n.lead() || !slices.ContainsFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Text }) {
 		return
 	}
 	n.mu.Lock()
@@ -113,7 +114,7 @@ func (n *Notes) WasAsked(member string) bool {
 // A message to any recipient counts as the answer: a member that writes after it
 // was asked has said what it wants to say, and a note besides would cost the lead
 // a turn.
-func (n *Notes) Sent(texts []actors.Message) {
+func (n *Notes) Sent(texts []mail.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range texts {
@@ -150,9 +151,9 @@ func (n *Notes) CompletedBy(member string) []string {
 // The member's goroutine calls it once at each turn end. Reading and resetting
 // happen under one lock, so that a task which is completed at that moment is in
 // exactly one note.
-func (n *Notes) Of(member string, idle agent.Idle) actors.Note {
-	note := actors.Note{IdleNote: actors.IdleNote{
-		Type: actors.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
+func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
+	note := mail.Note{IdleNote: mail.IdleNote{
+		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
 	words := notation.Short(idle.LastText, maxResult)
@@ -175,7 +176,7 @@ func (n *Notes) Of(member string, idle agent.Idle) actors.Note {
 // It calls changed only after the note is stored, because the loop that wakes up
 // reads it from there. A note that does not wake the lead is shown in its next
 // turn.
-func (n *Notes) Put(ctx context.Context, note actors.Note) error {
+func (n *Notes) Put(ctx context.Context, note mail.Note) error {
 	if err := n.boxes.PutNote(ctx, n.lead(), note); err != nil || !note.Wakes {
 		return err
 	}
@@ -190,12 +191,12 @@ func (n *Notes) Put(ctx context.Context, note actors.Note) error {
 //
 // It sends mail instead of a note, because mail begins a turn and the lead can
 // act now. Text and summary are for people; the model gets Data.
-func (n *Notes) Send(ctx context.Context, note actors.Note, now time.Time) error {
+func (n *Notes) Send(ctx context.Context, note mail.Note, now time.Time) error {
 	note.Timestamp = now.UTC()
-	_, err := n.boxes.Send(ctx, actors.Actor{Name: note.From}, actors.Outgoing{
-		To: []string{n.lead()}, Kind: actors.IdleNotification, Data: note.Shown(),
+	_, err := n.boxes.Send(ctx, actors.Actor{Name: note.From}, mail.Outgoing{
+		To: []string{n.lead()}, Kind: mail.IdleNotification, Data: note.Shown(),
 		Text:    "Teammate " + note.From + " is idle: " + note.FailureReason,
-		Summary: actors.Summary(note.From + " is idle: " + note.FailureReason),
+		Summary: mail.Summary(note.From + " is idle: " + note.FailureReason),
 	})
 	return err
 }
@@ -213,7 +214,7 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 		return nil, err
 	}
 	var in []agent.Input
-	var rest []actors.Note
+	var rest []mail.Note
 	for _, note := range list {
 		switch {
 		case note.Wakes:
@@ -245,7 +246,7 @@ func (n *Notes) GivenTurn(in []agent.Input) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.digests++
-	if slices.ContainsFunc(in, func(i agent.Input) bool { return !strings.HasPrefix(i.MessageID, actors.NoteID) }) {
+	if slices.ContainsFunc(in, func(i agent.Input) bool { return !strings.HasPrefix(i.MessageID, mail.NoteID) }) {
 		n.digests = 0
 	}
 }
@@ -255,7 +256,7 @@ func (n *Notes) GivenTurn(in []agent.Input) {
 func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others []string, err error) {
 	var seen []string
 	for _, id := range ids {
-		if strings.HasPrefix(id, actors.NoteID) {
+		if strings.HasPrefix(id, mail.NoteID) {
 			seen = append(seen, strings.Split(id, ",")...)
 		} else {
 			others = append(others, id)
@@ -268,7 +269,7 @@ func (n *Notes) Drop(ctx context.Context, by actors.Actor, ids []string) (others
 }
 
 // doneText returns one line on what members have completed.
-func doneText(list []actors.Note) string {
+func doneText(list []mail.Note) string {
 	who := make([]string, len(list))
 	for i, n := range list {
 		done := make([]tasks.Task, len(n.Completed))
@@ -282,7 +283,7 @@ func doneText(list []actors.Note) string {
 
 // joinedID returns the id of a line for several notes. It identifies a repeated
 // line, and Drop finds the ids of the notes in it.
-func joinedID(list []actors.Note) string {
+func joinedID(list []mail.Note) string {
 	ids := make([]string, len(list))
 	for i, n := range list {
 		ids[i] = n.ID

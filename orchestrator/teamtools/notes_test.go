@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,7 +31,7 @@ func newNotes(t *testing.T) (n *Notes, changed *int) {
 // turn of the lead's only where somebody waits for an answer.
 func TestStint(t *testing.T) {
 	n, _ := newNotes(t)
-	text, notice := []actors.Message{{Kind: actors.Text}}, []actors.Message{{Kind: actors.Notice}}
+	text, notice := []mail.Message{{Kind: mail.Text}}, []mail.Message{{Kind: mail.Notice}}
 	n.Asked("lead", text)
 	n.Asked("dev", notice)
 	if n.WasAsked("lead") || n.WasAsked("dev") {
@@ -52,7 +53,7 @@ func TestStint(t *testing.T) {
 		t.Errorf("the next note is %+v", note)
 	}
 	n.Asked("dev", text)
-	n.Sent([]actors.Message{{From: "dev", To: "ops", Summary: "four"}})
+	n.Sent([]mail.Message{{From: "dev", To: "ops", Summary: "four"}})
 	if note = n.Of("dev", agent.Idle{}); note.Wakes || note.Summary != "[to ops] four" {
 		t.Errorf("after a message the note is %+v", note)
 	}
@@ -69,7 +70,7 @@ func TestNotesOfTheStore(t *testing.T) {
 	ctx := t.Context()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
-		note := actors.Note{IdleNote: actors.IdleNote{From: from, IdleReason: "available"}, Wakes: wakes}
+		note := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available"}, Wakes: wakes}
 		note.Completed = completed
 		if err := n.Put(ctx, note); err != nil {
 			t.Fatal(err)
@@ -109,7 +110,7 @@ func TestNotesOfTheStore(t *testing.T) {
 // TestDigests: turns for notes alone are counted, and any other work begins the count again.
 func TestDigests(t *testing.T) {
 	n, _ := newNotes(t)
-	note, letter := agent.Input{MessageID: actors.NoteID + "1"}, agent.Input{MessageID: "7"}
+	note, letter := agent.Input{MessageID: mail.NoteID + "1"}, agent.Input{MessageID: "7"}
 	for _, test := range []struct {
 		in   []agent.Input
 		want int

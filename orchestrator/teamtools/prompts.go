@@ -12,14 +12,15 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // hookInput returns the input with which a background hook wakes its member.
-func hookInput(m actors.Message) agent.Input {
+func hookInput(m mail.Message) agent.Input {
 	in := agent.Input{Kind: agent.FromContext, Text: m.Text, MessageID: m.ID}
-	var call actors.HookCall
+	var call mail.HookCall
 	if json.Unmarshal(m.Data, &call) == nil && call.Feedback {
 		in.Kind = agent.FromHook
 	}
@@ -28,25 +29,25 @@ func hookInput(m actors.Message) agent.Input {
 
 // Inputs turns mail into the inputs of one prompt, one per message, for an agent
 // with these tool names.
-func (n ToolNames) Inputs(letters []actors.Message, all []tasks.Task) []agent.Input {
+func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Input {
 	var in []agent.Input
 	for _, m := range letters {
 		switch m.Kind {
-		case actors.Goal, actors.OperatorMessage:
+		case mail.Goal, mail.OperatorMessage:
 			in = append(in, agent.Input{Kind: agent.FromPerson, Text: m.Text, MessageID: m.ID})
-		case actors.HookMessage:
+		case mail.HookMessage:
 			in = append(in, hookInput(m))
-		case actors.HelperMessage:
+		case mail.HelperMessage:
 			// The notice has its own frame, and the helper's text in it is
 			// defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
-		case actors.Notice:
+		case mail.Notice:
 			// A notice may quote a member.
 			in = append(in, agent.Input{Kind: agent.FromCovey, Text: notation.Defuse(m.Text), MessageID: m.ID})
-		case actors.TaskAssignment:
+		case mail.TaskAssignment:
 			text := n.assignmentText(m, all)
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
-		case actors.TaskLost:
+		case mail.TaskLost:
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: notation.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, n.protocolInput(m))
@@ -57,7 +58,7 @@ func (n ToolNames) Inputs(letters []actors.Message, all []tasks.Task) []agent.In
 
 // mailText returns a message for models: data from a named member, not an order.
 // Text that could end the frame early is defused.
-func mailText(m actors.Message) string {
+func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
 		attribute(m.From), attribute(m.Summary), notation.Defuse(m.Text))
 }
@@ -68,7 +69,7 @@ func attribute(s string) string {
 }
 
 // NoteText returns the prompt text of a single note that a member is idle.
-func NoteText(n actors.Note) string {
+func NoteText(n mail.Note) string {
 	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + notation.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
@@ -76,7 +77,7 @@ func NoteText(n actors.Note) string {
 // assignmentText tells a member of a task that was assigned to it. It uses the
 // task's current state, because the task may have changed since the mail was
 // written, and the text of the mail if the task is gone.
-func (n ToolNames) assignmentText(m actors.Message, all []tasks.Task) string {
+func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 	id, _ := tasks.AssignedTask(m)
 	for _, own := range all {
 		if own.ID != id {

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // listedTask makes a task of a list.
@@ -18,8 +18,8 @@ func listedTask(id string, status tasks.Status, owner string, blockedBy ...strin
 }
 
 // assignmentOf makes the message by which a member is given a task.
-func assignmentOf(id, taskID string) actors.Message {
-	return actors.Message{ID: id, Kind: actors.TaskAssignment, Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}
+func assignmentOf(id, taskID string) mail.Message {
+	return mail.Message{ID: id, Kind: mail.TaskAssignment, Data: json.RawMessage(`{"taskId":"` + taskID + `"}`)}
 }
 
 func TestPromptsNameWhatIsMeant(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 			all): {"You own task #1: do 1\nin full", "It is ready: set it to in_progress"},
 		BuiltinNames.assignmentText(assignmentOf("m", "2"),
 			all): {"You own task #2: do 2", "It waits for task 1; you will be told"},
-		BuiltinNames.assignmentText(actors.Message{Text: "as it was", Kind: actors.TaskAssignment}, all): {"as it was"},
+		BuiltinNames.assignmentText(mail.Message{Text: "as it was", Kind: mail.TaskAssignment}, all): {"as it was"},
 		BuiltinNames.ClaimText(one): {"claimed task #1: do 1\nin full", "set it to completed"},
 		BuiltinNames.NudgeText(all): {"- #1 do 1 (pending)\n- #2 do 2 (in_progress)\n", "give them back"},
 		ReportText([]tasks.Task{listedTask("3", tasks.Completed, "ops"), listedTask("4", tasks.Completed, "")}): {
@@ -46,11 +46,11 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"taskId":""}`, `{"taskId":1}`, `nonsense`, ``} {
-		if id, ok := tasks.AssignedTask(actors.Message{Kind: actors.TaskAssignment, Data: []byte(bad)}); ok {
+		if id, ok := tasks.AssignedTask(mail.Message{Kind: mail.TaskAssignment, Data: []byte(bad)}); ok {
 			t.Errorf("the assignment %q is of task %q", bad, id)
 		}
 	}
-	if _, ok := tasks.AssignedTask(actors.Message{Kind: actors.Text, Data: []byte(`{"taskId":"1"}`)}); ok {
+	if _, ok := tasks.AssignedTask(mail.Message{Kind: mail.Text, Data: []byte(`{"taskId":"1"}`)}); ok {
 		t.Error("a text was taken for an assignment")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -22,9 +23,9 @@ import (
 func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
 	a := SentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
 	switch w.kind {
-	case actors.ShutdownAsked:
+	case mail.ShutdownAsked:
 		return b.askToEnd(ctx, me, w)
-	case actors.ModeSet:
+	case mail.ModeSet:
 		return b.changeMode(ctx, me, w)
 	case shutdownAnswered:
 		a.Message = shutdownAnswerText(me.Name, b.names()[0], w.answer)
@@ -90,7 +91,7 @@ func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 // approvalText tells the approver the effect of its answer.
 func approvalText(w wish) string {
 	what := "Plan"
-	if w.kind == actors.ApprovalAnswered {
+	if w.kind == mail.ApprovalAnswered {
 		what = "Work"
 	}
 	switch {

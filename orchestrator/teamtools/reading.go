@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Mail may wait for tasks: its recipient is woken once, when all of them are
@@ -19,8 +19,8 @@ import (
 
 // Unread returns the unread mail that a member may be shown, and the open tasks
 // that its other mail waits for.
-func (b *Board) Unread(ctx context.Context, member *actors.Received) (due []actors.Message, waits []tasks.Task, err error) {
-	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, []*actors.Received{member})
+func (b *Board) Unread(ctx context.Context, member *mail.Received) (due []mail.Message, waits []tasks.Task, err error) {
+	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, []*mail.Received{member})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,12 +29,12 @@ func (b *Board) Unread(ctx context.Context, member *actors.Received) (due []acto
 
 // ViewMail fills in the unread mail of idle members. It makes two reads of the
 // store for all mailboxes together, because most mailboxes are empty.
-func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *actors.Received) error {
+func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *mail.Received) error {
 	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return err
 	}
-	var members []*actors.Received
+	var members []*mail.Received
 	var with []*plan.Seat
 	for i := range seats {
 		if m := &seats[i]; m.Idle && !m.Gone && counts[m.Name] > 0 {
@@ -55,8 +55,8 @@ func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i
 
 // due returns the mail that may be read now, and the open tasks that the rest
 // waits for.
-func (b *Board) due(ctx context.Context, letters []actors.Message) (due []actors.Message, waits []tasks.Task, err error) {
-	if !slices.ContainsFunc(letters, func(m actors.Message) bool { return len(m.WaitFor) > 0 }) {
+func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
+	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
 		return letters, nil, nil
 	}
 	for _, m := range letters {
@@ -109,7 +109,7 @@ func taskIDs(ids []string) []string {
 // Concerned returns the tasks that mail is about and those that block them, in
 // list order. It does not read the whole list: in a large team, doing so for each
 // member's mail takes longer than all other work of covey.
-func (b *Board) Concerned(ctx context.Context, mail []actors.Message) ([]tasks.Task, error) {
+func (b *Board) Concerned(ctx context.Context, letters []mail.Message) ([]tasks.Task, error) {
 	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {
@@ -124,7 +124,7 @@ func (b *Board) Concerned(ctx context.Context, mail []actors.Message) ([]tasks.T
 		}
 		return nil
 	}
-	for _, m := range mail {
+	for _, m := range letters {
 		id, ok := tasks.AssignedTask(m)
 		if loss, is := tasks.LossOf(m); is {
 			id, ok = loss.TaskID, true

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // The tasks that mail is about say the same of it as the whole list does.
@@ -34,12 +35,12 @@ func TestConcernedIsEnough(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var letters []actors.Message
+		var letters []mail.Message
 		for i := range random.IntN(10) {
 			id := strconv.Itoa(1 + random.IntN(n))
-			m := actors.Message{ID: fmt.Sprint("m", i), Kind: actors.TaskAssignment, Text: "x", Data: notation.Encode(tasks.Assignment{TaskID: id})}
+			m := mail.Message{ID: fmt.Sprint("m", i), Kind: mail.TaskAssignment, Text: "x", Data: notation.Encode(tasks.Assignment{TaskID: id})}
 			if random.IntN(5) == 0 {
-				m.Kind = actors.Text
+				m.Kind = mail.Text
 			}
 			letters = append(letters, m)
 			if random.IntN(6) == 0 {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -25,7 +25,7 @@ func report(ctx context.Context, c call, in reportInput) agent.ToolResult {
 	case c.me.Name != lead && in.Answered:
 		return toolError(notation.Errorf(api.ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
 	case c.me.Name != lead:
-		return sendMessage(ctx, c, SendMessageInput{To: lead, Message: notation.Encode(in.Report), Summary: actors.ReportSummary})
+		return sendMessage(ctx, c, SendMessageInput{To: lead, Message: notation.Encode(in.Report), Summary: mail.ReportSummary})
 	case !in.Answered:
 		return toolError(notation.Errorf(api.ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
 			"set answered to true only if the goal was a question and your report answers it"))

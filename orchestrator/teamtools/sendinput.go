@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // SendMessage has had three forms (TEAMS.md 2). Calls are converted to the newest one before
@@ -25,7 +25,7 @@ import (
 
 // shutdownAnswered is the type of a message object that answers a shutdown
 // request. The asker gets a ShutdownApproved or a ShutdownRejected.
-const shutdownAnswered actors.Kind = "shutdown_response"
+const shutdownAnswered mail.Kind = "shutdown_response"
 
 // spelling maps alternative keys to covey's.
 type spelling map[string]string
@@ -74,8 +74,8 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	}
 	delete(fields, "type")
 	switch typ {
-	case "", "message", string(actors.Text):
-	case string(actors.Broadcast):
+	case "", "message", string(mail.Text):
+	case string(mail.Broadcast):
 		fields["to"] = notation.Encode("*")
 	default:
 		fields["message"] = foldTyped(typ, fields)
@@ -136,7 +136,7 @@ func isTyped(text json.RawMessage) bool {
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &object) != nil {
 		return false
 	}
-	return memberMaySend(actors.Kind(object.Type)) || coveyOnly(actors.Kind(object.Type))
+	return memberMaySend(mail.Kind(object.Type)) || coveyOnly(mail.Kind(object.Type))
 }
 
 // readObject decodes a message object.
@@ -167,39 +167,39 @@ func readObject(object json.RawMessage) (messageObject, error) {
 func shorten(value json.RawMessage) string { return notation.OneLine(string(value)) }
 
 // memberMaySend reports whether members may send objects of this type.
-func memberMaySend(k actors.Kind) bool {
-	return slices.Contains([]actors.Kind{
-		actors.ShutdownAsked, shutdownAnswered, actors.ShutdownApproved, actors.ShutdownRejected,
-		actors.PlanAnswered, actors.ApprovalAnswered, actors.ModeSet,
+func memberMaySend(k mail.Kind) bool {
+	return slices.Contains([]mail.Kind{
+		mail.ShutdownAsked, shutdownAnswered, mail.ShutdownApproved, mail.ShutdownRejected,
+		mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet,
 	}, k)
 }
 
 // coveyOnly reports whether only covey sends messages of this type. With them a
 // member could announce events that have not happened.
-func coveyOnly(k actors.Kind) bool {
-	return slices.Contains([]actors.Kind{
-		actors.TaskAssignment, actors.IdleNotification, actors.PlanAsked, actors.ApprovalAsked, actors.QuestionAsked,
-		actors.PermissionAsked, actors.PermissionAnswered, actors.Terminated,
+func coveyOnly(k mail.Kind) bool {
+	return slices.Contains([]mail.Kind{
+		mail.TaskAssignment, mail.IdleNotification, mail.PlanAsked, mail.ApprovalAsked, mail.QuestionAsked,
+		mail.PermissionAsked, mail.PermissionAnswered, mail.Terminated,
 	}, k)
 }
 
 // fromObject completes w with the content of a message object.
 func (w wish) fromObject(said messageObject) (wish, error) {
-	switch kind := actors.Kind(said.Type); {
-	case said.Type == "message", kind == actors.Text:
+	switch kind := mail.Kind(said.Type); {
+	case said.Type == "message", kind == mail.Text:
 		w.text = said.Text
-	case kind == actors.Broadcast:
+	case kind == mail.Broadcast:
 		w.to, w.text = "*", said.Text
-	case kind == actors.ShutdownAsked:
+	case kind == mail.ShutdownAsked:
 		w.kind, w.text = kind, cmp.Or(said.Reason, said.Text)
 		return w, w.toOne()
-	case kind == actors.ModeSet:
+	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
 			return w, notation.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
-	case kind == actors.ShutdownApproved, kind == actors.ShutdownRejected:
-		yes := kind == actors.ShutdownApproved
+	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
+		yes := kind == mail.ShutdownApproved
 		said.Approve, kind = &yes, shutdownAnswered
 		return w.answering(kind, said)
 	case memberMaySend(kind):
@@ -208,13 +208,13 @@ func (w wish) fromObject(said messageObject) (wish, error) {
 		return w, notation.Errorf(api.ErrDenied, "only covey sends messages of type %q; write a text instead", said.Type)
 	default:
 		return w, notation.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
-			said.Type, actors.ShutdownAsked, shutdownAnswered, actors.PlanAnswered, actors.ApprovalAnswered, actors.ModeSet)
+			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
 }
 
 // answering completes w with the answer to a request.
-func (w wish) answering(kind actors.Kind, said messageObject) (wish, error) {
+func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
 	w.kind = kind
 	w.answer = inbox.Answer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
 	var missing []string

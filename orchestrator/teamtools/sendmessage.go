@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -42,15 +42,15 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 	if err != nil {
 		return SentAnswer{}, err
 	}
-	if w.kind != actors.Text {
+	if w.kind != mail.Text {
 		return b.sendStructured(ctx, by, w)
 	}
 	if a, replied, err := b.reply(ctx, by, w); replied || err != nil {
 		return a, err
 	}
-	out := actors.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
+	out := mail.Outgoing{Text: w.text, Summary: w.summary, WaitFor: w.waitFor}
 	if by.operator() {
-		out.Kind = actors.OperatorMessage
+		out.Kind = mail.OperatorMessage
 	}
 	sent, err := b.sendText(ctx, by, w.to, out)
 	a := textAnswer(by.Name, sent)
@@ -61,21 +61,21 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 // wish is a parsed SendMessage call: a text, or a structured message of the
 // protocol.
 type wish struct {
-	// kind is actors.Text, ShutdownAsked, shutdownAnswered, PlanAnswered,
+	// kind is mail.Text, ShutdownAsked, shutdownAnswered, PlanAnswered,
 	// ApprovalAnswered or ModeSet.
-	kind    actors.Kind
+	kind    mail.Kind
 	to      string // as the sender wrote it; may be empty in answers
-	text    string // of a actors.Text; the reason of a ShutdownAsked
+	text    string // of a mail.Text; the reason of a ShutdownAsked
 	summary string
 	answer  inbox.Answer // of an answer
-	waitFor []string     // of a actors.Text: ids of tasks, see actors.Message
+	waitFor []string     // of a mail.Text: ids of tasks, see mail.Message
 }
 
 // readMessage parses a SendMessage call in its newest form. A text that consists
 // of a message object is parsed as that object: models and shells write it that
 // way, and delivered as text it would look like a message from covey.
 func readMessage(in SendMessageInput) (wish, error) {
-	w := wish{kind: actors.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
+	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
 		return w, nil // sendText refuses an empty text
 	}
@@ -111,7 +111,7 @@ type SentAnswer struct {
 	Target  string   `json:"target,omitempty"`
 	Routing *routing `json:"routing,omitempty"`
 
-	Sent []actors.Message `json:"-"` // the texts that were stored
+	Sent []mail.Message `json:"-"` // the texts that were stored
 }
 
 // routing names the sender and the recipient of a text.
@@ -122,7 +122,7 @@ type routing struct {
 }
 
 // textAnswer returns the answer for texts that were stored.
-func textAnswer(from string, sent []actors.Message) SentAnswer {
+func textAnswer(from string, sent []mail.Message) SentAnswer {
 	a := SentAnswer{Success: true, Message: "Message sent to " + recipients(sent), Sent: sent}
 	for _, m := range sent {
 		a.IDs = append(a.IDs, m.ID)
@@ -136,7 +136,7 @@ func textAnswer(from string, sent []actors.Message) SentAnswer {
 
 // absentRecipients names the recipients that will not read a message in this run,
 // because a sender that reads only "sent" would wait for an answer.
-func (b *Board) absentRecipients(sent []actors.Message) string {
+func (b *Board) absentRecipients(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
 		if _, why := b.ports.Members.Now(m.To); why != "" {
@@ -148,7 +148,7 @@ func (b *Board) absentRecipients(sent []actors.Message) string {
 }
 
 // recipients lists the mailboxes that messages were stored in.
-func recipients(sent []actors.Message) string {
+func recipients(sent []mail.Message) string {
 	names := make([]string, len(sent))
 	for i, m := range sent {
 		names[i] = m.To + "'s inbox"
@@ -158,7 +158,7 @@ func recipients(sent []actors.Message) string {
 
 // sendText stores a text in a member's mailbox, or in those of all other members
 // for "*".
-func (b *Board) sendText(ctx context.Context, by Actor, to string, out actors.Outgoing) ([]actors.Message, error) {
+func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outgoing) ([]mail.Message, error) {
 	if to != "*" {
 		one, err := b.recipient(by, to)
 		if err != nil {
@@ -176,9 +176,9 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out actors.Ou
 			return nil, notation.Errorf(api.ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
-		out.Kind = cmp.Or(out.Kind, actors.Broadcast)
+		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
 	}
-	out.Kind, out.Summary = cmp.Or(out.Kind, actors.Text), actors.Summary(out.Summary)
+	out.Kind, out.Summary = cmp.Or(out.Kind, mail.Text), mail.Summary(out.Summary)
 	sent, err := b.post(ctx, by, out)
 	if errors.Is(err, tasks.ErrFull) {
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
@@ -204,15 +204,15 @@ func (b *Board) recipient(by Actor, name string) (string, error) {
 	return to, nil
 }
 
-// post stores a text for its recipients. A text longer than actors.MaxText goes
+// post stores a text for its recipients. A text longer than mail.MaxText goes
 // into one file per recipient, and the mailbox gets its head and a pointer to the
 // file.
-func (b *Board) post(ctx context.Context, by Actor, out actors.Outgoing) ([]actors.Message, error) {
-	if len(out.Text) <= actors.MaxText {
+func (b *Board) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
+	if len(out.Text) <= mail.MaxText {
 		return b.ports.Store.Mail().Send(ctx, by.Actor, out)
 	}
 	whole := out.Text
-	out.Text = actors.Head(whole, actors.HeadText)
+	out.Text = mail.Head(whole, mail.HeadText)
 	for _, name := range out.To {
 		text, err := b.ports.Letters.Keep(name, whole)
 		if err != nil {

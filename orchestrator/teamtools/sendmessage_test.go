@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestGenerationsOfSendMessage: what agents of different ages call it with
@@ -168,18 +169,18 @@ func TestStructuredMessagesRefused(t *testing.T) {
 // and the message says where.
 func TestLongMessages(t *testing.T) {
 	b := newTable(t)
-	long := strings.Repeat("ä line of it\n", actors.MaxText/10)
-	sent, err := b.board.sendText(t.Context(), b.as("dev", "c1"), "*", actors.Outgoing{Text: long})
+	long := strings.Repeat("ä line of it\n", mail.MaxText/10)
+	sent, err := b.board.sendText(t.Context(), b.as("dev", "c1"), "*", mail.Outgoing{Text: long})
 	if err != nil || len(sent) != 2 {
 		t.Fatalf("sent %d, %v", len(sent), err)
 	}
-	again, err := b.board.sendText(t.Context(), b.as("dev", "c2"), "ops", actors.Outgoing{Text: long})
+	again, err := b.board.sendText(t.Context(), b.as("dev", "c2"), "ops", mail.Outgoing{Text: long})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range append(sent, again...) {
 		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
-		if path == nil || !strings.HasPrefix(path[1], b.board.ports.Letters.Of(m.To)+"/") || len(m.Text) > actors.MaxText {
+		if path == nil || !strings.HasPrefix(path[1], b.board.ports.Letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
 			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
 		}
 		whole, err := os.ReadFile(path[1])
@@ -193,8 +194,8 @@ func TestLongMessages(t *testing.T) {
 	if files, err := os.ReadDir(b.board.ports.Letters.Of("ops")); err != nil || len(files) != 1 {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
-	short := strings.Repeat("x", actors.MaxText)
-	if sent, err := b.board.sendText(t.Context(), b.as("dev", "c3"), "ops", actors.Outgoing{Text: short}); err != nil || sent[0].Text != short {
+	short := strings.Repeat("x", mail.MaxText)
+	if sent, err := b.board.sendText(t.Context(), b.as("dev", "c3"), "ops", mail.Outgoing{Text: short}); err != nil || sent[0].Text != short {
 		t.Errorf("a text of 32 KiB is not shown whole: %v", err)
 	}
 }
@@ -206,7 +207,7 @@ func TestLongMessageWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newTable(t, file)
-	_, err := b.board.sendText(t.Context(), b.as("dev", ""), "ops", actors.Outgoing{Text: strings.Repeat("x", actors.MaxText+1)})
+	_, err := b.board.sendText(t.Context(), b.as("dev", ""), "ops", mail.Outgoing{Text: strings.Repeat("x", mail.MaxText+1)})
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}
@@ -251,7 +252,7 @@ func TestFullMailbox(t *testing.T) {
 	var all sync.WaitGroup
 	for range 1000 { // at once: one commit takes many
 		all.Go(func() {
-			out := actors.Outgoing{To: []string{"ops"}, Text: "x"}
+			out := mail.Outgoing{To: []string{"ops"}, Text: "x"}
 			if _, err := b.board.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
 				t.Error(err)
 			}
@@ -259,7 +260,7 @@ func TestFullMailbox(t *testing.T) {
 	}
 	all.Wait()
 	for _, to := range []string{"ops", "*"} {
-		_, err := b.board.sendText(t.Context(), dev, to, actors.Outgoing{Text: "one more"})
+		_, err := b.board.sendText(t.Context(), dev, to, mail.Outgoing{Text: "one more"})
 		const want = "nothing was sent: mailbox full: ops has 1000 unread messages; wait until it reads them, or do without the message"
 		if err == nil || err.Error() != want {
 			t.Errorf("to %s: %v", to, err)

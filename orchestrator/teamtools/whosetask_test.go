@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestWhoseTask: what each member and the operator may do with a task that dev has in
@@ -155,7 +156,7 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 	all, _ := b.board.ports.Store.List(t.Context())
 	show, _ := plan.SortMail(letters, all, "dev")
 	for _, m := range show {
-		if m.Kind == actors.TaskLost {
+		if m.Kind == mail.TaskLost {
 			told = append(told, m.Text)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -18,15 +18,15 @@ type Request struct {
 
 // Letter is a message between members, or from covey or a person. Its text is in the line Line.
 type Letter struct {
-	Line      uint64      `json:"line"`
-	ID        string      `json:"id"`
-	From      string      `json:"from"` // empty: covey
-	To        string      `json:"to"`
-	Kind      actors.Kind `json:"kind"`
-	Summary   string      `json:"summary"`
-	Sent      time.Time   `json:"sent"`
-	Delivered time.Time   `json:"delivered,omitzero"` // zero: it is unread
-	WaitFor   []string    `json:"wait_for,omitempty"` // tasks that have to be completed first
+	Line      uint64    `json:"line"`
+	ID        string    `json:"id"`
+	From      string    `json:"from"` // empty: covey
+	To        string    `json:"to"`
+	Kind      mail.Kind `json:"kind"`
+	Summary   string    `json:"summary"`
+	Sent      time.Time `json:"sent"`
+	Delivered time.Time `json:"delivered,omitzero"` // zero: it is unread
+	WaitFor   []string  `json:"wait_for,omitempty"` // tasks that have to be completed first
 }
 
 // Merge is one piece of finished work on its way into its branch. Its gates are those of

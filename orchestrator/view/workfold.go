@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -28,7 +28,7 @@ func (s workFold) apply(l journal.Line) bool {
 			t.Unchanged = true
 		}
 	case "message":
-		s.sent(l, decoded[actors.Message](l))
+		s.sent(l, decoded[mail.Message](l))
 	case "message_delivered":
 		s.delivered(l, decoded[tasks.Delivery](l).ID)
 	case "request":
@@ -47,7 +47,7 @@ func (s workFold) apply(l journal.Line) bool {
 }
 
 // sent adds a message to the mail, once.
-func (s workFold) sent(l journal.Line, m actors.Message) {
+func (s workFold) sent(l journal.Line, m mail.Message) {
 	x := s.found()
 	if m.ID == "" || x.unread[m.ID] != nil {
 		return

@@ -1,25 +1,7 @@
 // Package actors identifies who makes a change: covey, the operator, or a member in a
-// session, and under which tool call. It keeps what they send each other: messages until
-// they are read, notes about idle members, and the files of messages that are too long to
-// be read in one piece.
+// session, and under which tool call. It keeps the members' sessions, and the receipts of
+// calls, so that a repeated call is answered instead of happening again.
 //
 // It is part of package tasks, and makes no promise of compatibility to programs
 // outside covey.
 package actors
-
-import "errors"
-
-// The buckets of this package.
-const (
-	MailBucket   = "mail"   // name, seq -> Record, unread only
-	NotesBucket  = "notes"  // receiver, sender -> Note
-	idBucket     = "mailid" // name, message id -> seq
-	UnreadBucket = "unread" // name -> number of unread messages
-)
-
-// Buckets returns the names of the buckets.
-func Buckets() []string { return []string{MailBucket, NotesBucket, idBucket, UnreadBucket} }
-
-// ErrFull: a message to a member with too many unread messages, or a request about
-// a member with too many open ones.
-var ErrFull = errors.New("mailbox full")

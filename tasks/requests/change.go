@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Record is a request as stored. Its key in requestsBucket is its id. openBucket
@@ -53,7 +54,7 @@ func (r *Record) Unpack(b *kv.Blobs) (Request, error) {
 type draft struct {
 	rec  *Record // without times and state
 	wait time.Duration
-	mail actors.Packed
+	mail mail.Packed
 }
 
 // draft assigns an id to a request before the change, so that the mail about it can
@@ -112,18 +113,18 @@ func (n New) check() error {
 }
 
 // packFor packs the mail for one receiver; mail without text is not sent.
-func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out actors.Outgoing) (actors.Packed, error) {
+func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
 	if out.Text == "" {
-		return actors.Packed{}, nil
+		return mail.Packed{}, nil
 	}
 	out.To = []string{to}
 	return d.boxes.Pack(c, a.Name, out)
 }
 
 // mailOf returns the mail about a request.
-func mailOf(r Request, compose func(Request) actors.Outgoing) actors.Outgoing {
+func mailOf(r Request, compose func(Request) mail.Outgoing) mail.Outgoing {
 	if compose == nil {
-		return actors.Outgoing{}
+		return mail.Outgoing{}
 	}
 	return compose(r)
 }
@@ -138,7 +139,7 @@ func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, 
 	}
 	if n := len(openIDs(t.Reader, kv.NameKey(q.rec.Member))); n >= maxOpen {
 		return nil, false, fmt.Errorf("%w: %d requests about %s are open; answer or withdraw some of them",
-			actors.ErrFull, n, q.rec.Member)
+			mail.ErrFull, n, q.rec.Member)
 	}
 	copied := *q.rec // a change may run twice
 	rec = &copied
@@ -186,7 +187,7 @@ type closing struct {
 	by             actors.Actor
 	state          State
 	feedback, mode string
-	mail           func(Request) actors.Outgoing
+	mail           func(Request) mail.Outgoing
 }
 
 // close writes the outcome into a request.
@@ -220,7 +221,7 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 			c.Unused(err == nil)
 			return &receipt{Op: c.Op, Request: rec}, err
 		}
-		actors.PutAnswer(t, message)
+		mail.PutAnswer(t, message)
 		how.close(&rec.Request)
 		rec.closed(t)
 		return &receipt{Op: c.Op, Request: rec}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Kind says what a request asks for.
@@ -97,7 +98,7 @@ type New struct {
 	// Mail returns the message to To about the request, which is sent in the same
 	// change; nil: none. It is called before the change, and its To is filled in. A
 	// message without Text is not sent.
-	Mail func(Request) actors.Outgoing
+	Mail func(Request) mail.Outgoing
 }
 
 // maxOpen bounds the open requests about one member. A member that waits for an
@@ -107,14 +108,14 @@ const maxOpen = 1000
 // Desk keeps the requests of a team.
 type Desk struct {
 	db    *kv.DB
-	boxes *actors.Boxes
+	boxes *mail.Boxes
 
 	mu      sync.Mutex // guards drafted
 	drafted uint64     // the last number that was reserved
 }
 
 // NewDesk returns the requests in db. boxes deliver the mail about them.
-func NewDesk(db *kv.DB, boxes *actors.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
+func NewDesk(db *kv.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
 
 // Ask makes a request. If there is one about the same member, of the same kind and
 // with the same Key that is open, or whose answer was not taken, or that was approved
@@ -151,7 +152,7 @@ type Ruling struct {
 	Feedback string // 16 KiB at most
 	Mode     string // see Request.Mode
 	// Mail returns the message to the member that the request is about, as in New.
-	Mail func(Request) actors.Outgoing
+	Mail func(Request) mail.Outgoing
 }
 
 // Answer answers a request. The first answer counts: a second one fails with
@@ -181,7 +182,7 @@ func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) 
 // Expire ends the time of a request: its Default is the answer. mail is as in Ruling
 // and may be nil. A request that is already closed is returned unchanged. Expire
 // fails with ErrNotFound if there is none.
-func (d *Desk) Expire(ctx context.Context, id string, mail func(Request) actors.Outgoing) (Request, error) {
+func (d *Desk) Expire(ctx context.Context, id string, mail func(Request) mail.Outgoing) (Request, error) {
 	return d.conclude(ctx, d.db.Job("expire"), id, closing{state: Expired, mail: mail})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // TestFilesStatus: a team that does not run is shown from run.json, journal and
@@ -72,7 +73,7 @@ func fillStore(t *testing.T, place state.Place) {
 	if _, err := store.Claim(ctx, actor, "1", tasks.Claim{Member: "ana"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Mail().Send(ctx, actor, actors.Outgoing{To: []string{"lead"}, Kind: actors.Text,
+	if _, err := store.Mail().Send(ctx, actor, mail.Outgoing{To: []string{"lead"}, Kind: mail.Text,
 		Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package actors
+package mail
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
 
 	"github.com/oklog/ulid/v2"
@@ -91,13 +92,13 @@ func New(db *kv.DB, most int, tasks Tasks) *Boxes { return &Boxes{db: db, most: 
 // Send fails with ErrInvalid if the message cannot be stored or has no recipient,
 // with ErrFull if a recipient has Options.MaxUnread unread messages, and with
 // ErrNotFound if a task in WaitFor does not exist.
-func (b *Boxes) Send(ctx context.Context, a Actor, o Outgoing) ([]Message, error) {
+func (b *Boxes) Send(ctx context.Context, a actors.Actor, o Outgoing) ([]Message, error) {
 	c := b.db.Job("send")
 	p, err := b.Pack(c, a.Name, o)
 	if err != nil {
 		return nil, c.Abandon(err)
 	}
-	return Act(ctx, c, a, func(t *kv.Tx) (*receipt, error) {
+	return actors.Act(ctx, c, a, func(t *kv.Tx) (*receipt, error) {
 		sent, err := b.Put(t, p)
 		return &receipt{Op: c.Op, Messages: sent}, err
 	})
@@ -382,7 +383,7 @@ func Counts(r kv.Reader) map[string]int {
 // in its mailbox were delivered before and change nothing. Deliver fails with
 // ErrStale for an earlier session: the present session has not seen what an earlier
 // one was shown.
-func (b *Boxes) Deliver(ctx context.Context, a Actor, ids []string) error {
+func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error {
 	if err := kv.CheckName("member", a.Name); err != nil {
 		return err
 	}

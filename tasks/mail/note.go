@@ -1,4 +1,4 @@
-package actors
+package mail
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/kv"
 )
 
@@ -94,7 +95,7 @@ func notes(r kv.Reader, to string) ([]Note, error) {
 // DropNotes removes the notes with these ids for a member, the actor, that has seen
 // them. A note that has changed since then has another id, and stays. DropNotes fails
 // with ErrStale as Deliver does.
-func (b *Boxes) DropNotes(ctx context.Context, a Actor, ids []string) error {
+func (b *Boxes) DropNotes(ctx context.Context, a actors.Actor, ids []string) error {
 	ids = slices.Clone(ids) // the change may outlive the call
 	return b.db.Job("drop notes").Submit(ctx, func(t *kv.Tx) error {
 		if err := a.Admit(t.Reader); err != nil {
