@@ -7,6 +7,25 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
+// TestProgramStarts: a member does not think before its program is ready.
+func TestProgramStarts(t *testing.T) {
+	var w Watch
+	for _, step := range []struct {
+		event agent.EventData
+		want  string
+	}{
+		{agent.PassStarted{Pass: 1}, "thinking"},
+		{agent.ProgramStarts{Program: "codex-acp"}, "starting codex-acp"},
+		{agent.HeldUp{For: "the agent program"}, "the agent program"},
+		{agent.ProgramStarts{Program: "codex-acp", Ready: true}, "thinking"},
+	} {
+		w.Record("dev", agent.Event{Data: step.event})
+		if got := w.Of("dev").Doing; got != step.want {
+			t.Errorf("after %T: %q, want %q", step.event, got, step.want)
+		}
+	}
+}
+
 // TestDoingNamesTheCommand: the current call is shown in one line, as the command even if
 // the program sends more.
 func TestDoingNamesTheCommand(t *testing.T) {

@@ -139,6 +139,10 @@ func (a *activity) record(e agent.Event) {
 	case agent.ToolReturned:
 		a.open = slices.DeleteFunc(a.open, func(c openCall) bool { return c.id == data.ID })
 		a.Doing = a.busyWith()
+	case agent.ProgramStarts:
+		if a.Doing = "starting " + data.Program; data.Ready {
+			a.Doing = a.busyWith()
+		}
 	case agent.HeldUp:
 		a.Doing = data.For
 	case agent.HookStarted:

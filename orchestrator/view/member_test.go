@@ -28,6 +28,10 @@ ana.1 hook_finished {"event":"PreToolUse","tool_use_id":"t1","command":"./x","ou
 ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "working||refused by Stop||"},
 		{"held up", `ana.1 held_up {"for":"a login"}`, ana, "working||thinks|a login|"},
 		{"held up no more", "ana.1 held_up {\"for\":\"a login\"}\nana.1 pass_started {\"pass\":2}", ana, "working||thinks||"},
+		{"its program starts", `ana.1 program_starts {"program":"codex-acp"}`, ana, "working||starting codex-acp||"},
+		{"its program is ready", `ana.1 program_starts {"program":"codex-acp"}
+ana.1 held_up {"for":"the agent program"}
+ana.1 program_starts {"program":"codex-acp","ready":true}`, ana, "working||thinks||"},
 		{"idle", idle, ana, "idle||Done.||"},
 		{"awaits", "ana.1 turn_ended {}\nana.1 idle {\"reason\":\"awaiting\",\"last_text\":\"it waits for the approval of rev\"}",
 			ana, "idle||it waits for the approval of rev|the approval of rev|"},

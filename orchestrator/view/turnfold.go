@@ -37,6 +37,13 @@ func (s turnFold) apply(l journal.Line) bool {
 			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == id })
 			m.Doing, m.WaitsFor = m.busyWith(), ""
 		}
+	case "program_starts":
+		m, e := s.member(l.Member), decoded[agent.ProgramStarts](l)
+		if e.Ready {
+			m.works(m.busyWith(), l.Time)
+		} else {
+			m.works("starting "+cut(e.Program), l.Time)
+		}
 	case "held_up":
 		s.member(l.Member).WaitsFor = cut(decoded[agent.HeldUp](l).For)
 	case "turn_ended":

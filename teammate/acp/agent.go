@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -92,6 +93,13 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 func (a *Agent) reportHeldUp(format string, args ...any) {
 	if a.observer != nil {
 		a.observer.Observe(agent.HeldUp{For: fmt.Sprintf(format, args...)})
+	}
+}
+
+// reportStart tells people that the program starts, or that it is ready.
+func (a *Agent) reportStart(ready bool) {
+	if a.observer != nil {
+		a.observer.Observe(agent.ProgramStarts{Program: filepath.Base(a.opts.Command[0]), Ready: ready})
 	}
 }
 

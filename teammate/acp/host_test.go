@@ -30,7 +30,8 @@ type host struct {
 
 	asked    []agent.ToolCall
 	seen     []agent.ToolCall
-	events   []agent.EventData
+	starts   []agent.ProgramStarts
+	events   []agent.EventData    // all others
 	observed chan agent.EventData // nil, or gets what is appended to events
 }
 
@@ -54,6 +55,10 @@ func (h *host) Mail(context.Context) []agent.Input {
 }
 
 func (h *host) Observe(d agent.EventData) {
+	if start, ok := d.(agent.ProgramStarts); ok {
+		h.starts = append(h.starts, start)
+		return
+	}
 	h.events = append(h.events, d)
 	if h.observed != nil {
 		h.observed <- d

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -89,6 +90,10 @@ func TestMute(t *testing.T) {
 				t.Errorf("told of the restart %+v", e)
 			}
 		}
+	}
+	if begun := (agent.ProgramStarts{Program: filepath.Base(r.opts.Command[0])}); !slices.Equal(r.host.starts,
+		[]agent.ProgramStarts{begun, begun}) {
+		t.Errorf("told of the starts %+v", r.host.starts)
 	}
 	if held != 2 || len(r.host.events) != 3 {
 		t.Errorf("observed %+v", r.host.events)

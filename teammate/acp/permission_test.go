@@ -242,6 +242,9 @@ func TestPlan(t *testing.T) {
 		`update {"sessionUpdate":"plan","entries":[{"content":"look","priority":"high","status":"pending"}]}`, "end end_turn",
 	}}})
 	r.mustTurn(t)
+	if s := r.host.starts; len(s) != 2 || s[0].Ready || !s[1].Ready {
+		t.Errorf("told of the start %+v", s)
+	}
 	got, err := json.Marshal(r.host.events)
 	if err != nil || string(got) != `[{"entries":[{"text":"look","status":"pending","priority":"high"}]}]` {
 		t.Errorf("events %s, %v", got, err)

@@ -123,6 +123,7 @@ func (a *Agent) start(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
+	a.reportStart(false)
 	proc, err := program.Start(a.opts.process())
 	if err != nil {
 		return fmt.Errorf("acp: the agent program could not be started: %w", err)
@@ -135,6 +136,7 @@ func (a *Agent) start(ctx context.Context) error {
 	}
 	a.live = l
 	a.forgetLate()
+	a.reportStart(true)
 	return nil
 }
 

@@ -36,6 +36,16 @@ type FreshSession struct {
 	Reason string `json:"reason"` // why the old one is not continued
 }
 
+// ProgramStarts reports that an agent program is started within a turn, and then that it is ready
+// for the prompt. In between no model thinks.
+type ProgramStarts struct {
+	Program string `json:"program"` // its file name
+	Ready   bool   `json:"ready,omitempty"`
+}
+
+// EventType implements EventData.
+func (ProgramStarts) EventType() string { return "program_starts" }
+
 // HeldUp tells people why a running turn shows no progress.
 type HeldUp struct {
 	For string `json:"for"` // for people, after "waits for "

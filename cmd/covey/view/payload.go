@@ -61,7 +61,9 @@ type payload struct {
 	Path        string          `json:"path"`
 	Merge       string          `json:"merge"`
 	Problem     string          `json:"problem"`
+	Program     string          `json:"program"`
 	Prompt      string          `json:"prompt"`
+	Ready       bool            `json:"ready"`
 	Reason      string          `json:"reason"`
 	Resumed     bool            `json:"resumed"`
 	Rule        string          `json:"rule"`

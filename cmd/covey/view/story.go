@@ -371,6 +371,11 @@ func full(l journal.Line, p payload) (Entry, bool) {
 		e.Text, e.Style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
 	case "session_rotated":
 		e.Text, e.Style = "begins a new session with this brief of the one before:\n"+quoted(p.Brief), term.Faint
+	case "program_starts":
+		e.Text, e.Style = "its program "+p.Program+" starts", term.Faint
+		if p.Ready {
+			e.Text = "its program " + p.Program + " is ready"
+		}
 	case "member_started":
 		e.Text, e.Style = "starts, agent "+p.Agent, term.Faint
 	default:

@@ -28,6 +28,8 @@ func TestStory(t *testing.T) {
 		{"notified", `{"to":"webhook at https://example.com","kind":"ended"}`, "notice sent (webhook at https://example.com): ended",
 			"notice sent (webhook at https://example.com): ended"},
 		{"notified", `{"to":"desktop","kind":"ended","given_up":"HTTP 404"}`, "", ""},
+		{"program_starts", `{"program":"codex-acp"}`, "", "its program codex-acp starts"},
+		{"program_starts", `{"program":"codex-acp","ready":true}`, "", "its program codex-acp is ready"},
 		{"member_started", `{"agent":"builtin/script"}`, "", "starts, agent builtin/script"},
 		{"member_ended", `{"reason":"halted"}`, "ended: halted", "ended: halted"},
 		{"turn_started", `{"cause":"task","prompt":"Do\nthis"}`, "turn 2 begins (task)", "turn 2 begins (task)\n│ Do\n│ this"},
