@@ -41,16 +41,21 @@ type console struct {
 // newConsole starts covey in dir on a terminal of 100 by 30.
 func newConsole(t *testing.T, dir string, args ...string) *console {
 	t.Helper()
+	return consoleOf(t, dir, exec.Command("covey", args...))
+}
+
+// consoleOf starts a program in dir on a terminal of 100 by 30.
+func consoleOf(t *testing.T, dir string, cmd *exec.Cmd) *console {
+	t.Helper()
 	ptmx, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("no terminal here: %v", err)
 	}
-	c := &console{t: t, ptmx: ptmx, tty: tty, copied: make(chan struct{})}
+	c := &console{t: t, cmd: cmd, ptmx: ptmx, tty: tty, copied: make(chan struct{})}
 	c.resize(100, 30)
 	if c.before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
 	}
-	c.cmd = exec.Command("covey", args...)
 	c.cmd.Dir = dir
 	c.cmd.Env = append(os.Environ(), "COVEY_STATE_HOME="+dir+"/.state", "TERM=xterm-256color", "NO_COLOR=")
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
@@ -94,8 +99,14 @@ func (c *console) raw() string {
 // waits waits until the program has printed one of texts.
 func (c *console) waits(texts ...string) {
 	c.t.Helper()
+	c.waitsAfter(0, texts...)
+}
+
+// waitsAfter is waits for what comes after so many bytes.
+func (c *console) waitsAfter(start int, texts ...string) {
+	c.t.Helper()
 	for end := time.Now().Add(scriptPatience); ; time.Sleep(10 * time.Millisecond) {
-		printed := ansi.Strip(c.raw())
+		printed := ansi.Strip(c.raw()[start:])
 		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(printed, text) }) {
 			return
 		}
@@ -122,8 +133,7 @@ func (c *console) resize(width, height int) {
 	}
 }
 
-// ends waits for the program to end with code, and then looks at the terminal:
-// it must be as it was, with the cursor shown and the main screen in place.
+// ends waits for the program to end with code, and then looks at the terminal.
 func (c *console) ends(code int) {
 	c.t.Helper()
 	done := make(chan error, 1)
@@ -140,6 +150,13 @@ func (c *console) ends(code int) {
 	if got := c.cmd.ProcessState.ExitCode(); got != code {
 		c.t.Errorf("ended with code %d, want %d: %q", got, code, c.raw())
 	}
+	c.tidy()
+}
+
+// tidy looks at the terminal while no program draws on it: it must be as it was, with the
+// cursor shown and the main screen in place.
+func (c *console) tidy() {
+	c.t.Helper()
 	after, err := term.GetState(int(c.tty.Fd()))
 	if err != nil || *after != *c.before {
 		c.t.Errorf("the terminal was left in another state: %+v, before %+v (%v)", after, c.before, err)
@@ -242,6 +259,31 @@ func TestTerminalDumb(t *testing.T) {
 	c.ends(cli.ExitDone)
 	if strings.Contains(c.raw(), "\x1b") {
 		t.Errorf("drawn on a dumb terminal: %q", c.raw())
+	}
+}
+
+// TestTerminalSuspend: Ctrl-Z gives the terminal back to the shell as it was, and fg draws again.
+// Only a shell with job control, in the same session, can have a job that stops.
+func TestTerminalSuspend(t *testing.T) {
+	t.Parallel()
+	dir := teamtest.TeamDir(t, quickScript)
+	for _, tt := range []struct{ command, shows, leave string }{
+		{"up --trust --detach --keep && covey attach", "Log of the team", "q"},
+		{"attach lead", "Ctrl-D or q leaves", "q"},
+		{"down && covey up --trust --keep", "Ctrl-C stops the team in order", "\x03"},
+	} {
+		c := consoleOf(t, dir, exec.Command("sh", "-c",
+			"set -m; covey "+tt.command+"; echo \"stopped with $?\"; read answer; fg; echo \"ended with $?\""))
+		c.waits(tt.shows)
+		c.types("\x1a")
+		c.waits("stopped with 1")
+		c.tidy()
+		before := len(c.raw())
+		c.types("\r")
+		c.waitsAfter(before, tt.shows)
+		c.types(tt.leave)
+		c.waits("ended with ")
+		c.ends(cli.ExitDone)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
@@ -114,19 +113,6 @@ func TestBoardSaysWhoWrites(t *testing.T) {
 	m.Update(tickMsg{})
 	if content := m.View().Content; !strings.Contains(content, "thinks") {
 		t.Errorf("view\n%s", content)
-	}
-}
-
-// TestLiveViewSuspends: Ctrl-Z stops the program, as it does without a view.
-func TestLiveViewSuspends(t *testing.T) {
-	s, _ := teamtest.Screen()
-	m := &liveModel{view: NewLiveView(s, "crew", []string{"lead"}, func() { t.Error("an interrupt") })}
-	_, cmd := m.Update(tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl})
-	if cmd == nil {
-		t.Fatal("Ctrl-Z does nothing")
-	}
-	if _, ok := cmd().(tea.SuspendMsg); !ok {
-		t.Errorf("Ctrl-Z sends %T", cmd())
 	}
 }
 
