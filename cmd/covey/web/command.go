@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/signal"
@@ -30,8 +31,9 @@ team runs; --url prints the address of a page that is open.
 
 covey lets in only programs that it finds to be yours. It cannot find one behind a
 proxy or a forwarded port, of another user, or where the system does not tell (macOS,
-Windows): there the page asks for a code. --code prints one, which lets one browser in
-and is good for ten minutes. If no page is open, it opens one.`,
+Windows): there the page asks for a code, which lets one browser in and is good for ten
+minutes. --code prints one for the page of a running team. The page of a team that does
+not run has printed one at its start.`,
 		Example: `  covey web
   covey web --addr 127.0.0.1:8080
   covey web --url
@@ -45,21 +47,16 @@ and is good for ten minutes. If no page is open, it opens one.`,
 			if err != nil {
 				return err
 			}
-			if url {
-				return printURL(cmd.Context(), env, place)
-			}
-			if code {
-				reply, err := askRunning(cmd.Context(), place, api.WebPage{NewCode: true})
-				if err == nil && reply.URL != "" {
-					env.Out.Printf("%s\n", reply.Code)
+			if url || code {
+				page, err := openPage(cmd.Context(), place, api.WebPage{NewCode: code})
+				if err == nil {
+					env.Out.Printf("%s\n", cmp.Or(page.Code, page.URL))
 				}
-				if err == nil && reply.URL != "" || err != nil && !errors.Is(err, api.ErrNotRunning) {
-					return err
-				}
+				return err
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			return serve(ctx, env, place, o, code)
+			return serve(ctx, env, place, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Addr, "addr", "", "listen at `ADDR`, such as 127.0.0.1:8080; default: a free port")
@@ -69,44 +66,41 @@ and is good for ten minutes. If no page is open, it opens one.`,
 }
 
 // serve shows the page until ctx ends.
-func serve(ctx context.Context, env *cli.Env, place state.Place, o Options, code bool) error {
+func serve(ctx context.Context, env *cli.Env, place state.Place, o Options) error {
 	page, err := Listen(env, place, o)
 	if err != nil {
 		return err
 	}
 	env.Err.Printf("the page of team %s: %s\n", place.Team, page.URL())
-	if code {
+	switch err := page.Announce(ctx); {
+	case errors.Is(err, api.ErrNotRunning): // nobody else can be asked for a code of this page
 		made, err := page.desk.team.Web(ctx, api.WebPage{NewCode: true})
 		if err != nil {
 			return err
 		}
-		env.Err.Printf("a code for one browser: %s\n", made.Code)
-	}
-	if err := page.Announce(ctx); err != nil && !errors.Is(err, api.ErrNotRunning) {
+		env.Err.Printf("a code for a browser that covey cannot find to be yours: %s\n", made.Code)
+	case err != nil:
 		env.Err.Printf("covey web --url will not know this address: %v\n", err)
 	}
 	return page.Serve(ctx)
 }
 
-// printURL prints the address of the page that is open.
-func printURL(ctx context.Context, env *cli.Env, place state.Place) error {
-	url, err := AddressOf(ctx, place)
-	if err == nil {
-		env.Out.Printf("%s\n", url)
-	}
-	return err
-}
-
 // AddressOf returns the address of the page that is open of a running team, with its token.
 func AddressOf(ctx context.Context, place state.Place) (string, error) {
-	page, err := askRunning(ctx, place, api.WebPage{})
+	page, err := openPage(ctx, place, api.WebPage{})
+	return page.URL, err
+}
+
+// openPage asks a running team about its page, which must be open.
+func openPage(ctx context.Context, place state.Place, r api.WebPage) (api.WebPage, error) {
+	page, err := askRunning(ctx, place, r)
 	switch {
 	case errors.Is(err, api.ErrNotRunning):
-		return "", errors.New("the team does not run, so its page is not known; `covey web` opens one and prints its address")
+		err = errors.New("the team does not run, so its page is not known; `covey web` opens one and prints its address and a code")
 	case err == nil && page.URL == "":
-		return "", errors.New("no page of this team is open; `covey web` opens one")
+		err = errors.New("no page of this team is open; `covey web` opens one")
 	}
-	return page.URL, err
+	return page, err
 }
 
 // askRunning tells the running team of a place something about its page, or asks it.
