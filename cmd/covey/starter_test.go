@@ -65,7 +65,7 @@ func TestStarter(t *testing.T) {
 		gate  string // of tasks; empty: none
 		says  string
 	}{
-		"nothing":           {nil, "", "# task: [make test]               # your test command"},
+		"nothing":           {nil, "", "\n  # your test command, before a task is completed\n  # task: [make test]\n"},
 		"go":                {map[string]string{"go.mod": goMod, "a/b.go": "package a\n"}, "go test ./...", "found by go.mod"},
 		"go without code":   {map[string]string{"go.mod": goMod, "vendor/v/v.go": "package v\n", ".x/x.go": "package x\n"}, "", ""},
 		"go of others":      {map[string]string{"go.mod": goMod, "sub/go.mod": goMod, "sub/x.go": "package x\n"}, "", ""},
@@ -79,7 +79,7 @@ func TestStarter(t *testing.T) {
 		"no test script": {map[string]string{"package.json": `{"name": "x"}`}, "", ""},
 		"broken json":    {map[string]string{"package.json": `{`}, "", ""},
 		"python":         {map[string]string{"pyproject.toml": "[project]\n", "test_a.py": ""}, "python3 -m pytest -q", "found by pyproject.toml"},
-		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "# task: [cargo test]              # found by Cargo.toml, but cargo is not installed"},
+		"not installed":  {map[string]string{"Cargo.toml": "[package]\n"}, "", "\n  # found by Cargo.toml, but cargo is not installed here\n  # task: [cargo test]\n"},
 		"a folder":       {map[string]string{"go.mod/x": "", "package.json": `{"scripts": {"test": "x"}}`}, "npm test", ""},
 	}
 	for name, test := range tests {
@@ -129,7 +129,7 @@ func TestPythonStarter(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	_, spec := start(t, testrun.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
-	if want := "# task: [python3 -m pytest -q]    # found by setup.py, but pytest is not installed here"; !strings.Contains(spec, want) {
+	if want := "\n  # found by setup.py, but pytest is not installed here\n  # task: [python3 -m pytest -q]\n"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
 	_, spec = start(t, testrun.Files(t, map[string]string{"setup.py": "", "t/test_a.py": "import unittest\n"}))
@@ -172,8 +172,8 @@ func TestStarterWith(t *testing.T) {
 		want   string // members with their agents
 		says   string
 	}{
-		"one":       {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "# task: [make test]               # your test"},
-		"two":       {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  task: [go test ./...]             # before a task"},
+		"one":       {nil, []starterAgent{"claude"}, "lead=claude builder=claude", "  # your test command, before a task is completed\n  # task: [make test]\n"},
+		"two":       {goFiles, []starterAgent{"codex", "gemini"}, "lead=codex builder=gemini", "  # before a task is completed; found by go.mod\n  task: [go test ./...]\n"},
 		"all":       {goFiles, []starterAgent{"claude", "codex", "gemini", "opencode", "copilot", "qwen"}, "lead=claude builder=codex reviewer=gemini opencode-3=opencode copilot-4=copilot qwen-5=qwen", ""},
 		"same":      {nil, []starterAgent{"qwen", "qwen", "qwen", "qwen", "qwen"}, "lead=qwen builder=qwen reviewer=qwen qwen-3=qwen qwen-4=qwen", ""},
 		"no cargo":  {map[string]string{"Cargo.toml": ""}, []starterAgent{"codex"}, "lead=codex builder=codex", "cargo is not installed"},

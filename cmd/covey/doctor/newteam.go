@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// NewTeam says what the team of a new spec lacks on this machine, what it would make, and what its
-// gate means. It tries the gate only if the operator agrees, because that runs what is in the folder.
+// NewTeam says what the team of a new spec lacks on this machine, what it would make and set up, and
+// what its gate means. It tries the gate only if the operator agrees, because that runs what is in the folder.
 func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) error {
 	team, err := env.LoadSpec(path) // warns of what is not installed, and of keys that are not set
 	if err != nil {
@@ -24,6 +24,15 @@ func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) err
 	}
 	if copies := cli.CopiesText(ctx, team); copies != "" {
 		env.Out.Printf("\n%s\n", copies)
+	}
+	setup := FindSetup(ctx, team.Workspace)
+	commands := term.PlainLine(strings.Join(setup.Commands, "`, `"))
+	switch {
+	case len(setup.Missing) > 0:
+		env.Err.Printf("warning: the setup of new working copies (`%s`) is a comment in the spec, because %s is not installed\n",
+			commands, strings.Join(setup.Missing, ", "))
+	case commands != "":
+		env.Out.Printf("\nworktree.setup runs in each new working copy: `%s`, found by %s.\n", commands, strings.Join(setup.Files, ", "))
 	}
 	switch {
 	case test.Command == "" && test.Hook == "":
