@@ -160,6 +160,7 @@ func (r *resolver) namedAgent(name yaml.Value[string]) Agent {
 		return Agent{Name: name.V, Kind: Given}
 	}
 	if isPreset(name.V) {
+		r.place(name.V, name.At)
 		return Agent{Name: name.V, Kind: ACP, Preset: Preset(name.V), Auth: Login}
 	}
 	_, isModel := r.models[name.V]

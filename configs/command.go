@@ -26,6 +26,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(presetNames(), ", "))
 		}
 	}
+	r.place(a.Name, orElse(programAt(s.command), s.use.At))
 	a.Command = r.Command(s.command)
 	a.Resume = r.resume(&a, s.resume)
 	a.Env = r.env(s.env)
@@ -43,6 +44,14 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 		r.warnPlaceholder(s.command)
 	}
 	return a
+}
+
+// programAt returns the node of a command's program; nil: none.
+func programAt(command yaml.List[yaml.Value[string]]) *yaml.Node {
+	if len(command.Items) == 0 {
+		return nil
+	}
+	return command.Items[0].At
 }
 
 // warnPlaceholder warns of {prompt} in a command that does not get the prompt as an

@@ -186,7 +186,7 @@ func TestKeysOneLevelTooHigh(t *testing.T) {
 	}{
 		{member.fields(), "max_turns", "belongs under limits"}, {member.fields(), "stop_block_cap", "belongs under limits"},
 		{member.fields(), "deny", "belongs under permissions"}, {member.fields(), "nothing", "the keys here are"},
-		{team.fields(), "idle", "belongs under gates"}, {team.fields(), "limits", "the keys here are"},
+		{team.fields(), "idle", "belongs under gates"}, {team.fields(), "limits", "belongs under defaults; write defaults: {limits: …}"},
 	} {
 		if got := unknownKey(t, test.fields, test.key); !strings.Contains(got, test.want) {
 			t.Errorf("%s gives %q, want %q", test.key, got, test.want)

@@ -191,7 +191,7 @@ func (g *gatesSpec) fields() []yaml.Field {
 			Doc: "Gates on Stop: they must agree before a turn ends."},
 		{Key: "merge", Part: yaml.ListOf(&g.merge, says, gatePart),
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
-		{Key: "at_once", Part: yaml.Whole(&g.atOnce),
+		{Key: "at_once", Part: yaml.WholeFrom(1, 1000, &g.atOnce),
 			Doc: "How many commands of gates, setups and merges run at once, those of your other teams included. " +
 				"What waits for an hour runs all the same. Default: half of the cores, at least 1."},
 	}

@@ -20,6 +20,9 @@ type Options struct {
 	Version string
 	// Lookup returns the variables that values of `env` name; nil means os.LookupEnv.
 	Lookup func(name string) (string, bool)
+	// Incomplete gets what could be read of a spec with mistakes, in which others may be found, such as
+	// programs that are not installed; nil means nobody.
+	Incomplete func(*Team)
 }
 
 // Load reads the spec at path. A spec with mistakes yields Errors; a file that does not
@@ -70,6 +73,9 @@ func (w specFiles) team(opts Options) (*Team, error) {
 	}
 	team := resolve(r)
 	if len(d.Problems) > 0 {
+		if team != nil && opts.Incomplete != nil {
+			opts.Incomplete(team)
+		}
 		return nil, Errors(yaml.SortProblems(d.Problems))
 	}
 	team.Warnings = yaml.SortProblems(d.Warnings)
@@ -87,7 +93,7 @@ func resolve(r *resolver) *Team {
 	if r.Root.Kind != yaml.MappingKind || !r.required(spec.requires) {
 		return nil
 	}
-	r.Dir, r.prompts = filepath.Dir(r.file), map[string]prompt{}
+	r.Dir, r.prompts, r.places = filepath.Dir(r.file), map[string]prompt{}, map[string]yaml.Problem{}
 	r.lookup = r.opts.Lookup
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv
@@ -99,9 +105,15 @@ func resolve(r *resolver) *Team {
 	return team
 }
 
+// place records where the spec names the program of an agent or a server, the first time.
+func (r *resolver) place(key string, at *yaml.Node) {
+	if _, known := r.places[key]; !known && at != nil {
+		r.places[key] = r.Problem(at.At, "")
+	}
+}
+
 // resolver makes a Team of a decoded spec: it follows references, checks files and fills in
-// defaults. It continues after a mistake, so that all are found; the Team of a spec with
-// mistakes is discarded.
+// defaults. It continues after a mistake, so that all are found.
 //
 // A value that the decoder has refused has a position and no value. The resolver treats it
 // as given and does not check it further, so that one slip does not cause follow-up
@@ -119,7 +131,8 @@ type resolver struct {
 	prompts map[string]prompt // by path, because many members may inherit one file
 	agents  map[string]Agent
 	mcp     []MCPServer
-	mode    PermissionMode // of the settings files; empty if they set none
+	places  map[string]yaml.Problem // Team.places
+	mode    PermissionMode          // of the settings files; empty if they set none
 	// writable reports why files cannot be created in a folder. Tests replace it, because
 	// root may write everywhere.
 	writable func(dir string) error

@@ -96,6 +96,7 @@ func (r *resolver) mcpServers(specs []yaml.Entry[serverSpec]) []MCPServer {
 					map[bool]string{true: "url", false: "command"}[m.url.Given()])
 			}
 		}
+		r.place(serverKey+s.Name, programAt(m.command))
 		s.Command, s.Environ = r.Command(m.command), r.env(m.env)
 		s.URL, s.KeyFile = m.url.V, r.Path(m.keyFile, "key file")
 		s.Cwd, _ = r.Folder(m.cwd, "cwd")

@@ -240,7 +240,7 @@ func (m *modelSpec) fields() []yaml.Field {
 		{Key: "thinking", Part: yaml.OneOf(&m.thinking, "off", "low", "medium", "high"),
 			Doc: "How much a model that can reason does so. Default: the provider's."},
 		{Key: "temperature", Part: yaml.Amount(&m.temperature), Doc: "From 0 to 2. Default: the provider's."},
-		{Key: "stream_idle", Part: yaml.Span(&m.streamIdle),
+		{Key: "stream_idle", Part: yaml.SomeTime(&m.streamIdle),
 			Doc: "How long an answer may be silent after its first byte, before the request is made again. Default: 90s."},
 		{Key: "headers", Part: yaml.TextsByKey(&m.headers, "headers"), Doc: "HTTP headers of each request."},
 		{Key: "fallback", Part: yaml.Text(&m.fallback),

@@ -26,22 +26,17 @@ func (r *restartSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "max", Need: true, Part: yaml.WholeFrom(0, 1000, &r.max),
 			Doc: "How often it is restarted after its agent has failed. 0: never."},
-		{Key: "within", Part: yaml.Span(&r.within),
+		{Key: "within", Part: yaml.SomeTime(&r.within),
 			Doc: "The time in which restarts are counted; earlier ones do not count. Default: 1h."},
 	}
 }
 
 // restart resolves how often a member is restarted. A max of 0 means never; without a max
-// the default applies. After a mistake, within gets its default, so that no second message
-// follows.
+// the default applies.
 func (r *resolver) restart(s *restartSpec) Restart {
 	out := Restart{Max: defaultRestarts, Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
 	if s.max.Given() {
 		out.Max = int(s.max.V)
-	}
-	if s.within.Given() && s.within.V == 0 && !r.Said(s.within.At.At) {
-		r.Fail(s.within.At.At, "within must be more than 0; write a time such as 1h")
-		out.Within = defaultRestartWithin
 	}
 	return out
 }

@@ -65,6 +65,8 @@ type Team struct {
 
 	// Warnings are about things that are legal but look like mistakes.
 	Warnings []yaml.Problem
+
+	places map[string]yaml.Problem // where the spec names a program, without a message, by the keys of Placed
 }
 
 // Members returns the lead and then the teammates in file order.
@@ -222,6 +224,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		Goal:       s.goal.V,
 		Keep:       s.keep.V,
 		FailClosed: s.closed.V,
+		places:     r.places,
 	}
 	t.Workspace = r.workspaceDir(s.workspace)
 	t.Models = r.allModels(s.models)
@@ -246,7 +249,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
-	t.GatesAtOnce = int(min(s.gates.atOnce.V, 1000)) // more would never be used
+	t.GatesAtOnce = int(s.gates.atOnce.V)
 	for _, path := range s.plugins.Items {
 		dir, _ := r.Folder(path, "plugin")
 		_, warnings := settings.ReadPlugin(dir, settings.Read)

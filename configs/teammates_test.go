@@ -31,7 +31,7 @@ func TestCount(t *testing.T) {
 		"w: {model: m, count: 3, depends_on: [w-2]}":              "\"w-2\" cannot wait for itself",
 		"w: {model: m, count: 3}, w-2: {model: m}":                "4:38: another teammate is called \"w-2\" too",
 		strings.Repeat("a", 30) + ": {model: m, count: 10}":       "which is longer than 32",
-		"w: {model: m, count: 3}, v: {model: m, depends_on: [w]}": "there is no member \"w\"",
+		"w: {model: m, count: 3}, v: {model: m, depends_on: [w]}": "there is no member \"w\", but w-1 to w-3; write one of them",
 	} {
 		_, err := parse(t, head+"teammates: {"+spec+"}\n")
 		if err == nil || strings.Count(err.Error(), want) != 1 {

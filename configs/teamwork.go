@@ -54,7 +54,7 @@ func (s *teamworkSpec) fields() []yaml.Field {
 		{Key: "on_ask", Part: yaml.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
 			Doc: "What happens to a question to a person while nobody is attached: wait, it waits in the inbox; " +
 				"deny, the answer is no at once. Default: deny."},
-		{Key: "ask_limit", Part: yaml.Span(&s.askLimit),
+		{Key: "ask_limit", Part: yaml.SomeTime(&s.askLimit),
 			Doc: "How long a question may wait in the inbox before the answer is no. Default: 10m."},
 		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
@@ -97,12 +97,6 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
 	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
 	t.AskLimit = w.askLimit.Or(defaultAskLimit)
-	// 0 is also the value after a mistake that was reported already, such as a text that is
-	// no time.
-	if w.askLimit.Given() && w.askLimit.V == 0 && w.askLimit.At.Kind != yaml.MappingKind && !r.Said(w.askLimit.At.At) {
-		r.Fail(w.askLimit.At.At, "ask_limit must be more than 0; write how long a question may wait, such as 10m, "+
-			"or on_ask: deny")
-	}
 	t.CompleteOnPass, t.ReadOthersTasks = w.completeOnPass.V, w.othersTasks.V == "read"
 	t.Notify, t.Web = noticeRules{r}.notify(w.notify, t.MemberNames()), noticeRules{r}.web(&w.web)
 }

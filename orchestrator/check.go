@@ -53,6 +53,13 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	return parts(gone), wrong
 }
 
+// Missing lists the programs that this machine lacks for a spec with mistakes, as far as it could be read.
+func Missing(team *configs.Team) []error {
+	_, err := launch.Find(team)
+	missing, _ := splitMissing(err)
+	return append(parts(missing), parts(launch.FindServers(team))...)
+}
+
 // Warnings lists what a run of the team warns of when it starts: mistakes in the files of its
 // hooks, and what one layer of them disables in another. managed is Options.ManagedFolders.
 func Warnings(team *configs.Team, managed []string) ([]error, error) {

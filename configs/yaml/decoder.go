@@ -177,7 +177,11 @@ func (d *Decoder) unknownKey(key *Node, fields []Field) string {
 // written one level too high, if this version has them.
 func homeOf(key string, fields []Field) string {
 	for _, f := range fields {
-		o, ok := f.Part.(objectPart)
+		part := f.Part
+		if shared, ok := part.(sharedPart); ok {
+			part = shared.Part
+		}
+		o, ok := part.(objectPart)
 		if in := find(o.fields, key); ok && in != nil && !in.Later() {
 			return f.Key
 		}

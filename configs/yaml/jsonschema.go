@@ -84,6 +84,9 @@ const SpanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
 
 // Schema allows a time with its unit, or 0.
 func (p spanPart) Schema() *JSON {
+	if p.some {
+		return Of(jsonschema.Schema{Type: "string", Pattern: SpanPattern, Not: &jsonschema.Schema{Pattern: "^[^1-9]*$"}})
+	}
 	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 		{Type: "string", Pattern: SpanPattern},
 		{Type: "integer", Enum: []any{0}},

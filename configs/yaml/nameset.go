@@ -1,6 +1,9 @@
 package yaml
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // NameSet holds the names that a spec may refer to in some place.
 type NameSet struct {
@@ -23,7 +26,13 @@ func (d NameSet) Check(report *Decoder, name Value[string]) {
 	if name.V == "" || d.known[name.V] {
 		return
 	}
+	copies := 0 // NAME-1 and so on, which an entry with a count stands for
+	for d.known[name.V+"-"+strconv.Itoa(copies+1)] {
+		copies++
+	}
 	switch near := report.Nearest(name.V, d.names); {
+	case copies > 1:
+		report.Fail(name.At.At, "there is no %s %s, but %[3]s-1 to %[3]s-%[4]d; write one of them", d.what, Quote(name.V), name.V, copies)
 	case near != "":
 		report.Fail(name.At.At, "there is no %s %s; write %s", d.what, Quote(name.V), near)
 	case len(d.names) > 10:

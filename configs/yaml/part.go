@@ -195,10 +195,16 @@ func (p truthPart) Decode(d *Decoder, key, n *Node) {
 }
 
 // spanPart takes a length of time with its unit.
-type spanPart struct{ to *Value[time.Duration] }
+type spanPart struct {
+	to   *Value[time.Duration]
+	some bool // it must not be 0
+}
 
 // Span takes a length of time.
-func Span(to *Value[time.Duration]) Part { return spanPart{to} }
+func Span(to *Value[time.Duration]) Part { return spanPart{to: to} }
+
+// SomeTime takes a length of time that is not 0.
+func SomeTime(to *Value[time.Duration]) Part { return spanPart{to: to, some: true} }
 
 // Want gives examples, because the form is Go's own.
 func (p spanPart) Want() string { return "a time with its unit, such as 90s, 10m or 1h30m" }
@@ -207,21 +213,26 @@ func (p spanPart) Want() string { return "a time with its unit, such as 90s, 10m
 // whether seconds or milliseconds are meant.
 func (p spanPart) Decode(d *Decoder, key, n *Node) {
 	p.to.At = n
-	if n.Kind == WholeKind && n.Whole == 0 {
-		return
-	}
-	if n.Kind != TextKind {
+	length, err := time.ParseDuration(n.Text)
+	switch {
+	case n.Kind == WholeKind && n.Whole == 0:
+		length = 0
+	case n.Kind != TextKind:
 		hint := ""
 		if n.Kind == WholeKind && n.Whole > 0 {
 			hint = "; write " + Clip(n.Text) + "s if seconds were meant"
 		}
 		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.Want(), n.Describe(), hint)
 		return
-	}
-	length, err := time.ParseDuration(n.Text)
-	if err != nil || length < 0 {
+	case err != nil:
 		d.Wrong(key, n, p.Want())
 		return
+	case length < 0:
+		d.Fail(n.At, "%s must not be negative, as %s is; write %s", NameOf(key), n.Text, strings.TrimLeft(n.Text, "-"))
+		return
+	}
+	if length == 0 && p.some {
+		d.Fail(n.At, "%s must be more than 0; write a time such as 10m, or remove it", NameOf(key))
 	}
 	p.to.V = length
 }

@@ -143,12 +143,20 @@ func TestSpanPart(t *testing.T) {
 		{"0", time.Duration(0), ""}, {"0s", time.Duration(0), ""}, {`"2m"`, 2 * time.Minute, ""},
 		{"10", nil, "write 10s if seconds were meant"},
 		{"1.5", nil, "k must be a time with its unit"},
-		{"-1s", nil, "such as 90s, 10m or 1h30m, not the text \"-1s\""},
+		{"-1s", nil, "k must not be negative, as -1s is; write 1s"},
 		{"2 minutes", nil, "a time with its unit"}, {"1d", nil, "a time with its unit"},
 		{"9999999h", nil, "a time with its unit"}, {"-5", nil, "not -5"}, {"[1s]", nil, "not a list"},
 	}, func() (Part, func() any) {
 		var v Value[time.Duration]
 		return Span(&v), func() any { return v.V }
+	})
+}
+
+func TestSomeTimePart(t *testing.T) {
+	const none = "k must be more than 0; write a time such as 10m, or remove it"
+	checkRows(t, []row{{"1s", time.Second, ""}, {"0", nil, none}, {"0s", nil, none}, {"-5m", nil, "write 5m"}}, func() (Part, func() any) {
+		var v Value[time.Duration]
+		return SomeTime(&v), func() any { return v.V }
 	})
 }
 

@@ -33,12 +33,17 @@ func (p Problem) String() string {
 	return head + "\n    " + p.Source + "\n    " + strings.Repeat(" ", p.mark) + "^"
 }
 
+// SamePlace reports whether another problem is at the same place of the same file.
+func (p Problem) SamePlace(other Problem) bool {
+	return p.File == other.File && p.Line == other.Line && p.Col == other.Col
+}
+
 // SortProblems sorts by position, the spec before its override, and removes duplicates.
 func SortProblems(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(b.File, a.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return slices.CompactFunc(problems, func(a, b Problem) bool {
-		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
+		return a.SamePlace(b) && a.Message == b.Message
 	})
 }

@@ -30,7 +30,7 @@ var (
 
 // Count takes how many of something, such as 200000, 200k or 3M.
 func Count(to *Value[int64]) Part {
-	return unitPart{to, "a whole number, or one with its unit such as 200k or 3M", countForm,
+	return unitPart{to, "a whole number, 0 or more, or one with its unit such as 200k or 3M", countForm,
 		map[string]float64{"k": 1e3, "m": 1e6}}
 }
 

@@ -32,12 +32,14 @@ type Found struct {
 }
 
 // Find finds the programs of all agents that members use, keyed by agent name, and
-// reads their API keys. Its error joins the problems of all of them.
+// reads their API keys. Its error joins the problems of all of them. An agent that names no program,
+// because its part of the spec was refused, is left out.
 func Find(team *configs.Team) (map[string]Found, error) {
 	all := map[string]Found{}
 	var errs []error
 	for _, a := range AgentsInUse(team) {
-		if _, known := all[a.Name]; known || a.Kind != configs.ACP && a.Kind != configs.Command {
+		_, known := all[a.Name]
+		if known || a.Kind != configs.ACP && a.Kind != configs.Command || a.Preset == "" && len(a.Command) == 0 {
 			continue
 		}
 		l, err := findProgram(a, team.Workspace)
@@ -48,7 +50,7 @@ func Find(team *configs.Team) (map[string]Found, error) {
 			err = notation.Errorf(configs.ErrSpec, "%s: its program cannot run a script; remove its `model`", a.Name)
 		}
 		all[a.Name] = l
-		errs = append(errs, err)
+		errs = append(errs, team.Placed(a.Name, err))
 	}
 	return all, errors.Join(errs...)
 }
@@ -109,8 +111,8 @@ func FindServers(team *configs.Team) error {
 			env = append(env, name+"="+value)
 		}
 		if _, err := lookIn(lastOf(env, "PATH"), team.Workspace, s.Command[0]); err != nil {
-			errs = append(errs, &missingProgram{fmt.Errorf("MCP server %s: its program %s is not installed: %w; "+
-				"install it, or correct mcp_servers", s.Name, s.Command[0], err)})
+			errs = append(errs, team.PlacedServer(s.Name, &missingProgram{fmt.Errorf("MCP server %s: its program %s is not "+
+				"installed: %w; install it, or correct mcp_servers", s.Name, s.Command[0], err)}))
 		}
 	}
 	return errors.Join(errs...)

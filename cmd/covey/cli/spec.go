@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
@@ -63,7 +64,7 @@ func (e *Env) LoadSpec(path string) (*configs.Team, error) {
 		return nil, err
 	}
 	for _, gone := range missing {
-		team.Warnings = append(team.Warnings, yaml.Problem{File: path, Message: gone.Error()})
+		team.Warnings = append(team.Warnings, problemOf(path, gone))
 	}
 	e.warnOf(team)
 	return team, nil
@@ -76,15 +77,27 @@ func (e *Env) warnOf(team *configs.Team) {
 	}
 }
 
+// problemOf returns what is missing on this machine with its place in the spec, if that is known.
+func problemOf(path string, gone error) yaml.Problem {
+	var placed *configs.Placed
+	if errors.As(gone, &placed) {
+		return placed.Problem
+	}
+	return yaml.Problem{File: path, Message: gone.Error()}
+}
+
 // RunnableSpec is LoadSpec for a team that will run here: a missing program is a
-// mistake, listed after the others.
+// mistake, listed with the others.
 func (e *Env) RunnableSpec(path string) (*configs.Team, error) {
 	if _, missing, err := e.readSpec(path); len(missing) > 0 {
 		mistakes := mistakesOf(path, err)
 		for _, gone := range missing {
-			mistakes = append(mistakes, yaml.Problem{File: path, Message: gone.Error()})
+			p := problemOf(path, gone)
+			if p.Line == 0 || !slices.ContainsFunc(mistakes, p.SamePlace) { // the spec's own check may have said it
+				mistakes = append(mistakes, p)
+			}
 		}
-		return nil, SpecTrouble(path, mistakes)
+		return nil, SpecTrouble(path, configs.Errors(yaml.SortProblems(mistakes)))
 	}
 	return e.LoadSpec(path)
 }
@@ -114,8 +127,9 @@ func (e *Env) SpecElsewhere(path string) (*configs.Team, error) {
 
 // readSpec reads and checks a spec; missing are programs that are not installed, also with an error.
 func (e *Env) readSpec(path string) (team *configs.Team, missing []error, err error) {
-	if team, err = configs.LoadWith(path, configs.Options{Version: e.Version}); err != nil {
-		return nil, nil, SpecTrouble(path, err)
+	opts := configs.Options{Version: e.Version, Incomplete: func(t *configs.Team) { missing = orchestrator.Missing(t) }}
+	if team, err = configs.LoadWith(path, opts); err != nil {
+		return nil, missing, SpecTrouble(path, err)
 	}
 	if missing, err = orchestrator.Check(team, e.Managed); err != nil {
 		return nil, missing, SpecTrouble(path, err)
