@@ -120,8 +120,11 @@ func TestReportOfStuck(t *testing.T) {
 		strings.Count(strings.Join(strings.Fields(out.String()), " "), why) != 1 {
 		t.Errorf("%s", out.String())
 	}
+	if !strings.Contains(out.String(), "\n  nobody can go on: task 7") {
+		t.Errorf("the sentences are not on lines of their own:\n%s", out.String())
+	}
 	whole := " " + strings.Join(strings.Fields(out.String()), " ") + " "
-	for _, word := range strings.Fields(endLine("crew", e) + " COMPLETED acp/claude-code needs attention builtin/script 12345") {
+	for _, word := range strings.Fields(strings.ReplaceAll(endLine("crew", e), "; ", " ") + " COMPLETED acp/claude-code needs attention builtin/script 12345") {
 		if !strings.Contains(whole, " "+word+" ") {
 			t.Errorf("%q is broken in\n%s", word, out.String())
 		}

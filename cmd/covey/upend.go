@@ -27,7 +27,14 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 		out.Printf("\n%s\n", answer)
 	}
 	out.Printf("\n")
-	out.Line(term.Bold, endLine(team, e))
+	sentences := []string{endLine(team, e)}
+	if out.TTY() {
+		sentences = strings.Split(sentences[0], "; ")
+	}
+	out.Line(term.Bold, sentences[0])
+	for _, more := range sentences[1:] {
+		out.Note(term.Bold, more)
+	}
 	for _, line := range e.Merged {
 		out.Line(term.Normal, line)
 	}

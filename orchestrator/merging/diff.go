@@ -48,7 +48,10 @@ func ReadDiff(
 	ctx context.Context, p state.Place, team *configs.Team, reviews api.ReviewReply, r DiffRequest,
 ) ([]Diff, error) {
 	repo, err := openRepo(ctx, p, team)
-	if err != nil {
+	switch {
+	case errors.Is(err, worktree.ErrNoRepo):
+		return nil, ErrNoRepo
+	case err != nil:
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	d := differ{repo: repo, how: worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}

@@ -12,11 +12,14 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
+// ErrNoRepo: members work in the files of a workspace themselves, because it is no git repository.
+var ErrNoRepo = errors.New("the workspace is no git repository, so there is nothing to merge or compare; " +
+	"`git init` and a first commit give members copies of their own")
+
 // Merge queues the work that the operator requests. Serve merges it.
 func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	if !d.hasRepo() {
-		return api.MergeReply{}, errors.New(
-			"the workspace is no git repository, so there is nothing to merge")
+		return api.MergeReply{}, ErrNoRepo
 	}
 	if r.Member != "" || r.All {
 		if err := d.harvestLoose(ctx, r); err != nil {

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -84,11 +86,16 @@ func mergeRequest(place state.Place, args []string, all bool) (api.MergeRequest,
 // workOf parses an argument that names a task or a member. A number is always a task,
 // even if a member has that name.
 func workOf(place state.Place, arg string) (task, member string, err error) {
-	id := taskID(arg)
-	if _, err := strconv.ParseUint(id, 10, 64); err == nil {
-		return id, "", nil
+	if isTaskID(arg) {
+		return taskID(arg), "", nil
 	}
 	return "", arg, cli.KnownMember(place, arg)
+}
+
+// isTaskID reports whether an argument has the form of a task's id.
+func isTaskID(arg string) bool {
+	_, err := strconv.ParseUint(taskID(arg), 10, 64)
+	return err == nil
 }
 
 // mergeWork lets the running team merge or, if none runs, merges here.
@@ -104,6 +111,10 @@ func mergeWork(
 		team, err := env.TeamOf(place)
 		if err != nil {
 			return api.MergeReply{}, err
+		}
+		// Nobody is asked to trust a spec for nothing.
+		if _, err := (worktree.Git{}).Open(ctx, team.Workspace); errors.Is(err, worktree.ErrNoRepo) {
+			return api.MergeReply{}, merging.ErrNoRepo
 		}
 		// Gates and setup commands of the spec run now, as they would in a run.
 		if err := env.MayRun(ctx, team, team.File, trust); err != nil {

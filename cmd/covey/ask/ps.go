@@ -17,6 +17,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,8 +98,11 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 			out.Printf("%s\n", out.Paint(term.Faint, fmt.Sprintf("  covey logs %s tells what happened; "+
 				"the team's next start brings it back", name)))
 		default:
-			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s needs attention: %s", name,
-				term.PlainLine(m.Attention))))
+			why := ": " + term.PlainLine(m.Attention)
+			if s.PID == 0 && s.Result != nil && strings.Contains(s.Result.Reason, m.Attention) { // the first lines say it
+				why = ""
+			}
+			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s needs attention%s", name, why)))
 			helps := "covey send " + name + " TEXT helps it on"
 			if s.PID == 0 { // a team that does not run takes no text
 				helps = "covey up lets it try again"

@@ -32,7 +32,12 @@ because its hooks and gates apply to them.`,
   covey tasks update 3 --status completed
   covey tasks claim 4 --as docs
   covey tasks graph --mermaid`,
-		Args: cli.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && isTaskID(args[0]) {
+				return cli.Usagef("covey tasks lists the tasks; `covey tasks show %s` shows one", taskID(args[0]))
+			}
+			return cli.NoArgs(cmd, args)
+		},
 		RunE: list.RunE,
 	}
 	cmd.Flags().AddFlagSet(list.Flags())

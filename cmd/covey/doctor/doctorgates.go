@@ -119,6 +119,9 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPla
 	case out.Decision == hooks.Pass:
 		return ok("gates", "%s: agrees (%s)", what, took), nil
 	}
+	for i, text := range out.Feedback { // what names the gate
+		out.Feedback[i] = hooklist.Feedback(string(g.Moment), text)
+	}
 	said := strings.TrimSpace(strings.Join(append(out.Feedback, out.StopReason), "\n"))
 	if len(out.Results) > 0 {
 		// The shell's codes for a missing program, or one that may not be run.
