@@ -76,16 +76,14 @@ type agentSpec struct {
 func (a *agentSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "use", Part: yaml.OneOf(&a.use, kindWords()...),
-			Doc: "The kind of agent: builtin, which ships with covey; acp, a program that speaks the Agent Client " +
-				"Protocol; command, a program that is run once a turn; or a program that covey knows how to " +
-				"start. Default: builtin."},
+			Doc: "builtin, covey's own agent; acp, a program that speaks the Agent Client Protocol; command, a program " +
+				"that is run once a turn; or a program that covey knows how to start. Default: builtin."},
 		{Key: "model", Part: modelPart(&a.model),
 			Doc: "The model it uses; builtin needs one. A program that is given a script model uses the " +
 				"script instead of its own model, without login or network."},
 		{Key: "command", Part: yaml.CommandLine(&a.command, "[program, argument]"),
-			Doc: "The program and its arguments. A program with a slash is relative to the workspace, any " +
-				"other is looked for in PATH. With `use: command` the prompt replaces `{prompt}`, or " +
-				"else comes on stdin."},
+			Doc: "The program, relative to the workspace or in PATH, and its arguments. With `use: command` the " +
+				"prompt replaces `{prompt}`, or else comes on stdin."},
 		{Key: "resume", Part: yaml.CommandLine(&a.resume, "[--resume, \"{session}\"]"),
 			Doc: "With `use: command`, arguments that follow the command to resume an earlier session; " +
 				"`{session}` in them is its id."},

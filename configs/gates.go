@@ -192,8 +192,8 @@ func (g *gatesSpec) fields() []yaml.Field {
 		{Key: "merge", Part: yaml.ListOf(&g.merge, says, gatePart),
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
 		{Key: "at_once", Part: yaml.WholeFrom(1, 1000, &g.atOnce),
-			Doc: "How many commands of gates, setups and merges run at once, those of your other teams included. " +
-				"What waits for an hour runs all the same. Default: half of the cores, at least 1."},
+			Doc: "How many commands of gates, setups and merges of all your teams run at once. Default: half of the " +
+				"cores, at least 1."},
 	}
 }
 
@@ -218,15 +218,14 @@ func gatePart(g *gateSpec) yaml.Part {
 func (g *gateSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "run", Part: yaml.Text(&g.run),
-			Doc: "The command. /bin/sh runs it in the workspace or the member's working copy, wherever the member is in it, with " +
-				"the hook input on stdin; exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
+			Doc: "The command. /bin/sh runs it in the workspace or the member's working copy, with the hook input on stdin; " +
+				"exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
 		{Key: "timeout", Part: yaml.Span(&g.timeout),
 			Doc: "How long the gate may take, such as 2m. Default: 10m."},
 		{Key: "policy", Part: yaml.OneOf(&g.policy, Policies()...),
 			Doc: "A policy that ships with covey."},
 		{Key: "may_act", Part: yaml.Truth(&g.mayAct),
-			Doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
-				"Default: false, it may only read."},
+			Doc: "true: `covey` below the command may act for the member. Default: false, it may only read."},
 		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
 	}

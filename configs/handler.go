@@ -136,8 +136,8 @@ func (h *handlerSpec) commandFields() []yaml.Field {
 			Doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
 		{Key: "env", Part: yaml.TextsByKey(&h.env, "variables"), Doc: "Variables for the command."},
 		{Key: "may_act", Part: yaml.Truth(&h.mayAct),
-			Doc: "true: `covey` below the command may act for the member, under the member's rules and PreToolUse hooks. " +
-				"Not on hooks that decide about calls. Default: false, it may only read."},
+			Doc: "true: `covey` below the command may act for the member. Not on hooks that decide about calls. " +
+				"Default: false, it may only read."},
 		{Key: "async", Part: yaml.Truth(&h.async), Doc: "Run the hook in the background; it decides nothing then."},
 		{Key: "asyncRewake", Part: yaml.Truth(&h.asyncRewake),
 			Doc: "Like async, but exit 2 wakes the member with what the hook wrote."},

@@ -45,8 +45,8 @@ func serverPart(s *serverSpec) yaml.Part {
 func (s *serverSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "command", Part: yaml.CommandLine(&s.command, "[program, argument]"),
-			Doc: "The program of the server, which speaks MCP on its streams, and its arguments. A program with a slash " +
-				"is a path from the workspace; any other is looked for in PATH."},
+			Doc: "The program of the server, relative to the workspace or in PATH, and its arguments. It speaks MCP on " +
+				"its streams."},
 		{Key: "env", Part: yaml.Env(&s.env),
 			Doc: "Variables for the program, as for an agent program. Keys of covey's environment do not reach it " +
 				"otherwise."},

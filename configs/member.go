@@ -205,11 +205,11 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 		{Key: "depends_on", Part: yaml.Texts(&m.dependsOn),
 			Doc: "Members that must have no open work before it gets any."},
 		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
-			Doc: "How often it is restarted when its agent or a turn fails; after that it leaves, and its tasks are open again. " +
-				"Default: an agent program that dies is restarted three times in a row, nothing else is."},
+			Doc: "How often it is restarted when its agent or a turn fails, before it leaves. Default: an agent program that " +
+				"dies is restarted three times in a row, nothing else is."},
 		{Key: "rotate", Part: yaml.OneOf(&m.rotate, string(RotateNever), string(RotateAfterTask)),
-			Doc: "When it begins a new session, with a brief that it writes of the old one. task: with its next work after it " +
-				"has completed a task and has none in progress. Default: never."},
+			Doc: "When it begins a new session, with a brief of the old one. task: with its next work after it has completed " +
+				"a task and has none in progress. Default: never."},
 	}
 }
 

@@ -165,8 +165,8 @@ func (s *teamSpec) fields() []yaml.Field {
 		{Key: "hooks", Part: yaml.Shared("hooks", hooksPart{&s.hooks}),
 			Doc: "Hooks, in the shape of a Claude Code settings file."},
 		{Key: "settings", Part: yaml.Texts(&s.settings),
-			Doc: "Settings files, relative to the spec, for their hooks and permissions. Files of Claude Code, Codex, " +
-				"VS Code, Copilot, Gemini CLI and Cursor are read, and Markdown files with hooks in their head."},
+			Doc: "Files with hooks and permissions, relative to the spec: those of Claude Code, Codex, VS Code, Copilot, " +
+				"Gemini CLI and Cursor, and Markdown files with hooks in their head."},
 		{Key: "plugins", Part: yaml.Texts(&s.plugins),
 			Doc: "Folders with hooks/hooks.json or a plugin manifest, relative to the spec."},
 		{Key: "mcp_servers", Part: yaml.DictOf(&s.servers, "a mapping from names to MCP servers", serverName(), serverPart),

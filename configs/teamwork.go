@@ -52,16 +52,16 @@ func (s *teamworkSpec) fields() []yaml.Field {
 		{Key: "schedules", Part: yaml.ListOf(&s.schedules, "a list of schedules", schedulePart),
 			Doc: "Recurring tasks and messages. A team with schedules stays up when all work is done."},
 		{Key: "on_ask", Part: yaml.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
-			Doc: "What happens to a question to a person while nobody is attached: wait, it waits in the inbox; " +
-				"deny, the answer is no at once. Default: deny."},
+			Doc: "What happens to a question while nobody is attached: wait, it waits in the inbox; deny, the answer is " +
+				"no at once. Default: deny."},
 		{Key: "ask_limit", Part: yaml.SomeTime(&s.askLimit),
 			Doc: "How long a question may wait in the inbox before the answer is no. Default: 10m."},
 		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
 				"Default: false, the teammate completes them itself."},
 		{Key: "others_tasks", Part: yaml.OneOf(&s.othersTasks, "edit", "read"),
-			Doc: "What a teammate may do with a task that belongs to another member, which has not begun it or has completed it: " +
-				"edit, change, complete and delete it; read, only read it. Default: edit."},
+			Doc: "What a teammate may do with a task of another member that is not in progress: edit, change, complete and " +
+				"delete it; read, only read it. Default: edit."},
 		{Key: "notify", Part: yaml.ListOf(&s.notify, "a list of rules", notifyPart),
 			Doc: "Who is told what, where, and after how long."},
 		{Key: "web", Part: yaml.Object(nil, s.web.fields()),

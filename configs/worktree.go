@@ -35,8 +35,8 @@ func (w *worktreeSpec) fields() []yaml.Field {
 		{Key: "max_disk", Part: yaml.Size(&w.maxDisk),
 			Doc: "Disk space that all working copies of the team may take, such as 5GB. 0: no limit. Default: no limit."},
 		{Key: "ports", Part: yaml.WholeFrom(1, 100, &w.ports),
-			Doc: "How many network ports each working copy gets for its own. The variables COVEY_PORT_0, COVEY_PORT_1 and so on " +
-				"name them to the member, its setup and its gates, and to the gates of merges. Default: none."},
+			Doc: "How many network ports each working copy gets for its own. COVEY_PORT_0, COVEY_PORT_1 and so on name them " +
+				"to the member, its setup and its gates. Default: none."},
 	}
 }
 
@@ -56,8 +56,8 @@ type gitSpec struct {
 func (g *gitSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "filters", Part: yaml.Texts(&g.filters),
-			Doc: "Filters, such as lfs, that may run although only the repository's own configuration defines them. Files of " +
-				"other such filters are neither committed nor checked out. Filters of your global configuration always run."},
+			Doc: "Filters, such as lfs, that may run although only the repository's own configuration defines them. Filters of " +
+				"your global configuration always run."},
 	}
 }
 
