@@ -103,7 +103,7 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 	named := regexp.MustCompile("`((?:cmd/covey|orchestrator|teammate|tasks|hooks|bus|configs|examples)/[\\w./-]+\\.(?:go|md|yaml))`")
 	found := named.FindAllStringSubmatch(readDoc(t, "docs/architecture.md"), -1)
-	if len(found) < 20 {
+	if len(found) < 15 {
 		t.Errorf("docs/architecture.md names %d files", len(found))
 	}
 	for _, m := range found {

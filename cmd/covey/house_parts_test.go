@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"go/doc"
@@ -13,10 +12,10 @@ import (
 	"testing"
 )
 
-var updateParts = flag.Bool("update", false, "write the table of parts in docs/architecture.md anew")
+var updateParts = flag.Bool("update", false, "write the list of parts in docs/architecture.md anew")
 
-// TestArchitectureHasTheParts: the table of parts is made from the list of arrows and the
-// first sentence of each package's comment.
+// TestArchitectureHasTheParts: the list of parts is made from the list of arrows and the
+// beginning of each package's comment.
 func TestArchitectureHasTheParts(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = root + "/docs/architecture.md", "<!-- parts -->\n", "<!-- end of parts -->\n"
@@ -31,14 +30,14 @@ func TestArchitectureHasTheParts(t *testing.T) {
 	head, rest, ok1 := strings.Cut(string(data), begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no lines %q and %q around the table of parts", page, begin, end)
+		t.Fatalf("%s has no lines %q and %q around the list of parts", page, begin, end)
 	}
 	want := head + begin + parts(module) + end + tail
 	if want == string(data) {
 		return
 	}
 	if !*updateParts {
-		t.Fatalf("the table of parts in %s is not up to date; run go test ./cmd/covey -run TestArchitectureHasTheParts -update",
+		t.Fatalf("the list of parts in %s is not up to date; run go test ./cmd/covey -run TestArchitectureHasTheParts -update",
 			page)
 	}
 	if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
@@ -46,7 +45,7 @@ func TestArchitectureHasTheParts(t *testing.T) {
 	}
 }
 
-// parts is the table of all packages, the ground first.
+// parts is the list of all packages, the ground first.
 func parts(t *tree) string {
 	says := map[string]string{}
 	for _, f := range t.files {
@@ -60,13 +59,14 @@ func parts(t *tree) string {
 		says[f.folder()] = text
 	}
 	var b strings.Builder
-	b.WriteString("| package | imports | what it does |\n|---|---|---|\n")
 	for _, f := range floors {
 		what := says[f.from]
 		if folder, all := strings.CutSuffix(f.from, "/*"); all {
-			what = "agent kinds: " + strings.Join(others(says, folder), ", ")
+			what = "are kinds of agents (" + strings.Join(others(says, folder), ", ") + ")"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.from, cmp.Or(f.to, "-"), what)
+		what, _, _ = strings.Cut(what, ": ")
+		what, _, _ = strings.Cut(what, "; ")
+		fmt.Fprintf(&b, "- `%s` %s\n", f.from, strings.TrimSuffix(what, "."))
 	}
 	return b.String()
 }
@@ -106,7 +106,7 @@ func TestArchitectureWalks(t *testing.T) {
 	}
 	step := regexp.MustCompile("(?m)^\\|[^|]*\\| `([^`]+\\.go)` \\|")
 	sections := strings.Split(readDoc(t, "docs/architecture.md"), "\n## ")
-	for _, title := range []string{"A task, from", "A message, from", "A refusal, from"} {
+	for _, title := range []string{"An event, from", "A turn end, from"} {
 		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title) })
 		if at < 0 {
 			t.Fatalf("docs/architecture.md has no walk %q", title)

@@ -40,20 +40,21 @@ func TestAgentsDocIsCurrent(t *testing.T) {
 	}
 }
 
-// agentsMatrix is what each way to run a preset honours, in Markdown.
+// agentsMatrix is what each way to run a preset honours, in Markdown. `covey agents NAME` has more.
 func agentsMatrix() string {
 	var b strings.Builder
-	b.WriteString("| preset | program | measured | cancel | steer | resume | system prompt | usage | own hooks off | team tools |")
+	b.WriteString("| preset | program | version | steer | resume | system prompt | usage | own hooks off |")
 	for _, kind := range ToolKinds() {
 		fmt.Fprintf(&b, " %s |", kind)
 	}
-	b.WriteString("\n|" + strings.Repeat("---|", 10+len(ToolKinds())) + "\n")
+	b.WriteString("\n|" + strings.Repeat("---|", 8+len(ToolKinds())) + "\n")
 	for _, p := range presets() {
 		for _, way := range p.programs {
 			h := way.honours
 			bin := "`" + strings.Join(append([]string{way.bin}, firstWord(way.args)...), " ") + "`"
-			fmt.Fprintf(&b, "| %s | %s | %s, %s | %s | %s | %s | %s | %s | %s | %s |", p.name, bin, h.Version, h.Date,
-				h.Cancel, h.Steer, h.Resume, h.System, h.Usage, h.Native, h.MCP)
+			version := h.Version[strings.LastIndexByte(h.Version, ' ')+1:]
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |", p.name, bin, version,
+				h.Steer, h.Resume, h.System, h.Usage, h.Native)
 			for _, kind := range ToolKinds() {
 				hold := h.Tools[kind]
 				if hold == "" {

@@ -20,7 +20,7 @@ const (
 )
 
 // Honours is what holds with an agent program, as far as measured. docs/agents.md shows
-// it with versions and dates.
+// it with versions.
 type Honours struct {
 	Gates   Hold            `json:"gates"`             // Stop, TaskCompleted and TeammateIdle at its turn's end
 	Cancel  Hold            `json:"cancel"`            // an interrupt ends the turn

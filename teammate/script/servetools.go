@@ -21,7 +21,7 @@ import (
 // an agent handles a call of an unknown tool.
 
 // likeBuiltin returns, for a tool of the builtin agent, the names of equivalent
-// tools of other agents. docs/agents.md says which agent has which.
+// tools of other agents.
 func likeBuiltin(tool string) []string {
 	switch tool {
 	case "Bash":
