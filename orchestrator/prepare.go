@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // keyEnded is the store key of the endRecord of a run that came to rest with all done;
@@ -105,7 +105,7 @@ func forget(p state.Place) error {
 		}
 	}
 	// Remove the backups too, so that none replaces a new store.
-	if err := kv.RemoveFiles(p.Store(), p.Blobs()); err != nil {
+	if err := backup.RemoveFiles(p.Store(), p.Blobs()); err != nil {
 		return err
 	}
 	for _, dir := range []string{p.Transcripts(), p.Scratch(), p.Mail(), p.GateSettings()} {

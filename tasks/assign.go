@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Assignment is the Data of a task_assignment message.
@@ -34,7 +34,7 @@ func (t *txn) assign(a actors.Actor, rec *taskRecord, ready bool) {
 	}
 	mail.Post(t.tx, mail.Message{
 		From: a.Name, To: rec.Owner, Kind: mail.TaskAssignment, Text: n.text(), Data: t.tx.Encode(n),
-		Summary: kv.OneLine("task "+rec.ID+": "+mail.Summarize(rec.Subject), mail.MaxSummary),
+		Summary: store.OneLine("task "+rec.ID+": "+mail.Summarize(rec.Subject), mail.MaxSummary),
 	})
 }
 

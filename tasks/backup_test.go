@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // withBackups are the options of a store with backups. A process that another test forks has the
@@ -196,7 +196,7 @@ func TestBackupsAreFew(t *testing.T) {
 	if names := dirNames(t, path+".backups"); len(names) != 4 { // with a log each
 		t.Errorf("left in the folder: %q", names)
 	}
-	if err := kv.RemoveFiles(path, ""); err != nil {
+	if err := backup.RemoveFiles(path, ""); err != nil {
 		t.Fatal(err)
 	}
 	if names := dirNames(t, filepath.Dir(path)); len(names) != 0 {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -164,7 +164,7 @@ func claimRound(b *testing.B, s *Store, callers, total int) float64 {
 	winner := make([]atomic.Int64, total/2+1)
 	rate := parallel(b, callers, total, func(c, i int) error {
 		id := (i + 1) / 2
-		task, err := s.Claim(context.Background(), as(memberName(c)), kv.FormatID(uint64(id)), Claim{})
+		task, err := s.Claim(context.Background(), as(memberName(c)), store.FormatID(uint64(id)), Claim{})
 		if errors.Is(err, ErrOwned) {
 			return nil
 		}
@@ -176,7 +176,7 @@ func claimRound(b *testing.B, s *Store, callers, total int) float64 {
 	})
 	for id := 1; id < len(winner); id++ {
 		want := memberName(int(winner[id].Load() - 1))
-		if task := get(b, s, kv.FormatID(uint64(id))); task.Status != InProgress || task.Owner != want {
+		if task := get(b, s, store.FormatID(uint64(id))); task.Status != InProgress || task.Owner != want {
 			b.Fatalf("task %d: %+v, want it with %s", id, task, want)
 		}
 	}

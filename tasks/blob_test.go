@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func countFiles(t testing.TB, s *Store) int {
@@ -29,8 +29,8 @@ func TestLongPayloads(t *testing.T) {
 	t.Parallel()
 	s := open(t, &Options{BlobDir: filepath.Join(t.TempDir(), "deep", "payloads")})
 	long := func(c string, n int) string { return strings.Repeat(c, n) }
-	edge, over := long("e", kv.InlineLimit), long("ü", 5<<20)
-	inJSON := json.RawMessage(`"` + long("j", kv.InlineLimit) + `"`)
+	edge, over := long("e", store.InlineLimit), long("ü", 5<<20)
+	inJSON := json.RawMessage(`"` + long("j", store.InlineLimit) + `"`)
 
 	add(t, s, New{Description: edge})
 	if n := countFiles(t, s); n != 0 {
@@ -95,10 +95,10 @@ func deliverAll(t testing.TB, s *Store, member string) {
 
 func TestLongAssignment(t *testing.T) {
 	s := open(t, nil)
-	add(t, s, New{Subject: strings.Repeat("ä", kv.MaxShort/2), Description: strings.Repeat("x", kv.InlineLimit+1), Owner: "bob"})
+	add(t, s, New{Subject: strings.Repeat("ä", store.MaxShort/2), Description: strings.Repeat("x", store.InlineLimit+1), Owner: "bob"})
 	list, err := s.mail.Unread(t.Context(), "bob")
 	m := ok(t, list, err)[0]
-	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != kv.MaxShort {
+	if n := unmarshal[Assignment](t, m.Data); n.Description != "" || len(n.Subject) != store.MaxShort {
 		t.Errorf("assignment with a description of %d bytes", len(n.Description))
 	}
 	if len(m.Summary) > 2*mail.MaxSummary {
@@ -109,7 +109,7 @@ func TestLongAssignment(t *testing.T) {
 // TestRefusedPayloadsAreRemoved, whatever the refusal.
 func TestRefusedPayloadsAreRemoved(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 1})
-	long := strings.Repeat("x", kv.InlineLimit+1)
+	long := strings.Repeat("x", store.InlineLimit+1)
 	_, err := s.mail.Send(t.Context(), as("ann"), mail.Outgoing{To: []string{"bob"}, Text: "x"})
 	ok(t, 0, err)
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -152,7 +152,7 @@ func TestRefusedPayloadsAreRemoved(t *testing.T) {
 func TestOpenSweepsWhatACrashLeft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	long := strings.Repeat("x", kv.InlineLimit+1)
+	long := strings.Repeat("x", store.InlineLimit+1)
 	add(t, s, New{Description: long})
 	must(t, os.WriteFile(filepath.Join(blobDir(t, s), "STRAY"), []byte("nobody refers to this"), 0o600))
 	if err := os.Mkdir(filepath.Join(blobDir(t, s), "folder"), 0o700); err != nil {
@@ -179,7 +179,7 @@ func TestOpenSweepsWhatACrashLeft(t *testing.T) {
 
 func TestMissingAndCutPayload(t *testing.T) {
 	s := open(t, nil)
-	add(t, s, New{Description: strings.Repeat("x", kv.InlineLimit+1)})
+	add(t, s, New{Description: strings.Repeat("x", store.InlineLimit+1)})
 	files, err := filepath.Glob(filepath.Join(blobDir(t, s), "*"))
 	ok(t, files, err)
 	whole, err := os.ReadFile(files[0])
@@ -227,7 +227,7 @@ func TestReadersWhilePayloadsGo(t *testing.T) {
 		})
 	}
 	for i := range 60 {
-		long := strings.Repeat(fmt.Sprint(i%10), kv.InlineLimit+i+1)
+		long := strings.Repeat(fmt.Sprint(i%10), store.InlineLimit+i+1)
 		_, _, err := s.Update(t.Context(), as("ann"), "1", Patch{Description: &long})
 		ok(t, 0, err)
 		drain(t, s)
@@ -244,9 +244,9 @@ func TestViewLooksAgain(t *testing.T) {
 	s := open(t, nil)
 	for _, tt := range []struct{ gone, attempts int }{{0, 1}, {3, 4}, {100, 8}} {
 		attempts := 0
-		err := s.db.View(t.Context(), func(kv.Reader) error {
+		err := s.db.View(t.Context(), func(store.Reader) error {
 			if attempts++; attempts <= tt.gone {
-				return fmt.Errorf("task 1: %w", kv.ErrBlobGone)
+				return fmt.Errorf("task 1: %w", store.ErrBlobGone)
 			}
 			return nil
 		})
@@ -261,7 +261,7 @@ func TestViewLooksAgain(t *testing.T) {
 func TestRepeatedCallLeavesNoPayload(t *testing.T) {
 	s := open(t, nil)
 	for range 3 {
-		_, err := s.Create(t.Context(), call("c"), New{Subject: "s", Description: strings.Repeat("x", kv.InlineLimit+1)})
+		_, err := s.Create(t.Context(), call("c"), New{Subject: "s", Description: strings.Repeat("x", store.InlineLimit+1)})
 		ok(t, 0, err)
 		if n := countFiles(t, s); n != 1 {
 			t.Errorf("%d files", n)

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Check reads everything in the store and reports what breaks an invariant:
@@ -30,9 +30,9 @@ func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx, indexN
 
 // walks returns the checks of all records. Tasks come before the records that refer
 // to them.
-func walks() []kv.Walk {
+func walks() []store.Walk {
 	w := &taskWalk{}
-	return []kv.Walk{
+	return []store.Walk{
 		w.readTasks, w.checkTasks, w.checkGraph, w.checkLosses, mail.Check, actors.CheckMembers, checkOutbox,
 		actors.CheckReceipts[receiptRecord], checkValues, requests.CheckVerdicts, checkMerges, requests.Check, mail.CheckNotes,
 	}
@@ -47,9 +47,9 @@ type taskWalk struct {
 //
 // A record that cannot be read or stands under a wrong key is reported and left out, so
 // that later checks do not report its consequences as well.
-func (w *taskWalk) readTasks(c *kv.Checker) {
+func (w *taskWalk) readTasks(c *store.Checker) {
 	w.tasks = map[uint64]*taskRecord{}
-	last := c.Count(kv.TaskCounter)
+	last := c.Count(store.TaskCounter)
 	for _, bucket := range []string{bucketTasks, bucketProposed} {
 		c.Bucket(bucket).Each(nil, func(k, v []byte) bool {
 			rec, err := decodeTask(fmt.Sprintf("%s %x", bucket, k), v)
@@ -57,17 +57,17 @@ func (w *taskWalk) readTasks(c *kv.Checker) {
 			case err != nil:
 				c.Fault("%v", err)
 				return true
-			case len(k) != 8 || rec.ID != kv.FormatID(kv.LastNum(k)):
+			case len(k) != 8 || rec.ID != store.FormatID(store.LastNum(k)):
 				c.Fault("%s: key %x holds task %q", bucket, k, rec.ID)
 				return true
-			case kv.LastNum(k) > last:
+			case store.LastNum(k) > last:
 				c.Fault("task %s is above the high-water mark %d", rec.ID, last)
 			case (rec.Status == Proposed) != (bucket == bucketProposed):
 				c.Fault("task %s with status %s is in bucket %s", rec.ID, rec.Status, bucket)
 			}
-			c.Needs(kv.Place{Bucket: bucket, Key: k}, rec.Files.Blobs())
+			c.Needs(store.Place{Bucket: bucket, Key: k}, rec.Files.Blobs())
 			if bucket == bucketTasks {
-				w.tasks[kv.LastNum(k)] = rec
+				w.tasks[store.LastNum(k)] = rec
 			} else if c.Bucket(bucketTasks).Get(k) != nil {
 				c.Fault("task %s is both proposed and confirmed", rec.ID)
 			}
@@ -77,7 +77,7 @@ func (w *taskWalk) readTasks(c *kv.Checker) {
 }
 
 // checkTasks checks each task and records which index entries must exist for it.
-func (w *taskWalk) checkTasks(c *kv.Checker) {
+func (w *taskWalk) checkTasks(c *store.Checker) {
 	for _, n := range slices.Sorted(maps.Keys(w.tasks)) {
 		rec := w.tasks[n]
 		if !rec.Status.open() && rec.Status != Completed {
@@ -92,7 +92,7 @@ func (w *taskWalk) checkTasks(c *kv.Checker) {
 			c.Fault("task %s is stored with version %d and blocks %v", rec.ID, rec.Version, rec.Blocks)
 		}
 		if waits := w.checkBlockers(c, rec); rec.Status == Pending && rec.Owner == "" && !waits {
-			c.Expect(bucketReady, kv.NumKey(n))
+			c.Expect(bucketReady, store.NumKey(n))
 		}
 		if key := rec.ownerKey(); key != nil {
 			c.Expect(bucketOwner, key)
@@ -104,10 +104,10 @@ func (w *taskWalk) checkTasks(c *kv.Checker) {
 }
 
 // checkBlockers checks the blockers of a task and reports whether one is still open.
-func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
+func (w *taskWalk) checkBlockers(c *store.Checker, rec *taskRecord) (waits bool) {
 	seen := map[string]bool{}
 	for _, id := range rec.BlockedBy {
-		b, ok := kv.ParseID(id)
+		b, ok := store.ParseID(id)
 		blocker := w.tasks[b]
 		if !ok || blocker == nil {
 			c.Fault("task %s waits for %q, which is no task", rec.ID, id)
@@ -117,10 +117,10 @@ func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
 			c.Fault("task %s names blocker %s twice", rec.ID, id)
 		}
 		seen[id] = true
-		c.Expect(bucketDeps, kv.PairKey(b, rec.number()))
+		c.Expect(bucketDeps, store.PairKey(b, rec.number()))
 		if blocker.Status != Completed {
 			waits = true
-			c.Expect(bucketWaits, kv.PairKey(rec.number(), b))
+			c.Expect(bucketWaits, store.PairKey(rec.number(), b))
 		}
 	}
 	return waits
@@ -128,10 +128,10 @@ func (w *taskWalk) checkBlockers(c *kv.Checker, rec *taskRecord) (waits bool) {
 
 // checkGraph looks for cycles in the tasks themselves, not in the index that changes
 // use.
-func (w *taskWalk) checkGraph(c *kv.Checker) {
-	order := kv.FormatIDs(slices.Sorted(maps.Keys(w.tasks)))
+func (w *taskWalk) checkGraph(c *store.Checker) {
+	order := store.FormatIDs(slices.Sorted(maps.Keys(w.tasks)))
 	blockers := func(id string) []string {
-		n, _ := kv.ParseID(id)
+		n, _ := store.ParseID(id)
 		if rec := w.tasks[n]; rec != nil {
 			return rec.BlockedBy
 		}
@@ -144,8 +144,8 @@ func (w *taskWalk) checkGraph(c *kv.Checker) {
 }
 
 // checkValues decodes the values that Put stored.
-func checkValues(c *kv.Checker) {
-	kv.CheckAll(c, bucketValues, "value %s", func(k []byte, rec *valueRecord) {
-		c.Needs(kv.Place{Bucket: bucketValues, Key: k}, rec.Files.Blobs())
+func checkValues(c *store.Checker) {
+	store.CheckAll(c, bucketValues, "value %s", func(k []byte, rec *valueRecord) {
+		c.Needs(store.Place{Bucket: bucketValues, Key: k}, rec.Files.Blobs())
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -21,7 +21,7 @@ func furnished(t *testing.T) (s *Store, path string) {
 	path = filepath.Join(t.TempDir(), "tasks.db")
 	s = openAt(t, path, nil)
 	attach(t, s, "ann")
-	long := strings.Repeat("x", kv.InlineLimit+1)
+	long := strings.Repeat("x", store.InlineLimit+1)
 	add(t, s, New{})
 	add(t, s, New{BlockedBy: []string{"1"}})
 	add(t, s, New{Owner: "bob", Description: long})
@@ -68,47 +68,47 @@ func TestCheckSeesDamage(t *testing.T) {
 		do   func(*bolt.Tx) error
 		says string
 	}{
-		"garbage task":        {put(bucketTasks, kv.NumKey(2), "{"), "tasks 0000000000000002"},
-		"task elsewhere":      {edit(bucketTasks, kv.NumKey(2), `"id":"2"`, `"id":"7"`), `holds task "7"`},
-		"no owner":            {edit(bucketTasks, kv.NumKey(1), `"owner":"ann"`, `"owner":""`), "task 1 is in progress and has no owner"},
-		"odd status":          {edit(bucketTasks, kv.NumKey(1), `"in_progress"`, `"paused"`), `status "paused"`},
-		"proposed among all":  {edit(bucketTasks, kv.NumKey(4), `"pending"`, `"proposed"`), "in bucket tasks"},
-		"version 0":           {edit(bucketTasks, kv.NumKey(4), `"version":1`, `"version":0`), "version 0"},
-		"stored blocks":       {edit(bucketTasks, kv.NumKey(4), `"blocks":null`, `"blocks":["1"]`), "blocks [1]"},
-		"twice":               {put(bucketProposed, kv.NumKey(4), `{"id":"4","status":"proposed"}`), "both proposed and confirmed"},
-		"garbage proposal":    {put(bucketProposed, kv.NumKey(5), "x"), "proposed 0000000000000005"},
-		"high-water mark":     {put(bucketMeta, []byte("task"), string(kv.NumKey(3))), "above the high-water mark 3"},
-		"unknown blocker":     {edit(bucketTasks, kv.NumKey(2), `["1"]`, `["9"]`), `waits for "9", which is no task`},
-		"blocker twice":       {edit(bucketTasks, kv.NumKey(2), `["1"]`, `["1","1"]`), "blocker 1 twice"},
-		"cycle":               {edit(bucketTasks, kv.NumKey(1), `"blockedBy":[]`, `"blockedBy":["2"]`), "dependency cycle: task 1 blocks 2 blocks 1"},
-		"not ready":           {put(bucketReady, kv.NumKey(2), ""), "index ready holds"},
-		"ready lost":          {del(bucketReady, kv.NumKey(4)), "index ready lacks"},
-		"owner lost":          {del(bucketOwner, kv.NameNumKey("bob", 3)), "index owner lacks"},
-		"wrong owner":         {put(bucketOwner, kv.NameNumKey("cy", 3), ""), "index owner holds"},
-		"progress lost":       {del(bucketProgress, kv.NameNumKey("ann", 1)), "index progress lacks"},
-		"wrong progress":      {put(bucketProgress, kv.NameNumKey("bob", 3), ""), "index progress holds"},
-		"dependency lost":     {del(bucketDeps, kv.PairKey(1, 2)), "index deps lacks"},
-		"wrong dependency":    {put(bucketDeps, kv.PairKey(1, 3), ""), "index deps holds"},
-		"wait lost":           {del(bucketWaits, kv.PairKey(2, 1)), "index waits lacks"},
-		"wrong wait":          {put(bucketWaits, kv.PairKey(2, 3), ""), "index waits holds"},
-		"garbage message":     {put(bucketMail, kv.NameNumKey("bob", 1), "x"), "message"},
-		"message elsewhere":   {edit(bucketMail, kv.NameNumKey("bob", 1), `"to":"bob"`, `"to":"cy"`), "instead of"},
-		"message from future": {edit(bucketMail, kv.NameNumKey("bob", 2), `"seq":2`, `"seq":9`), "sequence number 9, and the last one is 2"},
-		"message lost":        {del(bucketMail, kv.NameNumKey("bob", 2)), "counted as 2"},
-		"count lost":          {del(bucketUnread, kv.NameKey("bob")), "2 unread messages of \"bob\" are not counted"},
-		"count of nothing":    {put(bucketUnread, kv.NameKey("cy"), string(kv.NumKey(1))), "has 0 unread messages, counted as 1"},
-		"stray message id":    {put(bucketMailID, kv.NameKey("bob", 'x'), string(kv.NumKey(1))), "index mailid holds"},
+		"garbage task":        {put(bucketTasks, store.NumKey(2), "{"), "tasks 0000000000000002"},
+		"task elsewhere":      {edit(bucketTasks, store.NumKey(2), `"id":"2"`, `"id":"7"`), `holds task "7"`},
+		"no owner":            {edit(bucketTasks, store.NumKey(1), `"owner":"ann"`, `"owner":""`), "task 1 is in progress and has no owner"},
+		"odd status":          {edit(bucketTasks, store.NumKey(1), `"in_progress"`, `"paused"`), `status "paused"`},
+		"proposed among all":  {edit(bucketTasks, store.NumKey(4), `"pending"`, `"proposed"`), "in bucket tasks"},
+		"version 0":           {edit(bucketTasks, store.NumKey(4), `"version":1`, `"version":0`), "version 0"},
+		"stored blocks":       {edit(bucketTasks, store.NumKey(4), `"blocks":null`, `"blocks":["1"]`), "blocks [1]"},
+		"twice":               {put(bucketProposed, store.NumKey(4), `{"id":"4","status":"proposed"}`), "both proposed and confirmed"},
+		"garbage proposal":    {put(bucketProposed, store.NumKey(5), "x"), "proposed 0000000000000005"},
+		"high-water mark":     {put(bucketMeta, []byte("task"), string(store.NumKey(3))), "above the high-water mark 3"},
+		"unknown blocker":     {edit(bucketTasks, store.NumKey(2), `["1"]`, `["9"]`), `waits for "9", which is no task`},
+		"blocker twice":       {edit(bucketTasks, store.NumKey(2), `["1"]`, `["1","1"]`), "blocker 1 twice"},
+		"cycle":               {edit(bucketTasks, store.NumKey(1), `"blockedBy":[]`, `"blockedBy":["2"]`), "dependency cycle: task 1 blocks 2 blocks 1"},
+		"not ready":           {put(bucketReady, store.NumKey(2), ""), "index ready holds"},
+		"ready lost":          {del(bucketReady, store.NumKey(4)), "index ready lacks"},
+		"owner lost":          {del(bucketOwner, store.NameNumKey("bob", 3)), "index owner lacks"},
+		"wrong owner":         {put(bucketOwner, store.NameNumKey("cy", 3), ""), "index owner holds"},
+		"progress lost":       {del(bucketProgress, store.NameNumKey("ann", 1)), "index progress lacks"},
+		"wrong progress":      {put(bucketProgress, store.NameNumKey("bob", 3), ""), "index progress holds"},
+		"dependency lost":     {del(bucketDeps, store.PairKey(1, 2)), "index deps lacks"},
+		"wrong dependency":    {put(bucketDeps, store.PairKey(1, 3), ""), "index deps holds"},
+		"wait lost":           {del(bucketWaits, store.PairKey(2, 1)), "index waits lacks"},
+		"wrong wait":          {put(bucketWaits, store.PairKey(2, 3), ""), "index waits holds"},
+		"garbage message":     {put(bucketMail, store.NameNumKey("bob", 1), "x"), "message"},
+		"message elsewhere":   {edit(bucketMail, store.NameNumKey("bob", 1), `"to":"bob"`, `"to":"cy"`), "instead of"},
+		"message from future": {edit(bucketMail, store.NameNumKey("bob", 2), `"seq":2`, `"seq":9`), "sequence number 9, and the last one is 2"},
+		"message lost":        {del(bucketMail, store.NameNumKey("bob", 2)), "counted as 2"},
+		"count lost":          {del(bucketUnread, store.NameKey("bob")), "2 unread messages of \"bob\" are not counted"},
+		"count of nothing":    {put(bucketUnread, store.NameKey("cy"), string(store.NumKey(1))), "has 0 unread messages, counted as 1"},
+		"stray message id":    {put(bucketMailID, store.NameKey("bob", 'x'), string(store.NumKey(1))), "index mailid holds"},
 		"garbage member":      {put(bucketMembers, []byte("ann"), "[]"), "member ann"},
 		"member elsewhere":    {put(bucketMembers, []byte("cy"), `{"name":"bob","epoch":1}`), "member bob is stored under"},
 		"member of epoch 0":   {put(bucketMembers, []byte("ann"), `{"name":"ann"}`), "never attached"},
-		"garbage event":       {put(bucketOutbox, kv.NumKey(1), "x"), "event 1"},
-		"event from future":   {put(bucketOutbox, kv.NumKey(99), `{"delivered":"x"}`), "event 0000000000000063 of"},
-		"empty event":         {put(bucketOutbox, kv.NumKey(1), `{}`), "has no payload"},
+		"garbage event":       {put(bucketOutbox, store.NumKey(1), "x"), "event 1"},
+		"event from future":   {put(bucketOutbox, store.NumKey(99), `{"delivered":"x"}`), "event 0000000000000063 of"},
+		"empty event":         {put(bucketOutbox, store.NumKey(1), `{}`), "has no payload"},
 		"garbage receipt":     {put(bucketReceipts, callKey("ann", "c", "create"), "12345678{"), "receipt"},
 		"receipt lost":        {del(bucketReceipts, callKey("ann", "c", "create")), "index calls holds"},
-		"call lost":           {del(bucketCalls, kv.NameNumKey("ann", 1)), "index calls lacks"},
+		"call lost":           {del(bucketCalls, store.NameNumKey("ann", 1)), "index calls lacks"},
 		"garbage value":       {put(bucketValues, []byte("k"), "1"), "value k"},
-		"stray reference":     {put(bucketRefs, kv.NameKey("FILE", 'x'), ""), "index references holds"},
+		"stray reference":     {put(bucketRefs, store.NameKey("FILE", 'x'), ""), "index references holds"},
 		"unknown bucket":      {func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("x")); return err }, `unknown bucket "x"`},
 		"missing bucket":      {func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucketWaits)) }, "bucket waits is missing"},
 	} {
@@ -133,7 +133,7 @@ func TestCheckStopsListing(t *testing.T) {
 	s := open(t, nil)
 	err := raw(t, s).Update(func(tx *bolt.Tx) error {
 		for i := range uint64(500) {
-			if err := plant(tx, bucketReady, kv.NumKey(i), ""); err != nil {
+			if err := plant(tx, bucketReady, store.NumKey(i), ""); err != nil {
 				return err
 			}
 		}
@@ -164,8 +164,8 @@ func TestDamagedRecordsAreErrors(t *testing.T) {
 	}
 	rawBolt(t, path, func(tx *bolt.Tx) error {
 		for bucket, key := range map[string][]byte{
-			bucketTasks: kv.NumKey(1), bucketMembers: []byte("ann"), bucketValues: []byte("k"), bucketOutbox: kv.NumKey(1),
-			bucketMail: kv.NameNumKey("bob", 1), bucketReceipts: callKey("ann", "c", "create"),
+			bucketTasks: store.NumKey(1), bucketMembers: []byte("ann"), bucketValues: []byte("k"), bucketOutbox: store.NumKey(1),
+			bucketMail: store.NameNumKey("bob", 1), bucketReceipts: callKey("ann", "c", "create"),
 		} {
 			if err := tx.Bucket([]byte(bucket)).Put(key, []byte(`12345678"blob":"`)); err != nil {
 				return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Claim says which member takes a task, and under which terms.
@@ -30,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, a actors.Actor, id string, c Claim) (
 	if c.Member == "" {
 		c.Member = a.Name
 	}
-	if err := kv.CheckName("member to claim for", c.Member); err != nil {
+	if err := store.CheckName("member to claim for", c.Member); err != nil {
 		return Task{}, err
 	}
 	r, err := act(ctx, s.db.Job("claim"), a, func(t *txn) (*receiptRecord, error) { return t.claim(a, id, c) })
@@ -82,10 +82,10 @@ func (t *txn) next(was *taskRecord) *taskRecord {
 // without owner, under a new epoch. Use it for members that are not started again.
 // Tasks that the member owns but has not started stay with it.
 func (s *Store) Release(ctx context.Context, a actors.Actor, member, reason string) ([]Task, error) {
-	if err := kv.CheckName("member", member); err != nil {
+	if err := store.CheckName("member", member); err != nil {
 		return nil, err
 	}
-	reason = kv.Clean(reason)
+	reason = store.Clean(reason)
 	r, err := act(ctx, s.db.Job("release"), a, func(t *txn) (*receiptRecord, error) {
 		return t.release(a, member, reason)
 	})
@@ -98,8 +98,8 @@ func (s *Store) Release(ctx context.Context, a actors.Actor, member, reason stri
 // it begins its next session (notifyAll).
 func (t *txn) release(a actors.Actor, member, reason string) (*receiptRecord, error) {
 	list := []taskRecord{}
-	for _, n := range t.Bucket(bucketProgress).Numbers(kv.NameKey(member), 0) {
-		was, err := t.load(kv.FormatID(n))
+	for _, n := range t.Bucket(bucketProgress).Numbers(store.NameKey(member), 0) {
+		was, err := t.load(store.FormatID(n))
 		if err != nil {
 			return nil, fmt.Errorf("in progress by %s: %w", member, err)
 		}
@@ -117,17 +117,17 @@ func (t *txn) release(a actors.Actor, member, reason string) (*receiptRecord, er
 // Refuse records that hooks did not agree to a task's completion, and why. The task
 // does not change. Refuse fails with ErrNotFound if there is no such task.
 func (s *Store) Refuse(ctx context.Context, a actors.Actor, id, reason string) error {
-	return remark(ctx, s.db.Job("refuse"), a, id, changeRecord{Op: Refused, Reason: kv.Clean(reason)})
+	return remark(ctx, s.db.Job("refuse"), a, id, changeRecord{Op: Refused, Reason: store.Clean(reason)})
 }
 
 // Await records that a task's completion waits for an answer, and from whom. The task
 // does not change. Await fails with ErrNotFound if there is no such task.
 func (s *Store) Await(ctx context.Context, a actors.Actor, id, whose string) error {
-	return remark(ctx, s.db.Job("await"), a, id, changeRecord{Op: Awaits, Reason: kv.Clean(whose)})
+	return remark(ctx, s.db.Job("await"), a, id, changeRecord{Op: Awaits, Reason: store.Clean(whose)})
 }
 
 // remark emits an event about a task that does not change the task.
-func remark(ctx context.Context, c *kv.Job, a actors.Actor, id string, change changeRecord) error {
+func remark(ctx context.Context, c *store.Job, a actors.Actor, id string, change changeRecord) error {
 	_, err := act(ctx, c, a, func(t *txn) (*receiptRecord, error) {
 		rec, err := t.load(id)
 		if err != nil {
@@ -175,7 +175,7 @@ func (t *txn) remove(a actors.Actor, id string, may func(Task) error) (*receiptR
 		t.unlink(rec.number(), blocker)
 	}
 	t.indexOwner(rec, nil)
-	t.tx.Mark(bucketReady, kv.NumKey(rec.number()), false)
+	t.tx.Mark(bucketReady, store.NumKey(rec.number()), false)
 	t.tx.Erase(rec.place(), rec.Files.Blobs())
 	return &receiptRecord{Task: last}, nil
 }

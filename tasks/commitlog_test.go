@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 
@@ -357,30 +357,30 @@ func TestTooBig(t *testing.T) {
 	if s.Restored() != nil {
 		t.Error("it was looked through")
 	}
-	wantError(t, s.Backup(t.Context()), kv.ErrTooBig, "covey up --fresh")
-	wantError(t, s.backups.Trouble(), kv.ErrTooBig)
+	wantError(t, s.Backup(t.Context()), backup.ErrTooBig, "covey up --fresh")
+	wantError(t, s.backups.Trouble(), backup.ErrTooBig)
 	must(t, s.Put(t.Context(), "n", []byte("1")))
 	for _, log := range logsOf(t, path) {
 		if info, err := os.Stat(log); err != nil || info.Size() > 0 && log == logsOf(t, path)[len(logsOf(t, path))-1] {
 			t.Errorf("%s: %v is logged", log, info)
 		}
 	}
-	wantError(t, s.Close(), kv.ErrTooBig)
+	wantError(t, s.Close(), backup.ErrTooBig)
 }
 
 // TestReadBackups: what a doctor can see from outside.
 func TestReadBackups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	_, err := kv.InspectBackups(path)
+	_, err := backup.Inspect(path)
 	wantError(t, err, os.ErrNotExist)
 	bare := openAt(t, path, nil)
-	if b, err := kv.InspectBackups(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
+	if b, err := backup.Inspect(path); err != nil || b.Count != 0 || !b.Newest.IsZero() || b.Size == 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
 	closed(t, bare)
 	s := openSafe(t, path)
 	must(t, s.Backup(t.Context()))
-	b, err := kv.InspectBackups(path)
+	b, err := backup.Inspect(path)
 	if err != nil || b.Count != 1 || time.Since(b.Newest) > time.Minute || b.TooBig {
 		t.Errorf("%+v, %v", b, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Cost is what the work on a task has used of models.
@@ -29,10 +29,10 @@ func (c Cost) share(i, n int) Cost {
 // no version and no event: what a task costs is no change of it, which members would have to
 // read.
 func Charge(ctx context.Context, s *Store, ids []string, c Cost) error {
-	return s.db.Job("charge").Submit(ctx, func(tx *kv.Tx) error {
+	return s.db.Job("charge").Submit(ctx, func(tx *store.Tx) error {
 		t := changing(tx)
 		var list []*taskRecord
-		for _, id := range kv.Unique(ids) {
+		for _, id := range store.Unique(ids) {
 			rec, err := t.load(id)
 			if errors.Is(err, ErrNotFound) {
 				continue
@@ -55,7 +55,7 @@ func Charge(ctx context.Context, s *Store, ids []string, c Cost) error {
 // whether that is new. A task that was changed since the given version is left alone. Like a cost it
 // makes no version and no event.
 func MarkUnchanged(ctx context.Context, s *Store, id string, version uint64) (marked bool, err error) {
-	err = s.db.Job("mark unchanged").Submit(ctx, func(tx *kv.Tx) error {
+	err = s.db.Job("mark unchanged").Submit(ctx, func(tx *store.Tx) error {
 		t := changing(tx)
 		was, err := t.load(id)
 		marked = err == nil && was.Version == version && was.Status == Completed && !was.Unchanged

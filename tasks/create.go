@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // New describes a task to create.
@@ -71,7 +71,7 @@ func (s *Store) Confirm(ctx context.Context, a actors.Actor, id string) (Task, e
 // Discard deletes a proposed task that was refused, for the reason given. Its id is
 // not used again. Discard fails with ErrNotFound as Confirm does.
 func (s *Store) Discard(ctx context.Context, a actors.Actor, id, reason string) error {
-	reason = kv.Clean(reason)
+	reason = store.Clean(reason)
 	_, err := act(ctx, s.db.Job("discard"), a, func(t *txn) (*receiptRecord, error) {
 		rec, err := t.loadFrom(bucketProposed, id)
 		if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) Discard(ctx context.Context, a actors.Actor, id, reason string) 
 }
 
 // newDrafts checks and packs the new tasks of an author.
-func newDrafts(c *kv.Job, author string, list []New) ([]draft, error) {
+func newDrafts(c *store.Job, author string, list []New) ([]draft, error) {
 	drafts := make([]draft, len(list))
 	for i, n := range list {
 		var err error
@@ -100,24 +100,24 @@ func newDrafts(c *kv.Job, author string, list []New) ([]draft, error) {
 //
 // It runs in the caller's goroutine, before the change is submitted, so that checks and the
 // writing of long texts do not hold up the committer.
-func newDraft(c *kv.Job, author string, n New) (draft, error) {
+func newDraft(c *store.Job, author string, n New) (draft, error) {
 	rec := &taskRecord{}
 	rec.normalize()
 	var err error
 	if rec.Subject, err = cleanSubject(n.Subject); err != nil {
 		return draft{}, err
 	}
-	if rec.ActiveForm, err = kv.CleanShort("active form", n.ActiveForm); err != nil {
+	if rec.ActiveForm, err = store.CleanShort("active form", n.ActiveForm); err != nil {
 		return draft{}, err
 	}
-	if rec.Labels, err = kv.CleanList("label", n.Labels); err != nil {
+	if rec.Labels, err = store.CleanList("label", n.Labels); err != nil {
 		return draft{}, err
 	}
 	if rec.Wants, err = n.Wants.clean(); err != nil {
 		return draft{}, err
 	}
 	if n.Owner != "" {
-		if err := kv.CheckName("owner", n.Owner); err != nil {
+		if err := store.CheckName("owner", n.Owner); err != nil {
 			return draft{}, err
 		}
 	}
@@ -127,7 +127,7 @@ func newDraft(c *kv.Job, author string, n New) (draft, error) {
 }
 
 // pack stores the fields that may be long in the record.
-func (r *taskRecord) pack(c *kv.Job, description string, metadata map[string]json.RawMessage) error {
+func (r *taskRecord) pack(c *store.Job, description string, metadata map[string]json.RawMessage) error {
 	text, err := c.Pack(description)
 	if err != nil {
 		return err
@@ -146,13 +146,13 @@ func cleanSubject(subject string) (string, error) {
 	if strings.TrimSpace(subject) == "" {
 		return "", fmt.Errorf("%w: a task needs a subject", ErrInvalid)
 	}
-	return kv.CleanShort("subject", subject)
+	return store.CleanShort("subject", subject)
 }
 
 // clean checks the names in w.
 func (w Wants) clean() (Wants, error) {
 	if w.Role != "" {
-		if err := kv.CheckName("role", w.Role); err != nil {
+		if err := store.CheckName("role", w.Role); err != nil {
 			return Wants{}, err
 		}
 	}
@@ -166,7 +166,7 @@ func (w Wants) clean() (Wants, error) {
 			continue // keep nil, so that the field is omitted
 		}
 		var err error
-		if *list.to, err = kv.CleanList(list.what, list.from); err != nil {
+		if *list.to, err = store.CleanList(list.what, list.from); err != nil {
 			return Wants{}, err
 		}
 	}
@@ -176,7 +176,7 @@ func (w Wants) clean() (Wants, error) {
 // number gives a draft its id and its first version.
 func (t *txn) number(d draft, status Status) *taskRecord {
 	rec := d.rec.clone()
-	rec.ID = kv.FormatID(t.tx.Next(kv.TaskCounter))
+	rec.ID = store.FormatID(t.tx.Next(store.TaskCounter))
 	rec.Status = status
 	rec.Version = 1
 	rec.Created, rec.Updated = t.tx.Now(), t.tx.Now()
@@ -192,7 +192,7 @@ func (t *txn) propose(d draft) (*receiptRecord, error) {
 		}
 	}
 	rec := t.number(d, Proposed)
-	rec.BlockedBy = kv.Unique(d.blockedBy)
+	rec.BlockedBy = store.Unique(d.blockedBy)
 	t.tx.Store(rec.proposedPlace(), rec, rec.Files.Blobs(), nil)
 	return &receiptRecord{Task: rec}, nil
 }
@@ -224,7 +224,7 @@ func (t *txn) addAll(a actors.Actor, drafts []draft) (*receiptRecord, error) {
 	for i, d := range drafts {
 		blockedBy, err := t.resolve(d.blockedBy, ids)
 		if err != nil {
-			return nil, fmt.Errorf("%w (wanted by %q)", err, kv.Clip(d.rec.Subject))
+			return nil, fmt.Errorf("%w (wanted by %q)", err, store.Clip(d.rec.Subject))
 		}
 		recs[i] = t.number(d, Pending)
 		recs[i].BlockedBy = blockedBy
@@ -254,9 +254,9 @@ func (t *txn) keyIDs(drafts []draft) (map[string]string, error) {
 			continue
 		}
 		if _, twice := ids[d.key]; twice {
-			return nil, fmt.Errorf("%w: two tasks with the key %q", ErrInvalid, kv.Clip(d.key))
+			return nil, fmt.Errorf("%w: two tasks with the key %q", ErrInvalid, store.Clip(d.key))
 		}
-		ids[d.key] = kv.FormatID(t.tx.Count(kv.TaskCounter) + uint64(i) + 1)
+		ids[d.key] = store.FormatID(t.tx.Count(store.TaskCounter) + uint64(i) + 1)
 	}
 	return ids, nil
 }
@@ -274,7 +274,7 @@ func (t *txn) resolve(names []string, ids map[string]string) ([]string, error) {
 		}
 		list = append(list, id)
 	}
-	return kv.Unique(list), nil
+	return store.Unique(list), nil
 }
 
 // checkNewGraph looks for cycles among new tasks only: no older task can depend on
@@ -303,5 +303,5 @@ func (t *txn) admitTask(a actors.Actor, rec *taskRecord) {
 
 // dependencyError clips the id, which may be any text.
 func dependencyError(id string) error {
-	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, kv.Clip(id))
+	return fmt.Errorf("%w: there is no task %q to wait for", ErrDependency, store.Clip(id))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func TestCreateIsInvisibleUntilConfirmed(t *testing.T) {
@@ -155,17 +155,17 @@ func TestCreateRefusesBadInput(t *testing.T) {
 	s := open(t, nil)
 	tooMany := map[string]json.RawMessage{}
 	for _, k := range slices.Repeat([]string{"k"}, 2) {
-		for i := range kv.MaxList {
+		for i := range store.MaxList {
 			tooMany[k+strings.Repeat("x", i%200)+string(rune('a'+i/200))] = []byte("1")
 		}
 	}
 	tooMany["one more"] = []byte("1")
 	for name, n := range map[string]New{
 		"no subject":      {},
-		"long subject":    {Subject: strings.Repeat("x", kv.MaxShort+1)},
-		"long form":       {Subject: "s", ActiveForm: strings.Repeat("x", kv.MaxShort+1)},
+		"long subject":    {Subject: strings.Repeat("x", store.MaxShort+1)},
+		"long form":       {Subject: "s", ActiveForm: strings.Repeat("x", store.MaxShort+1)},
 		"owner with NUL":  {Subject: "s", Owner: "a\x00b"},
-		"long owner":      {Subject: "s", Owner: strings.Repeat("x", kv.MaxName+1)},
+		"long owner":      {Subject: "s", Owner: strings.Repeat("x", store.MaxName+1)},
 		"empty label":     {Subject: "s", Labels: []string{""}},
 		"bad tool":        {Subject: "s", Wants: Wants{Tools: []string{"\n"}}},
 		"bad role":        {Subject: "s", Wants: Wants{Role: "\n"}},

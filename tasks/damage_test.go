@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -31,9 +31,9 @@ func flipTask(t *testing.T, s *Store, id string, rng *rand.Rand) (hit []int) {
 	var places []int
 	var size int
 	must(t, raw(t, s).View(func(tx *bolt.Tx) error {
-		n, _ := kv.ParseID(id)
+		n, _ := store.ParseID(id)
 		c := tx.Bucket([]byte(bucketTasks)).Cursor()
-		k, v := c.Seek(kv.NumKey(n))
+		k, v := c.Seek(store.NumKey(n))
 		data, err := os.ReadFile(raw(t, s).Path())
 		size = len(k) + len(v)
 		for at := 0; at+size <= len(data); at++ { // pages of before may hold it as well
@@ -91,8 +91,8 @@ func damageRound(t *testing.T, seed uint64) {
 	for i := range 30 {
 		add(t, s, New{Subject: fmt.Sprint("subject of task ", i+1), Description: strings.Repeat("lorem ipsum ", 1+rng.IntN(40))})
 	}
-	id := kv.FormatID(1 + rng.Uint64N(30))
-	other := kv.FormatID(31 - mustNumber(id))
+	id := store.FormatID(1 + rng.Uint64N(30))
+	other := store.FormatID(31 - mustNumber(id))
 	if rng.IntN(2) == 0 { // with the record in the log, and without
 		must(t, s.Backup(t.Context()))
 	}
@@ -135,12 +135,12 @@ func damageRound(t *testing.T, seed uint64) {
 	}
 }
 
-func mustNumber(id string) uint64 { n, _ := kv.ParseID(id); return n }
+func mustNumber(id string) uint64 { n, _ := store.ParseID(id); return n }
 
 // readsDamaged says that a store's newest backup is not sound.
 func readsDamaged(t *testing.T, path string) bool {
 	t.Helper()
-	_, err := kv.ReadImage(backupPath(path, backupNumbers(t, path)[0]))
+	_, err := store.ReadImage(backupPath(path, backupNumbers(t, path)[0]))
 	return err != nil
 }
 
@@ -337,7 +337,7 @@ func overwrittenChild(path string) error {
 // TestForeignStore: the store of another team is refused in one line, and left as it is.
 func TestForeignStore(t *testing.T) {
 	dir := t.TempDir()
-	ours, theirs := kv.Identity{Team: "ours", Workspace: "/w/ours"}, kv.Identity{Team: "theirs", Workspace: "/w/theirs"}
+	ours, theirs := store.Identity{Team: "ours", Workspace: "/w/ours"}, store.Identity{Team: "theirs", Workspace: "/w/theirs"}
 	path := filepath.Join(dir, "tasks.db")
 	closed(t, openAt(t, path, &Options{Identity: ours}))
 	closed(t, openAt(t, path, &Options{Identity: ours}))

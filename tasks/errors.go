@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // The refusals of a Store. Each is wrapped in an error that names the task or member
@@ -15,7 +15,7 @@ import (
 var (
 	// ErrNotFound: there is no such task (it does not exist, is still proposed, or was deleted),
 	// or no such member.
-	ErrNotFound = kv.ErrNotFound
+	ErrNotFound = store.ErrNotFound
 	// ErrOwned: a claim of a task that belongs to somebody else.
 	ErrOwned = errors.New("owned by another member")
 	// ErrBlocked: a claim or start of a task whose blockers are not all completed.
@@ -39,7 +39,7 @@ var (
 	ErrStale = actors.ErrStale
 	// ErrInvalid: an argument that cannot be stored: an empty subject, an
 	// unknown status, data that is not JSON, a message without receiver, a bad name.
-	ErrInvalid = kv.ErrInvalid
+	ErrInvalid = store.ErrInvalid
 	// ErrFull: a message to a member with Options.MaxUnread unread messages, or a
 	// request about a member with 1,000 open ones.
 	ErrFull = mail.ErrFull
@@ -51,12 +51,12 @@ var (
 
 // The errors that concern a Store as a whole; see package kv.
 var (
-	ErrLocked   = kv.ErrLocked
-	ErrFormat   = kv.ErrFormat
-	ErrReadOnly = kv.ErrReadOnly
-	ErrClosed   = kv.ErrClosed
-	ErrDisk     = kv.ErrDisk
-	ErrReplaced = kv.ErrReplaced
-	ErrForeign  = kv.ErrForeign
-	ErrCorrupt  = kv.ErrCorrupt
+	ErrLocked   = store.ErrLocked
+	ErrFormat   = store.ErrFormat
+	ErrReadOnly = store.ErrReadOnly
+	ErrClosed   = store.ErrClosed
+	ErrDisk     = store.ErrDisk
+	ErrReplaced = store.ErrReplaced
+	ErrForeign  = store.ErrForeign
+	ErrCorrupt  = store.ErrCorrupt
 )

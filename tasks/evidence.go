@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Evidence shows that a task is done: a test's output, a link, a file. Gates receive
@@ -32,7 +32,7 @@ const (
 func cleanEvidence(list []Evidence) ([]Evidence, error) {
 	out := make([]Evidence, 0, len(list))
 	for _, e := range list {
-		text, file := kv.Clean(e.Text), kv.Clean(e.File)
+		text, file := store.Clean(e.Text), store.Clean(e.File)
 		switch {
 		case text == "" && file == "":
 			return nil, fmt.Errorf("%w: empty evidence; give a text or the path of a file", ErrInvalid)

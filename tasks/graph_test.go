@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"pgregory.net/rapid"
 )
@@ -19,7 +19,7 @@ func parseGraph(s string) (order []string, next func(string) []string) {
 		edges[from] = append(edges[from], to)
 		order = append(order, from, to)
 	}
-	return kv.Unique(order), func(id string) []string { return edges[id] }
+	return store.Unique(order), func(id string) []string { return edges[id] }
 }
 
 func TestCycles(t *testing.T) {

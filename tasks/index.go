@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // save writes a task and updates the indexes. was is the stored record, nil for a new
@@ -19,7 +19,7 @@ func (t *txn) save(was, rec *taskRecord) {
 	}
 	stored := *rec
 	stored.Blocks = nil
-	var had []kv.BlobRef
+	var had []store.BlobRef
 	if was != nil {
 		had = was.Files.Blobs()
 	}
@@ -45,10 +45,10 @@ func (t *txn) link(was, rec *taskRecord) {
 		t.unlink(id, b)
 	}
 	for _, b := range missing(rec.BlockedBy, before) {
-		blocker, _ := kv.ParseID(b)
-		t.tx.Mark(bucketDeps, kv.PairKey(blocker, id), true)
+		blocker, _ := store.ParseID(b)
+		t.tx.Mark(bucketDeps, store.PairKey(blocker, id), true)
 		if !t.completed(blocker) {
-			t.tx.Mark(bucketWaits, kv.PairKey(id, blocker), true)
+			t.tx.Mark(bucketWaits, store.PairKey(id, blocker), true)
 		}
 	}
 }
@@ -71,11 +71,11 @@ func missing(list, other []string) []string {
 // completed reports whether a blocker is completed. A blocker that is not stored yet
 // comes later in the same Add; that all blockers exist was checked before.
 func (t *txn) completed(id uint64) bool {
-	data := t.Bucket(bucketTasks).Get(kv.NumKey(id))
+	data := t.Bucket(bucketTasks).Get(store.NumKey(id))
 	if data == nil {
 		return false
 	}
-	rec, err := decodeTask("task "+kv.FormatID(id), data)
+	rec, err := decodeTask("task "+store.FormatID(id), data)
 	if err != nil {
 		t.tx.Fail(err)
 		return false
@@ -85,9 +85,9 @@ func (t *txn) completed(id uint64) bool {
 
 // unlink removes the index entries by which a task waits for blocker.
 func (t *txn) unlink(id uint64, blocker string) {
-	b, _ := kv.ParseID(blocker)
-	t.tx.Mark(bucketDeps, kv.PairKey(b, id), false)
-	t.tx.Mark(bucketWaits, kv.PairKey(id, b), false)
+	b, _ := store.ParseID(blocker)
+	t.tx.Mark(bucketDeps, store.PairKey(b, id), false)
+	t.tx.Mark(bucketWaits, store.PairKey(id, b), false)
 }
 
 // ownerKey returns a task's key in bucketOwner, or nil if it has none.
@@ -95,7 +95,7 @@ func (r *taskRecord) ownerKey() []byte {
 	if r == nil || r.Owner == "" || !r.Status.open() {
 		return nil
 	}
-	return kv.NameNumKey(r.Owner, r.number())
+	return store.NameNumKey(r.Owner, r.number())
 }
 
 // progressKey returns a task's key in bucketProgress, or nil if it has none.
@@ -103,7 +103,7 @@ func (r *taskRecord) progressKey() []byte {
 	if r == nil || r.Status != InProgress {
 		return nil
 	}
-	return kv.NameNumKey(r.Owner, r.number())
+	return store.NameNumKey(r.Owner, r.number())
 }
 
 // indexOwner updates the indexes by owner; rec is nil for a task that is removed.
@@ -128,13 +128,13 @@ func (t *txn) move(bucket string, from, to []byte) {
 // claimableNow reports whether any member may claim the task: it belongs in
 // bucketReady.
 func (r reader) claimableNow(rec *taskRecord) bool {
-	return rec.Status == Pending && rec.Owner == "" && !r.Bucket(bucketWaits).Any(kv.NumKey(rec.number()))
+	return rec.Status == Pending && rec.Owner == "" && !r.Bucket(bucketWaits).Any(store.NumKey(rec.number()))
 }
 
 // indexReady adds a task to the ready index or removes it. It writes only if the
 // index differs, because most changes do not affect it.
 func (t *txn) indexReady(rec *taskRecord) {
-	key := kv.NumKey(rec.number())
+	key := store.NumKey(rec.number())
 	want := t.claimableNow(rec)
 	if have := t.Bucket(bucketReady).Get(key) != nil; have != want {
 		t.tx.Mark(bucketReady, key, want)
@@ -144,16 +144,16 @@ func (t *txn) indexReady(rec *taskRecord) {
 // unblock removes a blocker that is now completed or about to be deleted from the
 // tasks that wait for it, and tells the owners of those that have no other blocker.
 func (t *txn) unblock(a actors.Actor, id string) {
-	blocker, _ := kv.ParseID(id)
+	blocker, _ := store.ParseID(id)
 	waits := t.Bucket(bucketWaits)
-	for _, dependent := range t.Bucket(bucketDeps).Numbers(kv.NumKey(blocker), 0) {
-		key := kv.PairKey(dependent, blocker)
+	for _, dependent := range t.Bucket(bucketDeps).Numbers(store.NumKey(blocker), 0) {
+		key := store.PairKey(dependent, blocker)
 		if waits.Get(key) == nil {
 			continue
 		}
 		t.tx.Mark(bucketWaits, key, false)
-		if !waits.Any(kv.NumKey(dependent)) {
-			t.freed(a, kv.FormatID(dependent))
+		if !waits.Any(store.NumKey(dependent)) {
+			t.freed(a, store.FormatID(dependent))
 		}
 	}
 }
@@ -173,11 +173,11 @@ func (t *txn) freed(a actors.Actor, id string) {
 
 // block makes the dependents of a reopened task wait again.
 func (t *txn) block(id string) {
-	blocker, _ := kv.ParseID(id)
-	for _, dependent := range t.Bucket(bucketDeps).Numbers(kv.NumKey(blocker), 0) {
-		t.tx.Mark(bucketWaits, kv.PairKey(dependent, blocker), true)
-		if t.Bucket(bucketReady).Get(kv.NumKey(dependent)) != nil {
-			t.tx.Mark(bucketReady, kv.NumKey(dependent), false)
+	blocker, _ := store.ParseID(id)
+	for _, dependent := range t.Bucket(bucketDeps).Numbers(store.NumKey(blocker), 0) {
+		t.tx.Mark(bucketWaits, store.PairKey(dependent, blocker), true)
+		if t.Bucket(bucketReady).Get(store.NumKey(dependent)) != nil {
+			t.tx.Mark(bucketReady, store.NumKey(dependent), false)
 		}
 	}
 }

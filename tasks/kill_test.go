@@ -19,8 +19,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // kills is how often TestKill kills its child; a night's worth is 1000.
@@ -174,7 +174,7 @@ func (l *loader) run(ctx context.Context) error {
 func newTask(key string) New {
 	n := New{Subject: key}
 	if strings.HasSuffix(key, "3") {
-		n.Description = strings.Repeat(key, kv.InlineLimit/len(key)+1)
+		n.Description = strings.Repeat(key, store.InlineLimit/len(key)+1)
 	}
 	return n
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // The buckets of this package: records first, then indexes. An index entry is a key
@@ -46,16 +46,16 @@ func indexNames() []string {
 
 // describe names an entry for readers who know tasks and members but not buckets.
 func describe(bucket string, key []byte) string {
-	name, _, named := kv.SplitName(key)
+	name, _, named := store.SplitName(key)
 	switch {
 	case bucket == bucketTasks || bucket == bucketProposed:
-		return fmt.Sprintf("task %d", kv.LastNum(key))
-	case bucket == kv.OutboxBucket:
-		return fmt.Sprintf("event %d", kv.LastNum(key))
+		return fmt.Sprintf("task %d", store.LastNum(key))
+	case bucket == store.OutboxBucket:
+		return fmt.Sprintf("event %d", store.LastNum(key))
 	case bucket == mail.MailBucket && named:
-		return "a message to " + kv.Clip(name)
+		return "a message to " + store.Clip(name)
 	case bucket == actors.MembersBucket:
-		return "the session of " + kv.Clip(string(key))
+		return "the session of " + store.Clip(string(key))
 	}
 	return ""
 }

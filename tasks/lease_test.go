@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func lapsed(t testing.TB, s *Store) []string {
@@ -79,9 +79,9 @@ func TestTenThousandTasks(t *testing.T) {
 	s := open(t, nil)
 	list := make([]New, 10_000)
 	for i := range list {
-		list[i] = New{Subject: "s", Key: kv.FormatID(uint64(i + 1))}
+		list[i] = New{Subject: "s", Key: store.FormatID(uint64(i + 1))}
 		if i > 0 {
-			list[i].BlockedBy = []string{kv.FormatID(uint64(i))}
+			list[i].BlockedBy = []string{store.FormatID(uint64(i))}
 		}
 	}
 	added, err := s.Add(t.Context(), actors.Actor{}, list)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // A task's epoch fences off its former owner. Agents do not know epochs: their calls
@@ -71,8 +71,8 @@ func (l losses) record(a actors.Actor, was, now *taskRecord, reason string) *los
 }
 
 func (l *lossRecord) key() []byte {
-	n, _ := kv.ParseID(l.Task)
-	return kv.NameNumKey(l.Member, n)
+	n, _ := store.ParseID(l.Task)
+	return store.NameNumKey(l.Member, n)
 }
 
 // recordAndNotify is record for a member that goes on running: it gets a message.
@@ -102,7 +102,7 @@ func (l losses) tellDeleted(a actors.Actor, was *taskRecord) {
 func (l losses) post(to, what string, n Loss) (id string) {
 	return mail.Post(l.t.tx, mail.Message{
 		From: n.By, To: to, Kind: mail.TaskLost, Text: n.text(), Data: l.t.tx.Encode(n),
-		Summary: kv.OneLine("task "+n.TaskID+" "+what, mail.MaxSummary),
+		Summary: store.OneLine("task "+n.TaskID+" "+what, mail.MaxSummary),
 	})
 }
 
@@ -125,7 +125,7 @@ func (n Loss) text() string {
 // task may get an owner, so it looks first and deletes only if there is something to
 // delete.
 func (l losses) forget(rec *taskRecord) {
-	key := kv.NameNumKey(rec.Owner, rec.number())
+	key := store.NameNumKey(rec.Owner, rec.number())
 	if rec.Owner != "" && l.t.Bucket(bucketLost).Get(key) != nil {
 		l.t.tx.Delete(bucketLost, key)
 	}
@@ -145,8 +145,8 @@ func (l losses) noticeRead(member, message string) error {
 
 // list returns the tasks that a member has lost and not read about.
 func (l losses) list(member string) ([]*lossRecord, error) {
-	return kv.All(l.t.Reader, bucketLost, kv.NameKey(member), func(_, v []byte) (*lossRecord, error) {
-		return kv.Decode[lossRecord]("loss of "+member, v)
+	return store.All(l.t.Reader, bucketLost, store.NameKey(member), func(_, v []byte) (*lossRecord, error) {
+		return store.Decode[lossRecord]("loss of "+member, v)
 	})
 }
 
@@ -179,10 +179,10 @@ func (l losses) notifyAll(member string) error {
 type mailedTasks struct{}
 
 // Exists reports whether there is a task with that id.
-func (mailedTasks) Exists(r kv.Reader, id string) bool { return reader{r}.exists(id) }
+func (mailedTasks) Exists(r store.Reader, id string) bool { return reader{r}.exists(id) }
 
 // MessageRead is called when a member has read a message.
-func (mailedTasks) MessageRead(t *kv.Tx, member, message string) error {
+func (mailedTasks) MessageRead(t *store.Tx, member, message string) error {
 	return losses{changing(t)}.noticeRead(member, message)
 }
 
@@ -194,11 +194,11 @@ func (r reader) checkNotLost(a actors.Actor, rec *taskRecord) error {
 	if a.Name == "" || rec.Owner == a.Name {
 		return nil
 	}
-	stored := r.Bucket(bucketLost).Get(kv.NameNumKey(a.Name, rec.number()))
+	stored := r.Bucket(bucketLost).Get(store.NameNumKey(a.Name, rec.number()))
 	if stored == nil {
 		return nil
 	}
-	l, err := kv.Decode[lossRecord]("loss of "+a.Name, stored)
+	l, err := store.Decode[lossRecord]("loss of "+a.Name, stored)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (r reader) checkNotLost(a actors.Actor, rec *taskRecord) error {
 // ErrNotFound for an unknown task. Call it before long work that leads to such a
 // change, as gates do.
 func (s *Store) CheckNotLost(ctx context.Context, a actors.Actor, id string) error {
-	return s.db.View(ctx, func(r kv.Reader) error {
+	return s.db.View(ctx, func(r store.Reader) error {
 		if err := a.Admit(r); err != nil {
 			return err
 		}
@@ -234,10 +234,10 @@ func (s *Store) CheckNotLost(ctx context.Context, a actors.Actor, id string) err
 
 // checkLosses decodes the losses. A loss may outlive its task; the member's next
 // session drops it.
-func (w *taskWalk) checkLosses(c *kv.Checker) {
-	kv.CheckAll(c, bucketLost, "loss %q", func(k []byte, l *lossRecord) {
+func (w *taskWalk) checkLosses(c *store.Checker) {
+	store.CheckAll(c, bucketLost, "loss %q", func(k []byte, l *lossRecord) {
 		c.SameKey(fmt.Sprintf("loss of task %s by %s", l.Task, l.Member), k, l.key())
-		n, _ := kv.ParseID(l.Task)
+		n, _ := store.ParseID(l.Task)
 		if rec := w.tasks[n]; rec != nil && rec.Owner == l.Member {
 			c.Fault("task %s is lost to %s, who owns it", l.Task, l.Member)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func attach(t testing.TB, s *Store, name string) actors.Member {
@@ -111,7 +111,7 @@ func TestSetMember(t *testing.T) {
 		t.Error(err)
 	}
 	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "cy"}), ErrNotFound, "cy")
-	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "ann", Reason: strings.Repeat("x", kv.MaxShort+1)}), ErrInvalid)
+	wantError(t, s.members.Set(t.Context(), actors.Member{Name: "ann", Reason: strings.Repeat("x", store.MaxShort+1)}), ErrInvalid)
 }
 
 // TestRenew: another conversation takes the place of a member's, and what was granted to the

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // A member with tasks in progress holds a lease on them: its session, which the
@@ -20,7 +20,7 @@ import (
 
 // Members are the members of a team and their sessions.
 type Members struct {
-	db   *kv.DB
+	db   *store.DB
 	held sync.Map // names of the attached members
 }
 
@@ -34,10 +34,10 @@ func (m *Members) Detach(member string) {
 // no session: they were not attached since the store was opened, or were detached.
 // The caller gives them time to come back and then releases their tasks.
 func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
-	return kv.View(ctx, m.db, "members whose session nobody holds", func(r kv.Reader) ([]string, error) {
+	return store.View(ctx, m.db, "members whose session nobody holds", func(r store.Reader) ([]string, error) {
 		var names []string
 		r.Bucket(bucketProgress).Each(nil, func(k, _ []byte) bool {
-			name, _, ok := kv.SplitName(k)
+			name, _, ok := store.SplitName(k)
 			if _, held := m.held.Load(name); ok && !held {
 				names = append(names, name)
 			}
@@ -55,10 +55,10 @@ func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
 // The member counts as attached only once the change is on disk: until then its earlier
 // session may still be the valid one.
 func (m *Members) Attach(ctx context.Context, name string, newSession func() string) (actors.Member, error) {
-	if err := kv.CheckName("member", name); err != nil {
+	if err := store.CheckName("member", name); err != nil {
 		return actors.Member{}, err
 	}
-	member, err := submit(ctx, m.db.Job("attach"), func(tx *kv.Tx) (actors.Member, error) {
+	member, err := submit(ctx, m.db.Job("attach"), func(tx *store.Tx) (actors.Member, error) {
 		member, err := actors.Begin(tx, name, newSession)
 		if err == nil {
 			err = changing(tx).resume(name)
@@ -74,8 +74,8 @@ func (m *Members) Attach(ctx context.Context, name string, newSession func() str
 // resume gives the member's tasks in progress a new epoch as well, so that neither
 // the old session nor the old epoch can be used to write.
 func (t *txn) resume(name string) error {
-	for _, n := range t.Bucket(bucketProgress).Numbers(kv.NameKey(name), 0) {
-		was, err := t.load(kv.FormatID(n))
+	for _, n := range t.Bucket(bucketProgress).Numbers(store.NameKey(name), 0) {
+		was, err := t.load(store.FormatID(n))
 		if err != nil {
 			return fmt.Errorf("in progress by %s: %w", name, err)
 		}
@@ -91,23 +91,23 @@ func (t *txn) resume(name string) error {
 // ErrNotFound before the first Attach, and with ErrStale if Epoch is set and is not
 // the member's epoch.
 func (m *Members) Set(ctx context.Context, member actors.Member) error {
-	reason, err := kv.CleanShort("reason", member.Reason)
+	reason, err := store.CleanShort("reason", member.Reason)
 	if err != nil {
 		return err
 	}
 	member.Reason = reason
-	return m.db.Job("set member").Submit(ctx, func(t *kv.Tx) error { return actors.Change(t, member) })
+	return m.db.Job("set member").Submit(ctx, func(t *store.Tx) error { return actors.Change(t, member) })
 }
 
 // Renew replaces the member's conversation by the one with the UUID session. Its errors are
 // those of Set.
 func (m *Members) Renew(ctx context.Context, member actors.Member, session string) error {
-	return m.db.Job("renew session").Submit(ctx, func(t *kv.Tx) error { return actors.Renew(t, member, session) })
+	return m.db.Job("renew session").Submit(ctx, func(t *store.Tx) error { return actors.Renew(t, member, session) })
 }
 
 // Find returns the member of that name. The bool is false if it was never attached.
 func (m *Members) Find(ctx context.Context, name string) (found actors.Member, ok bool, err error) {
-	found, err = kv.View(ctx, m.db, "member "+kv.Clip(name), func(r kv.Reader) (member actors.Member, err error) {
+	found, err = store.View(ctx, m.db, "member "+store.Clip(name), func(r store.Reader) (member actors.Member, err error) {
 		member, ok, err = actors.Find(r, name)
 		return member, err
 	})
@@ -116,5 +116,5 @@ func (m *Members) Find(ctx context.Context, name string) (found actors.Member, o
 
 // List returns all members that were ever attached, ordered by name.
 func (m *Members) List(ctx context.Context) ([]actors.Member, error) {
-	return kv.View(ctx, m.db, "members", actors.All)
+	return store.View(ctx, m.db, "members", actors.All)
 }

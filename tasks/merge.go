@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // MergeState says how far finished work has come on its way into its branch.
@@ -105,26 +105,26 @@ func (m Merge) cleaned() (Merge, error) {
 	for what, name := range map[string]string{
 		"branch": m.Branch, "member": m.Member, "commit": m.Commit, "target": m.Into,
 	} {
-		if err := kv.CheckName(what, name); err != nil {
+		if err := store.CheckName(what, name); err != nil {
 			return m, err
 		}
 	}
 	if !m.State.known() {
-		return m, fmt.Errorf("%w: state %q of a merge", ErrInvalid, kv.Clip(string(m.State)))
+		return m, fmt.Errorf("%w: state %q of a merge", ErrInvalid, store.Clip(string(m.State)))
 	}
-	m.Title, m.Reason = kv.OneLine(kv.Clean(m.Title), mail.MaxSummary), kv.OneLine(kv.Clean(m.Reason), mail.MaxSummary*10)
+	m.Title, m.Reason = store.OneLine(store.Clean(m.Title), mail.MaxSummary), store.OneLine(store.Clean(m.Reason), mail.MaxSummary*10)
 	if len(m.Files) > maxMergeFiles {
 		m.Files = m.Files[:maxMergeFiles]
 	}
-	m.Files, m.Tasks = slices.Clone(m.Files), kv.Unique(m.Tasks)
+	m.Files, m.Tasks = slices.Clone(m.Files), store.Unique(m.Tasks)
 	for i, f := range m.Files {
-		m.Files[i] = kv.OneLine(kv.Clean(f), kv.MaxName)
+		m.Files[i] = store.OneLine(store.Clean(f), store.MaxName)
 	}
 	return m, nil
 }
 
 // Merges stores the finished work of a team.
-type Merges struct{ db *kv.DB }
+type Merges struct{ db *store.DB }
 
 // Propose adds work to be merged, in m's State: waiting or queued. If the branch has
 // a merge that is not over, that merge takes over the new commit, tasks and state;
@@ -139,13 +139,13 @@ func (ms *Merges) Propose(ctx context.Context, a actors.Actor, m Merge) (Merge, 
 	if err != nil {
 		return Merge{}, err
 	}
-	return submit(ctx, ms.db.Job("propose merge"), func(t *kv.Tx) (Merge, error) { return m.propose(t, a) })
+	return submit(ctx, ms.db.Job("propose merge"), func(t *store.Tx) (Merge, error) { return m.propose(t, a) })
 }
 
 // submit makes a change that returns a value.
-func submit[T any](ctx context.Context, c *kv.Job, run func(*kv.Tx) (T, error)) (T, error) {
+func submit[T any](ctx context.Context, c *store.Job, run func(*store.Tx) (T, error)) (T, error) {
 	var result, none T
-	err := c.Submit(ctx, func(t *kv.Tx) (err error) {
+	err := c.Submit(ctx, func(t *store.Tx) (err error) {
 		result, err = run(t)
 		return err
 	})
@@ -160,7 +160,7 @@ func submit[T any](ctx context.Context, c *kv.Job, run func(*kv.Tx) (T, error)) 
 // about the old commit (verdict, base, question) is dropped with it; the round stays,
 // or work could come back for ever. Old merges that are over are deleted here, where
 // new ones are added; those that are not over stay, however old.
-func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
+func (m Merge) propose(t *store.Tx, a actors.Actor) (Merge, error) {
 	known, err := readMerges(t.Reader)
 	if err != nil {
 		return Merge{}, err
@@ -173,16 +173,16 @@ func (m Merge) propose(t *kv.Tx, a actors.Actor) (Merge, error) {
 	if i >= 0 {
 		next := known[i]
 		next.Commit, next.Title, next.Into, next.State = m.Commit, m.Title, m.Into, m.State
-		next.Tasks = kv.Unique(append(slices.Clone(next.Tasks), m.Tasks...))
+		next.Tasks = store.Unique(append(slices.Clone(next.Tasks), m.Tasks...))
 		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked, next.Refused = "", nil, "", "", "", "", false
 		next.Round = max(next.Round, m.Round)
 		return next.save(t, a), nil
 	}
-	number := t.Next(kv.MergeCounter)
-	m.ID, m.Version, m.Created = kv.FormatID(number), 0, t.Now()
+	number := t.Next(store.MergeCounter)
+	m.ID, m.Version, m.Created = store.FormatID(number), 0, t.Now()
 	for _, old := range known {
-		if n, _ := kv.ParseID(old.ID); old.State.Over() && n+maxMerges <= number {
-			t.Delete(bucketMerges, kv.NumKey(n))
+		if n, _ := store.ParseID(old.ID); old.State.Over() && n+maxMerges <= number {
+			t.Delete(bucketMerges, store.NumKey(n))
 		}
 	}
 	return m.save(t, a), nil
@@ -211,7 +211,7 @@ func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (
 		}
 		drafts = append(drafts, d)
 	}
-	return submit(ctx, c, func(t *kv.Tx) (Merge, error) {
+	return submit(ctx, c, func(t *store.Tx) (Merge, error) {
 		if err := m.mayMove(t); err != nil {
 			return Merge{}, err
 		}
@@ -228,13 +228,13 @@ func (ms *Merges) Move(ctx context.Context, a actors.Actor, m Merge, fix *New) (
 }
 
 // mayMove checks m against the stored merge.
-func (m Merge) mayMove(t *kv.Tx) error {
-	n, ok := kv.ParseID(m.ID)
-	data := t.Bucket(bucketMerges).Get(kv.NumKey(n))
+func (m Merge) mayMove(t *store.Tx) error {
+	n, ok := store.ParseID(m.ID)
+	data := t.Bucket(bucketMerges).Get(store.NumKey(n))
 	if !ok || data == nil {
-		return fmt.Errorf("merge %q %w", kv.Clip(m.ID), ErrNotFound)
+		return fmt.Errorf("merge %q %w", store.Clip(m.ID), ErrNotFound)
 	}
-	now, err := kv.Decode[Merge]("merge "+m.ID, data)
+	now, err := store.Decode[Merge]("merge "+m.ID, data)
 	switch {
 	case err != nil:
 		return err
@@ -248,24 +248,24 @@ func (m Merge) mayMove(t *kv.Tx) error {
 }
 
 // save writes the next version of a merge and emits an event.
-func (m Merge) save(t *kv.Tx, a actors.Actor) Merge {
+func (m Merge) save(t *store.Tx, a actors.Actor) Merge {
 	m.Version++
 	m.Updated = t.Now()
-	n, _ := kv.ParseID(m.ID)
-	t.Store(kv.Place{Bucket: bucketMerges, Key: kv.NumKey(n)}, m, nil, nil)
-	t.Emit(kv.Event{Member: a.Name, Merge: &m})
+	n, _ := store.ParseID(m.ID)
+	t.Store(store.Place{Bucket: bucketMerges, Key: store.NumKey(n)}, m, nil, nil)
+	t.Emit(store.Event{Member: a.Name, Merge: &m})
 	return m
 }
 
 // List returns all merges that are kept, oldest first.
 func (ms *Merges) List(ctx context.Context) ([]Merge, error) {
-	return kv.View(ctx, ms.db, "merges", readMerges)
+	return store.View(ctx, ms.db, "merges", readMerges)
 }
 
 // readMerges reads all of them.
-func readMerges(r kv.Reader) ([]Merge, error) {
-	return kv.All(r, bucketMerges, nil, func(k, v []byte) (Merge, error) {
-		m, err := kv.Decode[Merge](fmt.Sprintf("merge %d", kv.LastNum(k)), v)
+func readMerges(r store.Reader) ([]Merge, error) {
+	return store.All(r, bucketMerges, nil, func(k, v []byte) (Merge, error) {
+		m, err := store.Decode[Merge](fmt.Sprintf("merge %d", store.LastNum(k)), v)
 		if err != nil {
 			return Merge{}, err
 		}
@@ -275,12 +275,12 @@ func readMerges(r kv.Reader) ([]Merge, error) {
 
 // checkMerges decodes the merges. A branch must not have two open merges: both would
 // be merged.
-func checkMerges(c *kv.Checker) {
+func checkMerges(c *store.Checker) {
 	open := map[string]string{}
-	last := c.Count(kv.MergeCounter)
-	kv.CheckAll(c, bucketMerges, "merge %x", func(k []byte, m *Merge) {
+	last := c.Count(store.MergeCounter)
+	store.CheckAll(c, bucketMerges, "merge %x", func(k []byte, m *Merge) {
 		switch {
-		case len(k) != 8 || m.ID != kv.FormatID(kv.LastNum(k)) || kv.LastNum(k) > last:
+		case len(k) != 8 || m.ID != store.FormatID(store.LastNum(k)) || store.LastNum(k) > last:
 			c.Fault("key %x of %d holds merge %q", k, last, m.ID)
 		case !m.State.known() || m.Version == 0:
 			c.Fault("merge %s has state %q and version %d", m.ID, m.State, m.Version)

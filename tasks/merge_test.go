@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"pgregory.net/rapid"
 )
@@ -165,15 +165,15 @@ func TestMergesAreBounded(t *testing.T) {
 		move(t, s, propose(t, s, dropped), MergeDropped)
 	}
 	// The numbers of a thousand merges are given out; to make those would read all of them each time.
-	_, err := submit(t.Context(), s.db.Job("give out numbers"), func(t *kv.Tx) (int, error) {
-		t.Raise(kv.MergeCounter, maxMerges+10)
+	_, err := submit(t.Context(), s.db.Job("give out numbers"), func(t *store.Tx) (int, error) {
+		t.Raise(store.MergeCounter, maxMerges+10)
 		return 0, nil
 	})
 	ok(t, 0, err)
 	last := propose(t, s, work("last", "c"))
 	want := []string{"1"} // it is not over
 	for n := 12; n <= 21; n++ {
-		want = append(want, kv.FormatID(uint64(n)))
+		want = append(want, store.FormatID(uint64(n)))
 	}
 	var got []string
 	list, err := s.Merges().List(t.Context())

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -48,7 +48,7 @@ func TestSend(t *testing.T) {
 
 func TestSendRefusals(t *testing.T) {
 	s := open(t, &Options{MaxUnread: 2})
-	many := make([]string, kv.MaxList+1)
+	many := make([]string, store.MaxList+1)
 	for i := range many {
 		many[i] = strings.Repeat("x", i%100+1) + string(rune('a'+i/100))
 	}
@@ -59,7 +59,7 @@ func TestSendRefusals(t *testing.T) {
 		"to too many":   {To: many},
 		"bad data":      {To: []string{"bob"}, Data: json.RawMessage("{")},
 		"bad kind":      {To: []string{"bob"}, Kind: "a\nb"},
-		"long summary":  {To: []string{"bob"}, Summary: strings.Repeat("x", kv.MaxShort+1)},
+		"long summary":  {To: []string{"bob"}, Summary: strings.Repeat("x", store.MaxShort+1)},
 	} {
 		_, err := s.mail.Send(t.Context(), as("ann"), o)
 		if wantError(t, err, ErrInvalid); err == nil {

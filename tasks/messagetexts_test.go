@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // TestSendTexts: each receiver gets the text that is its own, and a call that
@@ -29,7 +29,7 @@ func TestSendTexts(t *testing.T) {
 	for name, bad := range map[string]mail.Outgoing{
 		"too few":  {To: []string{"ana", "ben"}, Texts: []string{"one"}},
 		"repeated": {To: []string{"ana", "ana"}, Texts: []string{"one", "two"}},
-		"too long": {To: []string{"ana"}, Texts: []string{strings.Repeat("x", kv.InlineLimit+1)}},
+		"too long": {To: []string{"ana"}, Texts: []string{strings.Repeat("x", store.InlineLimit+1)}},
 	} {
 		if _, err := s.mail.Send(t.Context(), actors.Actor{}, bad); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // packedMetadata is a metadata patch ready to be stored.
 type packedMetadata struct {
 	keys   []string // sorted; those that are set and those that are removed
-	values map[string]kv.Long
+	values map[string]store.Long
 }
 
 // removes reports whether the patch deletes the key, which null stands for.
@@ -23,12 +23,12 @@ func (m packedMetadata) removes(key string) bool {
 
 // packMetadata packs each value separately, so that one long value does not move the
 // others into files.
-func packMetadata(c *kv.Job, m map[string]json.RawMessage) (packedMetadata, error) {
+func packMetadata(c *store.Job, m map[string]json.RawMessage) (packedMetadata, error) {
 	keys, err := sortedKeys(m)
 	if err != nil {
 		return packedMetadata{}, err
 	}
-	packed := packedMetadata{keys: keys, values: make(map[string]kv.Long, len(keys))}
+	packed := packedMetadata{keys: keys, values: make(map[string]store.Long, len(keys))}
 	for _, k := range keys {
 		if packed.values[k], err = c.PackJSON("metadata "+k, m[k]); err != nil {
 			return packedMetadata{}, err
@@ -49,21 +49,21 @@ func (r *taskRecord) mergeMetadata(m packedMetadata) (changed bool, err error) {
 			changed = true
 		}
 	}
-	if n := len(r.Metadata) + len(r.Files); n > kv.MaxList {
+	if n := len(r.Metadata) + len(r.Files); n > store.MaxList {
 		return changed, fmt.Errorf("%w: task %s would have %d metadata keys, at most %d are allowed",
-			ErrInvalid, r.ID, n, kv.MaxList)
+			ErrInvalid, r.ID, n, store.MaxList)
 	}
 	return changed, nil
 }
 
 // sortedKeys checks the keys of a metadata map and returns them sorted.
 func sortedKeys[V any](m map[string]V) ([]string, error) {
-	if len(m) > kv.MaxList {
-		return nil, fmt.Errorf("%w: %d metadata keys, at most %d are allowed", kv.ErrInvalid, len(m), kv.MaxList)
+	if len(m) > store.MaxList {
+		return nil, fmt.Errorf("%w: %d metadata keys, at most %d are allowed", store.ErrInvalid, len(m), store.MaxList)
 	}
 	keys := slices.Sorted(maps.Keys(m))
 	for _, k := range keys {
-		if err := kv.CheckName("metadata key", k); err != nil {
+		if err := store.CheckName("metadata key", k); err != nil {
 			return nil, err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"pgregory.net/rapid"
 )
@@ -226,10 +226,10 @@ func (m *machine) CreateAndDecide(t *rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(t, "leave") {
-		m.model.proposed[id] = &modelTask{owner: owner, blockedBy: kv.Unique(deps)}
+		m.model.proposed[id] = &modelTask{owner: owner, blockedBy: store.Unique(deps)}
 		return
 	}
-	m.confirm(t, by, id, &modelTask{owner: owner, blockedBy: kv.Unique(deps)})
+	m.confirm(t, by, id, &modelTask{owner: owner, blockedBy: store.Unique(deps)})
 }
 
 func (m *machine) confirm(t *rapid.T, by, id string, task *modelTask) {
@@ -382,10 +382,10 @@ func (m *machine) Depend(t *rapid.T) {
 		return true
 	}
 	changed := false
-	for _, b := range kv.Unique(p.AddBlockedBy) {
+	for _, b := range store.Unique(p.AddBlockedBy) {
 		changed = link(b, id) || changed
 	}
-	for _, d := range kv.Unique(p.AddBlocks) {
+	for _, d := range store.Unique(p.AddBlocks) {
 		if link(id, d) {
 			changed = true
 			touched = append(touched, d)
@@ -515,7 +515,7 @@ func (m *machine) Send(t *rapid.T) {
 		return
 	}
 	agree(t, err, nil)
-	for _, name := range kv.Unique(to) {
+	for _, name := range store.Unique(to) {
 		m.model.send(from, name, mail.Text, text)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"pgregory.net/rapid"
 )
@@ -123,7 +123,7 @@ func TestNotesRefused(t *testing.T) {
 			return s.mail.PutNote(t.Context(), "", mail.Note{IdleNote: mail.IdleNote{From: "ana"}})
 		},
 		"too long": func() error {
-			return s.mail.PutNote(t.Context(), "lead", mail.Note{IdleNote: mail.IdleNote{From: "ana", Result: strings.Repeat("x", kv.MaxShort+1)}})
+			return s.mail.PutNote(t.Context(), "lead", mail.Note{IdleNote: mail.IdleNote{From: "ana", Result: strings.Repeat("x", store.MaxShort+1)}})
 		},
 	} {
 		if err := put(); !errors.Is(err, ErrInvalid) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // EventType is the type of an Event, as named in the journal.
@@ -75,7 +75,7 @@ const (
 
 // Outbox is the queue of events that were not forwarded yet. It has one reader.
 type Outbox struct {
-	db   *kv.DB
+	db   *store.DB
 	mail *mail.Boxes
 }
 
@@ -85,15 +85,15 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 	if limit <= 0 {
 		limit = eventsDefault
 	}
-	return kv.View(ctx, o.db, "read the outbox", func(r kv.Reader) ([]Event, error) {
+	return store.View(ctx, o.db, "read the outbox", func(r store.Reader) ([]Event, error) {
 		list := []Event{}
 		size := 0
 		if after+1 == 0 {
 			return list, nil
 		}
-		c := r.Bucket(kv.OutboxBucket).Cursor()
-		for k, v := c.Seek(kv.NumKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
-			e, err := readEvent(r.Blobs(), kv.LastNum(k), v)
+		c := r.Bucket(store.OutboxBucket).Cursor()
+		for k, v := c.Seek(store.NumKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
+			e, err := readEvent(r.Blobs(), store.LastNum(k), v)
 			if err != nil {
 				return nil, err
 			}
@@ -115,10 +115,10 @@ func (o *Outbox) Remove(ctx context.Context, upTo uint64) error { return o.db.Re
 // LastEvent returns the ID of the last event that the store ever had. A journal with
 // lines of later events knows changes that the store has lost.
 func (o *Outbox) LastEvent(ctx context.Context) (uint64, error) {
-	return kv.View(ctx, o.db, "last event", func(r kv.Reader) (uint64, error) { return r.Count(kv.EventCounter), nil })
+	return store.View(ctx, o.db, "last event", func(r store.Reader) (uint64, error) { return r.Count(store.EventCounter), nil })
 }
 
-// eventRecord is an event as stored; exactly one payload is set. See kv.Event.
+// eventRecord is an event as stored; exactly one payload is set. See store.Event.
 type eventRecord struct {
 	Time      time.Time        `json:"time"`
 	Member    string           `json:"member"`
@@ -139,8 +139,8 @@ type changeRecord struct {
 }
 
 // readEvent decodes a stored event and writes its Data.
-func readEvent(b *kv.Blobs, id uint64, stored []byte) (Event, error) {
-	rec, err := kv.Decode[eventRecord](fmt.Sprintf("event %d", id), stored)
+func readEvent(b *store.Blobs, id uint64, stored []byte) (Event, error) {
+	rec, err := store.Decode[eventRecord](fmt.Sprintf("event %d", id), stored)
 	if err != nil {
 		return Event{}, err
 	}
@@ -159,7 +159,7 @@ func readEvent(b *kv.Blobs, id uint64, stored []byte) (Event, error) {
 }
 
 // open returns the type and the Data of the event; data is nil if it has no payload.
-func (r *eventRecord) open(b *kv.Blobs) (kind EventType, data any, err error) {
+func (r *eventRecord) open(b *store.Blobs) (kind EventType, data any, err error) {
 	switch {
 	case r.Change != nil && r.Change.Task != nil:
 		t, err := r.Change.Task.Open(b)
@@ -182,18 +182,18 @@ func (r *eventRecord) open(b *kv.Blobs) (kind EventType, data any, err error) {
 func (t *txn) emit(a actors.Actor, c changeRecord) {
 	c.By = a.Name
 	c.Task = t.withBlocks(c.Task)
-	t.tx.Emit(kv.Event{Member: a.Name, Change: &c})
+	t.tx.Emit(store.Event{Member: a.Name, Change: &c})
 }
 
 // checkOutbox decodes the events.
-func checkOutbox(c *kv.Checker) {
-	last := c.Count(kv.EventCounter)
-	c.Bucket(kv.OutboxBucket).Each(nil, func(k, v []byte) bool {
-		id := kv.LastNum(k)
+func checkOutbox(c *store.Checker) {
+	last := c.Count(store.EventCounter)
+	c.Bucket(store.OutboxBucket).Each(nil, func(k, v []byte) bool {
+		id := store.LastNum(k)
 		if len(k) != 8 || id == 0 || id > last {
 			c.Fault("event %x of %d", k, last)
 		}
-		rec, err := kv.Decode[eventRecord](fmt.Sprintf("event %d", id), v)
+		rec, err := store.Decode[eventRecord](fmt.Sprintf("event %d", id), v)
 		if err != nil {
 			c.Fault("%v", err)
 			return true
@@ -203,11 +203,11 @@ func checkOutbox(c *kv.Checker) {
 		if rec.Change == nil && rec.Message == nil && rec.Delivered == "" && rec.Merge == nil && rec.Request == nil {
 			c.Fault("event %d has no payload", id)
 		}
-		held, err := kv.EventFiles(v)
+		held, err := store.EventFiles(v)
 		if err != nil {
 			c.Fault("%v", err)
 		}
-		c.Needs(kv.Place{Bucket: kv.OutboxBucket, Key: k}, held)
+		c.Needs(store.Place{Bucket: store.OutboxBucket, Key: k}, held)
 		return true
 	})
 }

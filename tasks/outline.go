@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Outline is what lists and drawings show of a task, and what counting tasks needs.
@@ -35,12 +35,12 @@ func Outlines(list []Task) []Outline {
 // Outline returns the outlines of all tasks in the order of their ids. It is a
 // cheaper List: it reads no text that lies in a file of its own.
 func (s *Store) Outline(ctx context.Context) ([]Outline, error) {
-	return kv.View(ctx, s.db, "read the outlines of all tasks", s.outlines)
+	return store.View(ctx, s.db, "read the outlines of all tasks", s.outlines)
 }
 
 // outlines reads all outlines. The ids of all blockers share one array, because an
 // array per task would be most of a long list's memory.
-func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
+func (s *Store) outlines(r store.Reader) ([]Outline, error) {
 	pass := s.decoded.pass()
 	list := make([]Outline, 0, len(pass.old))
 	var blockers []string
@@ -50,7 +50,7 @@ func (s *Store) outlines(r kv.Reader) ([]Outline, error) {
 			return false
 		}
 		var rec *taskRecord
-		if rec, failed = pass.record(kv.LastNum(k), v); failed != nil {
+		if rec, failed = pass.record(store.LastNum(k), v); failed != nil {
 			return false
 		}
 		o := Outline{

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // One peer is a board as the best-known agent host has it (TEAMS.md 3): a JSON file a task
@@ -75,10 +75,10 @@ func (p peerBoard) write(task peerTask) error {
 		return os.WriteFile(p.path(task.ID), data, 0o600)
 	}
 	part := p.path(task.ID) + ".part" // a torn file would lose the task
-	if err := errors.Join(os.WriteFile(part, data, 0o600), kv.SyncFile(part), os.Rename(part, p.path(task.ID))); err != nil {
+	if err := errors.Join(os.WriteFile(part, data, 0o600), store.SyncFile(part), os.Rename(part, p.path(task.ID))); err != nil {
 		return err
 	}
-	return kv.SyncDir(p.dir)
+	return store.SyncDir(p.dir)
 }
 
 // locked runs fn with a lock file held.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // The other peer is a board as many have written it: one JSON file with all tasks and one
@@ -44,12 +44,12 @@ func (f fileBoard) replace(list []peerTask) error {
 		return err
 	}
 	if f.durable {
-		err = kv.SyncFile(part)
+		err = store.SyncFile(part)
 	}
 	if err = errors.Join(err, os.Rename(part, f.file)); err != nil || !f.durable {
 		return err
 	}
-	return kv.SyncDir(f.dir)
+	return store.SyncDir(f.dir)
 }
 
 // claim takes a task for a member.

@@ -14,7 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // images is how many states of the disk TestPowerLoss looks at; the proof of
@@ -81,9 +81,11 @@ func recordCommits(t *testing.T, n int) []commitWrites {
 }
 
 // imageOf is an image of bytes in memory.
-func imageOf(data []byte) *kv.Image { return kv.NewImage(bytes.NewReader(data), int64(len(data))) }
+func imageOf(data []byte) *store.Image {
+	return store.NewImage(bytes.NewReader(data), int64(len(data)))
+}
 
-func digestOf(im *kv.Image) uint64 {
+func digestOf(im *store.Image) uint64 {
 	at, _ := im.State()
 	return at.Sum
 }

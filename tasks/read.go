@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Task returns the task with that id. It fails with ErrNotFound if there is none;
 // proposed tasks are in Proposed only.
 func (s *Store) Task(ctx context.Context, id string) (Task, error) {
-	return kv.View(ctx, s.db, "", func(r kv.Reader) (Task, error) {
+	return store.View(ctx, s.db, "", func(r store.Reader) (Task, error) {
 		rec, err := reader{r}.load(id)
 		if err != nil {
 			return Task{}, err
@@ -24,7 +24,7 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 
 // List returns all tasks in the order of their ids.
 func (s *Store) List(ctx context.Context) ([]Task, error) {
-	return kv.View(ctx, s.db, "read all tasks", s.allTasks)
+	return store.View(ctx, s.db, "read all tasks", s.allTasks)
 }
 
 // Changes are what Changed returns.
@@ -39,7 +39,7 @@ type Changes struct {
 // of one commit. A task may be among them that is as it was. If since is 0, or that state is
 // too long ago, Changed returns all tasks.
 func (s *Store) Changed(ctx context.Context, since uint64) (Changes, error) {
-	return kv.View(ctx, s.db, "read changed tasks", func(r kv.Reader) (c Changes, err error) {
+	return store.View(ctx, s.db, "read changed tasks", func(r store.Reader) (c Changes, err error) {
 		numbers, now, known := s.db.Changed(r, since)
 		if c.Now = now; !known {
 			c.All = true
@@ -48,7 +48,7 @@ func (s *Store) Changed(ctx context.Context, since uint64) (Changes, error) {
 		}
 		var there []uint64
 		for _, n := range numbers {
-			if id := kv.FormatID(n); (reader{r}).exists(id) {
+			if id := store.FormatID(n); (reader{r}).exists(id) {
 				there = append(there, n)
 			} else {
 				c.Gone = append(c.Gone, id)
@@ -62,9 +62,9 @@ func (s *Store) Changed(ctx context.Context, since uint64) (Changes, error) {
 // Proposed returns the tasks that wait for Confirm or Discard, in the order of their
 // ids. After a crash they are those whose hooks were cut off.
 func (s *Store) Proposed(ctx context.Context) ([]Task, error) {
-	return kv.View(ctx, s.db, "read proposed tasks", func(r kv.Reader) ([]Task, error) {
-		return kv.All(r, bucketProposed, nil, func(k, v []byte) (Task, error) {
-			rec, err := decodeTask(fmt.Sprintf("task %d", kv.LastNum(k)), v)
+	return store.View(ctx, s.db, "read proposed tasks", func(r store.Reader) ([]Task, error) {
+		return store.All(r, bucketProposed, nil, func(k, v []byte) (Task, error) {
+			rec, err := decodeTask(fmt.Sprintf("task %d", store.LastNum(k)), v)
 			if err != nil {
 				return Task{}, err
 			}
@@ -82,29 +82,29 @@ func (s *Store) Ready(ctx context.Context) ([]Task, error) {
 // Owned returns the open tasks (pending or in progress) that a member owns, in
 // the order of their ids.
 func (s *Store) Owned(ctx context.Context, member string) ([]Task, error) {
-	return s.indexed(ctx, "read tasks of "+kv.Clip(member), bucketOwner, kv.NameKey(member))
+	return s.indexed(ctx, "read tasks of "+store.Clip(member), bucketOwner, store.NameKey(member))
 }
 
 // Actable returns those of Owned that the member could work on now: in progress, or with all
 // blockers completed.
 func (s *Store) Actable(ctx context.Context, member string) ([]Task, error) {
-	return kv.View(ctx, s.db, "read what "+kv.Clip(member)+" could work on", func(r kv.Reader) ([]Task, error) {
+	return store.View(ctx, s.db, "read what "+store.Clip(member)+" could work on", func(r store.Reader) ([]Task, error) {
 		started := r.Bucket(bucketProgress)
-		return reader{r}.tasks(slices.DeleteFunc(r.Bucket(bucketOwner).Numbers(kv.NameKey(member), 0), func(n uint64) bool {
-			return r.Bucket(bucketWaits).Any(kv.NumKey(n)) && !started.Any(kv.NameNumKey(member, n))
+		return reader{r}.tasks(slices.DeleteFunc(r.Bucket(bucketOwner).Numbers(store.NameKey(member), 0), func(n uint64) bool {
+			return r.Bucket(bucketWaits).Any(store.NumKey(n)) && !started.Any(store.NameNumKey(member, n))
 		}))
 	})
 }
 
 // FirstReady returns the first of Ready that wants what suits. The bool is false if there is none.
 func (s *Store) FirstReady(ctx context.Context, suits func(Wants) bool) (first Task, found bool, err error) {
-	first, err = kv.View(ctx, s.db, "look for a ready task", func(r kv.Reader) (Task, error) {
+	first, err = store.View(ctx, s.db, "look for a ready task", func(r store.Reader) (Task, error) {
 		var rec *taskRecord
 		var failed error
 		looks := 0
 		r.Bucket(bucketReady).Each(nil, func(k, _ []byte) bool {
 			if failed = r.Stopped(looks); failed == nil {
-				rec, failed = reader{r}.load(kv.FormatID(kv.LastNum(k)))
+				rec, failed = reader{r}.load(store.FormatID(store.LastNum(k)))
 			}
 			looks++
 			found = failed == nil && suits(rec.Wants)
@@ -121,7 +121,7 @@ func (s *Store) FirstReady(ctx context.Context, suits func(Wants) bool) (first T
 // AnyOpen reports whether there is a task that is not completed. Such a task without owner is
 // ready, or waits, at last, for one that is or has an owner.
 func (s *Store) AnyOpen(ctx context.Context) (bool, error) {
-	return kv.View(ctx, s.db, "look for open tasks", func(r kv.Reader) (bool, error) {
+	return store.View(ctx, s.db, "look for open tasks", func(r store.Reader) (bool, error) {
 		return r.Bucket(bucketOwner).Any(nil) || r.Bucket(bucketReady).Any(nil), nil
 	})
 }
@@ -129,12 +129,12 @@ func (s *Store) AnyOpen(ctx context.Context) (bool, error) {
 // InProgress returns the tasks that a member has in progress, in the order of
 // their ids.
 func (s *Store) InProgress(ctx context.Context, member string) ([]Task, error) {
-	return s.indexed(ctx, "read tasks in progress of "+kv.Clip(member), bucketProgress, kv.NameKey(member))
+	return s.indexed(ctx, "read tasks in progress of "+store.Clip(member), bucketProgress, store.NameKey(member))
 }
 
 // indexed returns the tasks that the entries of an index name.
 func (s *Store) indexed(ctx context.Context, what, index string, prefix []byte) ([]Task, error) {
-	return kv.View(ctx, s.db, what, func(r kv.Reader) ([]Task, error) {
+	return store.View(ctx, s.db, what, func(r store.Reader) ([]Task, error) {
 		return reader{r}.tasks(r.Bucket(index).Numbers(prefix, 0))
 	})
 }
@@ -149,7 +149,7 @@ type Snapshot struct {
 // Snapshot returns tasks, members and the state of the mailboxes as of the same
 // commit, which separate calls cannot do.
 func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
-	return kv.View(ctx, s.db, "snapshot", func(r kv.Reader) (snap Snapshot, err error) {
+	return store.View(ctx, s.db, "snapshot", func(r store.Reader) (snap Snapshot, err error) {
 		if snap.Tasks, err = s.allTasks(r); err != nil {
 			return snap, err
 		}
@@ -161,11 +161,11 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 
 // allTasks reads all tasks. Blocks come from one pass over the dependencies rather
 // than from one search per task.
-func (s *Store) allTasks(r kv.Reader) ([]Task, error) {
+func (s *Store) allTasks(r store.Reader) ([]Task, error) {
 	blocks := map[uint64][]string{}
 	r.Bucket(bucketDeps).Each(nil, func(k, _ []byte) bool {
-		blocker := kv.LastNum(k[:8])
-		blocks[blocker] = append(blocks[blocker], kv.FormatID(kv.LastNum(k)))
+		blocker := store.LastNum(k[:8])
+		blocks[blocker] = append(blocks[blocker], store.FormatID(store.LastNum(k)))
 		return true
 	})
 	pass := s.decoded.pass()
@@ -175,12 +175,12 @@ func (s *Store) allTasks(r kv.Reader) ([]Task, error) {
 		var rec *taskRecord
 		var t Task
 		if failed = r.Stopped(len(list)); failed == nil {
-			rec, failed = pass.record(kv.LastNum(k), v)
+			rec, failed = pass.record(store.LastNum(k), v)
 		}
 		if failed == nil {
 			t, failed = rec.Open(r.Blobs())
 		}
-		if b := blocks[kv.LastNum(k)]; b != nil {
+		if b := blocks[store.LastNum(k)]; b != nil {
 			t.Blocks = b
 		}
 		list = append(list, t)

@@ -3,11 +3,11 @@ package tasks
 import (
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // reader reads tasks within one transaction.
-type reader struct{ kv.Reader }
+type reader struct{ store.Reader }
 
 // load reads a task. It fails with ErrNotFound if there is none; the error quotes the
 // caller's id.
@@ -17,11 +17,11 @@ func (r reader) load(id string) (*taskRecord, error) {
 
 // loadFrom reads a task from either of the two buckets that hold tasks.
 func (r reader) loadFrom(bucket, id string) (*taskRecord, error) {
-	n, ok := kv.ParseID(id)
+	n, ok := store.ParseID(id)
 	if !ok {
-		return nil, fmt.Errorf("task %q %w: ids are numbers from 1", kv.Clip(id), ErrNotFound)
+		return nil, fmt.Errorf("task %q %w: ids are numbers from 1", store.Clip(id), ErrNotFound)
 	}
-	data := r.Bucket(bucket).Get(kv.NumKey(n))
+	data := r.Bucket(bucket).Get(store.NumKey(n))
 	if data == nil {
 		return nil, fmt.Errorf("task %s %w", id, ErrNotFound)
 	}
@@ -30,37 +30,37 @@ func (r reader) loadFrom(bucket, id string) (*taskRecord, error) {
 
 // number returns the key number of a stored task.
 func (r *taskRecord) number() uint64 {
-	n, _ := kv.ParseID(r.ID)
+	n, _ := store.ParseID(r.ID)
 	return n
 }
 
 // place returns where a confirmed task is stored.
-func (r *taskRecord) place() kv.Place {
-	return kv.Place{Bucket: bucketTasks, Key: kv.NumKey(r.number())}
+func (r *taskRecord) place() store.Place {
+	return store.Place{Bucket: bucketTasks, Key: store.NumKey(r.number())}
 }
 
 // proposedPlace returns where a proposed task is stored.
-func (r *taskRecord) proposedPlace() kv.Place {
-	return kv.Place{Bucket: bucketProposed, Key: kv.NumKey(r.number())}
+func (r *taskRecord) proposedPlace() store.Place {
+	return store.Place{Bucket: bucketProposed, Key: store.NumKey(r.number())}
 }
 
 // exists reports whether there is a task with that id.
 func (r reader) exists(id string) bool {
-	n, ok := kv.ParseID(id)
-	return ok && r.Bucket(bucketTasks).Get(kv.NumKey(n)) != nil
+	n, ok := store.ParseID(id)
+	return ok && r.Bucket(bucketTasks).Get(store.NumKey(n)) != nil
 }
 
 // dependents returns the ids of the tasks that have the task as a blocker, open or
 // completed.
 func (r reader) dependents(id string) []string {
-	n, _ := kv.ParseID(id)
-	return kv.FormatIDs(r.Bucket(bucketDeps).Numbers(kv.NumKey(n), 0))
+	n, _ := store.ParseID(id)
+	return store.FormatIDs(r.Bucket(bucketDeps).Numbers(store.NumKey(n), 0))
 }
 
 // waiting returns the ids of a task's blockers that are not completed.
 func (r reader) waiting(id string) []string {
-	n, _ := kv.ParseID(id)
-	return kv.FormatIDs(r.Bucket(bucketWaits).Numbers(kv.NumKey(n), 0))
+	n, _ := store.ParseID(id)
+	return store.FormatIDs(r.Bucket(bucketWaits).Numbers(store.NumKey(n), 0))
 }
 
 // withBlocks returns a copy of a stored task with its Blocks filled in.
@@ -82,7 +82,7 @@ func (r reader) tasks(numbers []uint64) ([]Task, error) {
 		if err := r.Stopped(i); err != nil {
 			return nil, err
 		}
-		rec, err := r.load(kv.FormatID(n))
+		rec, err := r.load(store.FormatID(n))
 		if err != nil {
 			return nil, fmt.Errorf("%w: an index names a task that cannot be read: %v", ErrCorrupt, err)
 		}

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Receipt is the result of a change, stored with it for the tool call that requested
@@ -39,13 +39,13 @@ func (r Receipt) task() Task {
 // The bool is false if there is none.
 func (s *Store) Receipt(ctx context.Context, member, callID string) (Receipt, bool, error) {
 	found := false
-	what := "receipt of call " + kv.Clip(callID) + " of " + kv.Clip(member)
-	receipt, err := kv.View(ctx, s.db, what, func(r kv.Reader) (Receipt, error) {
+	what := "receipt of call " + store.Clip(callID) + " of " + store.Clip(member)
+	receipt, err := store.View(ctx, s.db, what, func(r store.Reader) (Receipt, error) {
 		data := actors.Last(r, member, callID)
 		if found = data != nil; !found {
 			return Receipt{}, nil
 		}
-		rec, err := kv.Decode[receiptRecord]("receipt", data)
+		rec, err := store.Decode[receiptRecord]("receipt", data)
 		if err != nil {
 			return Receipt{}, err
 		}
@@ -66,7 +66,7 @@ type receiptRecord struct {
 }
 
 // Open returns the receipt as callers see it.
-func (r *receiptRecord) Open(b *kv.Blobs) (Receipt, error) {
+func (r *receiptRecord) Open(b *store.Blobs) (Receipt, error) {
 	out := Receipt{Op: r.Op, Updated: r.Updated, Error: r.Error}
 	if r.Task != nil {
 		t, err := r.Task.Open(b)

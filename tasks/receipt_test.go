@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // call is a tool call of a member.
@@ -25,7 +25,7 @@ func receipt(t testing.TB, s *Store, id string) (Receipt, bool) {
 // TestRepeatedCall: each change made twice under one call id happens once, and
 // gives the same answer both times, over a restart too.
 func TestRepeatedCall(t *testing.T) {
-	long := strings.Repeat("d", kv.InlineLimit+1)
+	long := strings.Repeat("d", store.InlineLimit+1)
 	ops := []struct {
 		name string
 		call func(*Store, actors.Actor) (any, error)
@@ -146,7 +146,7 @@ func TestOldReceiptsAreDropped(t *testing.T) {
 	t.Parallel()
 	s := open(t, &Options{MaxUnread: 2 * maxReceipts})
 	raw(t, s).NoSync = true
-	long := strings.Repeat("m", kv.InlineLimit+1)
+	long := strings.Repeat("m", store.InlineLimit+1)
 	send := func(a actors.Actor, text string) {
 		t.Helper()
 		if _, err := s.mail.Send(t.Context(), a, mail.Outgoing{To: []string{"bob"}, Text: text}); err != nil {

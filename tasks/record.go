@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // A record is what a bucket holds for one thing: its JSON, with long fields moved
@@ -24,17 +24,17 @@ const metadataPrefix = "metadata."
 // that moment.
 type taskRecord struct {
 	Task
-	Files kv.Files `json:"files,omitempty"`
+	Files store.Files `json:"files,omitempty"`
 }
 
 // valueRecord is a value of Put as stored.
 type valueRecord struct {
 	Value json.RawMessage `json:"value,omitempty"`
-	Files kv.Files        `json:"files,omitempty"`
+	Files store.Files     `json:"files,omitempty"`
 }
 
 // set stores a payload in the named field.
-func (r *taskRecord) set(field string, l kv.Long) {
+func (r *taskRecord) set(field string, l store.Long) {
 	inline := r.Files.Put(field, l)
 	key, isMetadata := strings.CutPrefix(field, metadataPrefix)
 	switch {
@@ -58,7 +58,7 @@ func (r *taskRecord) unset(key string) bool {
 
 // same reports whether the field already holds the payload. Payloads in files are not
 // compared: they count as different.
-func (r *taskRecord) same(field string, l kv.Long) bool {
+func (r *taskRecord) same(field string, l store.Long) bool {
 	if _, inFile := r.Files[field]; inFile || l.File != nil {
 		return false
 	}
@@ -103,7 +103,7 @@ func (r *taskRecord) normalize() {
 }
 
 // Open returns the task with the fields that are in files filled in.
-func (r *taskRecord) Open(b *kv.Blobs) (Task, error) {
+func (r *taskRecord) Open(b *store.Blobs) (Task, error) {
 	c := *r
 	c.own()
 	t := c.Task
@@ -121,9 +121,9 @@ func (r *taskRecord) Open(b *kv.Blobs) (Task, error) {
 	return t, nil
 }
 
-// decodeTask is kv.Decode for tasks, followed by normalize.
+// decodeTask is store.Decode for tasks, followed by normalize.
 func decodeTask(what string, data []byte) (*taskRecord, error) {
-	r, err := kv.Decode[taskRecord](what, data)
+	r, err := store.Decode[taskRecord](what, data)
 	if err != nil {
 		return nil, err
 	}

@@ -9,42 +9,42 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func TestTaskRecordSet(t *testing.T) {
 	r := &taskRecord{}
 	r.normalize()
-	file := &kv.BlobRef{Name: "F", Size: 3}
-	r.set("description", kv.Long{Text: "short"})
-	r.set("metadata.k", kv.Long{Text: `{"a":1}`})
+	file := &store.BlobRef{Name: "F", Size: 3}
+	r.set("description", store.Long{Text: "short"})
+	r.set("metadata.k", store.Long{Text: `{"a":1}`})
 	if r.Description != "short" || string(r.Metadata["k"]) != `{"a":1}` || len(r.Files) != 0 {
 		t.Fatalf("inline: %+v", r)
 	}
-	if !r.same("description", kv.Long{Text: "short"}) || !r.same("metadata.k", kv.Long{Text: `{"a":1}`}) ||
-		r.same("metadata.other", kv.Long{Text: ""}) || r.same("description", kv.Long{File: file}) {
+	if !r.same("description", store.Long{Text: "short"}) || !r.same("metadata.k", store.Long{Text: `{"a":1}`}) ||
+		r.same("metadata.other", store.Long{Text: ""}) || r.same("description", store.Long{File: file}) {
 		t.Error("same is wrong about inline fields")
 	}
-	r.set("description", kv.Long{File: file})
-	r.set("metadata.k", kv.Long{File: file})
+	r.set("description", store.Long{File: file})
+	r.set("metadata.k", store.Long{File: file})
 	if r.Description != "" || len(r.Metadata) != 0 || len(r.Files) != 2 || len(r.Files.Blobs()) != 1 {
 		t.Fatalf("in files: %+v", r)
 	}
-	if r.same("description", kv.Long{Text: ""}) {
+	if r.same("description", store.Long{Text: ""}) {
 		t.Error("a file counts as empty")
 	}
 	if !r.unset("k") || r.unset("k") || len(r.Files) != 1 {
 		t.Errorf("unset: %+v", r)
 	}
-	r.set("description", kv.Long{Text: "again"})
+	r.set("description", store.Long{Text: "again"})
 	if r.Description != "again" || len(r.Files) != 0 {
 		t.Errorf("back inline: %+v", r)
 	}
 }
 
 func TestCloneIsIndependent(t *testing.T) {
-	r := &taskRecord{Task: Task{BlockedBy: []string{"1"}}, Files: kv.Files{"description": {Name: "F"}}}
+	r := &taskRecord{Task: Task{BlockedBy: []string{"1"}}, Files: store.Files{"description": {Name: "F"}}}
 	r.normalize()
 	c := r.clone()
 	c.BlockedBy[0] = "2"
@@ -122,18 +122,18 @@ func FuzzOpenStored(f *testing.F) {
 		"\x00\x00\x00\x00\x00\x00\x00\x01{\"op\":\"add\",\"tasks\":[{}]}", `{}`, ``} {
 		f.Add([]byte(seed))
 	}
-	b := kv.NewBlobs(f.TempDir(), nil)
+	b := store.NewBlobs(f.TempDir(), nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if e, err := readEvent(b, 1, data); err == nil && len(e.Data) == 0 {
 			t.Fatal("an event without data")
 		}
-		_, _ = kv.EventFiles(data)
+		_, _ = store.EventFiles(data)
 		if len(data) > 8 {
-			if rec, err := kv.Decode[receiptRecord]("receipt", data[8:]); err == nil {
+			if rec, err := store.Decode[receiptRecord]("receipt", data[8:]); err == nil {
 				_, _ = rec.Open(b)
 			}
 		}
-		if rec, err := kv.Decode[mail.Record]("message", data); err == nil {
+		if rec, err := store.Decode[mail.Record]("message", data); err == nil {
 			_, _ = rec.Open(b)
 		}
 	})
@@ -147,6 +147,6 @@ func TestBlobNamesStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, os.Mkdir(filepath.Join(dir, "blobs"), 0o700))
-	_, err := kv.NewBlobs(filepath.Join(dir, "blobs"), nil).Read(kv.BlobRef{Name: "../secret", Size: 3})
+	_, err := store.NewBlobs(filepath.Join(dir, "blobs"), nil).Read(store.BlobRef{Name: "../secret", Size: 3})
 	wantError(t, err, ErrCorrupt)
 }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Refilled says what Refill has restored.
@@ -34,7 +34,7 @@ func (o *Outbox) Refill(ctx context.Context, list []Event) (Refilled, error) {
 			return Refilled{}, c.Abandon(err)
 		}
 	}
-	return submit(ctx, c, func(t *kv.Tx) (Refilled, error) { return o.refill(t, steps) })
+	return submit(ctx, c, func(t *store.Tx) (Refilled, error) { return o.refill(t, steps) })
 }
 
 // refillStep is one event, packed: at most one of task, message and delivered is set.
@@ -54,7 +54,7 @@ type refillStep struct {
 //
 // c collects the files of long texts, so that Refill can remove all of them if one
 // event fails.
-func newRefillStep(c *kv.Job, e Event) (refillStep, error) {
+func newRefillStep(c *store.Job, e Event) (refillStep, error) {
 	step := refillStep{id: e.ID, member: e.Member, about: e.about()}
 	switch e.Type {
 	case TaskEvent:
@@ -90,15 +90,15 @@ func (e Event) about() string {
 	case MergeEvent:
 		var m Merge
 		if json.Unmarshal(e.Data, &m) == nil && m.ID != "" {
-			return fmt.Sprintf("merge %s of %s", kv.Clip(m.ID), kv.Clip(m.Branch))
+			return fmt.Sprintf("merge %s of %s", store.Clip(m.ID), store.Clip(m.Branch))
 		}
 	case RequestEvent:
 		var r requests.Request
 		if json.Unmarshal(e.Data, &r) == nil && r.ID != "" {
-			return fmt.Sprintf("request %s of %s (%s)", kv.Clip(r.ID), kv.Clip(r.Member), kv.Clip(string(r.Kind)))
+			return fmt.Sprintf("request %s of %s (%s)", store.Clip(r.ID), store.Clip(r.Member), store.Clip(string(r.Kind)))
 		}
 	}
-	return fmt.Sprintf("event %d (%s)", e.ID, kv.Clip(string(e.Type)))
+	return fmt.Sprintf("event %d (%s)", e.ID, store.Clip(string(e.Type)))
 }
 
 // packTask makes a record of a task from an event, or returns nil if the event holds
@@ -106,7 +106,7 @@ func (e Event) about() string {
 //
 // Blocks is dropped because the store derives it from the BlockedBy of the others. A
 // task without version gets version 1.
-func packTask(c *kv.Job, task Task) (*taskRecord, error) {
+func packTask(c *store.Job, task Task) (*taskRecord, error) {
 	rec := &taskRecord{Task: task}
 	if n := rec.number(); n == 0 || !task.Status.open() && task.Status != Completed {
 		return nil, nil
@@ -122,11 +122,11 @@ func packTask(c *kv.Job, task Task) (*taskRecord, error) {
 // refill applies the new steps. The events are in order and each one sets the
 // counter, so a refill that is repeated, or that overlaps what the store has, changes
 // nothing the second time.
-func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
+func (o *Outbox) refill(t *store.Tx, steps []refillStep) (Refilled, error) {
 	var out Refilled
 	touched := map[string]bool{}
 	for _, step := range steps {
-		if step.id <= t.Count(kv.EventCounter) {
+		if step.id <= t.Count(store.EventCounter) {
 			continue
 		}
 		var err error
@@ -147,12 +147,12 @@ func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
 		if err != nil {
 			return Refilled{}, fmt.Errorf("event %d: %w", step.id, err)
 		}
-		t.Raise(kv.EventCounter, step.id)
+		t.Raise(store.EventCounter, step.id)
 	}
 	for _, n := range sortedIDs(touched) {
-		out.Tasks = append(out.Tasks, kv.FormatID(n))
+		out.Tasks = append(out.Tasks, store.FormatID(n))
 	}
-	out.Unknown = kv.Unique(out.Unknown)
+	out.Unknown = store.Unique(out.Unknown)
 	return out, nil
 }
 
@@ -160,7 +160,7 @@ func (o *Outbox) refill(t *kv.Tx, steps []refillStep) (Refilled, error) {
 func sortedIDs(ids map[string]bool) []uint64 {
 	list := make([]uint64, 0, len(ids))
 	for id := range ids {
-		n, _ := kv.ParseID(id)
+		n, _ := store.ParseID(id)
 		list = append(list, n)
 	}
 	slices.Sort(list)
@@ -175,7 +175,7 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	t.tx.Raise(kv.TaskCounter, rec.number())
+	t.tx.Raise(store.TaskCounter, rec.number())
 	if proposed, err := t.loadFrom(bucketProposed, rec.ID); err == nil {
 		t.tx.Erase(proposed.proposedPlace(), proposed.Files.Blobs())
 	}
@@ -191,9 +191,9 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 	rec.BlockedBy = slices.DeleteFunc(rec.BlockedBy, func(b string) bool { return !t.exists(b) })
 	t.save(was, rec)
 	losses{t}.forget(rec)
-	for _, n := range t.Bucket(bucketDeps).Numbers(kv.NumKey(rec.number()), 0) {
-		t.tx.Mark(bucketWaits, kv.PairKey(n, rec.number()), rec.Status != Completed)
-		dependent, err := t.load(kv.FormatID(n))
+	for _, n := range t.Bucket(bucketDeps).Numbers(store.NumKey(rec.number()), 0) {
+		t.tx.Mark(bucketWaits, store.PairKey(n, rec.number()), rec.Status != Completed)
+		dependent, err := t.load(store.FormatID(n))
 		if err != nil {
 			return err
 		}
@@ -206,8 +206,8 @@ func (t *txn) refillTask(op Op, rec *taskRecord) error {
 // does, but emits no events and sends no messages: that was done when the task was
 // deleted.
 func (t *txn) dropTask(was *taskRecord) {
-	for _, n := range t.Bucket(bucketDeps).Numbers(kv.NumKey(was.number()), 0) {
-		dependent, err := t.load(kv.FormatID(n))
+	for _, n := range t.Bucket(bucketDeps).Numbers(store.NumKey(was.number()), 0) {
+		dependent, err := t.load(store.FormatID(n))
 		if err != nil {
 			t.tx.Fail(err)
 			return
@@ -220,6 +220,6 @@ func (t *txn) dropTask(was *taskRecord) {
 		t.unlink(was.number(), blocker)
 	}
 	t.indexOwner(was, nil)
-	t.tx.Mark(bucketReady, kv.NumKey(was.number()), false)
+	t.tx.Mark(bucketReady, store.NumKey(was.number()), false)
 	t.tx.Erase(was.place(), was.Files.Blobs())
 }

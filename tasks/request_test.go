@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -127,7 +127,7 @@ func TestRequestRefusals(t *testing.T) {
 	s := open(t, nil)
 	r := askFor(t, s, planOf(""))
 	drain(t, s)
-	long := strings.Repeat("x", kv.MaxShort+1)
+	long := strings.Repeat("x", store.MaxShort+1)
 	for _, tc := range []struct {
 		name string
 		do   func() error
@@ -303,7 +303,7 @@ func TestRequestByReceipt(t *testing.T) {
 func TestRequestOfALongPayload(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	text := strings.Repeat("plan ", kv.InlineLimit/4)
+	text := strings.Repeat("plan ", store.InlineLimit/4)
 	n := planOf("k")
 	n.Payload, n.Mail = ok(t, json.RawMessage(`"`+text+`"`), nil), nil
 	r := askFor(t, s, n)
@@ -393,10 +393,10 @@ func TestCheckSeesRequestDamage(t *testing.T) {
 			"is approved and has number 0 of 0 closed ones"},
 		"elsewhere": {editRequest(`"id":"`, `"id":"0`), "instead of"},
 		"not listed": {func(tx *bolt.Tx, id string) error {
-			return tx.Bucket([]byte(bucketOpen)).Delete(kv.NameKey("ann", []byte(id)...))
+			return tx.Bucket([]byte(bucketOpen)).Delete(store.NameKey("ann", []byte(id)...))
 		}, "index open lacks"},
 		"listed as closed": {func(tx *bolt.Tx, id string) error {
-			return plant(tx, bucketClosed, kv.NumKey(7), id)
+			return plant(tx, bucketClosed, store.NumKey(7), id)
 		}, "closed request 7"},
 		"another question": {func(tx *bolt.Tx, id string) error {
 			return plant(tx, bucketAsked, []byte("x"), id)

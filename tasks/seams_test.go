@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -66,7 +66,7 @@ func raw(t testing.TB, s *Store) *bolt.DB {
 func blobDir(t testing.TB, s *Store) string {
 	t.Helper()
 	var dir string
-	if err := s.db.View(t.Context(), func(r kv.Reader) error { dir = r.Blobs().Dir(); return nil }); err != nil {
+	if err := s.db.View(t.Context(), func(r store.Reader) error { dir = r.Blobs().Dir(); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -85,7 +85,7 @@ func seal(bucket string, key, value []byte) []byte {
 
 // callKey is the key of a receipt.
 func callKey(member, callID, op string) []byte {
-	return kv.NameKey(member, kv.NameKey(callID, []byte(op)...)...)
+	return store.NameKey(member, store.NameKey(callID, []byte(op)...)...)
 }
 
 // backupNumbers are those of the backups of the store at path, newest first.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Skills are what a member has of the things that tasks may want (Wants).
@@ -112,5 +112,5 @@ func (t *txn) busy(member string, limit int) []string {
 	if limit <= 0 {
 		return nil
 	}
-	return kv.FormatIDs(t.Bucket(bucketProgress).Numbers(kv.NameKey(member), limit))
+	return store.FormatIDs(t.Bucket(bucketProgress).Numbers(store.NameKey(member), limit))
 }

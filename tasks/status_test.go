@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func TestStatusLeadsTo(t *testing.T) {
@@ -152,7 +152,7 @@ func TestPatchAdmits(t *testing.T) {
 }
 
 func TestTaskList(t *testing.T) {
-	many := kv.FormatIDs([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+	many := store.FormatIDs([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	for want, ids := range map[string][]string{
 		"task 4":     {"4"},
 		"tasks 4, 5": {"4", "5"},

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	BackupEvery time.Duration
 	// Identity says to which team the store belongs. Opening a store with another
 	// identity fails with ErrForeign. The zero value matches all stores.
-	Identity kv.Identity
+	Identity store.Identity
 	// Refused is called with the error of the disk when it rejects a change; the
 	// caller of the change gets the error as ErrDisk. Refused may be called by
 	// several goroutines at once and must not block. nil: not called.
@@ -57,9 +58,9 @@ type Options struct {
 // Store is the state of one team. Its methods may be called from any number of
 // goroutines. The Store must be closed.
 type Store struct {
-	db       *kv.DB
-	backups  *kv.Backups
-	restored *kv.Restoration // nil: Open restored nothing
+	db       *store.DB
+	backups  *backup.Backups
+	restored *backup.Restoration // nil: Open restored nothing
 
 	mail     *mail.Boxes
 	requests *requests.Desk
@@ -94,15 +95,15 @@ func Open(path string, opts *Options) (*Store, error) {
 }
 
 func (o Options) open(path string) (*Store, error) {
-	blobs := kv.NewBlobs(o.BlobDir, o.Refused)
-	backups := kv.NewBackups(path, kv.BackupOptions{
+	blobs := store.NewBlobs(o.BlobDir, o.Refused)
+	backups := backup.New(path, backup.Options{
 		Keep: o.Backups, Every: o.BackupEvery, Most: o.most, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Blobs: blobs,
 	})
 	restored, err := backups.Restore()
 	if err != nil {
 		return nil, err
 	}
-	db, err := kv.Open(path, kv.Options{
+	db, err := store.Open(path, store.Options{
 		Buckets: bucketNames(), Rising: []string{bucketTasks, bucketReady}, Describe: describe,
 		Followed: []string{bucketTasks, bucketDeps}, // a task and what it blocks
 		Now:      o.Now, ReadOnly: o.ReadOnly, LockTimeout: o.LockTimeout, Identity: o.Identity,
@@ -180,10 +181,10 @@ func (s *Store) Outbox() *Outbox { return s.outbox }
 func (s *Store) Merges() *Merges { return &Merges{s.db} }
 
 // Restored describes what Open has restored; nil: the file was sound.
-func (s *Store) Restored() *kv.Restoration { return s.restored }
+func (s *Store) Restored() *backup.Restoration { return s.restored }
 
 // Backups returns the backups of the store.
-func (s *Store) Backups() *kv.Backups { return s.backups }
+func (s *Store) Backups() *backup.Backups { return s.backups }
 
 // Backup makes a backup now if anything has changed since the last one. Without
 // Options.Backups it does nothing. It fails if the store is too big for a backup.
@@ -200,16 +201,16 @@ func (s *Store) Cause() error { return s.db.Cause() }
 // txn is a change of tasks within a transaction.
 type txn struct {
 	reader
-	tx *kv.Tx
+	tx *store.Tx
 }
 
-func changing(tx *kv.Tx) *txn { return &txn{reader{tx.Reader}, tx} }
+func changing(tx *store.Tx) *txn { return &txn{reader{tx.Reader}, tx} }
 
 // act makes a change in an actor's name: it refuses an old session, answers a
 // repeated call from its receipt, and otherwise runs the change and stores its
 // receipt.
-func act(ctx context.Context, c *kv.Job, a actors.Actor, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
-	return actors.Act(ctx, c, a, func(tx *kv.Tx) (*receiptRecord, error) {
+func act(ctx context.Context, c *store.Job, a actors.Actor, run func(*txn) (*receiptRecord, error)) (Receipt, error) {
+	return actors.Act(ctx, c, a, func(tx *store.Tx) (*receiptRecord, error) {
 		rec, err := run(changing(tx))
 		if err == nil {
 			rec.Op = c.Op

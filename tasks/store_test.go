@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
@@ -24,7 +24,7 @@ import (
 func TestOpenMakesAPrivateFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	add(t, s, New{Description: strings.Repeat("x", kv.InlineLimit+1)})
+	add(t, s, New{Description: strings.Repeat("x", store.InlineLimit+1)})
 	for name, want := range map[string]fs.FileMode{path: 0o600, path + ".blobs": 0o700 | fs.ModeDir} {
 		info, err := os.Stat(name)
 		if err != nil || info.Mode() != want {
@@ -174,7 +174,7 @@ func TestCloseUnderLoad(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	s := openAt(t, path, nil)
-	long := strings.Repeat("y", kv.InlineLimit+1)
+	long := strings.Repeat("y", store.InlineLimit+1)
 	add(t, s, New{Description: long})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

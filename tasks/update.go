@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Patch is a change of a task. Nil and empty fields leave the task as it is.
@@ -48,7 +48,7 @@ type Patch struct {
 // packedPatch is a Patch after checking and packing.
 type packedPatch struct {
 	Patch
-	description *kv.Long
+	description *store.Long
 	metadata    packedMetadata
 }
 
@@ -78,9 +78,9 @@ func (s *Store) Update(ctx context.Context, a actors.Actor, id string, p Patch) 
 
 // packPatch checks and copies the fields that are set. It copies them because the
 // change may still run after its caller has returned and changed them.
-func packPatch(c *kv.Job, p Patch) (packedPatch, error) {
+func packPatch(c *store.Job, p Patch) (packedPatch, error) {
 	packed := packedPatch{Patch: p}
-	packed.Reason = kv.Clean(p.Reason)
+	packed.Reason = store.Clean(p.Reason)
 	packed.Status, packed.Owner = copied(p.Status), copied(p.Owner)
 	packed.AddBlocks, packed.AddBlockedBy = slices.Clone(p.AddBlocks), slices.Clone(p.AddBlockedBy)
 	if p.Subject != nil {
@@ -91,14 +91,14 @@ func packPatch(c *kv.Job, p Patch) (packedPatch, error) {
 		packed.Subject = &subject
 	}
 	if p.ActiveForm != nil {
-		form, err := kv.CleanShort("active form", *p.ActiveForm)
+		form, err := store.CleanShort("active form", *p.ActiveForm)
 		if err != nil {
 			return packedPatch{}, err
 		}
 		packed.ActiveForm = &form
 	}
 	if p.Owner != nil && *p.Owner != "" {
-		if err := kv.CheckName("owner", *p.Owner); err != nil {
+		if err := store.CheckName("owner", *p.Owner); err != nil {
 			return packedPatch{}, err
 		}
 	}
@@ -258,16 +258,16 @@ type edges struct {
 func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
 	var e edges
 	deps := t.Bucket(bucketDeps)
-	for _, id := range kv.Unique(p.AddBlocks) {
+	for _, id := range store.Unique(p.AddBlocks) {
 		if !t.exists(id) {
 			return e, dependencyError(id)
 		}
-		dependent, _ := kv.ParseID(id)
-		if deps.Get(kv.PairKey(rec.number(), dependent)) == nil {
+		dependent, _ := store.ParseID(id)
+		if deps.Get(store.PairKey(rec.number(), dependent)) == nil {
 			e.blocks = append(e.blocks, id)
 		}
 	}
-	for _, id := range kv.Unique(p.AddBlockedBy) {
+	for _, id := range store.Unique(p.AddBlockedBy) {
 		if slices.Contains(rec.BlockedBy, id) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 func TestUpdateFields(t *testing.T) {
@@ -183,7 +183,7 @@ func TestUpdateRefusesBadInput(t *testing.T) {
 	add(t, s, New{})
 	for name, p := range map[string]Patch{
 		"empty subject": {Subject: ptr("")},
-		"long form":     {ActiveForm: ptr(string(make([]byte, kv.MaxShort+1)))},
+		"long form":     {ActiveForm: ptr(string(make([]byte, store.MaxShort+1)))},
 		"owner":         {Owner: ptr("a\nb")},
 		"metadata":      {Metadata: map[string]json.RawMessage{"k": []byte("}")}},
 		"status":        {Status: ptr(Status("deleted"))},

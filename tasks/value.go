@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Put stores a JSON value under a key, for what a run has to remember, such as its
 // goal. A nil value removes the key.
 func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) error {
-	if err := kv.CheckName("key", key); err != nil {
+	if err := store.CheckName("key", key); err != nil {
 		return err
 	}
 	c := s.db.Job("put")
@@ -23,16 +23,16 @@ func (s *Store) Put(ctx context.Context, key string, value json.RawMessage) erro
 	}
 	rec := &valueRecord{}
 	rec.Value = json.RawMessage(rec.Files.Put("value", packed))
-	return c.Submit(ctx, func(t *kv.Tx) error { return setValue(t, key, rec) })
+	return c.Submit(ctx, func(t *store.Tx) error { return setValue(t, key, rec) })
 }
 
 // setValue stores a value, or removes it when rec is empty.
-func setValue(t *kv.Tx, key string, rec *valueRecord) error {
+func setValue(t *store.Tx, key string, rec *valueRecord) error {
 	had, found, err := findValue(t.Reader, key)
 	if err != nil {
 		return err
 	}
-	at := kv.Place{Bucket: bucketValues, Key: []byte(key)}
+	at := store.Place{Bucket: bucketValues, Key: []byte(key)}
 	switch {
 	// Old references are removed and new ones added in one transaction: unreferenced
 	// files are deleted only after it, and a file may be needed again.
@@ -45,12 +45,12 @@ func setValue(t *kv.Tx, key string, rec *valueRecord) error {
 }
 
 // setValues stores several values.
-func setValues(t *kv.Tx, values map[string]json.RawMessage) error {
+func setValues(t *store.Tx, values map[string]json.RawMessage) error {
 	for key, value := range values {
-		if err := kv.CheckName("key", key); err != nil {
+		if err := store.CheckName("key", key); err != nil {
 			return err
 		}
-		data, err := kv.CleanJSON("value of "+key, value)
+		data, err := store.CleanJSON("value of "+key, value)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func ReadValue(ctx context.Context, s *Store, key string, into any) error {
 // Value returns the value under a key. The bool is false if there is none.
 func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, error) {
 	found := false
-	value, err := kv.View(ctx, s.db, "value of "+kv.Clip(key), func(r kv.Reader) (json.RawMessage, error) {
+	value, err := store.View(ctx, s.db, "value of "+store.Clip(key), func(r store.Reader) (json.RawMessage, error) {
 		var rec *valueRecord
 		var err error
 		if rec, found, err = findValue(r, key); err != nil {
@@ -90,11 +90,11 @@ func (s *Store) Value(ctx context.Context, key string) (json.RawMessage, bool, e
 }
 
 // findValue reads the value under a key. The bool is false if there is none.
-func findValue(r kv.Reader, key string) (*valueRecord, bool, error) {
+func findValue(r store.Reader, key string) (*valueRecord, bool, error) {
 	data := r.Bucket(bucketValues).Get([]byte(key))
 	if data == nil {
 		return &valueRecord{}, false, nil
 	}
-	rec, err := kv.Decode[valueRecord]("value of "+key, data)
+	rec, err := store.Decode[valueRecord]("value of "+key, data)
 	return rec, err == nil, err
 }

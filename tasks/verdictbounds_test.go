@@ -5,23 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // TestVerdictEdges: names as long as can be are keys, and one byte more is refused with
 // the name of what is too long; texts at the edge of a file of their own come back whole.
 func TestVerdictEdges(t *testing.T) {
 	s := open(t, nil)
-	most, over := strings.Repeat("k", kv.MaxName), strings.Repeat("k", kv.MaxName+1)
+	most, over := strings.Repeat("k", store.MaxName), strings.Repeat("k", store.MaxName+1)
 	for what, key := range map[string]requests.VerdictKey{
 		"tree":    {Tree: over, Gate: "g", Subject: "1"},
 		"gate":    {Tree: "t", Gate: over, Subject: "1"},
 		"subject": {Tree: "t", Gate: "g", Subject: over},
 	} {
-		wantError(t, s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: key}), ErrInvalid, what, fmt.Sprint(kv.MaxName))
+		wantError(t, s.verdicts.Add(t.Context(), requests.Verdict{VerdictKey: key}), ErrInvalid, what, fmt.Sprint(store.MaxName))
 	}
-	for i, n := range []int{0, 1, kv.InlineLimit, kv.InlineLimit + 1} {
+	for i, n := range []int{0, 1, store.InlineLimit, store.InlineLimit + 1} {
 		key := requests.VerdictKey{Tree: most, Gate: fmt.Sprint(i) + most[1:], Subject: most}
 		v := requests.Verdict{VerdictKey: key, Feedback: strings.Repeat("f", n), Log: strings.Repeat("l", n)}
 		if err := s.verdicts.Add(t.Context(), v); err != nil {

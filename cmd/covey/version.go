@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // release is the version of a release build, set with -ldflags "-X
@@ -60,7 +60,7 @@ func thisBuild() build {
 	b := build{
 		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Formats: formats{
-			Spec: configs.Format, Store: kv.Format, Journal: journal.Format, Run: state.RunFormat,
+			Spec: configs.Format, Store: store.Format, Journal: journal.Format, Run: state.RunFormat,
 			Control: api.Protocol, Report: view.Version, Notice: notices.Version,
 			Script: launch.ScriptFormat, Transcript: launch.TranscriptFormat,
 		},

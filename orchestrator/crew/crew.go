@@ -16,6 +16,7 @@ package crew
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -129,7 +130,7 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	}
 	mail, err := c.ports.Bus.OnMail(c.receive, c.ports.Loop.Poke)
 	if err != nil {
-		return plan.Move{}, err
+		return plan.Move{}, fmt.Errorf("listen to mail: %w", err)
 	}
 	defer mail.Close()
 	// Otherwise members that wait for a journal that cannot be written could not end.

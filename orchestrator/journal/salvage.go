@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // Salvage holds the events that the journal has and the store has lost, because
@@ -61,7 +61,7 @@ func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, err
 
 // givenBack says how much of what was committed since the backup a restored store
 // has.
-func givenBack(r *kv.Restoration) string {
+func givenBack(r *backup.Restoration) string {
 	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)
 	switch {
 	case r.Whole():

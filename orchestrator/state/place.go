@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // ErrFolder: a state folder that cannot be used, because of its place or its mode.
@@ -118,11 +118,11 @@ func (p Place) OpenStore() (*tasks.Store, error) {
 
 // Identity returns the identity that the team's store must have; zero if the folder's
 // workspace is not known.
-func (p Place) Identity() kv.Identity {
+func (p Place) Identity() store.Identity {
 	if p.Workspace == "" {
-		return kv.Identity{}
+		return store.Identity{}
 	}
-	return kv.Identity{Team: p.Team, Workspace: p.Workspace}
+	return store.Identity{Team: p.Team, Workspace: p.Workspace}
 }
 
 // teamName matches valid names of teams; they are part of paths and subjects.

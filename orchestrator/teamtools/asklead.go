@@ -11,9 +11,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/tasks/store"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -111,7 +111,7 @@ func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, repl
 		}
 	}
 	text := w.text
-	if len(text) > kv.MaxShort {
+	if len(text) > store.MaxShort {
 		if text, err = b.ports.Letters.Keep(to, text); err != nil {
 			return a, false, fmt.Errorf("keep a long answer: %w", err)
 		}

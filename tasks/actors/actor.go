@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // The buckets of this package.
@@ -48,18 +48,18 @@ func (a Actor) Member() bool { return a.Session != 0 }
 // check rejects names and call ids that cannot be keys.
 func (a Actor) check() error {
 	if a.Name != "" || a.Session != 0 {
-		if err := kv.CheckName("actor", a.Name); err != nil {
+		if err := store.CheckName("actor", a.Name); err != nil {
 			return err
 		}
 	}
 	if a.CallID != "" {
-		return kv.CheckName("call id", a.CallID)
+		return store.CheckName("call id", a.CallID)
 	}
 	return nil
 }
 
 // Admit fails with ErrStale for an actor whose session is over.
-func (a Actor) Admit(r kv.Reader) error {
+func (a Actor) Admit(r store.Reader) error {
 	if !a.Member() {
 		return nil
 	}

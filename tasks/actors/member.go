@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // The values of Member.State. Empty: no problem.
@@ -31,12 +31,12 @@ type Member struct {
 func (m Member) Life() string { return cmp.Or(m.First, m.Session) }
 
 // All returns the members in the order of their names.
-func All(r kv.Reader) ([]Member, error) {
-	return kv.All(r, MembersBucket, nil, func(k, v []byte) (Member, error) { return decodeMember(string(k), v) })
+func All(r store.Reader) ([]Member, error) {
+	return store.All(r, MembersBucket, nil, func(k, v []byte) (Member, error) { return decodeMember(string(k), v) })
 }
 
 // Find returns one member; found is false if it is unknown.
-func Find(r kv.Reader, name string) (m Member, found bool, err error) {
+func Find(r store.Reader, name string) (m Member, found bool, err error) {
 	data := r.Bucket(MembersBucket).Get([]byte(name))
 	if data == nil {
 		return Member{}, false, nil
@@ -46,7 +46,7 @@ func Find(r kv.Reader, name string) (m Member, found bool, err error) {
 }
 
 func decodeMember(name string, data []byte) (Member, error) {
-	m, err := kv.Decode[Member]("member "+name, data)
+	m, err := store.Decode[Member]("member "+name, data)
 	if err != nil {
 		return Member{}, err
 	}
@@ -55,74 +55,74 @@ func decodeMember(name string, data []byte) (Member, error) {
 
 // Begin begins a member's session under a new Epoch. The first call creates the
 // member and calls newSession for the UUID of its conversation.
-func Begin(t *kv.Tx, name string, newSession func() string) (Member, error) {
+func Begin(t *store.Tx, name string, newSession func() string) (Member, error) {
 	m, found, err := Find(t.Reader, name)
 	if err != nil {
 		return Member{}, err
 	}
 	if !found {
-		m = Member{Name: name, Session: kv.Clean(newSession())}
+		m = Member{Name: name, Session: store.Clean(newSession())}
 	}
 	m.Epoch++
-	store(t, m)
+	putMember(t, m)
 	return m, nil
 }
 
 // Change stores the member's Turn, State and Reason. Its errors are those of
 // tasks.Members.Set.
-func Change(t *kv.Tx, m Member) error {
+func Change(t *store.Tx, m Member) error {
 	now, err := current(t, m)
 	if err != nil {
 		return err
 	}
-	now.Turn, now.State, now.Reason = m.Turn, kv.Clean(m.State), m.Reason
-	store(t, now)
+	now.Turn, now.State, now.Reason = m.Turn, store.Clean(m.State), m.Reason
+	putMember(t, now)
 	return nil
 }
 
 // Finish notes that a task of a member was completed.
-func Finish(t *kv.Tx, name string) {
+func Finish(t *store.Tx, name string) {
 	switch m, found, err := Find(t.Reader, name); {
 	case err != nil:
 		t.Fail(err)
 	case found && !m.Finished:
 		m.Finished = true
-		store(t, m)
+		putMember(t, m)
 	}
 }
 
 // Renew replaces a member's conversation by another one. Its errors are those of
 // tasks.Members.Set.
-func Renew(t *kv.Tx, m Member, session string) error {
+func Renew(t *store.Tx, m Member, session string) error {
 	now, err := current(t, m)
 	if err != nil {
 		return fmt.Errorf("renew a conversation: %w", err)
 	}
-	now.First, now.Session, now.Finished = now.Life(), kv.Clean(session), false
-	store(t, now)
+	now.First, now.Session, now.Finished = now.Life(), store.Clean(session), false
+	putMember(t, now)
 	return nil
 }
 
 // current returns a member as it is stored; it must have the epoch of m, unless that is 0.
-func current(t *kv.Tx, m Member) (Member, error) {
+func current(t *store.Tx, m Member) (Member, error) {
 	now, found, err := Find(t.Reader, m.Name)
 	switch {
 	case err != nil:
 		return now, err
 	case !found:
-		return now, fmt.Errorf("member %q %w", kv.Clip(m.Name), kv.ErrNotFound)
+		return now, fmt.Errorf("member %q %w", store.Clip(m.Name), store.ErrNotFound)
 	case m.Epoch != 0 && m.Epoch != now.Epoch:
 		return now, staleError(m.Name, m.Epoch, now.Epoch)
 	}
 	return now, nil
 }
 
-func store(t *kv.Tx, m Member) { t.Put(MembersBucket, []byte(m.Name), t.Encode(m)) }
+func putMember(t *store.Tx, m Member) { t.Put(MembersBucket, []byte(m.Name), t.Encode(m)) }
 
 // CheckMembers checks the members. The owner of a task need not be among them: a spec
 // assigns tasks to members that have not been attached yet.
-func CheckMembers(c *kv.Checker) {
-	kv.CheckAll(c, MembersBucket, "member %s", func(k []byte, m *Member) {
+func CheckMembers(c *store.Checker) {
+	store.CheckAll(c, MembersBucket, "member %s", func(k []byte, m *Member) {
 		c.SameKey("member "+m.Name, k, []byte(m.Name))
 		if m.Epoch == 0 {
 			c.Fault("member %s was never attached", m.Name)

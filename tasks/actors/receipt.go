@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // maxReceipts is how many receipts are kept for one member; the oldest is dropped
@@ -24,18 +24,18 @@ const maxReceipts = 1024
 type Receipt[T, V any] interface {
 	*T
 	// Open fills in the fields that are in files.
-	Open(*kv.Blobs) (V, error)
+	Open(*store.Blobs) (V, error)
 }
 
 // Act makes a change in an actor's name: it refuses an old session, answers a
 // repeated call from its receipt, and otherwise runs the change and stores its
 // receipt.
-func Act[T, V any, R Receipt[T, V]](ctx context.Context, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (V, error) {
+func Act[T, V any, R Receipt[T, V]](ctx context.Context, c *store.Job, a Actor, run func(*store.Tx) (R, error)) (V, error) {
 	var result, none V
 	if err := a.check(); err != nil {
 		return none, c.Abandon(err)
 	}
-	err := c.Submit(ctx, func(t *kv.Tx) error {
+	err := c.Submit(ctx, func(t *store.Tx) error {
 		rec, err := once[T, V](t, c, a, run)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func Act[T, V any, R Receipt[T, V]](ctx context.Context, c *kv.Job, a Actor, run
 }
 
 // once runs a change unless it was made before under the same call id.
-func once[T, V any, R Receipt[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.Tx) (R, error)) (R, error) {
+func once[T, V any, R Receipt[T, V]](t *store.Tx, c *store.Job, a Actor, run func(*store.Tx) (R, error)) (R, error) {
 	c.Unused(false)
 	if err := a.Admit(t.Reader); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func once[T, V any, R Receipt[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.
 	key := callKey(a.Name, a.CallID, c.Op)
 	if _, data := cutNum(t.Bucket(ReceiptsBucket).Get(key)); data != nil {
 		c.Unused(true)
-		rec, err := kv.Decode[T]("receipt", data)
+		rec, err := store.Decode[T]("receipt", data)
 		return rec, err
 	}
 	rec, err := run(t)
@@ -76,37 +76,37 @@ func once[T, V any, R Receipt[T, V]](t *kv.Tx, c *kv.Job, a Actor, run func(*kv.
 }
 
 // keep stores a receipt and drops the member's oldest one if there are too many.
-func keep(t *kv.Tx, member string, key, rec []byte) {
+func keep(t *store.Tx, member string, key, rec []byte) {
 	held, err := files(rec)
 	if err != nil {
 		t.Fail(err)
 	}
 	number := lastCall(t.Reader, member) + 1
-	t.Put(ReceiptsBucket, key, append(kv.NumKey(number), rec...))
-	t.Refer(kv.Place{Bucket: ReceiptsBucket, Key: key}, held, nil)
-	t.Put(CallsBucket, kv.NameNumKey(member, number), key)
+	t.Put(ReceiptsBucket, key, append(store.NumKey(number), rec...))
+	t.Refer(store.Place{Bucket: ReceiptsBucket, Key: key}, held, nil)
+	t.Put(CallsBucket, store.NameNumKey(member, number), key)
 	if number > maxReceipts {
-		drop(t, kv.NameNumKey(member, number-maxReceipts))
+		drop(t, store.NameNumKey(member, number-maxReceipts))
 	}
 }
 
 // lastCall returns the number of a member's newest receipt, or 0.
-func lastCall(r kv.Reader, member string) uint64 {
+func lastCall(r store.Reader, member string) uint64 {
 	c := r.Bucket(CallsBucket).Cursor()
-	k, _ := c.Seek(kv.NameNumKey(member, math.MaxUint64))
+	k, _ := c.Seek(store.NameNumKey(member, math.MaxUint64))
 	if k == nil {
 		k, _ = c.Last()
 	} else {
 		k, _ = c.Prev()
 	}
-	if !bytes.HasPrefix(k, kv.NameKey(member)) {
+	if !bytes.HasPrefix(k, store.NameKey(member)) {
 		return 0
 	}
-	return kv.LastNum(k)
+	return store.LastNum(k)
 }
 
 // drop deletes the receipt that an entry of CallsBucket names.
-func drop(t *kv.Tx, call []byte) {
+func drop(t *store.Tx, call []byte) {
 	key := bytes.Clone(t.Bucket(CallsBucket).Get(call))
 	if key == nil {
 		return
@@ -117,20 +117,20 @@ func drop(t *kv.Tx, call []byte) {
 		t.Fail(err)
 		return
 	}
-	t.Erase(kv.Place{Bucket: ReceiptsBucket, Key: key}, had)
+	t.Erase(store.Place{Bucket: ReceiptsBucket, Key: key}, had)
 	t.Delete(CallsBucket, call)
 }
 
 // files returns the payload files that a receipt needs.
-func files(stored []byte) ([]kv.BlobRef, error) {
-	if !kv.MayHoldFiles(stored) {
+func files(stored []byte) ([]store.BlobRef, error) {
+	if !store.MayHoldFiles(stored) {
 		return nil, nil
 	}
-	rec, err := kv.Decode[struct {
-		Task     kv.Filed   `json:"task"`
-		Tasks    []kv.Filed `json:"tasks"`
-		Messages []kv.Filed `json:"messages"`
-		Request  kv.Filed   `json:"request"`
+	rec, err := store.Decode[struct {
+		Task     store.Filed   `json:"task"`
+		Tasks    []store.Filed `json:"tasks"`
+		Messages []store.Filed `json:"messages"`
+		Request  store.Filed   `json:"request"`
 	}]("receipt", stored)
 	if err != nil {
 		return nil, err
@@ -139,12 +139,12 @@ func files(stored []byte) ([]kv.BlobRef, error) {
 	for _, f := range append(rec.Tasks, rec.Messages...) {
 		list = append(list, f.Files.Blobs()...)
 	}
-	return kv.Distinct(list), nil
+	return store.Distinct(list), nil
 }
 
 // Last returns the receipt of the last change made under a tool call of a member, or
 // nil.
-func Last(r kv.Reader, member, callID string) []byte {
+func Last(r store.Reader, member, callID string) []byte {
 	var newest uint64
 	var data []byte
 	r.Bucket(ReceiptsBucket).Each(callKey(member, callID, ""), func(_, v []byte) bool {
@@ -158,7 +158,7 @@ func Last(r kv.Reader, member, callID string) []byte {
 
 // callKey returns the key of a receipt; without op, the prefix of all keys of a call.
 func callKey(member, callID, op string) []byte {
-	return kv.NameKey(member, kv.NameKey(callID, []byte(op)...)...)
+	return store.NameKey(member, store.NameKey(callID, []byte(op)...)...)
 }
 
 // cutNum splits a number off the start of a stored value.
@@ -166,27 +166,27 @@ func cutNum(v []byte) (uint64, []byte) {
 	if len(v) < 8 {
 		return 0, nil
 	}
-	return kv.LastNum(v[:8]), v[8:]
+	return store.LastNum(v[:8]), v[8:]
 }
 
 // CheckReceipts checks the receipts, decoded as T, and their entries in CallsBucket.
-func CheckReceipts[T any](c *kv.Checker) {
+func CheckReceipts[T any](c *store.Checker) {
 	c.Bucket(ReceiptsBucket).Each(nil, func(k, v []byte) bool {
-		name, _, ok := kv.SplitName(k)
+		name, _, ok := store.SplitName(k)
 		number, data := cutNum(v)
-		_, err := kv.Decode[T](fmt.Sprintf("receipt %q", k), data)
+		_, err := store.Decode[T](fmt.Sprintf("receipt %q", k), data)
 		if !ok || err != nil {
 			c.Fault("receipt %q: %v", k, err)
 			return true
 		}
-		call := kv.NameNumKey(name, number)
+		call := store.NameNumKey(name, number)
 		c.Expect(CallsBucket, call)
 		c.SameKey(fmt.Sprintf("call %d of %s", number, name), c.Bucket(CallsBucket).Get(call), k)
 		held, err := files(data)
 		if err != nil {
 			c.Fault("receipt %q: %v", k, err)
 		}
-		c.Needs(kv.Place{Bucket: ReceiptsBucket, Key: k}, held)
+		c.Needs(store.Place{Bucket: ReceiptsBucket, Key: k}, held)
 		return true
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -69,7 +69,7 @@ const MaxSummary = 200
 
 // Boxes are the mailboxes of a team.
 type Boxes struct {
-	db    *kv.DB
+	db    *store.DB
 	most  int // maximum of unread messages per member
 	tasks Tasks
 }
@@ -77,14 +77,14 @@ type Boxes struct {
 // Tasks is what mailboxes need to know about tasks.
 type Tasks interface {
 	// Exists reports whether there is a task with that id.
-	Exists(r kv.Reader, id string) bool
+	Exists(r store.Reader, id string) bool
 	// MessageRead is called when a member has read a message.
-	MessageRead(t *kv.Tx, member, message string) error
+	MessageRead(t *store.Tx, member, message string) error
 }
 
 // New returns the mailboxes in db. Sending to a member with most unread messages
 // fails with ErrFull.
-func New(db *kv.DB, most int, tasks Tasks) *Boxes { return &Boxes{db: db, most: most, tasks: tasks} }
+func New(db *store.DB, most int, tasks Tasks) *Boxes { return &Boxes{db: db, most: most, tasks: tasks} }
 
 // Send puts a message into the mailbox of each recipient, or of none if it fails. It
 // does not know the members: mail for a name that never attaches stays unread.
@@ -98,7 +98,7 @@ func (b *Boxes) Send(ctx context.Context, a actors.Actor, o Outgoing) ([]Message
 	if err != nil {
 		return nil, c.Abandon(err)
 	}
-	return actors.Act(ctx, c, a, func(t *kv.Tx) (*receipt, error) {
+	return actors.Act(ctx, c, a, func(t *store.Tx) (*receipt, error) {
 		sent, err := b.Put(t, p)
 		return &receipt{Op: c.Op, Messages: sent}, err
 	})
@@ -111,10 +111,10 @@ type receipt struct {
 }
 
 // Open returns the messages.
-func (r *receipt) Open(b *kv.Blobs) ([]Message, error) { return OpenAll(r.Messages, b) }
+func (r *receipt) Open(b *store.Blobs) ([]Message, error) { return OpenAll(r.Messages, b) }
 
 // OpenAll returns the messages of several records.
-func OpenAll(records []Record, b *kv.Blobs) ([]Message, error) {
+func OpenAll(records []Record, b *store.Blobs) ([]Message, error) {
 	var list []Message
 	for i := range records {
 		m, err := records[i].Open(b)
@@ -135,38 +135,38 @@ type Packed struct {
 }
 
 // Pack checks and packs a message that a change will send in the name of from.
-func (b *Boxes) Pack(c *kv.Job, from string, o Outgoing) (Packed, error) {
+func (b *Boxes) Pack(c *store.Job, from string, o Outgoing) (Packed, error) {
 	var p Packed
 	m := &p.template
 	m.From = from
 	if err := o.checkTexts(); err != nil {
 		return p, err
 	}
-	p.to, p.texts = kv.Unique(o.To), o.Texts
-	if len(p.to) == 0 || len(p.to) > kv.MaxList {
-		return p, fmt.Errorf("%w: a message to %d members, 1 to %d are allowed", kv.ErrInvalid, len(p.to), kv.MaxList)
+	p.to, p.texts = store.Unique(o.To), o.Texts
+	if len(p.to) == 0 || len(p.to) > store.MaxList {
+		return p, fmt.Errorf("%w: a message to %d members, 1 to %d are allowed", store.ErrInvalid, len(p.to), store.MaxList)
 	}
 	for _, to := range p.to {
-		if err := kv.CheckName("recipient", to); err != nil {
+		if err := store.CheckName("recipient", to); err != nil {
 			return p, err
 		}
 	}
 	if len(o.WaitFor) > 0 { // nil stays nil, so that the receipt returns the same value
-		m.WaitFor = kv.Unique(o.WaitFor)
+		m.WaitFor = store.Unique(o.WaitFor)
 	}
-	if len(m.WaitFor) > kv.MaxList {
+	if len(m.WaitFor) > store.MaxList {
 		return p, fmt.Errorf("%w: a message that waits for %d tasks, at most %d are allowed",
-			kv.ErrInvalid, len(m.WaitFor), kv.MaxList)
+			store.ErrInvalid, len(m.WaitFor), store.MaxList)
 	}
 	m.Kind = cmp.Or(o.Kind, Text)
-	if err := kv.CheckName("message kind", string(m.Kind)); err != nil {
+	if err := store.CheckName("message kind", string(m.Kind)); err != nil {
 		return p, err
 	}
 	var err error
-	if m.Summary, err = kv.CleanShort("summary", o.Summary); err != nil {
+	if m.Summary, err = store.CleanShort("summary", o.Summary); err != nil {
 		return p, err
 	}
-	m.Summary = cmp.Or(m.Summary, Summarize(kv.Clean(o.Text)))
+	m.Summary = cmp.Or(m.Summary, Summarize(store.Clean(o.Text)))
 	return p, m.pack(c, o.Text, o.Data)
 }
 
@@ -175,16 +175,16 @@ func (o *Outgoing) checkTexts() error {
 	if o.Texts == nil {
 		return nil
 	}
-	if len(o.Texts) != len(o.To) || len(kv.Unique(o.To)) != len(o.To) {
-		return fmt.Errorf("%w: %d texts for %d members", kv.ErrInvalid, len(o.Texts), len(o.To))
+	if len(o.Texts) != len(o.To) || len(store.Unique(o.To)) != len(o.To) {
+		return fmt.Errorf("%w: %d texts for %d members", store.ErrInvalid, len(o.Texts), len(o.To))
 	}
 	o.Texts = slices.Clone(o.Texts)
 	for i, text := range o.Texts {
-		if len(text) > kv.InlineLimit {
+		if len(text) > store.InlineLimit {
 			return fmt.Errorf("%w: the text for %s has %d bytes, at most %d are allowed",
-				kv.ErrInvalid, kv.Clip(o.To[i]), len(text), kv.InlineLimit)
+				store.ErrInvalid, store.Clip(o.To[i]), len(text), store.InlineLimit)
 		}
-		o.Texts[i] = kv.Clean(text)
+		o.Texts[i] = store.Clean(text)
 	}
 	return nil
 }
@@ -192,19 +192,19 @@ func (o *Outgoing) checkTexts() error {
 // Summarize returns the start of a text, which may be very long, as one line.
 func Summarize(text string) string {
 	if enough := MaxSummary * 8; len(text) > enough {
-		text = kv.Clean(text[:enough])
+		text = store.Clean(text[:enough])
 	}
-	return kv.OneLine(text, MaxSummary)
+	return store.OneLine(text, MaxSummary)
 }
 
 // Record is a message as stored.
 type Record struct {
 	Message
-	Files kv.Files `json:"files,omitempty"`
+	Files store.Files `json:"files,omitempty"`
 }
 
 // pack stores text and data in the record.
-func (r *Record) pack(c *kv.Job, text string, data json.RawMessage) error {
+func (r *Record) pack(c *store.Job, text string, data json.RawMessage) error {
 	long, err := c.Pack(text)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (r *Record) pack(c *kv.Job, text string, data json.RawMessage) error {
 }
 
 // Open returns the message with the fields that are in files filled in.
-func (r *Record) Open(b *kv.Blobs) (Message, error) {
+func (r *Record) Open(b *store.Blobs) (Message, error) {
 	m := r.Message
 	text, err := r.Files.Text(b, "text", m.Text)
 	if err != nil {
@@ -240,14 +240,14 @@ func (r *Record) Open(b *kv.Blobs) (Message, error) {
 
 // Put puts a message into the mailbox of each recipient. It checks all mailboxes
 // before it writes to the first one.
-func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
+func (b *Boxes) Put(t *store.Tx, p Packed) ([]Record, error) {
 	for _, id := range p.template.WaitFor {
 		if !b.tasks.Exists(t.Reader, id) {
-			return nil, fmt.Errorf("%w: there is no task %q for the message to wait for", kv.ErrNotFound, kv.Clip(id))
+			return nil, fmt.Errorf("%w: there is no task %q for the message to wait for", store.ErrNotFound, store.Clip(id))
 		}
 	}
 	for _, name := range p.to {
-		if n := kv.LastNum(t.Bucket(UnreadBucket).Get(kv.NameKey(name))); n >= uint64(b.most) {
+		if n := store.LastNum(t.Bucket(UnreadBucket).Get(store.NameKey(name))); n >= uint64(b.most) {
 			return nil, fmt.Errorf("%w: %s has %d unread messages; wait until it reads them", ErrFull, name, n)
 		}
 	}
@@ -256,7 +256,7 @@ func (b *Boxes) Put(t *kv.Tx, p Packed) ([]Record, error) {
 
 // PutAnswer puts a message into the mailbox of each recipient, even a full one. It is for
 // answers to the recipient's questions, whose number is bounded.
-func PutAnswer(t *kv.Tx, p Packed) (sent []Record) {
+func PutAnswer(t *store.Tx, p Packed) (sent []Record) {
 	for i, name := range p.to {
 		m := p.template
 		m.To = name
@@ -271,28 +271,28 @@ func PutAnswer(t *kv.Tx, p Packed) (sent []Record) {
 
 // Post puts a short message of the store itself into a mailbox, even a full one, and
 // returns its id.
-func Post(t *kv.Tx, m Message) (id string) {
+func Post(t *store.Tx, m Message) (id string) {
 	rec := &Record{Message: m}
 	post(t, rec)
 	return rec.ID
 }
 
 // post assigns an id to a message and puts it into mailbox and outbox.
-func post(t *kv.Tx, m *Record) {
-	m.ID, m.Seq, m.Sent = newID(t), t.Next(kv.MailCounter), t.Now()
+func post(t *store.Tx, m *Record) {
+	m.ID, m.Seq, m.Sent = newID(t), t.Next(store.MailCounter), t.Now()
 	m.insert(t)
-	t.Emit(kv.Event{Member: m.From, Message: m})
+	t.Emit(store.Event{Member: m.From, Message: m})
 }
 
 // insert puts a message into its mailbox.
-func (r *Record) insert(t *kv.Tx) {
-	t.Store(kv.Place{Bucket: MailBucket, Key: kv.NameNumKey(r.To, r.Seq)}, r, r.Files.Blobs(), nil)
-	t.Put(idBucket, kv.NameKey(r.To, []byte(r.ID)...), kv.NumKey(r.Seq))
-	t.Add(UnreadBucket, kv.NameKey(r.To), 1)
+func (r *Record) insert(t *store.Tx) {
+	t.Store(store.Place{Bucket: MailBucket, Key: store.NameNumKey(r.To, r.Seq)}, r, r.Files.Blobs(), nil)
+	t.Put(idBucket, store.NameKey(r.To, []byte(r.ID)...), store.NumKey(r.Seq))
+	t.Add(UnreadBucket, store.NameKey(r.To), 1)
 }
 
 // newID returns a new ULID.
-func newID(t *kv.Tx) string {
+func newID(t *store.Tx) string {
 	id, err := ulid.New(uint64(max(t.Now().UnixMilli(), 0)), rand.Reader)
 	if err != nil {
 		t.Fail(fmt.Errorf("message id: %w", err))
@@ -301,7 +301,7 @@ func newID(t *kv.Tx) string {
 }
 
 // Repack returns the record of a message that was in a mailbox before.
-func Repack(c *kv.Job, m Message) (*Record, error) {
+func Repack(c *store.Job, m Message) (*Record, error) {
 	rec := &Record{Message: m}
 	if err := rec.pack(c, m.Text, m.Data); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.ID, err)
@@ -311,16 +311,16 @@ func Repack(c *kv.Job, m Message) (*Record, error) {
 
 // Restore puts a message back into its mailbox without an event. It raises the mail
 // counter first, so that no new message gets the number of a restored one.
-func Restore(t *kv.Tx, m *Record) {
-	t.Raise(kv.MailCounter, m.Seq)
-	if t.Bucket(idBucket).Get(kv.NameKey(m.To, []byte(m.ID)...)) == nil {
+func Restore(t *store.Tx, m *Record) {
+	t.Raise(store.MailCounter, m.Seq)
+	if t.Bucket(idBucket).Get(store.NameKey(m.To, []byte(m.ID)...)) == nil {
 		m.insert(t)
 	}
 }
 
 // Unread returns a member's unread messages in the order in which they were sent.
 func (b *Boxes) Unread(ctx context.Context, member string) ([]Message, error) {
-	return kv.View(ctx, b.db, "unread mail of "+kv.Clip(member), func(r kv.Reader) ([]Message, error) {
+	return store.View(ctx, b.db, "unread mail of "+store.Clip(member), func(r store.Reader) ([]Message, error) {
 		return unread(r, member, nil)
 	})
 }
@@ -333,7 +333,7 @@ func (b *Boxes) UnreadOf(ctx context.Context, members []*Received) ([][]Message,
 	for i, m := range members {
 		came[i] = m.now()
 	}
-	return kv.View(ctx, b.db, "unread mail", func(r kv.Reader) ([][]Message, error) {
+	return store.View(ctx, b.db, "unread mail", func(r store.Reader) ([][]Message, error) {
 		boxes := make([][]Message, len(members))
 		for i, m := range members {
 			var err error
@@ -347,12 +347,12 @@ func (b *Boxes) UnreadOf(ctx context.Context, members []*Received) ([][]Message,
 }
 
 // unread reads a mailbox, except for the messages that came over the bus.
-func unread(r kv.Reader, member string, came map[uint64]Message) ([]Message, error) {
-	return kv.All(r, MailBucket, kv.NameKey(member), func(k, v []byte) (Message, error) {
-		if m, ok := came[kv.LastNum(k)]; ok {
+func unread(r store.Reader, member string, came map[uint64]Message) ([]Message, error) {
+	return store.All(r, MailBucket, store.NameKey(member), func(k, v []byte) (Message, error) {
+		if m, ok := came[store.LastNum(k)]; ok {
 			return m, nil
 		}
-		rec, err := kv.Decode[Record](fmt.Sprintf("message %d", kv.LastNum(k)), v)
+		rec, err := store.Decode[Record](fmt.Sprintf("message %d", store.LastNum(k)), v)
 		if err != nil {
 			return Message{}, err
 		}
@@ -363,16 +363,16 @@ func unread(r kv.Reader, member string, came map[uint64]Message) ([]Message, err
 // UnreadCounts returns the number of unread messages by member, without members that
 // have none, in one read.
 func (b *Boxes) UnreadCounts(ctx context.Context) (map[string]int, error) {
-	return kv.View(ctx, b.db, "count unread mail", func(r kv.Reader) (map[string]int, error) { return Counts(r), nil })
+	return store.View(ctx, b.db, "count unread mail", func(r store.Reader) (map[string]int, error) { return Counts(r), nil })
 }
 
 // Counts returns the number of unread messages by member, without members that have
 // none.
-func Counts(r kv.Reader) map[string]int {
+func Counts(r store.Reader) map[string]int {
 	counts := map[string]int{}
 	r.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
-		if name, _, ok := kv.SplitName(k); ok {
-			counts[name] = int(kv.LastNum(v))
+		if name, _, ok := store.SplitName(k); ok {
+			counts[name] = int(store.LastNum(v))
 		}
 		return true
 	})
@@ -384,11 +384,11 @@ func Counts(r kv.Reader) map[string]int {
 // ErrStale for an earlier session: the present session has not seen what an earlier
 // one was shown.
 func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error {
-	if err := kv.CheckName("member", a.Name); err != nil {
+	if err := store.CheckName("member", a.Name); err != nil {
 		return err
 	}
 	ids = slices.Clone(ids) // the change may outlive the call
-	return b.db.Job("deliver").Submit(ctx, func(t *kv.Tx) error {
+	return b.db.Job("deliver").Submit(ctx, func(t *store.Tx) error {
 		if err := a.Admit(t.Reader); err != nil {
 			return err
 		}
@@ -398,7 +398,7 @@ func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error
 				return err
 			}
 			if found {
-				t.Emit(kv.Event{Member: a.Name, Delivered: id})
+				t.Emit(store.Event{Member: a.Name, Delivered: id})
 			}
 		}
 		return nil
@@ -406,23 +406,23 @@ func (b *Boxes) Deliver(ctx context.Context, a actors.Actor, ids []string) error
 }
 
 // Remove removes a message from a mailbox and reports whether it was there.
-func (b *Boxes) Remove(t *kv.Tx, member, id string) (found bool, err error) {
-	idKey := kv.NameKey(member, []byte(id)...)
+func (b *Boxes) Remove(t *store.Tx, member, id string) (found bool, err error) {
+	idKey := store.NameKey(member, []byte(id)...)
 	seq := t.Bucket(idBucket).Get(idKey)
 	if seq == nil {
 		return false, nil
 	}
-	key := kv.NameNumKey(member, kv.LastNum(seq))
-	var had []kv.BlobRef
-	if stored := t.Bucket(MailBucket).Get(key); kv.MayHoldFiles(stored) {
-		rec, err := kv.Decode[kv.Filed]("message "+id, stored)
+	key := store.NameNumKey(member, store.LastNum(seq))
+	var had []store.BlobRef
+	if stored := t.Bucket(MailBucket).Get(key); store.MayHoldFiles(stored) {
+		rec, err := store.Decode[store.Filed]("message "+id, stored)
 		if err != nil {
 			return false, err
 		}
 		had = rec.Files.Blobs()
 	}
-	t.Erase(kv.Place{Bucket: MailBucket, Key: key}, had)
+	t.Erase(store.Place{Bucket: MailBucket, Key: key}, had)
 	t.Delete(idBucket, idKey)
-	t.Add(UnreadBucket, kv.NameKey(member), -1)
+	t.Add(UnreadBucket, store.NameKey(member), -1)
 	return true, b.tasks.MessageRead(t, member, id)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Note is an idle notification that its receiver has not seen. There is one per
@@ -36,27 +36,27 @@ const maxNoteIDs = 100
 // stored.
 func (b *Boxes) PutNote(ctx context.Context, to string, n Note) error {
 	for what, name := range map[string]string{"receiver": to, "sender": n.From} {
-		if err := kv.CheckName(what, name); err != nil {
+		if err := store.CheckName(what, name); err != nil {
 			return err
 		}
 	}
 	for _, text := range []*string{&n.Summary, &n.Result, &n.FailureReason} {
-		*text = kv.Clean(*text)
-		if len(*text) > kv.MaxShort {
-			return fmt.Errorf("%w: a note of %d bytes, at most %d are allowed", kv.ErrInvalid, len(*text), kv.MaxShort)
+		*text = store.Clean(*text)
+		if len(*text) > store.MaxShort {
+			return fmt.Errorf("%w: a note of %d bytes, at most %d are allowed", store.ErrInvalid, len(*text), store.MaxShort)
 		}
 	}
-	return b.db.Job("note").Submit(ctx, func(t *kv.Tx) error { return putNote(t, to, n) })
+	return b.db.Job("note").Submit(ctx, func(t *store.Tx) error { return putNote(t, to, n) })
 }
 
 // putNote merges the previous note, which the receiver has not seen, into n.
 //
 // It assigns a new id each time: whoever has seen the previous note has not seen this
 // one, and DropNotes with the old id must not remove it.
-func putNote(t *kv.Tx, to string, n Note) error {
-	key := kv.NameKey(to, []byte(n.From)...)
+func putNote(t *store.Tx, to string, n Note) error {
+	key := store.NameKey(to, []byte(n.From)...)
 	if had := t.Bucket(NotesBucket).Get(key); had != nil {
-		before, err := kv.Decode[Note]("note of "+n.From, had)
+		before, err := store.Decode[Note]("note of "+n.From, had)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func putNote(t *kv.Tx, to string, n Note) error {
 // merge returns the note with what the previous one adds.
 func (n Note) merge(before Note) Note {
 	n.Wakes = n.Wakes || before.Wakes
-	n.Completed = kv.Unique(slices.Concat(before.Completed, n.Completed))
+	n.Completed = store.Unique(slices.Concat(before.Completed, n.Completed))
 	if extra := len(n.Completed) - maxNoteIDs; extra > 0 {
 		n.Completed = n.Completed[extra:]
 	}
@@ -79,12 +79,12 @@ func (n Note) merge(before Note) Note {
 
 // Notes returns the notes for a member, ordered by sender.
 func (b *Boxes) Notes(ctx context.Context, to string) ([]Note, error) {
-	return kv.View(ctx, b.db, "notes for "+kv.Clip(to), func(r kv.Reader) ([]Note, error) { return notes(r, to) })
+	return store.View(ctx, b.db, "notes for "+store.Clip(to), func(r store.Reader) ([]Note, error) { return notes(r, to) })
 }
 
-func notes(r kv.Reader, to string) ([]Note, error) {
-	return kv.All(r, NotesBucket, kv.NameKey(to), func(_, v []byte) (Note, error) {
-		n, err := kv.Decode[Note]("note for "+to, v)
+func notes(r store.Reader, to string) ([]Note, error) {
+	return store.All(r, NotesBucket, store.NameKey(to), func(_, v []byte) (Note, error) {
+		n, err := store.Decode[Note]("note for "+to, v)
 		if err != nil {
 			return Note{}, err
 		}
@@ -97,7 +97,7 @@ func notes(r kv.Reader, to string) ([]Note, error) {
 // with ErrStale as Deliver does.
 func (b *Boxes) DropNotes(ctx context.Context, a actors.Actor, ids []string) error {
 	ids = slices.Clone(ids) // the change may outlive the call
-	return b.db.Job("drop notes").Submit(ctx, func(t *kv.Tx) error {
+	return b.db.Job("drop notes").Submit(ctx, func(t *store.Tx) error {
 		if err := a.Admit(t.Reader); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (b *Boxes) DropNotes(ctx context.Context, a actors.Actor, ids []string) err
 		}
 		for _, n := range list {
 			if slices.Contains(ids, n.ID) {
-				t.Delete(NotesBucket, kv.NameKey(a.Name, []byte(n.From)...))
+				t.Delete(NotesBucket, store.NameKey(a.Name, []byte(n.From)...))
 			}
 		}
 		return nil

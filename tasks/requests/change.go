@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Record is a request as stored. Its key in requestsBucket is its id. openBucket
@@ -19,13 +19,13 @@ import (
 // newest request of each key.
 type Record struct {
 	Request
-	Files kv.Files `json:"files,omitempty"`
+	Files store.Files `json:"files,omitempty"`
 }
 
-func (r *Record) place() kv.Place { return kv.Place{Bucket: requestsBucket, Key: []byte(r.ID)} }
+func (r *Record) place() store.Place { return store.Place{Bucket: requestsBucket, Key: []byte(r.ID)} }
 
 // openKey returns the request's key in openBucket.
-func (r *Record) openKey() []byte { return kv.NameKey(r.Member, []byte(r.ID)...) }
+func (r *Record) openKey() []byte { return store.NameKey(r.Member, []byte(r.ID)...) }
 
 // askedKey returns the key of the question that a request asks, or nil if it has
 // none. Member, kind and key are joined so that different ones never give the same
@@ -34,11 +34,11 @@ func (r *Record) askedKey() []byte {
 	if r.Key == "" {
 		return nil
 	}
-	return kv.NameKey(r.Member, kv.NameKey(string(r.Kind), []byte(r.Key)...)...)
+	return store.NameKey(r.Member, store.NameKey(string(r.Kind), []byte(r.Key)...)...)
 }
 
 // Unpack returns the request with a payload that is in a file filled in.
-func (r *Record) Unpack(b *kv.Blobs) (Request, error) {
+func (r *Record) Unpack(b *store.Blobs) (Request, error) {
 	request := r.Request
 	payload, err := r.Files.Text(b, "payload", "")
 	if err != nil {
@@ -63,7 +63,7 @@ type draft struct {
 // It writes long payloads and texts to files outside the transaction, so that the
 // committer does not wait for the disk. If the change does not happen, c removes the
 // files.
-func (d *Desk) draft(ctx context.Context, c *kv.Job, a actors.Actor, n New) (draft, error) {
+func (d *Desk) draft(ctx context.Context, c *store.Job, a actors.Actor, n New) (draft, error) {
 	if err := n.check(); err != nil {
 		return draft{}, err
 	}
@@ -75,7 +75,7 @@ func (d *Desk) draft(ctx context.Context, c *kv.Job, a actors.Actor, n New) (dra
 		ID: idOf(number), Kind: n.Kind, Member: n.Member, To: n.To, Default: n.Default,
 		Key: n.Key, Lasting: n.Lasting, State: Open,
 	}}
-	if rec.Text, err = kv.CleanShort("text of the request", n.Text); err != nil {
+	if rec.Text, err = store.CleanShort("text of the request", n.Text); err != nil {
 		return draft{}, err
 	}
 	payload, err := c.PackJSON("payload", n.Payload)
@@ -95,25 +95,25 @@ func (n New) check() error {
 		AskPermission, AskPlan, AskMerge, AskShutdown, AskAttention, AskApproval, AskQuestion, AskForm,
 	}
 	if !slices.Contains(kinds, n.Kind) {
-		return fmt.Errorf("%w: a request of kind %q", kv.ErrInvalid, kv.Clip(string(n.Kind)))
+		return fmt.Errorf("%w: a request of kind %q", store.ErrInvalid, store.Clip(string(n.Kind)))
 	}
 	for what, name := range map[string]string{"member of the request": n.Member, "receiver of the request": n.To} {
-		if err := kv.CheckName(what, name); err != nil {
+		if err := store.CheckName(what, name); err != nil {
 			return err
 		}
 	}
 	if n.Member == n.To {
 		return fmt.Errorf("%w: %s cannot answer a request about itself; put it to another member or to a person",
-			kv.ErrInvalid, n.Member)
+			store.ErrInvalid, n.Member)
 	}
 	if n.Key != "" {
-		return kv.CheckName("key of the request", n.Key)
+		return store.CheckName("key of the request", n.Key)
 	}
 	return nil
 }
 
 // packFor packs the mail for one receiver; mail without text is not sent.
-func (d *Desk) packFor(c *kv.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
+func (d *Desk) packFor(c *store.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
 	if out.Text == "" {
 		return mail.Packed{}, nil
 	}
@@ -133,11 +133,11 @@ func mailOf(r Request, compose func(Request) mail.Outgoing) mail.Outgoing {
 //
 // Everything that can refuse the change comes before the first write. maxOpen bounds
 // the requests that a member in a loop can make.
-func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, err error) {
+func (d *Desk) ask(t *store.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, err error) {
 	if before, err := askedBefore(t.Reader, q.rec.askedKey()); err != nil || before != nil {
 		return before, false, err
 	}
-	if n := len(openIDs(t.Reader, kv.NameKey(q.rec.Member))); n >= maxOpen {
+	if n := len(openIDs(t.Reader, store.NameKey(q.rec.Member))); n >= maxOpen {
 		return nil, false, fmt.Errorf("%w: %d requests about %s are open; answer or withdraw some of them",
 			mail.ErrFull, n, q.rec.Member)
 	}
@@ -151,20 +151,20 @@ func (d *Desk) ask(t *kv.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, 
 		rec.Deadline = t.Now().Add(q.wait)
 	}
 	number, _ := numberOf(rec.ID)
-	t.Raise(kv.RequestCounter, number)
+	t.Raise(store.RequestCounter, number)
 	t.Store(rec.place(), rec, rec.Files.Blobs(), nil)
 	t.Mark(openBucket, rec.openKey(), true)
 	if key := rec.askedKey(); key != nil {
 		t.Put(askedBucket, key, []byte(rec.ID))
 	}
-	t.Emit(kv.Event{Member: a.Name, Request: rec})
+	t.Emit(store.Event{Member: a.Name, Request: rec})
 	return rec, true, nil
 }
 
 // askedBefore returns the request that answers a question already, or will: an open
 // one, an answered one whose answer nobody has acted on, or a lasting yes. If there
 // is none, the question may be asked again.
-func askedBefore(r kv.Reader, key []byte) (*Record, error) {
+func askedBefore(r store.Reader, key []byte) (*Record, error) {
 	if key == nil {
 		return nil, nil
 	}
@@ -174,7 +174,7 @@ func askedBefore(r kv.Reader, key []byte) (*Record, error) {
 	}
 	rec, err := load(r, string(id))
 	if err != nil {
-		return nil, fmt.Errorf("%w: an index names a request that cannot be read: %v", kv.ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: an index names a request that cannot be read: %v", store.ErrCorrupt, err)
 	}
 	if rec.Open() || rec.stillAnswers() {
 		return rec, nil
@@ -202,7 +202,7 @@ func (how closing) close(r *Request) {
 // Somebody else may close the request between the read and the change; admits decides
 // inside the transaction, so that exactly one of two answers counts. The mail of the
 // other one is dropped.
-func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) (Request, error) {
+func (d *Desk) conclude(ctx context.Context, c *store.Job, id string, how closing) (Request, error) {
 	now, err := d.Get(ctx, id)
 	if err != nil {
 		return Request{}, err
@@ -212,7 +212,7 @@ func (d *Desk) conclude(ctx context.Context, c *kv.Job, id string, how closing) 
 	if err != nil {
 		return Request{}, c.Abandon(err)
 	}
-	return actors.Act(ctx, c, how.by, func(t *kv.Tx) (*receipt, error) {
+	return actors.Act(ctx, c, how.by, func(t *store.Tx) (*receipt, error) {
 		rec, err := load(t.Reader, id)
 		if err != nil {
 			return nil, err
@@ -249,14 +249,14 @@ func (r *Record) admits(a actors.Actor, state State) (done bool, err error) {
 // closed stores a request in its final state and drops the oldest closed one if there
 // are too many. Numbers rise by one with each closed request, so the one to drop is
 // found directly.
-func (r *Record) closed(t *kv.Tx) {
-	r.Closed, r.Number = t.Now(), t.Next(kv.ClosedCounter)
+func (r *Record) closed(t *store.Tx) {
+	r.Closed, r.Number = t.Now(), t.Next(store.ClosedCounter)
 	t.Store(r.place(), r, r.Files.Blobs(), r.Files.Blobs())
 	t.Mark(openBucket, r.openKey(), false)
-	t.Put(closedBucket, kv.NumKey(r.Number), []byte(r.ID))
-	t.Emit(kv.Event{Member: r.By, Request: r})
+	t.Put(closedBucket, store.NumKey(r.Number), []byte(r.ID))
+	t.Emit(store.Event{Member: r.By, Request: r})
 	if r.Number > maxClosed {
-		drop(t, kv.NumKey(r.Number-maxClosed))
+		drop(t, store.NumKey(r.Number-maxClosed))
 	}
 }
 
@@ -267,7 +267,7 @@ const maxClosed = 1000
 // drop deletes the closed request that an entry of closedBucket names. The entry in
 // askedBucket is deleted only if it still names this request: the same question may
 // have been asked again.
-func drop(t *kv.Tx, closed []byte) {
+func drop(t *store.Tx, closed []byte) {
 	id := bytes.Clone(t.Bucket(closedBucket).Get(closed))
 	if id == nil {
 		return
@@ -285,23 +285,23 @@ func drop(t *kv.Tx, closed []byte) {
 }
 
 // load reads a request. It fails with ErrNotFound if there is none.
-func load(r kv.Reader, id string) (*Record, error) {
+func load(r store.Reader, id string) (*Record, error) {
 	var data []byte
 	if id != "" {
 		data = r.Bucket(requestsBucket).Get([]byte(id))
 	}
 	if data == nil {
-		return nil, fmt.Errorf("request %q %w; covey inbox lists those that are open", kv.Clip(id), kv.ErrNotFound)
+		return nil, fmt.Errorf("request %q %w; covey inbox lists those that are open", store.Clip(id), store.ErrNotFound)
 	}
-	return kv.Decode[Record]("request "+kv.Clip(id), data)
+	return store.Decode[Record]("request "+store.Clip(id), data)
 }
 
 // openIDs returns the ids of the open requests whose entries start with prefix, in
 // the order in which they were made.
-func openIDs(r kv.Reader, prefix []byte) []string {
+func openIDs(r store.Reader, prefix []byte) []string {
 	var ids []string
 	r.Bucket(openBucket).Each(prefix, func(k, _ []byte) bool {
-		if _, id, ok := kv.SplitName(k); ok {
+		if _, id, ok := store.SplitName(k); ok {
 			ids = append(ids, string(id))
 		}
 		return true

@@ -3,17 +3,17 @@ package requests
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Indexes returns the buckets that follow from the requests and the verdicts.
 func Indexes() []string { return []string{openBucket, closedBucket, judgedBucket} }
 
 // Check checks each request and the index entries for it.
-func Check(c *kv.Checker) {
+func Check(c *store.Checker) {
 	states := []State{Open, Approved, Denied, Expired, Withdrawn}
-	asked, closed := c.Count(kv.RequestCounter), c.Count(kv.ClosedCounter)
-	kv.CheckAll(c, requestsBucket, "request %q", func(k []byte, rec *Record) {
+	asked, closed := c.Count(store.RequestCounter), c.Count(store.ClosedCounter)
+	store.CheckAll(c, requestsBucket, "request %q", func(k []byte, rec *Record) {
 		c.SameKey("request "+rec.ID, k, []byte(rec.ID))
 		if number, ok := numberOf(rec.ID); !ok || number > asked {
 			c.Fault("the id of request %q is no number up to the high-water mark %d", rec.ID, asked)
@@ -28,7 +28,7 @@ func Check(c *kv.Checker) {
 		if rec.Open() {
 			c.Expect(openBucket, rec.openKey())
 		} else {
-			c.Expect(closedBucket, kv.NumKey(rec.Number))
+			c.Expect(closedBucket, store.NumKey(rec.Number))
 		}
 		c.Needs(rec.place(), rec.Files.Blobs())
 	})
@@ -38,7 +38,7 @@ func Check(c *kv.Checker) {
 // checkAsked checks the index of questions. For a question that was asked several
 // times it names the newest request, which no record tells: so the index is checked
 // against the records and not the other way round.
-func checkAsked(c *kv.Checker) {
+func checkAsked(c *store.Checker) {
 	c.Bucket(askedBucket).Each(nil, func(k, id []byte) bool {
 		rec, err := load(c.Reader, string(id))
 		if err != nil {
@@ -50,8 +50,8 @@ func checkAsked(c *kv.Checker) {
 	})
 	c.Bucket(closedBucket).Each(nil, func(k, id []byte) bool {
 		rec, err := load(c.Reader, string(id))
-		if err != nil || rec.Number != kv.LastNum(k) {
-			c.Fault("closed request %d is %q: %v", kv.LastNum(k), id, err)
+		if err != nil || rec.Number != store.LastNum(k) {
+			c.Fault("closed request %d is %q: %v", store.LastNum(k), id, err)
 		}
 		return true
 	})

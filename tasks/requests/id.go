@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // idMark is the prefix of the ids of requests (r1, r2, …), which distinguishes them
@@ -14,7 +14,7 @@ import (
 const idMark = "r"
 
 // idOf returns the id of the n-th request.
-func idOf(n uint64) string { return idMark + kv.FormatID(n) }
+func idOf(n uint64) string { return idMark + store.FormatID(n) }
 
 // numberOf returns the number in a request's id; ok is false if it is none.
 func numberOf(id string) (n uint64, ok bool) {
@@ -22,7 +22,7 @@ func numberOf(id string) (n uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return kv.ParseID(digits)
+	return store.ParseID(digits)
 }
 
 // compareIDs orders ids as the requests were made.
@@ -35,7 +35,7 @@ func compareIDs(a, b string) int {
 // next reserves a number for a request. A number that is not used in the end is
 // skipped.
 func (d *Desk) next(ctx context.Context) (uint64, error) {
-	last, err := kv.View(ctx, d.db, "request id", func(r kv.Reader) (uint64, error) { return r.Count(kv.RequestCounter), nil })
+	last, err := store.View(ctx, d.db, "request id", func(r store.Reader) (uint64, error) { return r.Count(store.RequestCounter), nil })
 	if err != nil {
 		return 0, err
 	}
@@ -46,11 +46,11 @@ func (d *Desk) next(ctx context.Context) (uint64, error) {
 }
 
 // Skip reserves the number of the request in an event.
-func Skip(t *kv.Tx, event json.RawMessage) {
+func Skip(t *store.Tx, event json.RawMessage) {
 	var r Request
 	if json.Unmarshal(event, &r) == nil {
 		n, _ := numberOf(r.ID)
-		t.Raise(kv.RequestCounter, n)
+		t.Raise(store.RequestCounter, n)
 	}
 }
 

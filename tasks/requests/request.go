@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/kv"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // Kind says what a request asks for.
@@ -107,7 +107,7 @@ const maxOpen = 1000
 
 // Desk keeps the requests of a team.
 type Desk struct {
-	db    *kv.DB
+	db    *store.DB
 	boxes *mail.Boxes
 
 	mu      sync.Mutex // guards drafted
@@ -115,7 +115,7 @@ type Desk struct {
 }
 
 // NewDesk returns the requests in db. boxes deliver the mail about them.
-func NewDesk(db *kv.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
+func NewDesk(db *store.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
 
 // Ask makes a request. If there is one about the same member, of the same kind and
 // with the same Key that is open, or whose answer was not taken, or that was approved
@@ -130,7 +130,7 @@ func (d *Desk) Ask(ctx context.Context, a actors.Actor, n New) (Request, error) 
 	if err != nil {
 		return Request{}, c.Abandon(err)
 	}
-	return actors.Act(ctx, c, a, func(t *kv.Tx) (*receipt, error) {
+	return actors.Act(ctx, c, a, func(t *store.Tx) (*receipt, error) {
 		rec, fresh, err := d.ask(t, a, r)
 		c.Unused(err == nil && !fresh)
 		return &receipt{Op: c.Op, Request: rec}, err
@@ -144,7 +144,7 @@ type receipt struct {
 }
 
 // Open returns the request.
-func (r *receipt) Open(b *kv.Blobs) (Request, error) { return r.Request.Unpack(b) }
+func (r *receipt) Open(b *store.Blobs) (Request, error) { return r.Request.Unpack(b) }
 
 // Ruling is an answer to a request.
 type Ruling struct {
@@ -161,12 +161,12 @@ type Ruling struct {
 // ErrNotFound if there is no such request.
 func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) (Request, error) {
 	c := d.db.Job("answer")
-	feedback, err := kv.CleanShort("feedback", w.Feedback)
+	feedback, err := store.CleanShort("feedback", w.Feedback)
 	if err != nil {
 		return Request{}, err
 	}
 	if w.Mode != "" {
-		if err := kv.CheckName("permission mode", w.Mode); err != nil {
+		if err := store.CheckName("permission mode", w.Mode); err != nil {
 			return Request{}, err
 		}
 	}
@@ -190,7 +190,7 @@ func (d *Desk) Expire(ctx context.Context, id string, mail func(Request) mail.Ou
 // is already closed is returned unchanged. Withdraw fails with ErrNotFound if there
 // is none.
 func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) (Request, error) {
-	reason, err := kv.CleanShort("reason", reason)
+	reason, err := store.CleanShort("reason", reason)
 	if err != nil {
 		return Request{}, err
 	}
@@ -200,7 +200,7 @@ func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) 
 // MarkTaken records that the asking member has acted on the answer. It fails with
 // ErrNotFound if there is no such request, and does nothing for an open one.
 func (d *Desk) MarkTaken(ctx context.Context, id string) error {
-	return d.db.Job("mark taken").Submit(ctx, func(t *kv.Tx) error {
+	return d.db.Job("mark taken").Submit(ctx, func(t *store.Tx) error {
 		rec, err := load(t.Reader, id)
 		if err != nil || rec.Open() || rec.Taken {
 			return err
@@ -214,11 +214,11 @@ func (d *Desk) MarkTaken(ctx context.Context, id string) error {
 // Get returns one request. It fails with ErrNotFound if there is none. Of the closed
 // ones, the newest thousand are kept.
 func (d *Desk) Get(ctx context.Context, id string) (Request, error) {
-	return kv.View(ctx, d.db, "", func(r kv.Reader) (Request, error) { return get(r, id) })
+	return store.View(ctx, d.db, "", func(r store.Reader) (Request, error) { return get(r, id) })
 }
 
 // get reads and opens a request.
-func get(r kv.Reader, id string) (Request, error) {
+func get(r store.Reader, id string) (Request, error) {
 	rec, err := load(r, id)
 	if err != nil {
 		return Request{}, err
@@ -229,7 +229,7 @@ func get(r kv.Reader, id string) (Request, error) {
 // List returns all requests that are kept, open and closed, in the order in which
 // they were made.
 func (d *Desk) List(ctx context.Context) ([]Request, error) {
-	return d.list(ctx, func(r kv.Reader) []string {
+	return d.list(ctx, func(r store.Reader) []string {
 		var ids []string
 		r.Bucket(requestsBucket).Each(nil, func(k, _ []byte) bool {
 			ids = append(ids, string(k))
@@ -243,18 +243,18 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 // Open returns the requests that wait for an answer, in the order of List: those
 // about member, or all if member is empty.
 func (d *Desk) Open(ctx context.Context, member string) ([]Request, error) {
-	return d.list(ctx, func(r kv.Reader) []string {
+	return d.list(ctx, func(r store.Reader) []string {
 		var prefix []byte
 		if member != "" {
-			prefix = kv.NameKey(member)
+			prefix = store.NameKey(member)
 		}
 		return openIDs(r, prefix)
 	})
 }
 
 // list reads the requests with the ids that pick returns.
-func (d *Desk) list(ctx context.Context, pick func(kv.Reader) []string) ([]Request, error) {
-	return kv.View(ctx, d.db, "requests", func(r kv.Reader) ([]Request, error) {
+func (d *Desk) list(ctx context.Context, pick func(store.Reader) []string) ([]Request, error) {
+	return store.View(ctx, d.db, "requests", func(r store.Reader) ([]Request, error) {
 		list := []Request{}
 		for _, id := range pick(r) {
 			request, err := get(r, id)
@@ -274,7 +274,7 @@ func (d *Desk) Asked(ctx context.Context, member string, kind Kind, key string) 
 		return Request{}, false, nil
 	}
 	question := (&Record{Request: Request{Member: member, Kind: kind, Key: key}}).askedKey()
-	r, err := kv.View(ctx, d.db, "request of "+kv.Clip(member), func(r kv.Reader) (Request, error) {
+	r, err := store.View(ctx, d.db, "request of "+store.Clip(member), func(r store.Reader) (Request, error) {
 		id := r.Bucket(askedBucket).Get(question)
 		if id == nil {
 			return Request{}, nil

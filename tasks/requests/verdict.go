@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/store"
 )
 
 // maxVerdicts is how many verdicts are kept; the oldest is dropped first. A verdict is
@@ -45,19 +45,19 @@ type Verdict struct {
 // verdictRecord is a verdict as stored.
 type verdictRecord struct {
 	Verdict
-	Number uint64   `json:"number"` // its entry in judgedBucket
-	Files  kv.Files `json:"files,omitempty"`
+	Number uint64      `json:"number"` // its entry in judgedBucket
+	Files  store.Files `json:"files,omitempty"`
 }
 
 // key returns the key of the verdict about k.
 func (k VerdictKey) key() []byte {
-	return kv.NameKey(k.Subject, kv.NameKey(k.Tree, []byte(k.Gate)...)...)
+	return store.NameKey(k.Subject, store.NameKey(k.Tree, []byte(k.Gate)...)...)
 }
 
 // check rejects what cannot be a key.
 func (k VerdictKey) check() error {
 	for what, name := range map[string]string{"tree": k.Tree, "gate": k.Gate, "subject": k.Subject} {
-		if err := kv.CheckName(what, name); err != nil {
+		if err := store.CheckName(what, name); err != nil {
 			return err
 		}
 	}
@@ -65,10 +65,10 @@ func (k VerdictKey) check() error {
 }
 
 // VerdictBook keeps the verdicts of a team.
-type VerdictBook struct{ db *kv.DB }
+type VerdictBook struct{ db *store.DB }
 
 // NewVerdictBook returns the verdicts in db.
-func NewVerdictBook(db *kv.DB) *VerdictBook { return &VerdictBook{db} }
+func NewVerdictBook(db *store.DB) *VerdictBook { return &VerdictBook{db} }
 
 // Add stores a verdict and replaces an earlier one with the same Key. If there are
 // more than 1,000, the oldest is dropped.
@@ -78,7 +78,7 @@ func (b *VerdictBook) Add(ctx context.Context, v Verdict) error {
 	}
 	c := b.db.Job("judge")
 	rec := &verdictRecord{Verdict: v}
-	rec.Command = kv.Clean(v.Command)
+	rec.Command = store.Clean(v.Command)
 	for field, text := range rec.texts() {
 		packed, err := c.Pack(*text)
 		if err != nil {
@@ -86,7 +86,7 @@ func (b *VerdictBook) Add(ctx context.Context, v Verdict) error {
 		}
 		*text = rec.Files.Put(field, packed)
 	}
-	return c.Submit(ctx, func(t *kv.Tx) error { return rec.store(t) })
+	return c.Submit(ctx, func(t *store.Tx) error { return rec.store(t) })
 }
 
 // texts returns the fields that may be in files.
@@ -96,19 +96,19 @@ func (r *verdictRecord) texts() map[string]*string {
 
 // store deletes the verdict that it replaces and drops the oldest. A replaced verdict
 // gets a new number, so that verdicts that are renewed often are not dropped.
-func (r *verdictRecord) store(t *kv.Tx) error {
+func (r *verdictRecord) store(t *store.Tx) error {
 	key := r.key()
 	if err := dropVerdict(t, key); err != nil {
 		return err
 	}
 	newest, _ := t.Bucket(judgedBucket).Cursor().Last()
-	r.Time, r.Number = t.Now(), kv.LastNum(newest)+1
-	t.Store(kv.Place{Bucket: verdictsBucket, Key: key}, r, r.Files.Blobs(), nil)
-	t.Put(judgedBucket, kv.NumKey(r.Number), key)
+	r.Time, r.Number = t.Now(), store.LastNum(newest)+1
+	t.Store(store.Place{Bucket: verdictsBucket, Key: key}, r, r.Files.Blobs(), nil)
+	t.Put(judgedBucket, store.NumKey(r.Number), key)
 	if r.Number <= maxVerdicts {
 		return nil
 	}
-	oldest := bytes.Clone(t.Bucket(judgedBucket).Get(kv.NumKey(r.Number - maxVerdicts)))
+	oldest := bytes.Clone(t.Bucket(judgedBucket).Get(store.NumKey(r.Number - maxVerdicts)))
 	if oldest == nil { // a newer verdict with the same Key has replaced it
 		return nil
 	}
@@ -119,24 +119,24 @@ func (r *verdictRecord) store(t *kv.Tx) error {
 }
 
 // dropVerdict deletes the verdict under a key, if there is one.
-func dropVerdict(t *kv.Tx, key []byte) error {
+func dropVerdict(t *store.Tx, key []byte) error {
 	data := t.Bucket(verdictsBucket).Get(key)
 	if data == nil {
 		return nil
 	}
-	had, err := kv.Decode[verdictRecord]("verdict", data)
+	had, err := store.Decode[verdictRecord]("verdict", data)
 	if err != nil {
 		return err
 	}
-	t.Erase(kv.Place{Bucket: verdictsBucket, Key: key}, had.Files.Blobs())
-	t.Delete(judgedBucket, kv.NumKey(had.Number))
+	t.Erase(store.Place{Bucket: verdictsBucket, Key: key}, had.Files.Blobs())
+	t.Delete(judgedBucket, store.NumKey(had.Number))
 	return nil
 }
 
 // Find returns the last verdict for k. The bool is false if there is none.
 func (b *VerdictBook) Find(ctx context.Context, k VerdictKey) (Verdict, bool, error) {
 	found := false
-	v, err := kv.View(ctx, b.db, "verdict on tree "+kv.Clip(k.Tree), func(r kv.Reader) (Verdict, error) {
+	v, err := store.View(ctx, b.db, "verdict on tree "+store.Clip(k.Tree), func(r store.Reader) (Verdict, error) {
 		data := r.Bucket(verdictsBucket).Get(k.key())
 		if found = data != nil; !found {
 			return Verdict{}, nil
@@ -149,12 +149,12 @@ func (b *VerdictBook) Find(ctx context.Context, k VerdictKey) (Verdict, bool, er
 // About returns the verdicts on one piece of work, oldest first; an empty subject
 // means all.
 func (b *VerdictBook) About(ctx context.Context, subject string) ([]Verdict, error) {
-	list, err := kv.View(ctx, b.db, "verdicts", func(r kv.Reader) ([]Verdict, error) {
+	list, err := store.View(ctx, b.db, "verdicts", func(r store.Reader) ([]Verdict, error) {
 		var prefix []byte
 		if subject != "" {
-			prefix = kv.NameKey(subject)
+			prefix = store.NameKey(subject)
 		}
-		return kv.All(r, verdictsBucket, prefix, func(_, data []byte) (Verdict, error) { return openVerdict(r, data) })
+		return store.All(r, verdictsBucket, prefix, func(_, data []byte) (Verdict, error) { return openVerdict(r, data) })
 	})
 	slices.SortStableFunc(list, func(a, b Verdict) int {
 		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Command, b.Command))
@@ -163,8 +163,8 @@ func (b *VerdictBook) About(ctx context.Context, subject string) ([]Verdict, err
 }
 
 // openVerdict returns a stored verdict with the texts that are in files filled in.
-func openVerdict(r kv.Reader, data []byte) (Verdict, error) {
-	rec, err := kv.Decode[verdictRecord]("verdict", data)
+func openVerdict(r store.Reader, data []byte) (Verdict, error) {
+	rec, err := store.Decode[verdictRecord]("verdict", data)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -177,14 +177,14 @@ func openVerdict(r kv.Reader, data []byte) (Verdict, error) {
 }
 
 // CheckVerdicts checks the verdicts and their entries in judgedBucket.
-func CheckVerdicts(c *kv.Checker) {
+func CheckVerdicts(c *store.Checker) {
 	n := 0
-	kv.CheckAll(c, verdictsBucket, "verdict %q", func(k []byte, rec *verdictRecord) {
+	store.CheckAll(c, verdictsBucket, "verdict %q", func(k []byte, rec *verdictRecord) {
 		n++
 		c.SameKey("verdict of "+rec.Command, k, rec.key())
-		c.SameKey(fmt.Sprintf("verdict %d", rec.Number), c.Bucket(judgedBucket).Get(kv.NumKey(rec.Number)), k)
-		c.Expect(judgedBucket, kv.NumKey(rec.Number))
-		c.Needs(kv.Place{Bucket: verdictsBucket, Key: k}, rec.Files.Blobs())
+		c.SameKey(fmt.Sprintf("verdict %d", rec.Number), c.Bucket(judgedBucket).Get(store.NumKey(rec.Number)), k)
+		c.Expect(judgedBucket, store.NumKey(rec.Number))
+		c.Needs(store.Place{Bucket: verdictsBucket, Key: k}, rec.Files.Blobs())
 	})
 	if n > maxVerdicts {
 		c.Fault("%d verdicts are kept, more than %d", n, maxVerdicts)

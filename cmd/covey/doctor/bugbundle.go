@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // A report of a bug leaves the machine, so it is made of what covey knows to be its own:
@@ -154,7 +154,7 @@ func (b *bundle) addTeam(ctx context.Context) {
 // of the facts: a store that cannot be read may be the bug.
 func storeFacts(ctx context.Context, place state.Place) string {
 	var out strings.Builder
-	backups, err := kv.InspectBackups(place.Store())
+	backups, err := backup.Inspect(place.Store())
 	fmt.Fprintf(&out, "%d bytes, last written %s; %d backups, the newest of %s\n",
 		backups.Size, when(backups.Stored), backups.Count, when(backups.Newest))
 	if err != nil {

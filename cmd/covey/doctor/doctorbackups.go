@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // lateBackup is how far a store may be ahead of its newest backup without a warning.
@@ -25,7 +25,7 @@ func (x *examination) backups() []finding {
 	}
 	var findings []finding
 	for _, p := range places {
-		b, err := kv.InspectBackups(p.Store())
+		b, err := backup.Inspect(p.Store())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -48,7 +48,7 @@ func (x *examination) backups() []finding {
 }
 
 // backupFinding judges the backups of one team's store.
-func backupFinding(p state.Place, b kv.BackupState, now time.Time) finding {
+func backupFinding(p state.Place, b backup.State, now time.Time) finding {
 	const check = "backups"
 	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
 	age := "there is no backup of its store"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/kv"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 func TestBackupFinding(t *testing.T) {
@@ -16,20 +16,20 @@ func TestBackupFinding(t *testing.T) {
 	place := state.Place{Team: "crew", Workspace: "/w", Dir: "/s/crew"}
 	for _, tc := range []struct {
 		name    string
-		state   kv.BackupState
+		state   backup.State
 		verdict verdict
 		want    string
 	}{
-		{"fresh", kv.BackupState{Count: 3, Newest: now.Add(-4 * time.Minute), Stored: now}, isOK,
+		{"fresh", backup.State{Count: 3, Newest: now.Add(-4 * time.Minute), Stored: now}, isOK,
 			"team crew in /w: 3 backups of its store, the last one 4m0s old"},
-		{"old, and nothing has changed", kv.BackupState{Count: 1, Newest: now.Add(-48 * time.Hour),
+		{"old, and nothing has changed", backup.State{Count: 1, Newest: now.Add(-48 * time.Hour),
 			Stored: now.Add(-48 * time.Hour)},
 			isOK, "1 backup of its store, the last one 48h0m0s old"},
-		{"old, and the store goes on", kv.BackupState{Count: 1, Newest: now.Add(-time.Hour), Stored: now}, isWarn,
+		{"old, and the store goes on", backup.State{Count: 1, Newest: now.Add(-time.Hour), Stored: now}, isWarn,
 			"the last one 1h0m0s old, though the store has changed since"},
-		{"none", kv.BackupState{Stored: now.Add(-time.Hour)}, isWarn, "there is no backup of its store"},
-		{"none yet", kv.BackupState{Stored: now}, isOK, "there is no backup of its store"},
-		{"too big", kv.BackupState{Count: 1, Newest: now, Stored: now, Size: 2 << 30, TooBig: true}, isWarn,
+		{"none", backup.State{Stored: now.Add(-time.Hour)}, isWarn, "there is no backup of its store"},
+		{"none yet", backup.State{Stored: now}, isOK, "there is no backup of its store"},
+		{"too big", backup.State{Count: 1, Newest: now, Stored: now, Size: 2 << 30, TooBig: true}, isWarn,
 			"with 2048 MiB the store is too big to be backed up"},
 	} {
 		f := backupFinding(place, tc.state, now)
