@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
@@ -219,7 +219,7 @@ func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
 	path := filepath.Join(c.out, "summary.md")
-	err := report.OfJob(ctx, &env, path, result.Budget)
+	err := pages.OfJob(ctx, &env, path, result.Budget)
 	if err == nil {
 		return nil
 	}

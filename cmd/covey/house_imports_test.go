@@ -105,9 +105,8 @@ var floors = []arrows{
 	{"cmd/covey/board", "orchestrator/api orchestrator/journal orchestrator/lives orchestrator/state orchestrator/view tasks " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
-	{"cmd/covey/review", "orchestrator/api orchestrator/merging orchestrator/view tasks cmd/covey/term"},
-	{"cmd/covey/report", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/review"},
-	{"cmd/covey/web", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/review cmd/covey/report"},
+	{"cmd/covey/pages", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/web", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/pages"},
 	{"cmd/covey/serve", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},

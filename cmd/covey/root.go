@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/ask"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
-	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/serve"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/web"
@@ -79,7 +79,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 		groupTalk: {
 			ask.Ps(env), ask.Attach(env), ask.Logs(env), ask.Send(env), ask.Interrupt(env), ask.Hold(env),
 			ask.Resume(env), ask.Tasks(env), ask.Diff(env), ask.Review(env), ask.Merge(env), ask.Inbox(env),
-			web.Command(env), report.Command(env),
+			web.Command(env), pages.Command(env),
 		},
 		groupSetup: {
 			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -54,12 +54,12 @@ func reportSays(ts *testscript.TestScript, state *view.State) {
 	}
 	for _, m := range state.Roster(false) {
 		word, _ := termview.MemberWord(m)
-		row("member-"+report.DomID(m.Name), word)
+		row("member-"+pages.DomID(m.Name), word)
 	}
 	for _, t := range state.Tasks {
 		if !t.Deleted {
-			word, _ := termview.TaskWord(t, state.Works().Merges[t.ID], report.WaitsOf(state, t))
-			row("task-"+report.DomID(t.ID), word)
+			word, _ := termview.TaskWord(t, state.Works().Merges[t.ID], pages.WaitsOf(state, t))
+			row("task-"+pages.DomID(t.ID), word)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -26,8 +26,8 @@ type board struct {
 	due      time.Time       // no viewer needs it drawn anew before
 	version  uint64          // grows with each change of a part
 	sections []*section
-	rows     report.Rows // of the last drawing
-	kept     []*report.Section
+	rows     pages.Rows // of the last drawing
+	kept     []*pages.Section
 	about    drawnOf // what kept was drawn of
 }
 
@@ -39,7 +39,7 @@ type drawnOf struct {
 
 // section is a section of the page with the versions in which it changed last.
 type section struct {
-	*report.Section
+	*pages.Section
 	changed uint64   // the version of all of it but the text of its rows
 	rows    []uint64 // the version of each row
 }
@@ -119,7 +119,7 @@ func (b *board) draw() error {
 			return nil
 		}
 	}
-	var fresh []*report.Section
+	var fresh []*pages.Section
 	var err error
 	b.drawn = b.feed.Read(func(now termview.Now) {
 		s := now.State
@@ -127,7 +127,7 @@ func (b *board) draw() error {
 		if about != b.about {
 			b.kept, b.about = nil, about
 		}
-		d := report.Drawing{
+		d := pages.Drawing{
 			State: s, Now: now.Status, Stopped: now.Absent != nil, Trouble: troubleText(now.Trouble),
 			Templates: b.tmpl, Form: b.form,
 			Before: b.rows, Kept: b.kept, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
@@ -161,9 +161,9 @@ func troubleText(err error) string {
 
 // marked returns a section with the versions of its parts, after the same section as it was
 // before, which may be nil.
-func marked(now *report.Section, was *section, version uint64) *section {
+func marked(now *pages.Section, was *section, version uint64) *section {
 	s := &section{Section: now, changed: version, rows: slices.Repeat([]uint64{version}, len(now.Rows))}
-	sameID := func(a, b report.Row) bool { return a.ID == b.ID }
+	sameID := func(a, b pages.Row) bool { return a.ID == b.ID }
 	if was == nil || was.Class != s.Class || was.Title != s.Title || was.Head != s.Head ||
 		!slices.EqualFunc(was.Rows, s.Rows, sameID) {
 		return s
@@ -179,5 +179,5 @@ func marked(now *report.Section, was *section, version uint64) *section {
 
 // execute returns a template as HTML.
 func (b *board) execute(name string, data any) (template.HTML, error) {
-	return report.Execute(b.tmpl, name, data)
+	return pages.Execute(b.tmpl, name, data)
 }

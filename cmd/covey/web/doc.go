@@ -1,6 +1,6 @@
 // Package web shows a team as a live web page: what waits for a person, what every member does,
 // what gates have refused and why, and whether finished work can be merged. It draws a view.State
-// with the sections of package report, asks the running team for the rest, and acts on it as the
+// with the sections of package pages, asks the running team for the rest, and acts on it as the
 // operator.
 //
 // # Pages
@@ -27,7 +27,7 @@
 // share one board, which is drawn at most once for each change, by whoever asks first, and is cut
 // into parts with ids. Each part knows in which version of the board it changed last. A viewer
 // asks for what has changed since the version that it has, and gets everything if that was a
-// version of another server. Rows whose data are the same are not drawn again (report.Rows), and
+// version of another server. Rows whose data are the same are not drawn again (pages.Rows), and
 // the time between two drawings grows with what one costs.
 //
 // The pages of members and tasks are drawn for each viewer (see live): parts with sums, and a log

@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/report"
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -34,17 +33,17 @@ func hostileBoard(templates *template.Template, payload string) (string, error) 
 		}
 		return teamtest.Hostile(old, payload)
 	})
-	d := report.Drawing{State: &s, Trouble: payload, Templates: templates, Marks: func(view.Works, *view.Task) []string { return []string{payload} }}
+	d := pages.Drawing{State: &s, Trouble: payload, Templates: templates, Marks: func(view.Works, *view.Task) []string { return []string{payload} }}
 	sections, err := d.Sections()
 	if err != nil {
 		return "", err
 	}
-	page, err := report.Execute(d.Templates, "page", shell{Title: payload, Said: payload, Sections: marked0(sections)})
+	page, err := pages.Execute(d.Templates, "page", shell{Title: payload, Said: payload, Sections: marked0(sections)})
 	return string(page), err
 }
 
 // marked0 returns sections in their first version.
-func marked0(list []*report.Section) (all []*section) {
+func marked0(list []*pages.Section) (all []*section) {
 	for _, s := range list {
 		all = append(all, marked(s, nil, 1))
 	}
@@ -55,20 +54,20 @@ func marked0(list []*report.Section) (all []*section) {
 func hostilePages(payload string) map[string]any {
 	task := tasks.Task{ID: "1", Subject: "s", Description: "d", Owner: "o", Author: "a", Status: tasks.Completed, Evidence: []tasks.Evidence{{By: "b", Text: "t", File: "f"}}}
 	merge := view.Merge{Merge: tasks.Merge{ID: "1", Member: "o", Into: "main", Reason: "r", State: tasks.MergeHeld, Tasks: []string{"1"}, Commit: "c"}}
-	work := review.Work{Task: task, Files: review.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
+	work := pages.Work{Task: task, Files: pages.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
 	one := &taskPage{
-		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Alarms: []review.Alarm{{Word: "w", Text: "t", Files: []string{"x"}}},
+		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Alarms: []pages.Alarm{{Word: "w", Text: "t", Files: []string{"x"}}},
 		Stored: []requests.Verdict{{Command: "c", Log: "l", Moment: "m"}}, Question: &requests.Request{ID: "r1", Kind: "plan", Member: "o", Text: "t"},
 		Rounds: []round{{Gate: view.Gate{ID: "g", Event: "Stop", Verdict: view.Refused, Reason: "r"}, Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: "c", Outcome: "o", Observed: "b"}, Text: "t"}}}},
 		taskState: taskState{
 			Up: true, Present: true, Author: "o", Merges: []view.Merge{merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: "s"}},
-			TaskRow: report.TaskRow{Word: "w", Class: "good", Merge: &merge, Task: &view.Task{Task: task, Owners: []view.Owned{{Owner: "o", By: "b", End: "e"}},
+			TaskRow: pages.TaskRow{Word: "w", Class: "good", Merge: &merge, Task: &view.Task{Task: task, Owners: []view.Owned{{Owner: "o", By: "b", End: "e"}},
 				Returns: []view.Return{{Kind: "k", Member: "m", By: "b", Reason: "r"}}}},
 		},
 	}
 	one.Diff = viewDiff(work, one.Alarms)
 	one.Alarms[0].Weak = false
-	who := &memberPage{Form: "token", Up: true, Live: true, Data: report.MemberRow{
+	who := &memberPage{Form: "token", Up: true, Live: true, Data: pages.MemberRow{
 		Name: "ana", Agent: "acp", Word: "idle", Class: "quiet", Task: "1", InProgress: []string{"1"}, Attention: "a", WaitsFor: "w", Doing: "d", Branch: "b",
 		Held: &view.Hold{By: "o"}, Lockout: &view.Lockout{Text: "t", Fix: "f", Until: time.Now()},
 	}}
@@ -114,7 +113,7 @@ func TestHostilePages(t *testing.T) {
 		}
 		teamtest.CheckHTML(t, "board: "+payload, ours.Replace(page))
 		for name, data := range hostilePages(payload) {
-			page, err := report.Execute(templates, name, data)
+			page, err := pages.Execute(templates, name, data)
 			if err != nil {
 				t.Fatalf("%s, %q: %v", name, payload, err)
 			}
@@ -132,14 +131,14 @@ func TestLongPayload(t *testing.T) {
 	for i, kind := range []string{"turn_started", "text"} {
 		s.Apply(teamtest.Line(i+1, "ana", kind, string(data)))
 	}
-	d := report.Drawing{State: &s, Templates: newTemplates("")}
+	d := pages.Drawing{State: &s, Templates: newTemplates("")}
 	sections, err := d.Sections()
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := fmt.Sprint(sections[2].Rows)
 	line, _ := lineOf(teamtest.Line(9, "ana", "text", string(data)))
-	html, err := report.Execute(d.Templates, "logline", line)
+	html, err := pages.Execute(d.Templates, "logline", line)
 	for name, text := range map[string]template.HTML{"board": template.HTML(page), "log": html} {
 		if teamtest.CheckPlain(t, name, string(text)); err != nil || len(text) > 4*maxText || len(text) < 100 {
 			t.Errorf("the %s has %d bytes, %v", name, len(text), err)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -29,11 +29,11 @@ type alarmBook struct {
 // inspection is what was found in one state of a task's work.
 type inspection struct {
 	stamp  string
-	alarms []review.Alarm
+	alarms []pages.Alarm
 }
 
 // of returns the alarms of a task's work, as far as they are known.
-func (b *alarmBook) of(id string) []review.Alarm {
+func (b *alarmBook) of(id string) []pages.Alarm {
 	if b == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (b *alarmBook) of(id string) []review.Alarm {
 }
 
 // put keeps what was found in a state of work.
-func (b *alarmBook) put(id, stamp string, found []review.Alarm) {
+func (b *alarmBook) put(id, stamp string, found []pages.Alarm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known == nil {
@@ -66,7 +66,7 @@ func (b *alarmBook) words(s *view.State, w view.Works, t *view.Task) []string {
 	gated := b.judged
 	b.mu.Unlock()
 	var list []string
-	for _, a := range append(slices.Clone(b.of(t.ID)), review.StateAlarms(s, w, t, gated)...) {
+	for _, a := range append(slices.Clone(b.of(t.ID)), pages.StateAlarms(s, w, t, gated)...) {
 		if !a.Weak && !slices.Contains(list, a.Word) {
 			list = append(list, a.Word)
 		}

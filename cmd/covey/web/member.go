@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/report"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/journal"
 )
@@ -18,7 +18,7 @@ import (
 type memberPage struct {
 	Form   string
 	Up     bool
-	Data   report.MemberRow
+	Data   pages.MemberRow
 	Log    log
 	Live   bool // the newest lines are shown, and more will come
 	Drafts []logLine
@@ -37,7 +37,7 @@ func (m *memberLive) read() (*memberPage, error) {
 		one.Up = now.Status != nil
 		for _, m := range now.State.Roster(now.Absent == nil) {
 			if m.Name == name {
-				one.Data, found = report.RowOf(now.State, m, now.State.Graph()), true
+				one.Data, found = pages.RowOf(now.State, m, now.State.Graph()), true
 			}
 		}
 	})

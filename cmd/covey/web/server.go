@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/report"
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -85,9 +84,9 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 func newTemplates(root string) *template.Template {
 	own := template.FuncMap{
 		"keep":     func() int { return keptLines },
-		"hunkform": func(p *taskPage, f fileView, h review.Hunk) hunkForm { return hunkForm{p, f, h} },
+		"hunkform": func(p *taskPage, f fileView, h pages.Hunk) hunkForm { return hunkForm{p, f, h} },
 	}
-	return template.Must(report.Templates(root).Funcs(own).ParseFS(templates, "templates/*.html"))
+	return template.Must(pages.Templates(root).Funcs(own).ParseFS(templates, "templates/*.html"))
 }
 
 // URL returns the address of the page with its token.
@@ -145,7 +144,7 @@ func (p *Page) routes() http.Handler {
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
 	mux.HandleFunc("GET /static/style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = io.WriteString(w, report.Style()) // the connection may be lost
+		_, _ = io.WriteString(w, pages.Style()) // the connection may be lost
 	})
 	mux.HandleFunc("GET /{$}", p.showBoard)
 	mux.HandleFunc("GET /events", p.streamBoard)

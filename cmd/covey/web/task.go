@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/report"
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -37,7 +36,7 @@ type taskPage struct {
 	Review   api.Review         // of its newest work
 	Rounds   []round            // its gates, the newest first
 	Stored   []requests.Verdict // of gates that the journal's fold has dropped
-	Alarms   []review.Alarm
+	Alarms   []pages.Alarm
 	Diff     diffView
 	Talk     log
 	Faults   []string // what could not be read
@@ -46,7 +45,7 @@ type taskPage struct {
 
 // taskState is what the journal says about a task, copied from the State.
 type taskState struct {
-	report.TaskRow
+	pages.TaskRow
 	Up      bool // the team runs
 	Author  string
 	Present bool // Author is a member now
@@ -54,7 +53,7 @@ type taskState struct {
 	Judged  []view.Gate
 	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
 	Blocks  []*tasks.Outline
-	Facts   []review.Alarm
+	Facts   []pages.Alarm
 	Stamp   string // changes with whatever the page shows but its changes and its conversation
 	Seq     uint64 // the line of the journal up to which this is known
 }
@@ -85,8 +84,8 @@ func (p *Page) task(id string, gated bool) (one *taskState) {
 		copied := *t
 		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
 		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{TaskRow: report.TaskRow{Task: &copied, Waits: report.WaitsOf(s, t)}, Up: now.Status != nil, Author: t.Owner, Seq: s.Seq}
-		one.Facts = review.StateAlarms(s, s.Works(), t, gated)
+		one = &taskState{TaskRow: pages.TaskRow{Task: &copied, Waits: pages.WaitsOf(s, t)}, Up: now.Status != nil, Author: t.Owner, Seq: s.Seq}
+		one.Facts = pages.StateAlarms(s, s.Works(), t, gated)
 		for _, m := range s.Merges {
 			if slices.Contains(m.Tasks, id) {
 				c := *m
@@ -95,7 +94,7 @@ func (p *Page) task(id string, gated bool) (one *taskState) {
 			}
 		}
 		one.collect(s)
-		one.Word, one.Class = report.TaskWord(one.TaskRow)
+		one.Word, one.Class = pages.TaskWord(one.TaskRow)
 	})
 	return one
 }

@@ -9,8 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/cmd/covey/report"
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -43,19 +42,19 @@ func TestHostileTask(t *testing.T) {
 		Evidence: []tasks.Evidence{{By: hostile, Text: hostile, File: hostile}},
 	}
 	merge := &view.Merge{Merge: tasks.Merge{Member: hostile, Into: hostile, Reason: hostile, State: tasks.MergeHeld, Tasks: []string{"1"}, Fix: "2"}}
-	w := review.Work{Task: task, Files: review.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + strings.ReplaceAll(hostile, "\n", "") + "\n-" + hostile + "\n+" +
+	w := pages.Work{Task: task, Files: pages.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + strings.ReplaceAll(hostile, "\n", "") + "\n-" + hostile + "\n+" +
 		strings.Repeat(hostile, 10<<20/len(hostile)) + "\n")}
 	w.Files[0].Name, w.Files[0].Old, w.Files[0].Modes = hostile, hostile, hostile
 	w.Diff = merging.Diff{Title: hostile, Withheld: hostile}
 	one := &taskPage{
 		Full: task, Review: api.Review{Conflicts: []string{hostile}}, Faults: []string{hostile},
-		Alarms: []review.Alarm{{Word: hostile, Text: hostile, Files: []string{hostile}}}, Form: "token",
+		Alarms: []pages.Alarm{{Word: hostile, Text: hostile, Files: []string{hostile}}}, Form: "token",
 		Stored: []requests.Verdict{{Command: hostile, Log: hostile, Moment: hostile}},
 		Rounds: []round{{Gate: view.Gate{ID: hostile, Event: hostile, Verdict: view.Refused, Reason: hostile},
 			Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: hostile, Outcome: hostile, Observed: hostile, Tree: hostile}, Text: hostile}}}},
 		taskState: taskState{
 			Up: true, Present: true, Author: hostile,
-			TaskRow: report.TaskRow{Word: hostile, Merge: merge, Task: &view.Task{
+			TaskRow: pages.TaskRow{Word: hostile, Merge: merge, Task: &view.Task{
 				Task: task, Owners: []view.Owned{{Owner: hostile, By: hostile, End: hostile}},
 				Returns: []view.Return{{Kind: hostile, Member: hostile, By: hostile, Reason: hostile}},
 			}},
@@ -85,12 +84,12 @@ func TestBigDiff(t *testing.T) {
 	for i := range 700 {
 		fmt.Fprintf(&text, "diff --git a/f%d b/f%d\n--- a/f%d\n+++ b/f%d\n@@ -0,0 +1,400 @@\n%s", i, i, i, i, strings.Repeat("+0123456789012345678901234567890123456789\n", 400))
 	}
-	w := review.Work{Files: review.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
-	v := viewDiff(w, []review.Alarm{{Word: "test deleted", Files: []string{"f650"}}})
+	w := pages.Work{Files: pages.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
+	v := viewDiff(w, []pages.Alarm{{Word: "test deleted", Files: []string{"f650"}}})
 	if v.Added != 280_000 || v.Count != 700 || v.Omitted != 200 || v.Files[0].Name != "f650" || !v.Files[0].Open || v.Files[1].Open {
 		t.Errorf("+%d, %d files, %d omitted", v.Added, v.Count, v.Omitted)
 	}
-	page := drawn(t, &taskPage{Diff: v, taskState: taskState{TaskRow: report.TaskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}})
+	page := drawn(t, &taskPage{Diff: v, taskState: taskState{TaskRow: pages.TaskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}})
 	if len(page) > 2<<20 || !strings.Contains(page, "100 more lines: show the whole file") || !strings.Contains(page, "200 more files") {
 		t.Errorf("a page of %d bytes", len(page))
 	}
@@ -99,20 +98,20 @@ func TestBigDiff(t *testing.T) {
 // However hunks are cut, the parts are all of them.
 func TestCutHunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var all []review.Hunk
+		var all []pages.Hunk
 		n := 0
 		for _, size := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 6).Draw(t, "hunks") {
-			h := review.Hunk{}
+			h := pages.Hunk{}
 			for range size {
 				n++
-				h.Lines = append(h.Lines, review.DiffLine{Kind: '+', New: n})
+				h.Lines = append(h.Lines, pages.DiffLine{Kind: '+', New: n})
 			}
 			all = append(all, h)
 		}
 		room := rapid.IntRange(1, 12).Draw(t, "room")
 		var got []int
 		for skip := 0; ; skip += room {
-			part, left := review.CutHunks(all, skip, room)
+			part, left := pages.CutHunks(all, skip, room)
 			for _, h := range part {
 				for _, l := range h.Lines {
 					got = append(got, l.New)
@@ -174,7 +173,7 @@ func TestConversation(t *testing.T) {
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *taskState {
-		return &taskState{TaskRow: report.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner, Unchanged: unchanged}}}}
+		return &taskState{TaskRow: pages.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner, Unchanged: unchanged}}}}
 	}
 	for want, state := range map[merging.DiffRequest]*taskState{
 		{Task: "1"}:     of(tasks.Completed, "ana", &view.Merge{}, false),
@@ -197,7 +196,7 @@ func TestRequest(t *testing.T) {
 func TestAlarmBook(t *testing.T) {
 	t.Parallel()
 	b, done := &alarmBook{}, &view.Task{Task: tasks.Task{ID: "1", Status: tasks.Completed}}
-	b.put("1", "c1", []review.Alarm{{Word: "gate changed"}, {Word: "binary", Weak: true}, {Word: "gate changed"}})
+	b.put("1", "c1", []pages.Alarm{{Word: "gate changed"}, {Word: "binary", Weak: true}, {Word: "gate changed"}})
 	b.looked("1", "c2")
 	if got := b.words(&view.State{}, view.Works{}, done); !slices.Equal(got, []string{"gate changed"}) || b.known["1"].stamp != "c2" {
 		t.Errorf("%q, %+v", got, b.known)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/orchestrator/merging"
 )
 
@@ -36,17 +36,17 @@ type diffView struct {
 
 // fileView is one file of it.
 type fileView struct {
-	review.FileDiff
-	Flags []string      // words of the alarms about it
-	Open  bool          // it is not folded
-	Parts []review.Hunk // what is shown of the hunks
-	Left  int           // lines that are not shown
-	Task  string        // of the link that shows them
-	Shown string        // its path below the workspace
+	pages.FileDiff
+	Flags []string     // words of the alarms about it
+	Open  bool         // it is not folded
+	Parts []pages.Hunk // what is shown of the hunks
+	Left  int          // lines that are not shown
+	Task  string       // of the link that shows them
+	Shown string       // its path below the workspace
 }
 
 // viewDiff lays out the work that was found. Files with alarms come first and are open.
-func viewDiff(w review.Work, alarms []review.Alarm) diffView {
+func viewDiff(w pages.Work, alarms []pages.Alarm) diffView {
 	v := diffView{
 		Title: w.Diff.Title, None: w.None, Fault: w.Fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
 	}
@@ -72,7 +72,7 @@ func viewDiff(w review.Work, alarms []review.Alarm) diffView {
 	room := pageLines
 	for i := range v.Files {
 		f := &v.Files[i]
-		f.Parts, f.Left = review.CutHunks(f.Hunks, 0, min(fileLines, room))
+		f.Parts, f.Left = pages.CutHunks(f.Hunks, 0, min(fileLines, room))
 		room -= f.Total - f.Left
 		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
 	}
@@ -83,7 +83,7 @@ func viewDiff(w review.Work, alarms []review.Alarm) diffView {
 type hunkForm struct {
 	Page *taskPage
 	File fileView
-	Hunk review.Hunk
+	Hunk pages.Hunk
 }
 
 // showFile answers with one file of the work on a task, in parts.
@@ -95,7 +95,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	}
 	found, _ := p.workOf(r.Context(), one)
 	name := r.URL.Query().Get("name")
-	i := slices.IndexFunc(found.Files, func(f review.FileDiff) bool { return f.Name == name })
+	i := slices.IndexFunc(found.Files, func(f pages.FileDiff) bool { return f.Name == name })
 	if i < 0 {
 		fail(w, r, refuse(http.StatusNotFound, "the work on task %s does not change %q", one.ID, name))
 		return
@@ -103,7 +103,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else is the beginning
 	from = max(from, 0)
 	f := fileView{FileDiff: found.Files[i], Task: one.ID, Shown: found.Name(found.Files[i]), Open: true}
-	f.Parts, f.Left = review.CutHunks(f.Hunks, from, partLines)
+	f.Parts, f.Left = pages.CutHunks(f.Hunks, from, partLines)
 	more := ""
 	if f.Left > 0 {
 		query := url.Values{"name": {name}, "from": {strconv.Itoa(from + partLines)}}

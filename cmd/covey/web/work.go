@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/orchestrator/merging"
 )
 
@@ -23,8 +23,8 @@ const (
 
 // knownWork is the work on a task as it was read.
 type knownWork struct {
-	review.Work
-	alarms []review.Alarm
+	pages.Work
+	alarms []pages.Alarm
 	faults []string      // what could not be read
 	of     string        // which state of the task it is of
 	read   time.Time     // when
@@ -98,7 +98,7 @@ func (t *taskPage) workState() string {
 
 // inspect reads the changes of a task and looks for alarms in them.
 func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
-	w := knownWork{Work: review.Work{Task: one.Full, Review: one.Review}}
+	w := knownWork{Work: pages.Work{Task: one.Full, Review: one.Review}}
 	request, none := one.request()
 	w.None = none
 	if none == "" {
@@ -110,7 +110,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 			w.None = "No file is changed yet."
 		default:
 			w.Diff = list[0]
-			w.Files = review.ParseDiff(w.Diff.Text)
+			w.Files = pages.ParseDiff(w.Diff.Text)
 		}
 	}
 	if team, err := p.env.TeamOf(p.place); err == nil {

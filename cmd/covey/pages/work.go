@@ -1,11 +1,10 @@
-package report
+package pages
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -29,7 +28,7 @@ type verdictRow struct {
 
 // diffShown is what a piece of work has changed, file by file.
 type diffShown struct {
-	Files []review.FileRows
+	Files []FileRows
 	With  string // the task at which the same differences are shown
 	Left  bool
 	Fault string
@@ -99,5 +98,5 @@ func (r *report) diff(m *view.Merge, task string, room *room, most int) *diffSho
 		return &diffShown{With: m.Tasks[0]}
 	}
 	text, left := room.take(term.Plain(d.Text), most)
-	return &diffShown{Files: review.RowsOf(text), Left: left || d.Left, Fault: d.Fault}
+	return &diffShown{Files: RowsOf(text), Left: left || d.Left, Fault: d.Fault}
 }

@@ -1,4 +1,4 @@
-package review
+package pages
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ type FileRows struct {
 	Name         string
 	Added, Taken int
 	Notes        []string // what became of it besides changed lines
-	Parts        []Row
+	Parts        []diffRow
 }
 
-// Row is lines of one kind that follow each other. Class is add, del, hunk, or empty.
-type Row struct{ Class, Text string }
+// diffRow is lines of one kind that follow each other. Class is add, del, hunk, or empty.
+type diffRow struct{ Class, Text string }
 
 // RowsOf returns the output of git diff as files with rows of equal lines.
 func RowsOf(text string) []FileRows {
@@ -48,5 +48,5 @@ func (f *FileRows) add(class, line string) {
 		f.Parts[n-1].Text += line
 		return
 	}
-	f.Parts = append(f.Parts, Row{class, line})
+	f.Parts = append(f.Parts, diffRow{class, line})
 }

@@ -1,5 +1,5 @@
-// Package report draws what a team does and has done as HTML: as the sections of the live web page,
-// and as the report of `covey report`, one file that loads nothing, or as Markdown.
+// Package pages draws what a team does and has done: as the sections of the live web page, and as the
+// report of `covey report`, which is the page of the team in one file, or Markdown.
 //
 // # Sections
 //
@@ -11,6 +11,13 @@
 // What members write reaches a section only through the templates, which escape it, and through
 // term.Plain, which shows control characters and marks of direction instead of obeying them.
 //
+// # Work
+//
+// Work.Alarms are what is unusual in finished work, found in its differences (ParseDiff) and in what
+// covey knows of the task. An Alarm says what was found, never what was meant by it, and decides
+// nothing: a deleted test may be right. Differences may be of any size and damaged anywhere, because
+// members make them.
+//
 // # The report
 //
 // It is made of the journal, of the work that git has, and of what the team says that runs.
@@ -18,4 +25,4 @@
 // it fits into its limit; what is left out is said.
 //
 // It makes no promise of compatibility to programs outside covey.
-package report
+package pages

@@ -1,4 +1,4 @@
-package report
+package pages
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/review"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -176,7 +175,7 @@ func TestMaskAll(t *testing.T) {
 
 func TestDiffFiles(t *testing.T) {
 	t.Parallel()
-	files := review.RowsOf("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
+	files := RowsOf("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
 		"@@ -1,3 +1,3 @@ func\n same\n--- no header\n-two\n+three\n@@ -9 +9 @@\n+x\ndiff --git a/i.png b/i.png\nBinary files differ\n")
 	var got []string
 	for _, f := range files {
