@@ -69,7 +69,7 @@ func (l *live) about(ctx context.Context, opts *Options) (About, error) {
 	if len(opts.Meta) > 0 {
 		params["_meta"] = opts.Meta
 	}
-	result, err = l.request(ctx, opts.Env, "session/new", params)
+	result, err = l.request(ctx, opts, "session/new", params)
 	if err != nil {
 		return a, err
 	}

@@ -42,7 +42,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestAuthenticate: covey logs in by a method that needs only variables which are set, and by no other.
+// TestAuthenticate: covey logs in by variables which are set, else in the one way in which the program
+// does it by itself, and never where a terminal or a person's choice is needed.
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -53,13 +54,46 @@ func TestAuthenticate(t *testing.T) {
 		"one that is not":        {`[{"id":"key","type":"env_var","vars":[{"name":"ACP_FAKE"},{"name":"ACP_NONE"}]}]`, true},
 		"no variables":           {`[{"id":"key","type":"env_var"}]`, true},
 		"a terminal":             {`[{"id":"key","type":"terminal","vars":[{"name":"ACP_FAKE"}]}]`, true},
-		"a program's own way":    {`[{"id":"key","name":"Log in"}]`, true},
+		"the program's own way":  {`[{"id":"tty","type":"terminal"},{"id":"key","name":"Log in"}]`, false},
+		"the same by its name":   {`[{"id":"none","type":"env_var","vars":[{"name":"ACP_NONE"}]},{"id":"key","type":"agent"}]`, false},
+		"two own ways":           {`[{"id":"key"},{"id":"web","type":"agent"}]`, true},
 		"another login":          {`[{"id":"other","type":"env_var","vars":[{"name":"ACP_FAKE"}]}]`, true},
 	} {
 		_, err := probe(t, life{Init: `{"protocolVersion":1,"authMethods":` + tc.methods + `}`,
 			On: mapped{"session/new": {"need key"}}}, time.Minute)
 		var login *agent.LoginError
 		if tc.fails != errors.As(err, &login) || !tc.fails && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAuthenticateWaits: a login for which the program waits for a person is given up as a missing login, and
+// only a program that wants a login is told to log in.
+func TestAuthenticateWaits(t *testing.T) {
+	t.Parallel()
+	ways := `{"protocolVersion":1,"authMethods":[{"id":"web","name":"Log in"}]}`
+	over := make(chan time.Time)
+	close(over)
+	for name, tc := range map[string]struct {
+		on    mapped
+		fails bool
+	}{
+		"it waits":            {mapped{"session/new": {"need web"}, "authenticate": {"cancelled"}}, true},
+		"it refuses":          {mapped{"session/new": {"need web"}, "authenticate": {`error {"code":-32601,"message":"no"}`}}, true},
+		"it wants no login":   {mapped{"authenticate": {"die"}}, false},
+		"another error is it": {mapped{"session/new": {`error {"code":-32603,"message":"no"}`}, "authenticate": {"die"}}, true},
+	} {
+		script, err := json.Marshal(play{Lives: []life{{Init: ways, On: tc.on}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Probe(context.Background(), Options{
+			Command: []string{os.Args[0]}, Dir: t.TempDir(), Timeouts: Timeouts{Start: time.Minute},
+			Env:   []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + t.TempDir()},
+			After: func(d time.Duration) <-chan time.Time { return over },
+		})
+		if login := errors.As(err, new(*agent.LoginError)); (err != nil) != tc.fails || login != (tc.fails && tc.on["authenticate"][0] != "die") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

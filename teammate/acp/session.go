@@ -32,8 +32,8 @@ type caps struct {
 	methods             []authMethod
 }
 
-// authMethod is a way to log in that the program offers. Of type env_var it needs neither a terminal nor
-// a browser: the program reads these variables.
+// authMethod is a way to log in that the program offers. Of type env_var the program reads these variables. Of
+// type agent, which is what no type means, it logs in by itself.
 type authMethod struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -44,37 +44,64 @@ type authMethod struct {
 	} `json:"vars"`
 }
 
-// readyIn reports whether the variables of the method are set in an environment. Other methods may open
-// a browser, or wait for a person.
+// readyIn reports whether the variables of the method are set in an environment.
 func (m *authMethod) readyIn(env []string) bool {
-	ready := m.Type == "env_var" && len(m.Vars) > 0 && m.ID != ""
+	ready := m.Type == "env_var" && len(m.Vars) > 0
 	for _, v := range m.Vars {
 		ready = ready && (v.Optional || proc.Getenv(env, v.Name) != "")
 	}
 	return ready
 }
 
+// method returns the id of a login method that needs no terminal, or "": one whose variables are set, else the
+// only one by which the program logs in by itself. Of several of those, each may replace a login that a person has
+// made, so a person chooses.
+func (c *caps) method(env []string) string {
+	var own []string
+	for _, m := range c.methods {
+		switch {
+		case m.readyIn(env):
+			return m.ID
+		case m.Type == "", m.Type == "agent":
+			own = append(own, m.ID)
+		}
+	}
+	if len(own) == 1 {
+		return own[0]
+	}
+	return ""
+}
+
 // request sends a request about a session. If the program wants a login first, and offers one that needs
-// nobody, it logs in and sends the request again.
-func (l *live) request(ctx context.Context, env []string, method string, params any) (json.RawMessage, error) {
+// no terminal, it logs in and sends the request again. A login for which the program waits is not finished.
+func (l *live) request(ctx context.Context, opts *Options, method string, params any) (json.RawMessage, error) {
 	result, err := l.conn.do(ctx, method, params)
 	var answer *rpcError
 	if !errors.As(err, &answer) || answer.Code != codeAuthRequired {
 		return result, err
 	}
-	for _, m := range l.caps.methods {
-		if !m.readyIn(env) {
-			continue
-		}
-		if _, failed := l.conn.do(ctx, "authenticate", map[string]any{"methodId": m.ID}); failed != nil {
-			if errors.As(failed, new(*rpcError)) {
-				return nil, err // that a login is missing says more
-			}
-			return nil, failed
-		}
-		return l.conn.do(ctx, method, params)
+	id := l.caps.method(opts.Env)
+	if id == "" {
+		return nil, err
 	}
-	return nil, err
+	login, failed := l.conn.start("authenticate", map[string]any{"methodId": id}, false)
+	if failed != nil {
+		return nil, failed
+	}
+	select {
+	case <-login.done:
+	case <-opts.After(opts.Timeouts.Start / 2): // it waits for a person
+		return nil, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if errors.As(login.err, new(*rpcError)) {
+		return nil, err // that a login is missing says more
+	}
+	if login.err != nil {
+		return nil, login.err
+	}
+	return l.conn.do(ctx, method, params)
 }
 
 // stop ends the program and closes the connection.
@@ -329,7 +356,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 		a.drop(errUnopened)
 	}
 	a.system(params)
-	result, err := l.request(ctx, a.opts.Env, "session/new", params)
+	result, err := l.request(ctx, &a.opts, "session/new", params)
 	if err != nil {
 		return err
 	}
@@ -362,7 +389,7 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 		if !way.can {
 			continue
 		}
-		_, err := l.request(ctx, a.opts.Env, way.method, params)
+		_, err := l.request(ctx, &a.opts, way.method, params)
 		if err == nil && way.method == "session/load" {
 			err = l.replayed(ctx)
 			// gemini loads, without an error, what is left of a lost session.
