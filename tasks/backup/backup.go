@@ -21,7 +21,7 @@ import (
 // counts. They are made when the store is opened, periodically, and when it is
 // closed, if anything has changed; a few are kept. Payload files are linked into
 // them, so that they stay as long as the backup that refers to them. Later commits
-// are in the log of commits (log.go).
+// are in the log of commits (commitlog.go).
 
 // maxVerified is the size of the biggest store that is verified when it is opened,
 // and backed up: 1 GiB is about 2.8 million tasks, and 100 MiB take about 0.4 s. A
