@@ -168,7 +168,7 @@ func TestForbids(t *testing.T) {
 	for _, command := range []string{"git status", "git pull", "gitpush", "echo git push",
 		"echo 'git push'", "git commit -m 'git push later'",
 		"grep -r 'git push' .", "go test $PKG", "go test ./... 2>&1 | tail -5", "ls *.go",
-		"npm install bash", "python -c \"print('hi')\"",
+		"npm install bash", "npm run git push", "python -c \"print('hi')\"",
 		"bash script.sh", "cat <<EOF\ngit push\nEOF", "for f in *; do echo $f; done", "make test",
 		"bash --version", "", "# git push",
 		"sh -c 'git status'", "x=1", "export A=git"} {

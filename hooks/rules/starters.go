@@ -112,8 +112,10 @@ func runnerOf(name string) (starter, bool) {
 	switch name {
 	case "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "lxc", "uv", "poetry", "pipenv", "pdm", "hatch",
 		"rye", "conda", "mamba", "pipx", "direnv", "mise", "asdf", "rbenv", "pyenv", "nodenv", "devbox", "devcontainer", "bundle",
-		"npm", "pnpm", "yarn", "bun", "dotenvx", "doppler", "op", "aws-vault", "chamber", "heroku", "foreman":
+		"yarn", "bun", "dotenvx", "doppler", "op", "aws-vault", "chamber", "heroku", "foreman":
 		return starter{loose: true, subs: []string{"run", "exec", "debug", "dlx", "x"}}, true
+	case "npm", "pnpm": // run takes the name of a script
+		return starter{loose: true, subs: []string{"exec", "dlx", "x"}}, true
 	case "npx", "pnpx", "bunx", "uvx", "dotenv", "sshpass", "systemd-run", "dbus-run-session", "xvfb-run", "firejail", "bwrap",
 		"proot", "setpriv", "watchexec", "reflex", "start-stop-daemon", "daemonize", "dtach", "chpst", "envdir", "softlimit",
 		"tini", "dumb-init", "dbus-launch", "valgrind", "perf", "numactl", "caffeinate", "proxychains", "proxychains4", "rlwrap", "cpulimit",
