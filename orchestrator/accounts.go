@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -43,7 +43,7 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 }
 
 // coordination returns what the run has spent on notices so far.
-func coordination(r *rooms) budget.Coordination {
+func coordination(r *rooms) events.Coordination {
 	all := r.accounts.notices.Run()
 	all.Finished = r.accounts.tally.Sum().Completed
 	return all

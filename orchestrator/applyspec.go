@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -19,7 +20,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // applySpec puts another version of the spec into effect. It checks everything before it
@@ -33,12 +33,12 @@ import (
 // The caller may be any goroutine; o.applying serializes changes. After an error the team
 // runs as before, with one exception: if the old hooks cannot be restored, the new ones
 // stay in effect, and covey's log says so.
-func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (api.SpecChange, error) {
+func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (events.SpecChanged, error) {
 	o.applying.Lock() // one change at a time
 	defer o.applying.Unlock()
 	next, err := o.readSpec(ask)
 	if err != nil {
-		return api.SpecChange{}, err
+		return events.SpecChanged{}, err
 	}
 	change, err := specs.Compare(o.team(), next.team)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // Steps that can fail come first, in one change of the store; nothing after it fails, so
 // that a spec is never partly in effect. Limits and budgets take effect at once, also for
 // running turns; a member in a turn keeps its agent and prompt until the turn ends.
-func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change api.SpecChange,
+func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change events.SpecChanged,
 	goal specs.Goal) error {
 	// Other goroutines read the design without a lock. Until n.Load has returned they may
 	// see one that is withdrawn again after an error.
@@ -168,21 +168,21 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	if err := o.markRunning(r.goals.Text()); err != nil {
 		// The spec is in effect; guardState writes run.json later.
 		r.short.Note(err)
-		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("the spec was applied, but run.json does not say so yet: %v", err)})
+		r.journal.Tell(events.Warning{Text: fmt.Sprintf("the spec was applied, but run.json does not say so yet: %v", err)})
 	}
 	return nil
 }
 
 // unseated lists the members of a spec that have no seat and do not appear in a change,
 // because an earlier attempt to seat them failed.
-func unseated(r *rooms, team *configs.Team, change api.SpecChange) []api.MemberChange {
-	var list []api.MemberChange
+func unseated(r *rooms, team *configs.Team, change events.SpecChanged) []events.MemberChange {
+	var list []events.MemberChange
 	for _, m := range team.Members() {
 		_, seated := r.seats.Of(m.Name)
-		if seated || slices.ContainsFunc(change.Members, func(o api.MemberChange) bool { return o.Name == m.Name }) {
+		if seated || slices.ContainsFunc(change.Members, func(o events.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
-		list = append(list, api.MemberChange{Name: m.Name, Change: api.MemberAdded, Agent: lives.AgentTitle(m.Agent)})
+		list = append(list, events.MemberChange{Name: m.Name, Change: events.MemberAdded, Agent: lives.AgentTitle(m.Agent)})
 	}
 	return list
 }

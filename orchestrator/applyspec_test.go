@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
@@ -54,7 +54,7 @@ func livingOn(r *rig) *living {
 	t.Helper()
 	l := &living{underway: start(r, &handClock{})}
 	l.until("team_started", 1)
-	l.lines.wait(t, "the lead's first turn", func(line journal.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
+	l.lines.wait(t, "the lead's first turn", func(line events.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
 	client, err := api.Dial(t.Context(), l.o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func livingOn(r *rig) *living {
 }
 
 // rewrite puts another spec in place and asks the team to take it up.
-func (l *living) rewrite(spec string) (api.SpecChange, error) {
+func (l *living) rewrite(spec string) (events.SpecChanged, error) {
 	l.t.Helper()
 	if err := os.WriteFile(filepath.Join(l.dir, "team.yaml"), []byte(spec), 0o644); err != nil {
 		l.t.Fatal(err)
@@ -74,7 +74,7 @@ func (l *living) rewrite(spec string) (api.SpecChange, error) {
 }
 
 // ask asks the team to take up the spec as it is on disk.
-func (l *living) ask(r api.ApplySpec) (api.SpecChange, error) {
+func (l *living) ask(r api.ApplySpec) (events.SpecChanged, error) {
 	l.t.Helper()
 	r.Spec = filepath.Join(l.dir, "team.yaml")
 	if !r.DryRun && r.Digest == "" {
@@ -113,11 +113,11 @@ func TestLivingMembers(t *testing.T) {
 	l := newLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
 	change, err := l.rewrite(livingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
 		"tasks: [{id: a, subject: Look around, owner: ana}]\n")
-	if err != nil || len(change.Members) != 1 || change.Members[0].Change != api.MemberAdded ||
+	if err != nil || len(change.Members) != 1 || change.Members[0].Change != events.MemberAdded ||
 		!slices.Equal(change.Tasks, []string{"Look around"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana's words", func(line journal.Line) bool {
+	l.lines.wait(t, "ana's words", func(line events.Line) bool {
 		return line.Member == "ana" && strings.Contains(string(line.Data), "I am new.")
 	})
 	if got := l.members(); got != "lead dev ana" {
@@ -129,7 +129,7 @@ func TestLivingMembers(t *testing.T) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
 	l.until("member_started", 4) // the lead, ana, and dev twice
-	l.lines.wait(t, "the release", func(line journal.Line) bool {
+	l.lines.wait(t, "the release", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
@@ -137,7 +137,7 @@ func TestLivingMembers(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}
-	l.lines.wait(t, "dev's answer", func(line journal.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
+	l.lines.wait(t, "dev's answer", func(line events.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
 	if _, err := l.client.Send(t.Context(), api.Send{To: "ana", Text: "Hello?"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a message to who has left: %v", err)
 	}
@@ -283,7 +283,7 @@ func TestLivingApprover(t *testing.T) {
 		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the task to be completed", func(line journal.Line) bool {
+	l.lines.wait(t, "the task to be completed", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	var states []string
@@ -313,8 +313,8 @@ func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
 	if _, err := l.rewrite(gated); err != nil {
 		t.Fatal(err)
 	}
-	asked := func(state requests.State) func(journal.Line) bool {
-		return func(line journal.Line) bool {
+	asked := func(state requests.State) func(events.Line) bool {
+		return func(line events.Line) bool {
 			return line.Type == "request" && strings.Contains(string(line.Data), `"state":"`+string(state)+`"`)
 		}
 	}
@@ -344,7 +344,7 @@ func TestLivingOwns(t *testing.T) {
 	if _, err := l.rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the refusal", func(line journal.Line) bool {
+	l.lines.wait(t, "the refusal", func(line events.Line) bool {
 		return line.Type == "hook_feedback" && strings.Contains(string(line.Data), "shared.txt")
 	})
 	l.down()
@@ -362,7 +362,7 @@ func TestLivingAllOrNothing(t *testing.T) {
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the lead to be busy", func(line journal.Line) bool {
+	l.lines.wait(t, "the lead to be busy", func(line events.Line) bool {
 		return line.Type == "turn_started" && line.Member == "lead" && strings.Contains(string(line.Data), "Hello?")
 	})
 	var senders sync.WaitGroup

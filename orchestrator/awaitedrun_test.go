@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // builds is a team of a lead and a member that waits for a build, which blocks until the test
@@ -69,8 +69,8 @@ func TestRunIsAwaited(t *testing.T) {
 	}
 	r.open()
 	r.want(u.end(), CodeDone, "all work is done")
-	for _, started := range of[agent.TurnStarted](r, "turn_started") {
-		if started.Cause == agent.ByNudge {
+	for _, started := range of[events.TurnStarted](r, "turn_started") {
+		if started.Cause == events.ByNudge {
 			t.Errorf("it was reminded: %s", started.Prompt)
 		}
 	}
@@ -97,7 +97,7 @@ func TestRunIsCutOff(t *testing.T) {
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	told := 0
-	for _, started := range of[agent.TurnStarted](r, "turn_started") {
+	for _, started := range of[events.TurnStarted](r, "turn_started") {
 		told += strings.Count(started.Prompt, "Command bash_1, which ran in the background for you, was interrupted")
 	}
 	if told != 1 {
@@ -125,7 +125,7 @@ lead: {model: lead, permission_mode: bypassPermissions}
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var warnings []string
-	for _, w := range of[agent.Warning](r, "warning") {
+	for _, w := range of[events.Warning](r, "warning") {
 		warnings = append(warnings, w.Text)
 	}
 	if got := strings.Join(warnings, "\n"); !strings.Contains(got, "was ended with the session of lead: it listens on port ") {

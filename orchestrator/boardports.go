@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -15,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // newBoard returns the board of a team. Its inbox must exist.
@@ -78,7 +78,7 @@ func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 
 // newTaskLister returns the tasks that a member's turn end looks at.
 func newTaskLister(o *Orchestrator, r *rooms) teammate.TaskLister {
-	return r.board.TaskLister(o.completesOnPass, func(text string) { r.journal.Tell(agent.Warning{Text: text}) })
+	return r.board.TaskLister(o.completesOnPass, func(text string) { r.journal.Tell(events.Warning{Text: text}) })
 }
 
 // completesOnPass reports whether the current spec completes tasks in progress when a

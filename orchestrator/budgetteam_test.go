@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // toil is a member that works for ever at whatever it is given; each of its
@@ -85,7 +84,7 @@ func TestMemberUsesUpItsLimit(t *testing.T) {
 		t.Errorf("its task is %+v", list[0])
 	}
 	var levels []int
-	for _, u := range of[journal.BudgetUse](r, "budget") {
+	for _, u := range of[events.BudgetUse](r, "budget") {
 		levels = append(levels, u.Level)
 	}
 	if !slices.Equal(levels, []int{50, 75, 90, 100}) {
@@ -119,7 +118,7 @@ func TestTeamUsesUpItsBudget(t *testing.T) {
 		}
 	}
 	r.want(r.run(Options{}), CodeLimit, "budget.tokens is used up")
-	if again := of[agent.TurnStarted](r, "turn_started"); len(again) != 0 {
+	if again := of[events.TurnStarted](r, "turn_started"); len(again) != 0 {
 		t.Errorf("the next run has turns: %+v", again)
 	}
 }
@@ -166,12 +165,12 @@ func TestBudgetInDollars(t *testing.T) {
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.usd is used up: at least 1.")
 	// The lead has no price, and people are told so.
-	if w := of[agent.Warning](r, "warning"); len(w) != 1 || !strings.Contains(w[0].Text,
+	if w := of[events.Warning](r, "warning"); len(w) != 1 || !strings.Contains(w[0].Text,
 		`give "script/lead" a price`) {
 		t.Errorf("warnings %+v", w)
 	}
 	var cost float64
-	for _, end := range of[agent.TurnEnded](r, "turn_ended") {
+	for _, end := range of[events.TurnEnded](r, "turn_ended") {
 		cost += end.CostUSD
 	}
 	if used := e.Budget[0].Used; fmt.Sprintf("%.3f", used) != fmt.Sprintf("%.3f", cost) || used > 1.7 ||
@@ -195,7 +194,7 @@ func TestBudgetOfTime(t *testing.T) {
 	r := newRig(t, files)
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.time is used up")
-	if e.Elapsed > testPatience || e.Budget[0].What != journal.Time {
+	if e.Elapsed > testPatience || e.Budget[0].What != events.Time {
 		t.Errorf("after %v: %+v", e.Elapsed, e.Budget)
 	}
 	r.rewrite("team.yaml", "time: 1s", "time: 1h")

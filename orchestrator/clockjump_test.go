@@ -7,8 +7,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -160,13 +160,13 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("after jump %d dev's task is %+v (%v)", i, task, err)
 		}
 	}
-	u.lines.wait(t, "that ops comes back", func(l journal.Line) bool {
+	u.lines.wait(t, "that ops comes back", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ops" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: asked.ID, Approve: true}); err != nil {
 		t.Error(err)
 	}
-	u.lines.wait(t, "dev's end", func(l journal.Line) bool {
+	u.lines.wait(t, "dev's end", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "dev" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := c.Down(t.Context(), "enough"); err != nil {

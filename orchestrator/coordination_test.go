@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -73,7 +73,7 @@ func (w crowd) member() string {
 }
 
 // run runs the crowd and gives what the lead has spent.
-func (w crowd) run(t testing.TB, r *rig) budget.Coordination {
+func (w crowd) run(t testing.TB, r *rig) events.Coordination {
 	t.Helper()
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
@@ -97,8 +97,8 @@ func TestCoordinationCostsLittle(t *testing.T) {
 	if c.Share() > 0.01 {
 		t.Errorf("coordination takes %.2f %% of the lead's tokens:\n%s", 100*c.Share(), show(r.lines.all()))
 	}
-	var sum budget.Coordination
-	for _, turn := range of[budget.Coordination](r, "coordination") {
+	var sum events.Coordination
+	for _, turn := range of[events.Coordination](r, "coordination") {
 		sum = sum.Plus(turn)
 	}
 	if sum.Tokens != c.Tokens || sum.Notices != c.Notices {

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testrun"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -88,7 +88,7 @@ func runForCrash(spec string) int {
 		return 2
 	}
 	o, err := New(team, Options{StateHome: os.Getenv(crashHomeVariable),
-		OnLine: func(l journal.Line) {
+		OnLine: func(l events.Line) {
 			fmt.Printf("%d %s %s\n", l.Seq, l.Member, l.Type)
 			if l.Type == os.Getenv(crashLineVariable) && l.Member != "lead" {
 				if self, err := os.FindProcess(os.Getpid()); err == nil {
@@ -296,7 +296,7 @@ func (r *rig) checkJournal(place state.Place) (completed map[string]int) {
 	stored := map[uint64]int{}
 	completed = map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l journal.Line
+		var l events.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			r.t.Fatalf("a torn line in the journal: %q", text)
 		}

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -129,7 +129,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 		}
 		ended <- e
 	}()
-	log.wait(t, "dev's death", func(l journal.Line) bool { return l.Type == "member_restarts" })
+	log.wait(t, "dev's death", func(l events.Line) bool { return l.Type == "member_restarts" })
 	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)

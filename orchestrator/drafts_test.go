@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -155,8 +155,8 @@ func (d *draftReader) until(want string) {
 }
 
 // saidText matches the line of a text.
-func saidText(member, text string) func(journal.Line) bool {
-	return func(l journal.Line) bool {
+func saidText(member, text string) func(events.Line) bool {
+	return func(l events.Line) bool {
 		return l.Type == "text" && l.Member == member && strings.Contains(string(l.Data), text)
 	}
 }
@@ -220,7 +220,7 @@ func TestDraftOfAnInterruptedTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader.until("")
-	r.lines.wait(t, "the turn's end", func(l journal.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
+	r.lines.wait(t, "the turn's end", func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
 	if text := r.transcriptOf("dev"); strings.Contains(text, "Never mind") {
 		t.Error("the transcript has a text that was never whole")
 	}

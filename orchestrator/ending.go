@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -45,11 +44,11 @@ type Ending struct {
 	// Unmerged is finished work that is in none of the user's branches: `covey review`
 	// shows it.
 	Unmerged []string
-	Budget   []journal.BudgetUse // use of the team's budget over all runs
+	Budget   []events.BudgetUse // use of the team's budget over all runs
 	// Coordination is what the lead has spent on notices in this run.
-	Coordination budget.Coordination
+	Coordination events.Coordination
 	// Turns counts the turns of this run by result.
-	Turns journal.TurnCount
+	Turns events.TurnCount
 	// Full says that the run met a full disk, and what to do; Reason may only be a
 	// consequence. nil: it did not, or all work is done.
 	Full error
@@ -71,8 +70,8 @@ type MemberEnding struct {
 	// TokensUnknown says that its agent program did not report everything that it used;
 	// Tokens is what it reported.
 	TokensUnknown bool
-	CostUSD       float64             // of this run, in US dollars; 0 if unknown
-	Limits        []journal.BudgetUse // use of its own limits over all runs
+	CostUSD       float64            // of this run, in US dollars; 0 if unknown
+	Limits        []events.BudgetUse // use of its own limits over all runs
 	State         api.MemberState
 	Reason        string // why it needs attention or has ended early
 }

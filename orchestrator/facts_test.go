@@ -14,7 +14,7 @@ import (
 func (r *rig) facts() *view.State {
 	state := &view.State{}
 	for _, l := range r.lines.all() {
-		state.Apply(l)
+		state.Apply(l.Event())
 	}
 	return state
 }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -44,19 +43,19 @@ func TestFallback(t *testing.T) {
 		act{When: "You own task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
 	r.rewrite("team.yaml", "tasks:", "keep: true\ntasks:")
 	u := start(r, &handClock{})
-	u.lines.wait(t, "the spare's last word", func(l journal.Line) bool {
+	u.lines.wait(t, "the spare's last word", func(l events.Line) bool {
 		return l.Type == "idle" && strings.Contains(string(l.Data), "The spare is done.")
 	})
 	u.clock.forward(4 * time.Hour)
 	if _, err := u.client().CreateTask(t.Context(), api.TaskCreate{Subject: "Two", Owner: "dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the end of task 2", func(l journal.Line) bool {
+	u.lines.wait(t, "the end of task 2", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed","task":{"id":"2"`)
 	})
 	u.stop(errors.New("enough"))
 	r.want(u.end(), CodeInterrupted, "")
-	changes := of[login.AgentChanged](r, "agent_changed")
+	changes := of[events.AgentChanged](r, "agent_changed")
 	if len(changes) != 2 || changes[0].From != "fake" || changes[0].To != "spare" || changes[0].Until.IsZero() ||
 		changes[1].To != "fake" || !changes[1].Until.IsZero() {
 		t.Errorf("changes %+v", changes)
@@ -134,7 +133,7 @@ func TestLimitIsSharedByLogin(t *testing.T) {
 	}
 	u.clock.forward(4 * time.Hour)
 	r.want(u.end(), CodeDone, "all work is done")
-	if limits := of[agent.Limited](r, "limited"); len(limits) != 1 {
+	if limits := of[events.Limited](r, "limited"); len(limits) != 1 {
 		t.Errorf("limits %+v", limits)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -165,7 +165,7 @@ func startTimed(b *testing.B, files map[string]string) *timedTeam {
 }
 
 // startBench starts the team of team.yaml, and returns a client of it once it is up.
-func startBench(b *testing.B, files map[string]string, see func(journal.Line)) *api.Client {
+func startBench(b *testing.B, files map[string]string, see func(events.Line)) *api.Client {
 	b.Helper()
 	b.Setenv("COVEY_STATE_HOME", b.TempDir())
 	home := b.TempDir()
@@ -206,7 +206,7 @@ func startBench(b *testing.B, files map[string]string, see func(journal.Line)) *
 }
 
 // see takes in a line of the journal. Lines come one after another.
-func (t *timedTeam) see(l journal.Line) {
+func (t *timedTeam) see(l events.Line) {
 	switch {
 	case l.Member != "m0":
 	case l.Type == "turn_started":

@@ -16,14 +16,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fakeSpec is a team with a builtin lead and a member whose agent is the fake.
@@ -105,8 +104,8 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	if r.read("proof") != "here" {
 		t.Error("the file was not written in the workspace")
 	}
-	started := of[agent.MemberStarted](r, "member_started")
-	if i := slices.IndexFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(fakeBinary(t)) }); i < 0 {
+	started := of[events.MemberStarted](r, "member_started")
+	if i := slices.IndexFunc(started, func(m events.MemberStarted) bool { return m.Agent == "acp/"+filepath.Base(fakeBinary(t)) }); i < 0 {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompt := strings.Join(toldFake(t, dir, "prompt"), "\n")
@@ -121,12 +120,12 @@ func TestAgentProgramDoesATask(t *testing.T) {
 	if strings.Contains(prompt, "TaskUpdate") || strings.Contains(prompt, "SendMessage") {
 		t.Errorf("the prompt names tools that the program has not:\n%s", prompt)
 	}
-	ends := of[agent.TurnEnded](r, "turn_ended")
-	i := slices.IndexFunc(ends, func(e agent.TurnEnded) bool { return e.CostUSD > 0 })
+	ends := of[events.TurnEnded](r, "turn_ended")
+	i := slices.IndexFunc(ends, func(e events.TurnEnded) bool { return e.CostUSD > 0 })
 	if i < 0 || ends[i].CostUSD != 0.5 || ends[i].Usage.InputTokens != 100 || ends[i].UsageUnknown {
 		t.Errorf("the turns cost %+v", ends)
 	}
-	for _, c := range of[agent.PermissionDecided](r, "permission") {
+	for _, c := range of[events.PermissionDecided](r, "permission") {
 		t.Errorf("somebody was asked: %+v", c)
 	}
 }
@@ -195,7 +194,7 @@ func TestRulesForAnAgentProgram(t *testing.T) {
 		t.Error("the call that a rule grants did not run")
 	}
 	var decided []string
-	for _, d := range of[agent.PermissionDecided](r, "permission") {
+	for _, d := range of[events.PermissionDecided](r, "permission") {
 		decided = append(decided, d.Decision+" "+d.Rule)
 	}
 	if want := []string{"allow Bash(touch *)", "deny Bash(rm *)"}; !slices.Equal(decided, want) {
@@ -220,7 +219,7 @@ func TestToolsOfAnAgentProgram(t *testing.T) {
 		t.Error("a tool that the member has not got ran, though its program asked")
 	}
 	broke := ""
-	for _, d := range of[agent.CallDetected](r, "call_detected") {
+	for _, d := range of[events.CallDetected](r, "call_detected") {
 		broke += d.Tool + ":" + d.Violated
 	}
 	if broke != "Write:Edit" && broke != "Edit:Edit" { // what it is called is package acp's affair
@@ -288,7 +287,7 @@ func TestAgentProgramThatAlwaysDies(t *testing.T) {
 		strings.Contains(e.Reason, "no idle member takes it by itself") {
 		t.Errorf("the end does not name who failed: %s", e.Reason)
 	}
-	restarts := of[agent.ProgramRestarts](r, "program_restarts")
+	restarts := of[events.ProgramRestarts](r, "program_restarts")
 	if len(restarts) != 3 || restarts[0].Left != 2 || restarts[2].Left != 0 ||
 		!strings.Contains(restarts[0].Reason, "signal: killed") {
 		t.Errorf("the journal tells of the restarts %+v", restarts)
@@ -440,7 +439,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn", func(l journal.Line) bool {
+	r.lines.wait(t, "the next turn", func(l events.Line) bool {
 		return strings.Contains(string(l.Data),
 			"So I was interrupted.")
 	})
@@ -454,7 +453,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Down(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the end", func(l journal.Line) bool { return l.Type == "team_ended" })
+	r.lines.wait(t, "the end", func(l events.Line) bool { return l.Type == "team_ended" })
 	pid := fakePID(t, dir)
 	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
@@ -470,7 +469,7 @@ hooks:
   TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
 `, act{When: "You own task #1", Do: []string{"say I looked at it."}})
 	_ = r.up()
-	r.lines.wait(t, "the lead's notice", func(l journal.Line) bool {
+	r.lines.wait(t, "the lead's notice", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
 	})
 	if code := testkit.Send(t, testkit.NewPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0],
@@ -563,8 +562,8 @@ hooks:
 `
 	r, dir := fakeRigOf(t, spec, nil)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	started := of[agent.MemberStarted](r, "member_started")
-	if !slices.ContainsFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(fakeBinary(t)) }) {
+	started := of[events.MemberStarted](r, "member_started")
+	if !slices.ContainsFunc(started, func(m events.MemberStarted) bool { return m.Agent == "command/"+filepath.Base(fakeBinary(t)) }) {
 		t.Errorf("the members' agents are %+v", started)
 	}
 	prompts := strings.Join(toldFake(t, dir, "prompt"), "\n")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -131,7 +131,7 @@ func (r *rig) mailOf(place state.Place, from string) (sent map[string][]string, 
 	}
 	sent, delivered = map[string][]string{}, map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l journal.Line
+		var l events.Line
 		var m struct {
 			ID, From, Text string
 		}

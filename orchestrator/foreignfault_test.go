@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -254,7 +254,7 @@ func TestFaultsInEveryLife(t *testing.T) {
 				t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)
 			}
 		}
-		told := slices.ContainsFunc(r.lines.all(), func(l journal.Line) bool {
+		told := slices.ContainsFunc(r.lines.all(), func(l events.Line) bool {
 			return l.Type == "message" && strings.Contains(string(l.Data), "Teammate dev")
 		})
 		if !told {

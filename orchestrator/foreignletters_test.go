@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // letterOf is where a long text to a member goes in the rig's state.
@@ -26,7 +26,7 @@ func (r *rig) letterOf(member, text string) string {
 
 // reading is the permissions that a run has decided about calls of Read.
 func (r *rig) reading() (decisions []string) {
-	for _, p := range of[agent.PermissionDecided](r, "permission") {
+	for _, p := range of[events.PermissionDecided](r, "permission") {
 		if p.Tool == "Read" {
 			decisions = append(decisions, p.Decision)
 		}

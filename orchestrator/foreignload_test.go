@@ -12,11 +12,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // crowdVariable is how many agent programs TestCrowdOfPrograms runs at once;
@@ -138,15 +137,15 @@ func (r *rig) checkCrowd(members, each int) {
 	for _, l := range r.lines.all() {
 		switch l.Type {
 		case "turn_ended":
-			var end agent.TurnEnded
-			if err := decode(l.Data, &end); err != nil || end.Reason != agent.EndCompleted {
+			var end events.TurnEnded
+			if err := decode(l.Data, &end); err != nil || end.Reason != events.EndCompleted {
 				r.t.Errorf("a turn of %s ended with %s (%v)", l.Member, l.Data, err)
 			}
 		case "attention", "error":
 			r.t.Errorf("%s: %s", l.Member, l.Data)
 		}
 	}
-	for _, m := range of[journal.TeamEnded](r, "team_ended") {
+	for _, m := range of[events.TeamEnded](r, "team_ended") {
 		if m.ExitCode != CodeDone {
 			r.t.Errorf("the journal says %+v", m)
 		}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // owningProgram is a team whose dev, an agent program, owns docs alone and works in a
@@ -43,7 +43,7 @@ func TestProgramAsksToWriteOutside(t *testing.T) {
 		t.Errorf("it was answered %q", results)
 	}
 	var refused []string
-	for _, p := range of[agent.PermissionDecided](g.rig, "permission") {
+	for _, p := range of[events.PermissionDecided](g.rig, "permission") {
 		if p.Decision == "deny" {
 			refused = append(refused, fmt.Sprintf("%s by %s", p.Tool, p.Rule))
 		}
@@ -92,7 +92,7 @@ func TestProgramLeavesItOutside(t *testing.T) {
 		"You may write to docs/**") {
 		t.Errorf("it was told %q", prompts)
 	}
-	detected := of[agent.CallDetected](g.rig, "call_detected")
+	detected := of[events.CallDetected](g.rig, "call_detected")
 	if len(detected) == 0 || detected[0].Tool != "Write" {
 		t.Errorf("detected %+v", detected)
 	}

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // What a program that must plan does.
@@ -129,14 +128,14 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 	r, dir := planningRig(t, leadLetsWork, "keep: true\n",
 		act{When: "You own task #1", Do: []string{claims, "edit early x", "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "the breach", func(l journal.Line) bool {
+	u.lines.wait(t, "the breach", func(l events.Line) bool {
 		return l.Type == "call_detected" && strings.Contains(string(l.Data), `"broke":"permission mode plan"`)
 	})
-	u.lines.wait(t, "the turn to end", func(l journal.Line) bool {
+	u.lines.wait(t, "the turn to end", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
 	})
 	testkit.Eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
-	warned := slices.ContainsFunc(of[agent.Warning](r, "warning"), func(w agent.Warning) bool {
+	warned := slices.ContainsFunc(of[events.Warning](r, "warning"), func(w events.Warning) bool {
 		return strings.Contains(w.Text, "it makes changes before its plan is approved")
 	})
 	if !warned {

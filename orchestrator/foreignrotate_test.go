@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // runUntilKilled runs the team in a process of its own, which a hook or a tool of the team kills.
@@ -73,7 +73,7 @@ func TestProgramRotates(t *testing.T) {
 	if loads := toldFake(t, dir, "load"); len(loads) != 0 {
 		t.Errorf("the program went on in %q", loads)
 	}
-	if rotated := of[agent.Rotated](r, "session_rotated"); len(rotated) != 1 || !strings.Contains(rotated[0].Brief, "api.go") {
+	if rotated := of[events.Rotated](r, "session_rotated"); len(rotated) != 1 || !strings.Contains(rotated[0].Brief, "api.go") {
 		t.Errorf("the journal has %+v", rotated)
 	}
 }

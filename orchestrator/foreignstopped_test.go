@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -40,7 +40,7 @@ func oldVoice(t *testing.T, dir string) *mcpByHand {
 // stoppedAt begins a team whose program is stopped and has somebody notice it after some
 // time. before is the task as it was meanwhile. It is nil, and the team is down again, if
 // that time was over before the program was stopped and looked at: the machine is slow.
-func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(journal.Line) bool) (u *underway, dir string, before *tasks.Task) {
+func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(events.Line) bool) (u *underway, dir string, before *tasks.Task) {
 	t.Helper()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
@@ -91,7 +91,7 @@ func TestStoppedProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			noticed := func(l journal.Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
+			noticed := func(l events.Line) bool { return l.Type == tc.noticed && l.Member == "dev" }
 			for d := time.Second; ; d *= 4 {
 				if d > 5*time.Minute {
 					t.Fatal("the machine is too slow")
@@ -108,7 +108,7 @@ func TestStoppedProgram(t *testing.T) {
 
 // goesOn looks at what follows when somebody notices that a program is stopped. It is
 // false, and the team is down again, if the next life was noticed as well: the machine is slow.
-func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart bool, noticed func(journal.Line) bool) bool {
+func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart bool, noticed func(events.Line) bool) bool {
 	t.Helper()
 	c, voice := u.client(), oldVoice(t, dir)
 	u.lines.wait(t, "that somebody notices", noticed)
@@ -138,7 +138,7 @@ func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart b
 		}
 	}
 	first := uint64(0)
-	last := u.lines.wait(t, "the task's end", func(l journal.Line) bool {
+	last := u.lines.wait(t, "the task's end", func(l events.Line) bool {
 		if noticed(l) && first == 0 {
 			first = l.Seq
 		}

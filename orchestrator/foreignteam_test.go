@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Hooks and rules hold for the team tools, whether the program asks before it
@@ -162,8 +162,8 @@ teammates:
 tasks: [{id: a, subject: One, owner: dev}]
 `, nil, act{When: "You own task #1", Do: []string{`mcp team_task_update {"taskId":"1","status":"completed"}`}})
 		r.want(r.run(Options{}), CodeDone, "all work is done")
-		started := of[agent.MemberStarted](r, "member_started")
-		if !slices.ContainsFunc(started, func(m agent.MemberStarted) bool { return m.Agent == "acp/codex" }) {
+		started := of[events.MemberStarted](r, "member_started")
+		if !slices.ContainsFunc(started, func(m events.MemberStarted) bool { return m.Agent == "acp/codex" }) {
 			t.Errorf("the members' agents are %+v", started)
 		}
 		env, err := os.ReadFile(filepath.Join(dir, "env"))

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -179,7 +180,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 				}
 				done <- e
 			}()
-			r.lines.wait(t, "the first pass", func(l journal.Line) bool { return l.Type == "pass_started" })
+			r.lines.wait(t, "the first pass", func(l events.Line) bool { return l.Type == "pass_started" })
 			disk.room.Store(false)
 			for range 3 { // in the pauses between them the member fills the queue
 				<-disk.failed
@@ -196,7 +197,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			ctx, cancel = context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				r.lines.wait(t, "the next run", func(l journal.Line) bool { return l.Type == "pass_started" })
+				r.lines.wait(t, "the next run", func(l events.Line) bool { return l.Type == "pass_started" })
 				cancel()
 			}()
 			if _, err := again.Run(ctx); err != nil {

@@ -5,24 +5,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fired lists the hook runs of a member in order: event and tool-use id.
-func (r *rig) fired(member string) (events, ids []string) {
+func (r *rig) fired(member string) (kinds, ids []string) {
 	for _, l := range r.lines.all() {
 		if l.Type != "hook_started" || l.Member != member {
 			continue
 		}
-		var h agent.HookStarted
+		var h events.HookStarted
 		if err := decode(l.Data, &h); err != nil {
 			r.t.Fatal(err)
 		}
-		events, ids = append(events, h.Event), append(ids, h.ToolUseID)
+		kinds, ids = append(kinds, h.Event), append(ids, h.ToolUseID)
 	}
-	return events, ids
+	return kinds, ids
 }
 
 const twoTasks = `
@@ -53,14 +53,14 @@ hooks:
 	})
 	r.rewrite("team.yaml", "dev: {model: dev}", "dev: {model: dev, limits: {max_in_progress: 2}}")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	events, ids := r.fired("dev")
+	kinds, ids := r.fired("dev")
 	want := []string{
 		"Stop", "TaskCompleted", "TaskCompleted", "TeammateIdle", // the first turn: two tasks in progress
 		"TaskCompleted", "TaskCompleted", // by the tool
 		"Stop", "TeammateIdle", // the second turn: none in progress
 	}
-	if !slices.Equal(events, want) {
-		t.Errorf("dev's hooks ran as %v, want %v", events, want)
+	if !slices.Equal(kinds, want) {
+		t.Errorf("dev's hooks ran as %v, want %v", kinds, want)
 	}
 	r.wantGates("dev",
 		"Stop turn_end  agreed", "TaskCompleted turn_end 1 agreed", "TaskCompleted turn_end 2 agreed", "TeammateIdle turn_end  agreed",
@@ -70,8 +70,8 @@ hooks:
 	if len(unique) != len(ids) {
 		t.Errorf("tool-use ids are shared between runs: %v", ids)
 	}
-	if events, _ := r.fired("lead"); !slices.Equal(events, []string{"Stop"}) {
-		t.Errorf("the lead's hooks ran as %v; it has Stop alone", events)
+	if kinds, _ := r.fired("lead"); !slices.Equal(kinds, []string{"Stop"}) {
+		t.Errorf("the lead's hooks ran as %v; it has Stop alone", kinds)
 	}
 }
 
@@ -103,7 +103,7 @@ gates:
 	if want := []tasks.Op{tasks.Created, tasks.Refused, tasks.TaskCompleted}; !slices.Equal(ops, want) {
 		t.Errorf("the task went through %v, want %v", ops, want)
 	}
-	results := of[agent.ToolReturned](r, "tool_result")
+	results := of[events.ToolReturned](r, "tool_result")
 	if results[0].IsError || !strings.HasPrefix(results[0].Content, "TaskCompleted hook feedback:\n") {
 		t.Errorf("the refusal reads %+v; it is feedback, and no error of the tool", results[0])
 	}
@@ -127,7 +127,7 @@ hooks:
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	results := of[agent.ToolReturned](r, "tool_result")
+	results := of[events.ToolReturned](r, "tool_result")
 	if !results[0].IsError || !strings.HasSuffix(results[0].Content, "]: too short") {
 		t.Errorf("the refused creation reads %+v", results[0])
 	}
@@ -189,7 +189,7 @@ gates: {idle: ["echo never; exit 1"]}
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "needs attention")
 	idle := 0
-	for _, h := range of[agent.HookStarted](r, "hook_started") {
+	for _, h := range of[events.HookStarted](r, "hook_started") {
 		if h.Event == "TeammateIdle" {
 			idle++
 		}

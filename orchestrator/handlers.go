@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooking"
@@ -61,7 +62,9 @@ func (q commands) handlers() []api.Handler {
 		api.VerbReturn.Handle(q.sendBack),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbAnswer.Handle(q.answer),
-		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (api.SpecChange, error) { return o.applySpec(ctx, r, ask) }),
+		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (events.SpecChanged, error) {
+			return o.applySpec(ctx, r, ask)
+		}),
 		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, r) }),
 		api.VerbReload.Handle(api.NoInput(r.hooks.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // helperTeam is a lead alone whose helper, of a kind that the workspace
@@ -63,7 +63,7 @@ func TestHelperInTeam(t *testing.T) {
 	if got := r.read("seen"); got != "head\nhead\n" {
 		t.Errorf("the hook in its file ran as %q", got)
 	}
-	ended := of[agent.HelperEnded](r, "subagent_ended")
+	ended := of[events.HelperEnded](r, "subagent_ended")
 	if len(ended) != 1 || ended[0].AgentType != "scribe" || ended[0].Reason != "completed" || ended[0].ToolUses != 2 {
 		t.Errorf("ended %+v", ended)
 	}
@@ -74,7 +74,7 @@ func TestHelperInTeam(t *testing.T) {
 			t.Errorf("line %d (%s) is of helper %q", l.Seq, l.Type, l.Helper)
 		}
 	}
-	results := of[agent.ToolReturned](r, "tool_result")
+	results := of[events.ToolReturned](r, "tool_result")
 	if last := results[len(results)-1]; last.Name != "Agent" || !strings.Contains(last.Content,
 		"\n  I wrote two\n") ||
 		!strings.Contains(last.Content, "<tools-used-before-summary>Bash</tools-used-before-summary>") {
@@ -98,7 +98,7 @@ func TestHelperInBackgroundOfTeam(t *testing.T) {
 		!strings.Contains(got, `"prompt":"<task-notification>\n<task-id>a`) {
 		t.Errorf("UserPromptSubmit hooks read %s", got)
 	}
-	turns := of[agent.TurnStarted](r, "turn_started")
+	turns := of[events.TurnStarted](r, "turn_started")
 	if len(turns) != 2 || !strings.Contains(turns[1].Prompt, "<result>I wrote two</result>") {
 		t.Errorf("turns %+v", turns)
 	}

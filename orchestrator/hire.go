@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
@@ -282,8 +283,8 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 // gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
 // judge.
 func (h hiring) gatesOf(s *crew.Seat) hooking.Gated {
-	return hooking.Gated{Live: &h.r.hooks.live, Tell: func(g hooklist.GateAsked) {
-		h.r.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
+	return hooking.Gated{Live: &h.r.hooks.live, Tell: func(g events.GateAsked) {
+		h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
 	}}
 }
 

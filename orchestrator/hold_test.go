@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -31,7 +31,7 @@ func heldTeam(more string) map[string]string {
 // interrupted brings a heldTeam to where its dev has been interrupted.
 func interrupted(t *testing.T, r *rig) *underway {
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev"})
 	if err != nil || !reply.Interrupted || !reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
@@ -42,7 +42,7 @@ func interrupted(t *testing.T, r *rig) *underway {
 // rests waits until the team is at rest and has said so to its operator.
 func (u *underway) rests() {
 	u.t.Helper()
-	u.lines.wait(u.t, "the team to rest", func(l journal.Line) bool {
+	u.lines.wait(u.t, "the team to rest", func(l events.Line) bool {
 		return l.Type == "hook_started" && strings.Contains(string(l.Data), `"Notification"`)
 	})
 }
@@ -88,7 +88,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "dev to be resumed", func(l journal.Line) bool {
+	u.lines.wait(t, "dev to be resumed", func(l events.Line) bool {
 		return l.Type == "member_resumed" &&
 			l.Member == "dev"
 	})
@@ -102,7 +102,7 @@ func TestInterruptThatGoesOn(t *testing.T) {
 	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call",
 		"{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
-	u.lines.wait(t, "dev's turn", func(l journal.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true})
 	if err != nil || !reply.Interrupted || reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)

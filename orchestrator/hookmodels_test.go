@@ -6,16 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // finished lists what became of the hooks of a member: outcome and what they printed.
-func (r *rig) finished(member string) (list []agent.HookFinished) {
+func (r *rig) finished(member string) (list []events.HookFinished) {
 	for _, l := range r.lines.all() {
-		var h agent.HookFinished
+		var h events.HookFinished
 		if l.Type != "hook_finished" || l.Member != member {
 			continue
 		}
@@ -50,15 +49,15 @@ helpers:
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "")
-	asked := of[hooking.ModelAsked](r, "hook_model")
+	asked := of[events.ModelAsked](r, "hook_model")
 	if len(asked) != 2 || asked[0].Usage.InputTokens != 100 || asked[1].Usage.OutputTokens != 3 ||
 		asked[0].Event != "Stop" {
 		t.Errorf("asked %+v", asked)
 	}
-	if fed := of[agent.HookFeedback](r, "hook_feedback"); len(fed) != 1 {
+	if fed := of[events.HookFeedback](r, "hook_feedback"); len(fed) != 1 {
 		t.Errorf("feedback %+v", fed)
 	}
-	ends := of[agent.TurnEnded](r, "turn_ended")
+	ends := of[events.TurnEnded](r, "turn_ended")
 	if ends[0].Passes != 2 || ends[0].Usage.InputTokens != 0 {
 		t.Errorf("the hook's requests are no passes of the member: %+v", ends[0])
 	}
@@ -95,7 +94,7 @@ helpers:
     `,
 	})
 	r.want(r.run(Options{}), CodeDone, "")
-	asked := of[hooking.ModelAsked](r, "hook_model")
+	asked := of[events.ModelAsked](r, "hook_model")
 	if len(asked) != 1 || !asked[0].Agent || asked[0].Passes != 4 {
 		t.Errorf("asked %+v", asked)
 	}
@@ -106,7 +105,7 @@ helpers:
 	if _, err := os.Stat(r.dir + "/made"); err == nil {
 		t.Error("the verifier wrote a file")
 	}
-	if calls := of[agent.ToolCalled](r, "tool_call"); len(calls) != 0 {
+	if calls := of[events.ToolCalled](r, "tool_call"); len(calls) != 0 {
 		t.Errorf("calls in the member's name: %+v", calls)
 	}
 }
@@ -232,7 +231,7 @@ func TestFunctionHooksOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(r.run(Options{Hooks: registry}), CodeDone, "")
-	if said := of[agent.TextSaid](r, "text"); len(said) != 2 || said[1].Text != "Again." {
+	if said := of[events.TextSaid](r, "text"); len(said) != 2 || said[1].Text != "Again." {
 		t.Errorf("said %+v", said)
 	}
 	hookRunner, err := runner.New(nil, &runner.Options{Callbacks: registry})

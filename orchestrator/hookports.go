@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
@@ -35,7 +36,7 @@ func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
 // newBackground returns the tracker of members' background hooks.
 func newBackground(r *rooms) *hooking.Background {
 	return hooking.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
-		e := agent.Event{Member: member, Data: agent.Warning{Text: text}}
+		e := events.Event{Member: member, Data: events.Warning{Text: text}}
 		if s, ok := r.seats.Of(member); ok {
 			e.Turn = s.Turn()
 		}
@@ -51,7 +52,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Clock: o.clock, Key: launch.ReadKey,
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
-		Report:  func(text string) { r.journal.Tell(agent.Warning{Text: text}) },
+		Report:  func(text string) { r.journal.Tell(events.Warning{Text: text}) },
 		Fire: func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error) {
 			s, ok := r.seats.Of(member)
 			if !ok {
@@ -113,7 +114,7 @@ func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 // warnOfTooMany warns people that the processes that a hook had left behind became too many
 // and were killed. The hook's own result was journaled before.
 func (r *rooms) warnOfTooMany(in hooks.Input, command, warning string) {
-	e := agent.Event{Data: agent.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
+	e := events.Event{Data: events.Warning{Text: string(in.Payload.Event()) + " hook " + command + ": " + warning}}
 	if s, ok := r.seats.BySession(in.SessionID); ok {
 		e.Member, e.Turn = s.Member.Name, s.Turn()
 	}
@@ -125,7 +126,7 @@ func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
 	return hooking.Member{
 		Spec: s.Member, Permissions: s.Permissions,
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Teammate().Fire(ctx, p) },
-		Spent: func(asked hooking.ModelAsked) {
+		Spent: func(asked events.ModelAsked) {
 			name := s.Member.Name
 			r.accounts.tally.Spend(name, asked.Usage)
 			// The use counts in this run in any case. Only the line in the transcript is
@@ -133,7 +134,7 @@ func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
 			if err := s.Teammate().Spend(asked.Usage); err != nil {
 				o.opts.Log.Warn("the use of a hook will not count in the next run", "member", name, "err", err)
 			}
-			r.journal.Append(agent.Event{Member: name, Turn: s.Turn(), Data: asked})
+			r.journal.Append(events.Event{Member: name, Turn: s.Turn(), Data: asked})
 		},
 	}
 }

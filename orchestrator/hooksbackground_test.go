@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // behindSpec is a lead alone with one hook on an event.
@@ -36,8 +35,8 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	turns := of[agent.TurnStarted](r, "turn_started")
-	if len(turns) != 2 || turns[1].Cause != agent.ByHook {
+	turns := of[events.TurnStarted](r, "turn_started")
+	if len(turns) != 2 || turns[1].Cause != events.ByHook {
 		t.Fatalf("turns %+v:\n%s", turns, show(r.lines.all()))
 	}
 	inputs := strings.Split(strings.TrimSpace(r.read("inputs")), "\n")
@@ -50,7 +49,7 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 		letters[1].Summary != "Stop hook feedback" {
 		t.Errorf("mail %+v", letters)
 	}
-	done := of[agent.HookFinished](r, "hook_finished")
+	done := of[events.HookFinished](r, "hook_finished")
 	if len(done) != 2 || done[0].Outcome != "blocking" || done[0].ExitCode != 2 || done[1].Outcome != "success" {
 		t.Errorf("hooks %+v", done)
 	}
@@ -95,14 +94,14 @@ func TestAsyncRewakeInTheMiddleOfATurn(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if ending := of[agent.TurnStarted](r, "turn_started"); len(ending) != 1 {
+	if ending := of[events.TurnStarted](r, "turn_started"); len(ending) != 1 {
 		t.Errorf("%d turns:\n%s", len(ending), show(r.lines.all()))
 	}
-	texts := of[agent.TextSaid](r, "text")
+	texts := of[events.TextSaid](r, "text")
 	if len(texts) == 0 || texts[len(texts)-1].Text != "I look at it." {
 		t.Errorf("texts %+v", texts)
 	}
-	heard := of[agent.HookFeedback](r, "hook_feedback")
+	heard := of[events.HookFeedback](r, "hook_feedback")
 	if len(heard) != 1 || heard[0].Path != "tool" || heard[0].Event != "PostToolUse" {
 		t.Errorf("feedback %+v", heard)
 	}
@@ -124,10 +123,10 @@ func TestAsyncRewakeIsCapped(t *testing.T) {
 		"lead.yaml": "steps: [{say: done, times: -1}]",
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "the gates refused its turn end 4 times in a row")
-	if turns := of[agent.TurnStarted](r, "turn_started"); len(turns) != 5 {
+	if turns := of[events.TurnStarted](r, "turn_started"); len(turns) != 5 {
 		t.Errorf("%d turns", len(turns))
 	}
-	if passes := of[agent.PassStarted](r, "pass_started"); len(passes) != 4 { // the last turn begins none
+	if passes := of[events.PassStarted](r, "pass_started"); len(passes) != 4 { // the last turn begins none
 		t.Errorf("%d passes", len(passes))
 	}
 }
@@ -150,11 +149,11 @@ func TestAsyncContextWaitsForTheNextRequest(t *testing.T) {
 	})
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
-	if ending.Answer != "I know now." || len(of[agent.TurnStarted](r, "turn_started")) != 1 {
+	if ending.Answer != "I know now." || len(of[events.TurnStarted](r, "turn_started")) != 1 {
 		t.Errorf("answer %q:\n%s", ending.Answer, show(r.lines.all()))
 	}
 	told := 0
-	for _, w := range of[agent.Warning](r, "warning") {
+	for _, w := range of[events.Warning](r, "warning") {
 		if w.Text == "PostToolUse:Bash says: late sys" {
 			told++
 		}
@@ -183,7 +182,7 @@ func TestAsyncHooksGetTheirTimeAtTheEnd(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	outcomes := map[string]string{}
-	for _, h := range of[agent.HookFinished](r, "hook_finished") {
+	for _, h := range of[events.HookFinished](r, "hook_finished") {
 		outcomes[h.Command] = h.Outcome
 	}
 	want := map[string]string{"./slow.sh": "success", "./endless.sh": "cancelled", "./last.sh": "success"}
@@ -207,7 +206,7 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 		"lead.yaml": "steps: [{say: done, times: -1}]",
 	})
 	c := r.up()
-	r.lines.wait(t, "the lead to be idle", func(l journal.Line) bool { return l.Type == "idle" })
+	r.lines.wait(t, "the lead to be idle", func(l events.Line) bool { return l.Type == "idle" })
 	var m api.MemberStatus
 	testkit.Eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())

@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asksFirst is a team whose dev asks before it runs a command, with what the spec
@@ -49,7 +48,7 @@ func (u *underway) client() *api.Client {
 // asked waits for the next open request of a kind.
 func (u *underway) asked(kind requests.Kind) requests.Request {
 	u.t.Helper()
-	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l journal.Line) bool {
+	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l events.Line) bool {
 		r, ok := requestOf(l)
 		return ok && r.Kind == kind && r.Open()
 	})
@@ -58,12 +57,9 @@ func (u *underway) asked(kind requests.Kind) requests.Request {
 }
 
 // requestOf reads a journal line about a request.
-func requestOf(l journal.Line) (requests.Request, bool) {
-	var r requests.Request
-	if l.Type != string(tasks.RequestEvent) || decodeLine(l, &r) != nil {
-		return r, false
-	}
-	return r, true
+func requestOf(l events.Line) (requests.Request, bool) {
+	r, ok := l.Event().Data.(events.RequestChanged)
+	return r.Request, ok
 }
 
 // made is what dev's command has written; empty: it did not run.
@@ -122,7 +118,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			if got := u.made(); got != tc.made {
 				t.Errorf("the command wrote %q", got)
 			}
-			if results := of[agent.ToolReturned](u.rig,
+			if results := of[events.ToolReturned](u.rig,
 				"tool_result"); !strings.Contains(results[1].Content, tc.said) {
 				t.Errorf("dev read %q", results[1].Content)
 			}
@@ -139,7 +135,7 @@ func TestPermissionWithNobodyThere(t *testing.T) {
 	if r.made() != "" || len(of[requests.Request](r, "request")) != 0 {
 		t.Errorf("it ran, or was asked about: %q", r.made())
 	}
-	if decided := of[agent.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
+	if decided := of[events.PermissionDecided](r, "permission"); decided[1].By != "nobody" {
 		t.Errorf("decided %+v", decided)
 	}
 }
@@ -164,7 +160,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the command", func(l journal.Line) bool { return u.made() != "" })
+	u.lines.wait(t, "the command", func(l events.Line) bool { return u.made() != "" })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +183,7 @@ func TestPermissionTimeLimit(t *testing.T) {
 	}
 	clock.forward(31 * time.Minute)
 	u.want(u.end(), CodeDone, "all work is done")
-	if decided := of[agent.PermissionDecided](u.rig, "permission"); decided[1].By != teammate.ByTimeLimit {
+	if decided := of[events.PermissionDecided](u.rig, "permission"); decided[1].By != teammate.ByTimeLimit {
 		t.Errorf("decided %+v", decided)
 	}
 	if u.made() != "" {
@@ -205,7 +201,7 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	if reply, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
-	u.lines.wait(t, "the end of the question", func(l journal.Line) bool {
+	u.lines.wait(t, "the end of the question", func(l events.Line) bool {
 		now, ok := requestOf(l)
 		return ok && now.ID == r.ID && now.State == requests.Withdrawn
 	})
@@ -231,7 +227,7 @@ func TestPermissionOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
-	u.lines.wait(t, "the call once more", func(l journal.Line) bool {
+	u.lines.wait(t, "the call once more", func(l events.Line) bool {
 		return l.Type == "tool_call" &&
 			strings.Contains(string(l.Data), "Bash")
 	})
@@ -269,7 +265,7 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
+	u.lines.wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if list, err := c.Inbox(t.Context(), api.InboxQuery{}); err != nil || len(list) != 0 {
@@ -281,4 +277,4 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 	u.end()
 }
 
-func decodeLine(l journal.Line, into any) error { return json.Unmarshal(l.Data, into) }
+func decodeLine(l events.Line, into any) error { return json.Unmarshal(l.Data, into) }

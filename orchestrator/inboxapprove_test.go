@@ -7,15 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // reviewedTeam is a team whose dev's work rev must approve, or a person.
@@ -85,7 +84,7 @@ func TestApprovalByAMember(t *testing.T) {
 		t.Errorf("what became of completions: %v", ops)
 	}
 	waited := 0
-	for _, f := range of[agent.HookFinished](r, "hook_finished") {
+	for _, f := range of[events.HookFinished](r, "hook_finished") {
 		if f.Command == "approve:rev" && f.Outcome == "await" && f.Awaits == "the approval of rev" {
 			waited++
 		}
@@ -94,7 +93,7 @@ func TestApprovalByAMember(t *testing.T) {
 		t.Errorf("the gate waited %d times", waited)
 	}
 	var waits int
-	for _, back := range of[agent.ToolReturned](r, "tool_result") {
+	for _, back := range of[events.ToolReturned](r, "tool_result") {
 		if strings.Contains(back.Content, "Task 1 is not completed yet: it waits for the approval of rev") {
 			waits++
 		}
@@ -113,7 +112,7 @@ func TestApprovalByAPerson(t *testing.T) {
 	t.Parallel()
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(requests.AskApproval)
-	u.lines.wait(t, "dev at rest", func(l journal.Line) bool {
+	u.lines.wait(t, "dev at rest", func(l events.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
 	if r.To != actors.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
@@ -122,9 +121,9 @@ func TestApprovalByAPerson(t *testing.T) {
 	testkit.Eventually(t, "dev to wait in ps", func() bool {
 		return u.member("dev").WaitsFor == "a person's approval of task 1"
 	})
-	before := len(of[agent.TurnStarted](u.rig, "turn_started"))
+	before := len(of[events.TurnStarted](u.rig, "turn_started"))
 	time.Sleep(100 * time.Millisecond) // a reminder would come at once
-	if after := len(of[agent.TurnStarted](u.rig, "turn_started")); after != before {
+	if after := len(of[events.TurnStarted](u.rig, "turn_started")); after != before {
 		t.Errorf("%d turns began while it waited", after-before)
 	}
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
@@ -143,7 +142,7 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 	if _, err := u.client().UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the question to be withdrawn", func(l journal.Line) bool {
+	u.lines.wait(t, "the question to be withdrawn", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == requests.Withdrawn
 	})
@@ -159,18 +158,18 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
 		"owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
 	u := start(newRig(t, files), &handClock{})
-	told := u.lines.wait(t, "the first reminder", func(l journal.Line) bool {
+	told := u.lines.wait(t, "the first reminder", func(l events.Line) bool {
 		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
 			"others wait for your answer")
 	})
-	u.lines.wait(t, "rev to need attention", func(l journal.Line) bool {
+	u.lines.wait(t, "rev to need attention", func(l events.Line) bool {
 		return l.Seq > told.Seq && l.Member == "rev" && l.Type == "needs_attention"
 	})
 	u.stop(errors.New("enough"))
 	u.end()
 	var nudges int
 	for _, l := range u.lines.all() {
-		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == agent.ByNudge {
+		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == events.ByNudge {
 			nudges++
 		}
 	}
@@ -190,7 +189,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 	u.asked(requests.AskApproval)
 	reminders := 0
 	seen := map[uint64]bool{}
-	u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
+	u.lines.wait(t, "the last reminder", func(l events.Line) bool {
 		if !seen[l.Seq] && l.Member == "rev" && l.Type == "turn_started" &&
 			strings.Contains(string(l.Data), "others wait for your answer") {
 			reminders++
@@ -199,18 +198,18 @@ func TestApprovalTimeLimit(t *testing.T) {
 		return reminders == plan.MaxNudges
 	})
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
+	u.lines.wait(t, "the end of its time", func(l events.Line) bool {
 		q, ok := requestOf(l)
 		return ok && q.State == requests.Expired
 	})
 	// The news reaches dev between two turns, or in one that has not ended yet.
-	news := u.lines.wait(t, "the news", func(l journal.Line) bool {
+	news := u.lines.wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"dev"`) &&
 			strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
 	})
 	var message struct{ ID string }
 	testkit.Must(t, json.Unmarshal(news.Data, &message))
-	u.lines.wait(t, "its delivery", func(l journal.Line) bool {
+	u.lines.wait(t, "its delivery", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "message_delivered" && strings.Contains(string(l.Data), message.ID)
 	})
 	u.want(u.end(), CodeUnfinished, "")
@@ -306,12 +305,12 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	if _, err := u.client().Send(t.Context(), api.Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the first question to be withdrawn", func(l journal.Line) bool {
+	u.lines.wait(t, "the first question to be withdrawn", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == first.ID && got.State == requests.Withdrawn
 	})
 	var second requests.Request
-	u.lines.wait(t, "the second question", func(l journal.Line) bool {
+	u.lines.wait(t, "the second question", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		second = got
 		return ok && got.Open() && got.ID != first.ID
@@ -348,10 +347,10 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 		if _, err := u.client().Send(t.Context(), api.Send{To: "rev", Text: text}); err != nil {
 			t.Fatal(err)
 		}
-		begun := u.lines.wait(t, "the turn for "+text, func(l journal.Line) bool {
+		begun := u.lines.wait(t, "the turn for "+text, func(l events.Line) bool {
 			return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), text)
 		})
-		u.lines.wait(t, "its end", func(l journal.Line) bool {
+		u.lines.wait(t, "its end", func(l events.Line) bool {
 			return l.Member == "rev" &&
 				l.Type == "idle" && l.Seq > begun.Seq
 		})
@@ -359,14 +358,14 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u := start(r, &handClock{})
 	u.asked(requests.AskApproval)
 	seen := map[uint64]bool{}
-	last := u.lines.wait(t, "the last reminder", func(l journal.Line) bool {
+	last := u.lines.wait(t, "the last reminder", func(l events.Line) bool {
 		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
 			"others wait for your answer") {
 			seen[l.Seq] = true
 		}
 		return len(seen) == plan.MaxNudges
 	})
-	u.lines.wait(t, "its end", func(l journal.Line) bool {
+	u.lines.wait(t, "its end", func(l events.Line) bool {
 		return l.Member == "rev" && l.Type == "idle" &&
 			l.Seq > last.Seq
 	})
@@ -379,7 +378,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(r, &handClock{})
-	u.lines.wait(t, "rev to be back", func(l journal.Line) bool {
+	u.lines.wait(t, "rev to be back", func(l events.Line) bool {
 		return l.Member == "rev" &&
 			l.Type == "member_started"
 	})

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -38,7 +38,7 @@ func TestProgramLeaves(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev at work", func(l journal.Line) bool {
+	u.lines.wait(t, "dev at work", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
 	})
 	mark := fakeVariable + "=" + dir

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPermissionOverAKill: a call that waited for a person when covey was killed has not
@@ -33,7 +33,7 @@ func TestPermissionOverAKill(t *testing.T) {
 	if got := u.made(); got != "ran\n" {
 		t.Errorf("the command wrote %q", got)
 	}
-	for _, r := range of[agent.ToolReturned](rig, "tool_result") {
+	for _, r := range of[events.ToolReturned](rig, "tool_result") {
 		if strings.Contains(r.Content, "all, some or none") {
 			t.Errorf("dev read %q", r.Content)
 		}

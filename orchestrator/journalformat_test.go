@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -19,7 +20,7 @@ func TestJournalSaysItsFormat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
 	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
-	begun := of[journal.TeamStarted](r, "team_started")
+	begun := of[events.TeamStarted](r, "team_started")
 	if len(begun) != 1 || begun[0].Version != "1.2.3" {
 		t.Fatalf("the run began with %+v", begun)
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -13,7 +14,7 @@ import (
 func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(path, journal.Options{
-		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -22,6 +23,6 @@ func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal.Jou
 }
 
 // viewsOf are views that tell line of each line, and look at nothing else.
-func viewsOf(line func(journal.Line)) journal.Views {
-	return journal.Views{Line: line, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
+func viewsOf(line func(events.Line)) journal.Views {
+	return journal.Views{Line: line, Stored: func(events.Line) {}, Grew: func(uint64) {}}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -90,6 +91,6 @@ func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Jo
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {
-		j.Tell(agent.Warning{Text: err.Error()})
+		j.Tell(events.Warning{Text: err.Error()})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -60,7 +60,7 @@ func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *lineLo
 }
 
 // runGiven runs such a team to its end.
-func runGiven(t *testing.T, spec string, opts Options) (Ending, []journal.Line) {
+func runGiven(t *testing.T, spec string, opts Options) (Ending, []events.Line) {
 	t.Helper()
 	o, log, err := given(t, t.TempDir(), spec, opts)
 	if err != nil {
@@ -294,7 +294,7 @@ func TestCallbackDeafInTeam(t *testing.T) {
 	}
 	ending, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
 		Options{Hooks: &reg, Agents: map[string]AgentMaker{"boss": made(quiet)}})
-	warned := slices.ContainsFunc(lines, func(l journal.Line) bool {
+	warned := slices.ContainsFunc(lines, func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "callback deaf")
 	})
 	if ending.Code != CodeDone || ending.FailedOpen == 0 || !warned {
@@ -330,7 +330,7 @@ func TestAfterTurnInTeam(t *testing.T) {
 	var told []string
 	failures := 0
 	for _, l := range lines {
-		var d AfterTurn
+		var d events.AfterTurn
 		switch {
 		case l.Type == "after_turn" && decode(l.Data, &d) == nil:
 			told = append(told, l.Member+" "+d.Callback+" "+d.Message)

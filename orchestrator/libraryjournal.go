@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -28,13 +29,13 @@ type JournalOptions struct {
 // A damaged line is yielded as a *LineError, and the loop continues after it; any other
 // error is the last thing yielded. It matches fs.ErrNotExist if the team has no journal,
 // and is ctx's error if ctx ends first.
-func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.Seq2[journal.Line, error] {
-	return func(yield func(journal.Line, error) bool) {
+func Journal(ctx context.Context, place state.Place, opts JournalOptions) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		lines := journal.Read(place.Journal(), opts.After)
 		if opts.Follow {
 			wake, hangUp, err := wakeOf(ctx, place)
 			if err != nil {
-				yield(journal.Line{}, err)
+				yield(events.Line{}, err)
 				return
 			}
 			if wake != nil {
@@ -71,13 +72,13 @@ func wakeOf(ctx context.Context, place state.Place) (wake <-chan struct{}, hangU
 }
 
 // only yields the lines of one member, or all, and stops when ctx has ended.
-func only(ctx context.Context, lines iter.Seq2[journal.Line, error], member string) iter.Seq2[journal.Line, error] {
-	return func(yield func(journal.Line, error) bool) {
+func only(ctx context.Context, lines iter.Seq2[events.Line, error], member string) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		for line, err := range lines {
 			// An error is yielded even if ctx has ended, because it may be the reason for
 			// that.
 			if err == nil && ctx.Err() != nil {
-				yield(journal.Line{}, ctx.Err())
+				yield(events.Line{}, ctx.Err())
 				return
 			}
 			if err == nil && member != "" && line.Member != member {
@@ -98,12 +99,12 @@ func only(ctx context.Context, lines iter.Seq2[journal.Line, error], member stri
 // It reads the file at the pace of the loop: a slow loop loses nothing and delays
 // nothing. Errors are those of the function Journal. When ctx ends, so does the loop; to
 // see how a team ends, use a ctx that outlives the run.
-func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[journal.Line, error] {
-	return func(yield func(journal.Line, error) bool) {
+func (o *Orchestrator) Journal(ctx context.Context) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		select {
 		case <-o.readers.begun:
 		case <-ctx.Done():
-			yield(journal.Line{}, ctx.Err())
+			yield(events.Line{}, ctx.Err())
 			return
 		}
 		after, wake, leave, ok := o.readers.join()

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -50,7 +51,7 @@ func chatty(texts int) agentFunc {
 }
 
 // numbers are the sequence numbers of lines.
-func numbers(lines []journal.Line) (out []uint64) {
+func numbers(lines []events.Line) (out []uint64) {
 	for _, l := range lines {
 		out = append(out, l.Seq)
 	}
@@ -77,7 +78,7 @@ func TestOwnJournal(t *testing.T) {
 		read := make([][]uint64, 4)
 		reader := func(i int, pause time.Duration) func() {
 			return func() {
-				got, errs := seqsOf(func(yield func(journal.Line, error) bool) {
+				got, errs := seqsOf(func(yield func(events.Line, error) bool) {
 					for l, err := range o.Journal(t.Context()) {
 						if time.Sleep(pause); !yield(l, err) {
 							return
@@ -172,7 +173,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	}
 	within, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got, errs := seqsOf(func(yield func(journal.Line, error) bool) {
+	got, errs := seqsOf(func(yield func(events.Line, error) bool) {
 		for line, err := range o.Journal(within) {
 			if line.Type == "turn_started" { // the last line for now: the member waits
 				cancel()
@@ -328,7 +329,7 @@ func TestOwnJournalsApart(t *testing.T) {
 }
 
 // seqsOf gathers the numbers of the lines, and the errors.
-func seqsOf(lines iter.Seq2[journal.Line, error]) (out []uint64, errs []error) {
+func seqsOf(lines iter.Seq2[events.Line, error]) (out []uint64, errs []error) {
 	for l, err := range lines {
 		if err != nil {
 			errs = append(errs, err)
@@ -339,7 +340,7 @@ func seqsOf(lines iter.Seq2[journal.Line, error]) (out []uint64, errs []error) {
 	return out, errs
 }
 
-func wantNumbers(t *testing.T, lines iter.Seq2[journal.Line, error], want ...uint64) {
+func wantNumbers(t *testing.T, lines iter.Seq2[events.Line, error], want ...uint64) {
 	t.Helper()
 	if got, errs := seqsOf(lines); !slices.Equal(got, want) || len(errs) > 0 {
 		t.Errorf("got lines %v, %v; want %v", got, errs, want)

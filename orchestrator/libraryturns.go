@@ -3,39 +3,28 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// AfterTurn is what a callback after a turn (hooks.Registry.AfterTurn) returned for
-// people.
-type AfterTurn struct {
-	Callback string         `json:"callback"`
-	Message  string         `json:"message,omitempty"`
-	Data     map[string]any `json:"data,omitempty"`
-}
-
-// EventType implements agent.EventData.
-func (AfterTurn) EventType() string { return "after_turn" }
 
 // afterTurns returns a sink before next that calls the program's callbacks after each
 // completed turn. They run in the member's goroutine, before the member counts as idle,
 // so its next turn waits for them.
-func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) agent.Sink {
+func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next events.Sink) events.Sink {
 	// Only the member's goroutine reports the end of turns, so no lock is needed.
 	atMax := false // the last turn used all its passes
-	return func(e agent.Event) {
+	return func(e events.Event) {
 		switch data := e.Data.(type) {
-		case agent.TurnEnded:
-			atMax = data.Reason == agent.EndMaxTurns
-		case agent.Idle:
+		case events.TurnEnded:
+			atMax = data.Reason == events.EndMaxTurns
+		case events.Idle:
 			// Other reasons mean that the turn has not completed, for example because it is
 			// tried again.
 			switch data.Reason {
-			case agent.IdleAvailable, agent.IdleStopped, agent.IdleLimited:
-				h.callAfterTurn(ctx, s, atMax, func(told agent.EventData) {
-					next(agent.Event{Member: e.Member, Turn: e.Turn, Data: told})
+			case events.IdleAvailable, events.IdleStopped, events.IdleLimited:
+				h.callAfterTurn(ctx, s, atMax, func(told events.Data) {
+					next(events.Event{Member: e.Member, Turn: e.Turn, Data: told})
 				})
 			}
 		}
@@ -44,16 +33,16 @@ func (h hiring) afterTurns(ctx context.Context, s *crew.Seat, next agent.Sink) a
 }
 
 // callAfterTurn calls the callbacks for one turn, and reports their results.
-func (h hiring) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(agent.EventData)) {
+func (h hiring) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(events.Data)) {
 	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.Member.Name, s.Member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {
 			case name == "":
-				tell(agent.Warning{Text: "callbacks after the turn were not called: " + err.Error()})
+				tell(events.Warning{Text: "callbacks after the turn were not called: " + err.Error()})
 			case err != nil:
-				tell(agent.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
+				tell(events.Warning{Text: "after the turn, callback " + name + ": " + err.Error()})
 			case note.Message != "" || len(note.Data) > 0:
-				tell(AfterTurn{Callback: name, Message: note.Message, Data: note.Data})
+				tell(events.AfterTurn{Callback: name, Message: note.Message, Data: note.Data})
 			}
 		})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -193,7 +193,7 @@ func TestLivingBudget(t *testing.T) {
 func TestLivingLimit(t *testing.T) {
 	t.Parallel()
 	l := &living{underway: start(newRig(t, toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &handClock{})}
-	l.lines.wait(t, "dev's end", func(line journal.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
+	l.lines.wait(t, "dev's end", func(line events.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
 	l.client = l.underway.client()
 	text, err := os.ReadFile(filepath.Join(l.dir, "team.yaml"))
 	if err != nil {
@@ -203,7 +203,7 @@ func TestLivingLimit(t *testing.T) {
 	if err != nil || len(change.Members) != 1 || strings.Join(change.Members[0].Keys, " ") != "limits" {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.wait(t, "the task's end", func(line journal.Line) bool {
+	l.lines.wait(t, "the task's end", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	l.down()
@@ -236,13 +236,13 @@ func TestLivingAgent(t *testing.T) {
 		if err != nil || len(change.Members) != 1 || change.Members[0].Agent != test.kind {
 			t.Fatalf("%s: change %+v, %v", test.as, change, err)
 		}
-		l.lines.wait(t, "dev on "+test.kind, func(line journal.Line) bool {
+		l.lines.wait(t, "dev on "+test.kind, func(line events.Line) bool {
 			return line.Seq > seq && line.Type == "member_started" && line.Member == "dev" && strings.Contains(string(line.Data), test.kind)
 		})
 		if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
 			t.Fatal(err)
 		}
-		l.lines.wait(t, "dev's turn on "+test.kind, func(line journal.Line) bool {
+		l.lines.wait(t, "dev's turn on "+test.kind, func(line events.Line) bool {
 			return line.Seq > seq && line.Type == "turn_ended" && line.Member == "dev"
 		})
 	}
@@ -275,7 +275,7 @@ func TestLivingPluginServer(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the hook's word", func(line journal.Line) bool {
+	l.lines.wait(t, "the hook's word", func(line events.Line) bool {
 		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
 			`"stdout":"hello`)
 	})

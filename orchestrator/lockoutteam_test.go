@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -143,7 +143,7 @@ func (u *underway) end() Ending {
 func (u *underway) until(typ string, n int) {
 	u.t.Helper()
 	seen := map[uint64]bool{}
-	u.lines.wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l journal.Line) bool {
+	u.lines.wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l events.Line) bool {
 		if l.Type == typ {
 			seen[l.Seq] = true
 		}
@@ -198,11 +198,11 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 	if len(prompts) != 2 || !strings.Contains(prompts[1], "You own task #1") {
 		t.Errorf("the program was asked\n%s", strings.Join(prompts, "\n"))
 	}
-	ends := of[agent.TurnEnded](r, "turn_ended")
-	if !slices.ContainsFunc(ends, func(e agent.TurnEnded) bool { return e.Reason == agent.EndUsageLimit }) {
+	ends := of[events.TurnEnded](r, "turn_ended")
+	if !slices.ContainsFunc(ends, func(e events.TurnEnded) bool { return e.Reason == events.EndUsageLimit }) {
 		t.Errorf("the turns ended so: %+v", ends)
 	}
-	limits := of[agent.Limited](r, "limited")
+	limits := of[events.Limited](r, "limited")
 	if len(limits) != 1 || limits[0].Agent != "fake" || !limits[0].Known {
 		t.Errorf("limits %+v", limits)
 	}
@@ -334,7 +334,7 @@ func TestLoggedOutMember(t *testing.T) {
 	if dev := e.Members[1]; dev.State != api.LoggedOut || !strings.Contains(dev.Reason, "then `covey up`") {
 		t.Errorf("it ended with %+v", dev)
 	}
-	if needs := of[agent.NeedsAttention](r, "needs_attention"); len(needs) != 1 ||
+	if needs := of[events.NeedsAttention](r, "needs_attention"); len(needs) != 1 ||
 		!strings.Contains(needs[0].Reason, "then `covey send dev \"go on\"`") {
 		t.Errorf("people were told %+v", needs)
 	}
@@ -385,7 +385,7 @@ func TestParallel(t *testing.T) {
 		case l.Member == "lead":
 		case l.Type == "waiting":
 			waited++
-			var w agent.Waiting
+			var w events.Waiting
 			if json.Unmarshal(l.Data, &w) != nil || w.For != "a slot of fake" {
 				t.Errorf("%s waits for %q", l.Member, w.For)
 			}
@@ -410,7 +410,7 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 		act{When: "You own task", Do: []string{"hang"}})
 	r.rewrite("team.yaml", "{use: acp,", "{use: acp, parallel: 1,")
 	u := start(r, &handClock{})
-	line := u.lines.wait(t, "a wait", func(l journal.Line) bool { return l.Type == "waiting" })
+	line := u.lines.wait(t, "a wait", func(l events.Line) bool { return l.Type == "waiting" })
 	if m := u.member(line.Member); m.State != api.Waiting || m.WaitsFor != "a slot of fake" {
 		t.Errorf("%s is %+v", line.Member, m)
 	}

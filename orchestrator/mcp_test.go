@@ -17,9 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -64,7 +64,7 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 	}
 	views := viewsOf(o.opts.OnLine)
 	views.Stored = c.crew.Stored
-	go j.Run(journal.TeamStarted{Members: o.memberNames()}, views)
+	go j.Run(events.TeamStarted{Members: o.memberNames()}, views)
 	stopped := false
 	stop := func() {
 		if stopped {
@@ -144,10 +144,10 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 	dev.Use(teamtools.SendTool, `{"to":"nobody","message":"hello"}`).Want(t, true, "nobody")
 	dev.Use(teamtools.SendTool, `{"recipient":"dev","content":"hello"}`).Want(t, true, "dev")
 	dev.Use(teamtools.MembersTool, `{}`).Want(t, false, "lead", "dev", "docs", "writes", "starting", "builtin/script")
-	r.lines.wait(t, "dev's message", func(l journal.Line) bool {
+	r.lines.wait(t, "dev's message", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"from":"dev","to":"docs"`)
 	})
-	r.lines.wait(t, "what dev did with task 1", func(l journal.Line) bool {
+	r.lines.wait(t, "what dev did with task 1", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"by":"dev"`) &&
 			strings.Contains(string(l.Data), "completed")
 	})
@@ -163,14 +163,14 @@ func TestReportIsForTheLead(t *testing.T) {
 	unreported := func() int {
 		return len(r.rooms.watch.Of("dev").Unreported)
 	}
-	r.lines.wait(t, "the completion", func(l journal.Line) bool {
+	r.lines.wait(t, "the completion", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if n := unreported(); n != 1 {
 		t.Fatalf("%d completed tasks are to be reported, want 1", n)
 	}
 	dev.Use(teamtools.ReportTool, `{"report":"One is done."}`).Want(t, false, "lead")
-	line := r.lines.wait(t, "the report", func(l journal.Line) bool {
+	line := r.lines.wait(t, "the report", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
 	var m mail.Message
@@ -254,7 +254,7 @@ func TestGatesHoldOverMCP(t *testing.T) {
 	if all := r.stored(); all[0].Status != tasks.Completed {
 		t.Errorf("the task is %s", all[0].Status)
 	}
-	r.lines.wait(t, "the refusal in dev's name", func(l journal.Line) bool {
+	r.lines.wait(t, "the refusal in dev's name", func(l events.Line) bool {
 		return l.Type == "hook_feedback" && l.Member == "dev" && strings.Contains(string(l.Data), "no proof yet")
 	})
 }
@@ -381,6 +381,6 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 
 // whenRun calls f once the gate runs.
 func (r *crewRig) whenRun(f func()) {
-	r.lines.wait(r.t, "the gate to run", func(l journal.Line) bool { return l.Type == "hook_started" })
+	r.lines.wait(r.t, "the gate to run", func(l events.Line) bool { return l.Type == "hook_started" })
 	f()
 }

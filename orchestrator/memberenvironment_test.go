@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -27,7 +28,7 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 	t.Setenv("COVEY_PASS_ENV", "HF_TOKEN")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	seen := map[string]string{
-		"a tool": of[agent.ToolReturned](r, "tool_result")[0].Content, "a hook": r.read("hook.env"),
+		"a tool": of[events.ToolReturned](r, "tool_result")[0].Content, "a hook": r.read("hook.env"),
 	}
 	for who, text := range seen {
 		if got := strings.Count(text, "secret-of-"); got != 1 || !strings.Contains(text,
@@ -47,45 +48,45 @@ func TestWatchSeesWhatMembersDo(t *testing.T) {
 	t.Parallel()
 	var w lives.Watch
 	steps := []struct {
-		event agent.EventData
+		event events.Data
 		doing string
 	}{
-		{agent.TurnStarted{}, "starting a turn"},
-		{agent.PassStarted{Pass: 1}, "thinking"},
-		{agent.TextSaid{Text: "one"}, "thinking"},
-		{agent.ToolCalled{Name: "Bash"}, "Bash"},
-		{agent.ToolReturned{}, "thinking"},
+		{events.TurnStarted{}, "starting a turn"},
+		{events.PassStarted{Pass: 1}, "thinking"},
+		{events.TextSaid{Text: "one"}, "thinking"},
+		{events.ToolCalled{Name: "Bash"}, "Bash"},
+		{events.ToolReturned{}, "thinking"},
 		// Calls of one pass are announced together and made in order.
-		{agent.ToolCalled{ID: "1", Name: "Read"}, "Read"},
-		{agent.ToolCalled{ID: "2", Name: "Bash"}, "Read"},
-		{agent.ToolReturned{ID: "1"}, "Bash"},
-		{agent.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{agent.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{agent.HookFinished{}, "PreToolUse hooks"},
-		{agent.HookFinished{}, "Bash"},
-		{agent.ToolReturned{ID: "2"}, "thinking"},
-		{agent.PassStarted{Pass: 2}, "thinking"},
-		{agent.TextSaid{Text: "two"}, "thinking"},
-		{agent.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
-		{agent.HookFinished{FailedOpen: true}, "Stop hooks"},
-		{agent.HookFeedback{}, "Stop hooks"},
-		{agent.TurnEnded{Usage: agent.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
-		{agent.TurnEnded{Usage: agent.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
-		{agent.TurnEnded{}, ""}, // what is not known stays so
+		{events.ToolCalled{ID: "1", Name: "Read"}, "Read"},
+		{events.ToolCalled{ID: "2", Name: "Bash"}, "Read"},
+		{events.ToolReturned{ID: "1"}, "Bash"},
+		{events.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
+		{events.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
+		{events.HookFinished{}, "PreToolUse hooks"},
+		{events.HookFinished{}, "Bash"},
+		{events.ToolReturned{ID: "2"}, "thinking"},
+		{events.PassStarted{Pass: 2}, "thinking"},
+		{events.TextSaid{Text: "two"}, "thinking"},
+		{events.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
+		{events.HookFinished{FailedOpen: true}, "Stop hooks"},
+		{events.HookFeedback{}, "Stop hooks"},
+		{events.TurnEnded{Usage: agent.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
+		{events.TurnEnded{Usage: agent.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
+		{events.TurnEnded{}, ""}, // what is not known stays so
 	}
 	var tally budget.Tally
 	for i, s := range steps {
-		w.Record("", agent.Event{Turn: 7, Data: s.event})
-		tally.See(agent.Event{Turn: 7, Data: s.event})
+		w.Record("", events.Event{Turn: 7, Data: s.event})
+		tally.See(events.Event{Turn: 7, Data: s.event})
 		now := w.Of("")
 		if now.Doing != s.doing {
-			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.EventType(), now.Doing, s.doing)
+			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.Type(), now.Doing, s.doing)
 		}
 		if now.InTurn != (s.doing != "") {
-			t.Errorf("after event %d (%s): in a turn %v", i, s.event.EventType(), now.InTurn)
+			t.Errorf("after event %d (%s): in a turn %v", i, s.event.Type(), now.InTurn)
 		}
 	}
-	w.Record("", agent.Event{Data: agent.Warning{}}) // of no turn
+	w.Record("", events.Event{Data: events.Warning{}}) // of no turn
 	if now := w.Of(""); now.Turn != 7 || now.Pass != 2 || now.LastText != "two" {
 		t.Errorf("the watch holds %+v", now)
 	}

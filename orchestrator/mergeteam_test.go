@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -72,7 +72,7 @@ func TestFinishedWorkIsMerged(t *testing.T) {
 	if lines := of[tasks.Merge](g.rig, "merge"); len(lines) < 6 {
 		t.Errorf("the journal tells %d times of merges", len(lines))
 	}
-	if !slices.ContainsFunc(g.lines.all(), func(l journal.Line) bool {
+	if !slices.ContainsFunc(g.lines.all(), func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "test -f shared.txt")
 	}) {
 		t.Error("the journal does not tell of the gate")
@@ -86,7 +86,7 @@ func TestWorkWaitsUnasked(t *testing.T) {
 	g.want(e, 0, "all work is done")
 	g.wantMerged(map[string]tasks.MergeState{"covey/crew/task_1": tasks.MergeWaiting})
 	// Who has changed nothing is told of, once.
-	if list := of[merging.TaskUnchanged](g.rig, "task_unchanged"); len(list) != 1 || list[0].Task != "2" {
+	if list := of[events.TaskUnchanged](g.rig, "task_unchanged"); len(list) != 1 || list[0].Task != "2" {
 		t.Errorf("without a change: %+v", list)
 	}
 	p := g.place()
@@ -166,13 +166,13 @@ func TestVerdictsAreReused(t *testing.T) {
 	if err != nil || string(data) != "ran\n" {
 		t.Errorf("the gate ran: %q, %v\n%s", data, err, show(g.lines.all()))
 	}
-	reused := of[merging.VerdictReused](g.rig, "verdict_reused")
+	reused := of[events.VerdictReused](g.rig, "verdict_reused")
 	if len(reused) != 2 || reused[0].Task != "1" {
 		t.Errorf("%+v", reused)
 	}
 	// The journal says which files each of the three gates judged, and that one of them ran.
 	g.wantGates("ana", "TaskCompleted turn_end 1 agreed", "TaskCompleted tool 1 agreed", "TaskCompleted merge  agreed")
-	judged := of[merging.VerdictFound](g.rig, "verdict")
+	judged := of[events.VerdictFound](g.rig, "verdict")
 	if len(judged) != 1 || judged[0].Task != "1" || !judged[0].Pass || judged[0].Moment != "task" {
 		t.Fatalf("verdicts %+v", judged)
 	}
@@ -227,7 +227,7 @@ func TestMergeIsResumed(t *testing.T) {
 	o := g.orchestrator(Options{})
 	ended := make(chan error, 1)
 	go func() { _, err := o.Run(ctx); ended <- err }()
-	g.lines.wait(t, "the merge's gate", func(l journal.Line) bool {
+	g.lines.wait(t, "the merge's gate", func(l events.Line) bool {
 		return l.Type == "hook_started" && strings.Contains(string(l.Data), ".asked")
 	})
 	cancel()
@@ -342,7 +342,7 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 	u := start(g.rig, clock)
 	r := u.asked(requests.AskMerge)
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l journal.Line) bool {
+	u.lines.wait(t, "the end of its time", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == requests.Expired
 	})
@@ -362,7 +362,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	if _, err := inbox.AnswerStopped(t.Context(), g.place(), r.ID, requests.Ruling{Approve: true}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
-	u.lines.wait(t, "the work to be held", func(l journal.Line) bool {
+	u.lines.wait(t, "the work to be held", func(l events.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"asked":"`+r.ID+`"`)
 	})
 	u.stop(errors.New("enough"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -50,7 +51,7 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 	// whose model was never stored has nothing to be compared with. Tokens is an estimate:
 	// four bytes for each.
 	if before != "" && past.Turns > 0 {
-		change := agent.ModelSwitched{
+		change := events.ModelSwitched{
 			From: from, To: now.Model.FullName(), Why: why, BySpec: true,
 			Tokens: (agent.Request{Messages: past.Messages}.Size() + 3) / 4,
 		}
@@ -74,7 +75,7 @@ func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.M
 		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+
 			"put it back under models, or change the hook", refusal, before)
 	}
-	h.r.journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{
+	h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{
 		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s", before, next, refusal),
 	}})
 	kept := s.Member.Agent

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // hostSpec is a team with one model at two hosts. Its dev has the model of the name in place.
@@ -87,7 +87,7 @@ func TestAnotherHost(t *testing.T) {
 		t.Errorf("no refusal: %d requests to the old host, %d to the new one", here.Load()-before, there.Load())
 	}
 	why := fmt.Sprintf("its host is %s, and was %s", hosts[1], hosts[0])
-	if list := of[agent.ModelSwitched](r, "model_switched"); len(list) != 1 || !strings.Contains(list[0].Why, why) {
+	if list := of[events.ModelSwitched](r, "model_switched"); len(list) != 1 || !strings.Contains(list[0].Why, why) {
 		t.Errorf("the lines of switches are %+v, want one with %q", list, why)
 	}
 }

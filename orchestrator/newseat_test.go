@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -21,7 +21,7 @@ import (
 func (l *living) warned(words string, times int) {
 	l.t.Helper()
 	n := 0
-	l.lines.wait(l.t, "a warning: "+words, func(line journal.Line) bool {
+	l.lines.wait(l.t, "a warning: "+words, func(line events.Line) bool {
 		if line.Type == "warning" && strings.Contains(string(line.Data), words) {
 			n++
 		}
@@ -55,7 +55,7 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	if change, err := l.ask(api.ApplySpec{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
+	l.lines.wait(t, "ana to begin", func(line events.Line) bool {
 		return line.Type == "member_started" &&
 			line.Member == "ana"
 	})
@@ -88,7 +88,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := 0
-	l.lines.wait(t, "dev to begin anew", func(line journal.Line) bool {
+	l.lines.wait(t, "dev to begin anew", func(line events.Line) bool {
 		if line.Type == "member_started" && line.Member == "dev" {
 			began++
 		}
@@ -109,7 +109,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)
-	l.lines.wait(t, "ana to begin", func(line journal.Line) bool {
+	l.lines.wait(t, "ana to begin", func(line events.Line) bool {
 		return line.Type == "member_started" &&
 			line.Member == "ana"
 	})

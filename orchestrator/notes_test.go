@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestLastWordReachesTheLead: a member that answers in words alone is heard
@@ -99,7 +99,7 @@ func TestNotesGoAlong(t *testing.T) {
 	if n := r.turnsOf("lead"); n != 1 || ending.Answer != "All done." {
 		t.Errorf("the lead took %d turns and says %q:\n%s", n, ending.Answer, show(r.lines.all()))
 	}
-	idle := of[agent.Idle](r, "idle")
+	idle := of[events.Idle](r, "idle")
 	if last := idle[len(idle)-2]; last.LastText != "Two is done." || strings.Join(last.Completed, " ") != "2" {
 		t.Errorf("the journal says of dev: %+v", last)
 	}
@@ -150,7 +150,7 @@ func TestNotesSurvive(t *testing.T) {
 		t.Fatalf("%+v, %v", ending, err)
 	}
 	var prompts string
-	for _, p := range of[agent.TurnStarted](r, "turn_started") {
+	for _, p := range of[events.TurnStarted](r, "turn_started") {
 		prompts += p.Prompt
 	}
 	if n := strings.Count(prompts, "the answer"); n != 1 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -32,7 +33,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Options tune a run. The zero value runs the team as its spec says.
@@ -58,7 +58,7 @@ type Options struct {
 	Log        *slog.Logger // receives covey's own errors; nil: discarded
 	// OnLine is called with every line of the journal of this run, in order. It must not
 	// block.
-	OnLine func(journal.Line)
+	OnLine func(events.Line)
 	// Agents are the program's own agents, by the names that the spec uses for them
 	// (configs.Options.Given).
 	Agents map[string]AgentMaker
@@ -111,7 +111,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.OnLine == nil {
-		opts.OnLine = func(journal.Line) {}
+		opts.OnLine = func(events.Line) {}
 	}
 	if opts.Bin == "" {
 		bin, err := os.Executable()
@@ -275,10 +275,10 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
-	line := func(l journal.Line) {
+	line := func(l events.Line) {
 		o.drafts.Journaled(l)
 		o.opts.OnLine(l)
-		r.notices.Line(l)
+		r.notices.See(l.Event())
 	}
 	views := journal.Views{Line: line, Stored: r.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
@@ -294,7 +294,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	defer r.dismiss()
 	// Owned by this function: j.close waits for it.
-	go j.Run(journal.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
+	go j.Run(events.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
 		Version: o.opts.Version, Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace}, views)
 	var ending Ending
 	if err == nil {
@@ -306,7 +306,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 		ending.Full = state.ExplainFullDisk(o.place, o.short.Cause())
 	}
 	if err == nil {
-		j.Tell(journal.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Fault: string(ending.Fault()),
+		j.Tell(events.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Fault: string(ending.Fault()),
 			Tasks: ending.counts(), Turns: ending.Turns, Merge: o.only.Merges()})
 	}
 	err = errors.Join(err, j.Close())
@@ -335,21 +335,21 @@ func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) 
 // withCrew runs the crew.
 func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (Ending, error) {
 	for _, said := range o.repairs {
-		r.journal.Tell(agent.Warning{Text: said})
+		r.journal.Tell(events.Warning{Text: said})
 	}
 	if before.done {
 		return o.alreadyDone(ctx, r, before)
 	}
 	if o.leftovers != "" {
-		r.journal.Tell(agent.Warning{Text: o.leftovers})
+		r.journal.Tell(events.Warning{Text: o.leftovers})
 	}
 	for _, w := range o.hooks().Warnings {
-		r.journal.Tell(agent.Warning{Text: w.Error()})
+		r.journal.Tell(events.Warning{Text: w.Error()})
 	}
 	var asked sync.WaitGroup
 	asked.Go(func() { // beside the run, because programs take seconds to say their versions
 		for _, text := range launch.Outdated(ctx, o.team()) {
-			r.journal.Tell(agent.Warning{Text: text})
+			r.journal.Tell(events.Warning{Text: text})
 		}
 	})
 	end, err := o.runActors(ctx, r)

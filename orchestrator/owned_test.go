@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // owning has ana own docs alone, and do what the steps say.
@@ -40,7 +39,7 @@ func TestCallsOutsideAreRefused(t *testing.T) {
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\n"))
 	g.want(g.run(Options{}), 0, "all work is done")
 	var refused []string
-	for _, p := range of[agent.PermissionDecided](g.rig, "permission") {
+	for _, p := range of[events.PermissionDecided](g.rig, "permission") {
 		if p.Decision == "deny" {
 			refused = append(refused, p.Tool+" by "+p.Rule)
 		}
@@ -101,7 +100,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	g := newGrove(t, owning(`  - call: [{tool: Write, input: {file_path: docs/p/x, content: x}}]
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\nprotect: [docs/p/**]\non_ask: wait\n"))
 	u := start(g.rig, &handClock{}) // its clock stands, so the question stays open
-	u.lines.wait(t, "the question", func(l journal.Line) bool {
+	u.lines.wait(t, "the question", func(l events.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"state":"held"`)
 	})
 	u.stop(errors.New("enough"))

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // sharing is a team whose members work in one folder: dev owns docs alone, and ben src.
@@ -43,7 +43,7 @@ func grounds(t *testing.T, files map[string]string, test func(t *testing.T, r *r
 
 // feedbacks are what the gates have said to a member at turn ends, and at completions.
 func (r *rig) feedbacks() (list []string) {
-	for _, f := range of[agent.HookFeedback](r, "hook_feedback") {
+	for _, f := range of[events.HookFeedback](r, "hook_feedback") {
 		list = append(list, f.Text)
 	}
 	return list
@@ -51,7 +51,7 @@ func (r *rig) feedbacks() (list []string) {
 
 // warnings are what people were told that has words in it.
 func (r *rig) warnings(words string) (list []string) {
-	for _, w := range of[agent.Warning](r, "warning") {
+	for _, w := range of[events.Warning](r, "warning") {
 		if strings.Contains(w.Text, words) {
 			list = append(list, w.Text)
 		}
@@ -161,7 +161,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 		Feedback: "You may go on."}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
+	u.lines.wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := u.client().Down(t.Context(), "enough"); err != nil {
@@ -235,7 +235,7 @@ func TestSharedPerson(t *testing.T) {
 		"  - {delay: 1s, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" + restOfScript
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev to think about what the shell said", func(l journal.Line) bool {
+		u.lines.wait(t, "dev to think about what the shell said", func(l events.Line) bool {
 			return l.Type == "pass_started" && l.Member == "dev" && strings.Contains(string(l.Data), "2")
 		})
 		time.Sleep(50 * time.Millisecond) // nobody is so fast that the file's clock could not tell
@@ -348,11 +348,11 @@ func TestSharedKilled(t *testing.T) {
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev's shell", func(l journal.Line) bool {
+		u.lines.wait(t, "dev's shell", func(l events.Line) bool {
 			return l.Type == "tool_result" &&
 				l.Member == "dev"
 		})
-		n := slices.IndexFunc(u.lines.all(), func(l journal.Line) bool {
+		n := slices.IndexFunc(u.lines.all(), func(l events.Line) bool {
 			return l.Type == "tool_result" &&
 				l.Member == "dev"
 		})

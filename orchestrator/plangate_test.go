@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // planned is a team whose dev must plan, with what the spec has besides.
@@ -62,7 +61,7 @@ func TestPlanIsAGate(t *testing.T) {
 	if r.made() != "ran\n" {
 		t.Errorf("made %q", r.made())
 	}
-	back := of[agent.ToolReturned](r, "tool_result")
+	back := of[events.ToolReturned](r, "tool_result")
 	for i, words := range map[int]string{
 		1: "you are in plan mode", 2: "your plan is not approved yet", 3: "submitted to lead for approval",
 	} {
@@ -77,10 +76,10 @@ func TestPlanIsAGate(t *testing.T) {
 	if got := strings.Join(states, ", "); got != "open , denied lead, open , approved lead" {
 		t.Errorf("requests went %s", got)
 	}
-	ends := of[agent.TurnEnded](r, "turn_ended")
+	ends := of[events.TurnEnded](r, "turn_ended")
 	waiting := 0
 	for _, e := range ends {
-		if e.Reason == agent.EndAwaiting {
+		if e.Reason == events.EndAwaiting {
 			waiting++
 		}
 	}
@@ -105,13 +104,13 @@ func TestPlanThatTheLeadIgnores(t *testing.T) {
 	if s := u.member("lead"); s.State != api.NeedsAttention || !strings.Contains(s.Attention, plan.ID) {
 		t.Errorf("the lead is %+v", s)
 	}
-	u.lines.wait(t, "the notification", func(l journal.Line) bool {
+	u.lines.wait(t, "the notification", func(l events.Line) bool {
 		return l.Type == "notification" && l.Member == "lead" && strings.Contains(string(l.Data), plan.ID)
 	})
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: plan.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "its trouble to be over", func(l journal.Line) bool {
+	u.lines.wait(t, "its trouble to be over", func(l events.Line) bool {
 		q, ok := requestOf(l)
 		return ok && q.ID == trouble.ID && q.State == requests.Withdrawn
 	})
@@ -225,7 +224,7 @@ fi
 			if r.made() != "ran\n" || asked != c.requests {
 				t.Errorf("made %q, %d requests, want %d", r.made(), asked, c.requests)
 			}
-			if !slices.ContainsFunc(of[agent.ToolReturned](r, "tool_result"), func(back agent.ToolReturned) bool {
+			if !slices.ContainsFunc(of[events.ToolReturned](r, "tool_result"), func(back events.ToolReturned) bool {
 				return back.IsError && strings.Contains(back.Content, "PreToolUse:ExitPlanMode hook error") &&
 					strings.Contains(back.Content, "think of three")
 			}) {
@@ -242,7 +241,7 @@ func TestPlanOverARestart(t *testing.T) {
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
 	r := u.asked(requests.AskPlan)
-	u.lines.wait(t, "dev to wait", func(l journal.Line) bool {
+	u.lines.wait(t, "dev to wait", func(l events.Line) bool {
 		return l.Type == "text" &&
 			strings.Contains(string(l.Data), "I wait.")
 	})

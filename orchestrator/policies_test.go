@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // TestReportIsOwedAfterARestart ends a team between a completion and its
@@ -27,7 +27,7 @@ func TestReportIsOwedAfterARestart(t *testing.T) {
 	r.rewrite("team.yaml", "subject: One, owner: dev}", "subject: One, owner: dev}, {id: b, subject: Two}")
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var feedback []string
-	for _, f := range of[agent.HookFeedback](r, "hook_feedback") {
+	for _, f := range of[events.HookFeedback](r, "hook_feedback") {
 		feedback = append(feedback, f.Text)
 	}
 	if len(feedback) != 1 || !strings.Contains(feedback[0],

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -168,7 +168,7 @@ func durableJournal(t *testing.T, store *tasks.Store, path string) (durable int)
 	at := 0
 	for text := range bytes.Lines(data) {
 		at += len(text)
-		var l journal.Line
+		var l events.Line
 		if json.Unmarshal(text, &l) == nil && l.Store > 0 && l.Store < waits {
 			durable = at
 		}

@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // goals lists what the lead was given as goals in the last run.
@@ -150,7 +149,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.wait(t, "rest", func(l journal.Line) bool { return l.Type == "idle" })
+	r.lines.wait(t, "rest", func(l events.Line) bool { return l.Type == "idle" })
 	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +158,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "more"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn to end", func(l journal.Line) bool { return l.Type == "idle" && l.Turn == 2 })
+	r.lines.wait(t, "the next turn to end", func(l events.Line) bool { return l.Type == "idle" && l.Turn == 2 })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +201,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 		t.Errorf("ending: %+v", e)
 	}
 	last := r.lines.all()[len(r.lines.all())-1]
-	var ended journal.TeamEnded
+	var ended events.TeamEnded
 	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 ||
 		ended.Tasks["completed"] != 2 {
 		t.Errorf("the last line is %s %s, %v", last.Type, last.Data, err)
@@ -280,7 +279,7 @@ func TestTwoTeamsInOneProcess(t *testing.T) {
 		if all := r.list(); len(all) != 1 || all[0].Status != tasks.Completed {
 			t.Errorf("tasks: %+v", all)
 		}
-		if n := len(of[agent.MemberStarted](r, "member_started")); n != 2 {
+		if n := len(of[events.MemberStarted](r, "member_started")); n != 2 {
 			t.Errorf("%d members started", n)
 		}
 	}

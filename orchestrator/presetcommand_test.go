@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // claudeFake is a `claude -p` of three prompts: it tells what all prompts of its session
@@ -55,7 +55,7 @@ hooks:
 `})
 	e := r.run(Options{})
 	var billed []float64
-	for _, end := range of[agent.TurnEnded](r, "turn_ended") {
+	for _, end := range of[events.TurnEnded](r, "turn_ended") {
 		billed = append(billed, end.CostUSD)
 	}
 	read := func(name string) string {

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // readersWait is how long a starting team waits for readers of its store, such as covey
@@ -44,11 +44,11 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 		switch {
 		case trouble != nil && !told:
 			log.Warn("the store is not backed up", "err", trouble)
-			j.Tell(agent.Warning{Text: fmt.Sprintf("the team's store cannot be backed up at present; work continues, "+
+			j.Tell(events.Warning{Text: fmt.Sprintf("the team's store cannot be backed up at present; work continues, "+
 				"and covey doctor says how old the last backup is: %v", trouble)})
 		case trouble == nil && told:
 			log.Info("the store is backed up again")
-			j.Tell(agent.Warning{Text: "the team's store is backed up again"})
+			j.Tell(events.Warning{Text: "the team's store is backed up again"})
 		}
 		told = trouble != nil
 	}
@@ -98,10 +98,11 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	o.past = owned.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
-		See: func(l journal.Line) {
-			heard.recall(l)
-			o.past.See(l)
-			lost.See(l)
+		See: func(l events.Line) {
+			e := l.Event()
+			heard.recall(e)
+			o.past.See(e)
+			lost.See(e)
 		},
 	})
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // worked is a team that has done two tasks and is done.
@@ -112,7 +112,7 @@ func TestDamagedStoreIsMadeWhole(t *testing.T) {
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[agent.Warning](r, "warning")
+	w := of[events.Warning](r, "warning")
 	if len(w) != 2 || !strings.Contains(w[0].Text, "made again from their log: nothing is lost") {
 		t.Fatalf("warnings %+v", w)
 	}
@@ -138,7 +138,7 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[agent.Warning](r, "warning")
+	w := of[events.Warning](r, "warning")
 	for i, want := range []string{
 		"its backup of ", "about task 1, 2; ", "may be made twice", "kept as " + place.Store() + ".damaged-",
 	} {
@@ -188,7 +188,7 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 	}
 	withoutLog(t, place)
 	r.run(Options{})
-	w := of[agent.Warning](r, "warning")
+	w := of[events.Warning](r, "warning")
 	if len(w) != 3 || !strings.Contains(w[0].Text, "the team's store is older than the journal") {
 		t.Errorf("warnings %+v", w)
 	}
@@ -232,7 +232,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 	defer store.Close()
 	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store)
 	said := make(chan string, 9)
-	go j.Run(journal.TeamStarted{}, viewsOf(func(l journal.Line) {
+	go j.Run(events.TeamStarted{}, viewsOf(func(l events.Line) {
 		if l.Type == "warning" {
 			said <- string(l.Data)
 		}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
@@ -22,7 +22,7 @@ func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 			return r.seats.Lead().Teammate().Fire(ctx, p)
 		},
 		Warn: func(format string, args ...any) {
-			r.journal.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
+			r.journal.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
 		},
 		Apply:   func(team *configs.Team, l hooklist.Layers) error { return o.applyHooks(r, team, l) },
 		Trusted: r.trust.Counts,

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // The spec of `covey run` has no tasks, so an empty task list says nothing about its
@@ -52,7 +52,7 @@ func (o *Orchestrator) lacks(ctx context.Context, r *rooms) (why string, by []st
 	}
 	result, by, err := r.goals.Result(ctx, folders(r))
 	if err != nil {
-		r.journal.Tell(agent.Warning{Text: fmt.Sprintf("covey cannot tell whether the run has changed anything: %v", err)})
+		r.journal.Tell(events.Warning{Text: fmt.Sprintf("covey cannot tell whether the run has changed anything: %v", err)})
 	}
 	switch {
 	case result == specs.NoResult:

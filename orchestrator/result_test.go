@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
@@ -179,8 +179,8 @@ func TestRunMustBeJudged(t *testing.T) {
 			if want := cmp.Or(test.owners, "lead"); test.reason != noResult && strings.Join(owners, " ") != want {
 				t.Errorf("tasks of %q, want %q", owners, want)
 			}
-			refused, turns := 0, len(of[agent.TurnStarted](g.rig, "turn_started"))
-			for _, f := range of[agent.HookFinished](g.rig, "hook_finished") {
+			refused, turns := 0, len(of[events.TurnStarted](g.rig, "turn_started"))
+			for _, f := range of[events.HookFinished](g.rig, "hook_finished") {
 				if f.Event == string(hooks.TaskCompleted) && f.ExitCode != 0 {
 					refused++
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -58,7 +59,7 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 		strings.Count(prompts[2], "You own task #1") != 1 {
 		t.Errorf("the program was asked\n%s", strings.Join(prompts, "\n"))
 	}
-	failed := of[agent.TurnFailed](r, "turn_failed")
+	failed := of[events.TurnFailed](r, "turn_failed")
 	if len(failed) != 2 || failed[1].Failed != 2 || failed[1].Left != retryLimit-1 || failed[1].Until.IsZero() ||
 		!strings.Contains(failed[1].Text, "429 Too Many Requests") || failed[1].Error != "rate_limit" {
 		t.Errorf("the journal has %+v", failed)
@@ -94,7 +95,7 @@ func TestHopelessTurnIsNotTriedAgain(t *testing.T) {
 	r, _ := newFakeRig(t, leadLetsWork, ownedByDev, act{Do: []string{"error -32603 unknown model: gpt-nope"}})
 	r.want(r.run(Options{}), CodeUnfinished, "dev needs attention: its last turn failed: API error (model_not_found): unknown model: gpt-nope; "+
 		`nobody can go on: task 1 "One" belongs to dev, who needs attention`)
-	if failed := of[agent.TurnFailed](r, "turn_failed"); len(failed) != 1 || failed[0].Passing ||
+	if failed := of[events.TurnFailed](r, "turn_failed"); len(failed) != 1 || failed[0].Passing ||
 		!failed[0].Until.IsZero() {
 		t.Errorf("the journal has %+v", failed)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -28,7 +29,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // rooms is a running team: its crew, and what the crew and the operator's commands work
@@ -118,7 +118,7 @@ func newRooms(
 	r.times = specs.NewTimetable(store, j, o.clock, r.loop.Poke)
 	r.hooks.background = newBackground(r)
 	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
-		j.Tell(agent.Warning{Text: fmt.Sprintf(format, args...)})
+		j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	r.work.Writes = newWrites(o, r)
 	r.hooks.policies = newPolicies(o, r)
@@ -149,9 +149,9 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 
 // newHolds reads the holds. A change is journaled and pokes the crew's loop.
 func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
-	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e agent.EventData) {
+	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e events.Data) {
 		if s, ok := r.seats.Of(member); ok {
-			r.journal.Append(agent.Event{Member: member, Turn: s.Turn(), Data: e})
+			r.journal.Append(events.Event{Member: member, Turn: s.Turn(), Data: e})
 		}
 		r.loop.Poke()
 	})

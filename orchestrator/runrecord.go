@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // guardEvery is the time between checks of trust.json and run.json.
@@ -36,6 +36,6 @@ func (o *Orchestrator) checkState(r *rooms) {
 		r.short.Note(err)
 		r.log.Error("run.json was changed and cannot be rewritten", "err", err)
 	case restored:
-		r.journal.Tell(agent.Warning{Text: "another program has changed the team's run.json; it was rewritten"})
+		r.journal.Tell(events.Warning{Text: "another program has changed the team's run.json; it was rewritten"})
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/specs"
 )
 
 const scheduled = pairSpec + `
@@ -19,11 +18,11 @@ schedules:
 `
 
 // schedulesTold are the journal's lines of schedules.
-func (u *underway) schedulesTold() []specs.ScheduleRan {
+func (u *underway) schedulesTold() []events.ScheduleRan {
 	u.t.Helper()
-	var all []specs.ScheduleRan
+	var all []events.ScheduleRan
 	for _, l := range u.lines.all() {
-		var ran specs.ScheduleRan
+		var ran events.ScheduleRan
 		if l.Type != "schedule" {
 			continue
 		}
@@ -52,7 +51,7 @@ func TestSchedulesInATeam(t *testing.T) {
 	u.until("turn_ended", 1)
 	clock.forward(61 * time.Minute)
 	u.until("schedule", 2)
-	u.lines.wait(t, "the task's end", func(l journal.Line) bool {
+	u.lines.wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if told := u.schedulesTold(); told[0].Task != "1" || told[1].To != "dev" || told[1].Skipped != "" {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -46,12 +47,12 @@ func TestSendNow(t *testing.T) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	r.want(u.end(), CodeDone, "all work is done")
-	results := of[agent.ToolReturned](r, "tool_result")
+	results := of[events.ToolReturned](r, "tool_result")
 	if len(results) != 3 || !strings.HasPrefix(results[0].Content, agent.CutShort+" The command was killed") ||
 		results[1].Content != agent.CutShort+" The call was not made." || results[2].Content != "went on" {
 		t.Errorf("results: %+v", results)
 	}
-	if turns := of[agent.TurnEnded](r, "turn_ended"); len(turns) != 1 || turns[0].Reason != agent.EndCompleted {
+	if turns := of[events.TurnEnded](r, "turn_ended"); len(turns) != 1 || turns[0].Reason != events.EndCompleted {
 		t.Errorf("turns: %+v", turns)
 	}
 	if text := r.transcriptOf("lead"); strings.Contains(strings.ToLower(text), "interrupt") {

@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // parting is a team whose lead ends dev, with what dev does.
@@ -58,7 +57,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		"TeammateIdle": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	u := start(newRig(t, files), &handClock{})
 	c := u.client2()
-	u.lines.wait(t, "dev at work", func(l journal.Line) bool {
+	u.lines.wait(t, "dev at work", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data),
 			"running in background")
 	})
@@ -69,10 +68,10 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the news", func(l journal.Line) bool {
+	u.lines.wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`)
 	})
-	u.lines.wait(t, "the lead to give up the task", func(l journal.Line) bool {
+	u.lines.wait(t, "the lead to give up the task", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"deleted"`)
 	})
 	dev := u.member("dev")
@@ -82,8 +81,8 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if got := sleepersIn(t, u.dir); len(got) != 0 {
 		t.Errorf("still running: %v", got)
 	}
-	if said := of[agent.TextSaid](u.rig, "text"); slices.ContainsFunc(said,
-		func(s agent.TextSaid) bool { return s.Text == "too late" }) {
+	if said := of[events.TextSaid](u.rig, "text"); slices.ContainsFunc(said,
+		func(s events.TextSaid) bool { return s.Text == "too late" }) {
 		t.Error("dev went on after it had agreed")
 	}
 	if _, err := c.Down(t.Context(), ""); err != nil {
@@ -181,7 +180,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 		t.Errorf("it may take %v, and then the answer is %t", wait, r.Default)
 	}
 	clock.forward(limit + time.Second)
-	u.lines.wait(t, "the news", func(l journal.Line) bool {
+	u.lines.wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`) &&
 			strings.Contains(string(l.Data), "it did not answer")
 	})

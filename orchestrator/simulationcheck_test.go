@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -107,7 +107,7 @@ func (s *simulation) judgeJournal() (sent map[string]mail.Message, err error) {
 	sent = map[string]mail.Message{}
 	words := map[string]string{} // id of the message with a text of a member's
 	for text := range bytes.Lines(data) {
-		var l journal.Line
+		var l events.Line
 		if err := json.Unmarshal(text, &l); err != nil || l.Seq <= seq {
 			return nil, fmt.Errorf("journal line after %d: %q (%v)", seq, text, err)
 		}

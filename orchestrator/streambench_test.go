@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -66,7 +66,7 @@ func BenchmarkLastByte(b *testing.B) {
 		"team.yaml": fmt.Sprintf("covey: 1\nname: crew\nkeep: true\nmodels: {l: {provider: script, script: s.yaml}, "+
 			"m: {provider: anthropic, model: m, base_url: %q, key_file: key}}\nlead: {model: l}\nteammates: {m0: {model: m}}\n", s.URL),
 		"s.yaml": "steps: [{say: Fine., times: -1}]\n", "key": "m0",
-	}, func(l journal.Line) {
+	}, func(l events.Line) {
 		if l.Type == "text" && l.Member == "m0" {
 			written <- time.Now()
 		}
@@ -186,7 +186,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 	files["team.yaml"] = spec.String()
 	written := make(chan time.Duration, s.members)
-	c := startBench(b, files, func(l journal.Line) {
+	c := startBench(b, files, func(l events.Line) {
 		if l.Type == "text" && l.Member != "lead" {
 			written <- s.age(l.Member, s.pieces)
 		}

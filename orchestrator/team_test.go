@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -35,11 +35,11 @@ type rig struct {
 // lineLog gathers the journal's lines of a run and lets a test wait for one.
 type lineLog struct {
 	mu    sync.Mutex
-	lines []journal.Line
+	lines []events.Line
 	more  chan struct{}
 }
 
-func (l *lineLog) add(line journal.Line) {
+func (l *lineLog) add(line events.Line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, line)
@@ -47,14 +47,14 @@ func (l *lineLog) add(line journal.Line) {
 	l.more = make(chan struct{})
 }
 
-func (l *lineLog) all() []journal.Line {
+func (l *lineLog) all() []events.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines)
 }
 
 // nth returns the n-th line that matches, as soon as there is one.
-func (l *lineLog) nth(ctx context.Context, n int, match func(journal.Line) bool) (journal.Line, error) {
+func (l *lineLog) nth(ctx context.Context, n int, match func(events.Line) bool) (events.Line, error) {
 	for {
 		l.mu.Lock()
 		more, found := l.more, 0
@@ -71,13 +71,13 @@ func (l *lineLog) nth(ctx context.Context, n int, match func(journal.Line) bool)
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return journal.Line{}, context.Cause(ctx)
+			return events.Line{}, context.Cause(ctx)
 		}
 	}
 }
 
 // wait returns the first line that matches, as soon as there is one.
-func (l *lineLog) wait(t *testing.T, what string, match func(journal.Line) bool) journal.Line {
+func (l *lineLog) wait(t *testing.T, what string, match func(events.Line) bool) events.Line {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
 	defer cancel()
@@ -89,13 +89,13 @@ func (l *lineLog) wait(t *testing.T, what string, match func(journal.Line) bool)
 }
 
 // turnEnded matches the ends of a member's turns.
-func turnEnded(member string) func(journal.Line) bool {
-	return func(l journal.Line) bool { return l.Type == "turn_ended" && l.Member == member }
+func turnEnded(member string) func(events.Line) bool {
+	return func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == member }
 }
 
 // hold returns hooks under which a member's n-th call of a tool waits for the n-th line
 // that matches. So what the call does comes after that line, however fast the disk is.
-func (r *rig) hold(member, tool string, until func(journal.Line) bool) *hooks.Registry {
+func (r *rig) hold(member, tool string, until func(events.Line) bool) *hooks.Registry {
 	r.t.Helper()
 	registry, calls := &hooks.Registry{}, atomic.Int32{}
 	_, err := registry.On(hooks.PreToolUse, tool, func(ctx context.Context, in hooks.Input) (hooks.Answer, error) {
@@ -112,7 +112,7 @@ func (r *rig) hold(member, tool string, until func(journal.Line) bool) *hooks.Re
 }
 
 // show writes lines for a failure message.
-func show(lines []journal.Line) string {
+func show(lines []events.Line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%d %s/%d %s %s\n", l.Seq, l.Member, l.Turn, l.Type, l.Data)

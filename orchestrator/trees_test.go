@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grove is a team of a lead, ana and ben in a git repository. What ana and ben do,
@@ -97,7 +96,7 @@ func (g grove) ops() []string {
 
 // warned reports whether people were told of something in the last run.
 func (g grove) warned(text string) bool {
-	return slices.ContainsFunc(of[agent.Warning](g.rig, "warning"), func(w agent.Warning) bool {
+	return slices.ContainsFunc(of[events.Warning](g.rig, "warning"), func(w events.Warning) bool {
 		return strings.Contains(w.Text, text)
 	})
 }
@@ -241,7 +240,7 @@ func TestGoesOnInItsCopy(t *testing.T) {
 	}()
 	waitFor(t, g.tree("ana", "draft"))
 	// A call that is cut off is called again, and ben's script would have gone on by then.
-	g.lines.wait(t, "ben's task", func(l journal.Line) bool {
+	g.lines.wait(t, "ben's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ben" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	cancel()

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestSetup: a working copy gets the ignored files that the spec names, and its
@@ -37,15 +36,15 @@ func TestSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.run(Options{Keep: false})
-	results := of[agent.ToolReturned](g.rig, "tool_result")
-	if !slices.ContainsFunc(results, func(r agent.ToolReturned) bool {
+	results := of[events.ToolReturned](g.rig, "tool_result")
+	if !slices.ContainsFunc(results, func(r events.ToolReturned) bool {
 		return strings.Contains(r.Content, "trusted one\nana\nKEY=1\nKEY=2")
 	}) {
 		t.Errorf("ana found %+v\n%s", results, show(g.lines.all()))
 	}
 	if !g.warned("git does not ignore new.md, shared.txt") ||
 		!g.warned("the workspace has uncommitted changes") {
-		t.Errorf("warnings: %+v", of[agent.Warning](g.rig, "warning"))
+		t.Errorf("warnings: %+v", of[events.Warning](g.rig, "warning"))
 	}
 	for _, name := range []string{"new.md", "link.log"} {
 		if _, err := os.Lstat(g.tree("ana", name)); err == nil {
@@ -140,7 +139,7 @@ mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 		!slices.ContainsFunc(end.Problems, func(p string) bool { return strings.Contains(p, real(t, places)+"/ana") }) {
 		t.Errorf("ended with %d, %s: %q", end.Code, end.Reason, end.Problems)
 	}
-	if len(of[agent.HookFinished](g.rig, "hook_finished")) < 3 {
+	if len(of[events.HookFinished](g.rig, "hook_finished")) < 3 {
 		t.Error("the journal does not tell of the hooks")
 	}
 	for _, id := range []string{"r1", "r2"} {
@@ -271,7 +270,7 @@ func TestGrowsLive(t *testing.T) {
 	files["ben.yaml"] = strings.ReplaceAll(files["ben.yaml"], `taskId: "2"`, `taskId: "1"`)
 	g := newGrove(t, files)
 	l := &living{underway: start(g.rig, &handClock{})}
-	g.lines.wait(t, "ben's task", func(l journal.Line) bool {
+	g.lines.wait(t, "ben's task", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if g.ops() != nil {
@@ -289,7 +288,7 @@ func TestGrowsLive(t *testing.T) {
 	if _, err := l.rewrite(both); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "ana's task", func(l journal.Line) bool {
+	g.lines.wait(t, "ana's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if got := read(t, g.tree("ana", "copy")); got != "later\n" {
@@ -302,7 +301,7 @@ func TestGrowsLive(t *testing.T) {
 		", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "what becomes of ana's copy", func(l journal.Line) bool {
+	g.lines.wait(t, "what becomes of ana's copy", func(l events.Line) bool {
 		return l.Type == "worktree" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"kept"`)
 	})
 	l.down()

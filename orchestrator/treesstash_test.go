@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // TestStashIsRefused: all working copies share it with the user.
@@ -19,8 +19,8 @@ func TestStashIsRefused(t *testing.T) {
 	if after := g.git("stash list"); after != before {
 		t.Errorf("the stash is %q, was %q", after, before)
 	}
-	results := of[agent.ToolReturned](g.rig, "tool_result")
-	if !slices.ContainsFunc(results, func(r agent.ToolReturned) bool {
+	results := of[events.ToolReturned](g.rig, "tool_result")
+	if !slices.ContainsFunc(results, func(r events.ToolReturned) bool {
 		return strings.Contains(r.Content, "git stash is shared by all working copies")
 	}) {
 		t.Errorf("ana was not told:\n%s", show(g.lines.all()))

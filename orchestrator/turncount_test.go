@@ -3,8 +3,7 @@ package orchestrator
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // A turn is empty that makes no call, says nothing that anybody needs, and changes no task.
@@ -16,30 +15,30 @@ func TestEmptyTurns(t *testing.T) {
 	const does = `{call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}, {say: Did., times: -1}`
 	for name, test := range map[string]struct {
 		lead, dev, more string
-		want            journal.TurnCount
+		want            events.TurnCount
 	}{
-		"an answer": {lead: "{say: It is 42.}", want: journal.TurnCount{Turns: 1}},
+		"an answer": {lead: "{say: It is 42.}", want: events.TurnCount{Turns: 1}},
 		"all tasks have owners": {
 			lead: "{say: I wait., times: -1}", dev: does, more: owned,
-			want: journal.TurnCount{Turns: 2, Completed: 1, PerTask: 2},
+			want: events.TurnCount{Turns: 2, Completed: 1, PerTask: 2},
 		},
 		"a word before the work": {
-			lead: later[2:], dev: does, more: both, want: journal.TurnCount{Turns: 4, Empty: 1,
+			lead: later[2:], dev: does, more: both, want: events.TurnCount{Turns: 4, Empty: 1,
 				Completed: 2, PerTask: 2},
 		},
 		"a look before the work": {
 			lead: "{call: [{tool: TaskList, input: {}}]}" + later, dev: does, more: both,
-			want: journal.TurnCount{Turns: 4, Completed: 2, PerTask: 2},
+			want: events.TurnCount{Turns: 4, Completed: 2, PerTask: 2},
 		},
 		"tasks that pass their gates": {
 			lead: "{say: I wait., times: -1}", dev: "{say: Did it., times: -1}",
 			more: "complete_on_pass: true\ntasks: [{id: a, subject: A}, {id: b, subject: B}, {id: c, subject: C}]\n",
-			want: journal.TurnCount{Turns: 5, Empty: 1, Completed: 3, PerTask: 5. / 3}, // the lead only waits
+			want: events.TurnCount{Turns: 5, Empty: 1, Completed: 3, PerTask: 5. / 3}, // the lead only waits
 		},
 		"a colleague who is told": {
 			lead: `{call: [{tool: SendMessage, input: {to: dev, message: Mind the gap., summary: gap}}]}, {say: Told., times: -1}`,
 			dev:  `{when: Mind, say: Understood.}`,
-			want: journal.TurnCount{Turns: 3}, // its words go to the lead, who has asked for all it knows
+			want: events.TurnCount{Turns: 3}, // its words go to the lead, who has asked for all it knows
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,17 +51,17 @@ func TestEmptyTurns(t *testing.T) {
 				t.Errorf("%+v, want %+v:\n%s", ending.Turns, test.want, show(r.lines.all()))
 			}
 			empty := 0
-			for _, e := range of[agent.TurnEnded](r, "turn_ended") {
+			for _, e := range of[events.TurnEnded](r, "turn_ended") {
 				if e.Empty {
 					empty++
 				}
 			}
-			for _, e := range of[agent.Idle](r, "idle") {
+			for _, e := range of[events.Idle](r, "idle") {
 				if len(e.Background) > 0 {
 					t.Errorf("nothing runs in the background, and an idle member names %q", e.Background)
 				}
 			}
-			if ends := of[journal.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 ||
+			if ends := of[events.TeamEnded](r, "team_ended"); empty != test.want.Empty || len(ends) != 1 ||
 				ends[0].Turns != test.want {
 				t.Errorf("the journal has %d empty turns, and at the end %+v", empty, ends)
 			}

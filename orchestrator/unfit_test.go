@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestDamagedTranscript: a damaged line of one member's transcript keeps that member away
@@ -42,7 +42,7 @@ func TestDamagedTranscript(t *testing.T) {
 	}
 	r.rewrite("team.yaml", "owner: dev}]", "owner: dev}, {id: b, subject: Second thing, owner: ops}, {id: c, subject: Third thing, owner: dev}]")
 	r.want(r.run(Options{}), CodeUnfinished, "task 3 \"Third thing\" belongs to dev, who takes no more turns")
-	if got := of[agent.NeedsAttention](r, "needs_attention"); len(got) != 1 ||
+	if got := of[events.NeedsAttention](r, "needs_attention"); len(got) != 1 ||
 		!strings.Contains(got[0].Reason, list[0]+": the transcript is damaged: line 2") {
 		t.Errorf("attention %+v", got)
 	}

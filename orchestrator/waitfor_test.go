@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -159,7 +159,7 @@ func (r *rig) checkJoined() {
 	var done []string
 	turns := 0
 	for text := range strings.Lines(string(data)) {
-		var l journal.Line
+		var l events.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			r.t.Fatalf("a torn line in the journal: %q", text)
 		}

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // soloSpec is a lead alone; its script is lead.yaml.
@@ -92,7 +91,7 @@ func TestMessageToNobody(t *testing.T) {
 		`no member is called "ghost"; the members are lead, dev`, "a message to oneself goes nowhere",
 		"the message to dev is empty", "has the type \"dance\"", "Task not found",
 	}
-	results := of[agent.ToolReturned](r, "tool_result")
+	results := of[events.ToolReturned](r, "tool_result")
 	if len(results) != len(wants) {
 		t.Fatalf("%d results:\n%s", len(results), show(r.lines.all()))
 	}
@@ -118,13 +117,13 @@ func TestNudgesAndThenAttention(t *testing.T) {
 `,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, `task 1 "Add it" belongs to dev, who needs attention`)
-	var causes []agent.Cause
+	var causes []events.Cause
 	for _, l := range r.lines.all() {
 		if l.Member == "dev" && l.Type == "turn_started" {
 			causes = append(causes, causeIn(t, l))
 		}
 	}
-	want := []agent.Cause{agent.ByTask, agent.ByNudge, agent.ByNudge, agent.ByNudge}
+	want := []events.Cause{events.ByTask, events.ByNudge, events.ByNudge, events.ByNudge}
 	if !slices.Equal(causes, want) {
 		t.Errorf("dev's turns began by %v, want %v", causes, want)
 	}
@@ -133,9 +132,9 @@ func TestNudgesAndThenAttention(t *testing.T) {
 	}
 }
 
-func causeIn(t *testing.T, l journal.Line) agent.Cause {
+func causeIn(t *testing.T, l events.Line) events.Cause {
 	t.Helper()
-	var data agent.TurnStarted
+	var data events.TurnStarted
 	if err := decode(l.Data, &data); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +200,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 	o := r.orchestrator(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		r.lines.wait(t, "the pass", func(l journal.Line) bool { return l.Type == "pass_started" })
+		r.lines.wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
 		cancel()
 	}()
 	begun := time.Now()
@@ -286,7 +285,7 @@ func TestSecondUpIsRefused(t *testing.T) {
 		_, err := first.Run(ctx)
 		done <- err
 	}()
-	lines.wait(t, "the first run", func(l journal.Line) bool { return l.Type == "pass_started" })
+	lines.wait(t, "the first run", func(l events.Line) bool { return l.Type == "pass_started" })
 	_, err := r.orchestrator(Options{}).Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "by process") {
 		t.Errorf("the second run: %v", err)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -128,7 +128,7 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 	}
 	w := &wakeBench{began: make(chan string, 1<<16)}
 	up := make(chan state.Place, 1)
-	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }, OnLine: func(l journal.Line) {
+	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }, OnLine: func(l events.Line) {
 		if l.Type == "turn_started" {
 			w.began <- l.Member
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -40,7 +40,7 @@ func quickClock(log *lineLog) routine.Clock {
 }
 
 // count counts the lines of dev of one type that hold all of words.
-func count(lines []journal.Line, typ string, words ...string) int {
+func count(lines []events.Line, typ string, words ...string) int {
 	n := 0
 	for _, l := range lines {
 		if l.Member == "dev" && l.Type == typ && !slices.ContainsFunc(words, func(w string) bool {
@@ -97,7 +97,7 @@ func TestWatchdogRousesAMember(t *testing.T) {
 			}
 			r := &rig{t: t, lines: log}
 			var did []string
-			for _, w := range of[lives.Finding](r, "watchdog") {
+			for _, w := range of[events.WatchdogFound](r, "watchdog") {
 				did = append(did, w.Did)
 			}
 			if got := strings.Join(did, " "); got != tt.did {

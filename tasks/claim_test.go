@@ -216,7 +216,7 @@ func TestRelease(t *testing.T) {
 	wantList(t, "still ann's", ids(ok(t, owned, err)), []string{"4"})
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"released 1 by ", "released 3 by "})
-	if c := unmarshal[Change](t, events[0].Data); c.Reason != "it did not come back" {
+	if c := events[0].Data.(Change); c.Reason != "it did not come back" {
 		t.Errorf("reason %q", c.Reason)
 	}
 	list, err = s.Release(t.Context(), actors.Actor{}, "nobody", "")
@@ -240,7 +240,7 @@ func TestRefuse(t *testing.T) {
 	}
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"refused 1 by ann"})
-	if c := unmarshal[Change](t, events[0].Data); c.Reason != "tests fail" || c.Task.Status != InProgress {
+	if c := events[0].Data.(Change); c.Reason != "tests fail" || c.Task.Status != InProgress {
 		t.Errorf("told %+v", c)
 	}
 	wantError(t, s.Refuse(t.Context(), as("ann"), "9", ""), ErrNotFound)

@@ -60,7 +60,7 @@ func TestDiscard(t *testing.T) {
 	}
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"refused 1 by lead"})
-	c := unmarshal[Change](t, events[0].Data)
+	c := events[0].Data.(Change)
 	if c.Reason != "too vague\uFFFD" || c.Task.Status != Proposed {
 		t.Errorf("told %+v", c)
 	}

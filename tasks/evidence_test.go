@@ -34,7 +34,7 @@ func TestEvidence(t *testing.T) {
 	}
 	var told []string
 	for _, e := range drain(t, s) {
-		if c := unmarshal[Change](t, e.Data); e.Type == TaskEvent && c.Op == TaskCompleted {
+		if c, ok := e.Data.(Change); ok && c.Op == TaskCompleted {
 			told = append(told, c.Task.Evidence[0].Text)
 		}
 	}

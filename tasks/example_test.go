@@ -103,7 +103,7 @@ func ExampleOutbox_Events() {
 	<-s.Outbox().Wake()
 	events, err := s.Outbox().Events(ctx, 0, 100)
 	for _, e := range events {
-		fmt.Println(e.ID, e.Type, e.Member)
+		fmt.Printf("%d %T %s\n", e.ID, e.Data, e.Member)
 	}
 	if err == nil {
 		err = s.Outbox().Remove(ctx, events[len(events)-1].ID)
@@ -111,7 +111,7 @@ func ExampleOutbox_Events() {
 	left, err2 := s.Outbox().Events(ctx, 0, 100)
 	fmt.Println(len(left), errors.Join(err, err2))
 	// Output:
-	// 1 message lead
+	// 1 mail.Message lead
 	// 0 <nil>
 }
 

@@ -163,20 +163,17 @@ func told(t testing.TB, list []Event) []string {
 	t.Helper()
 	out := []string{}
 	for _, e := range list {
-		switch e.Type {
-		case TaskEvent:
-			c := unmarshal[Change](t, e.Data)
-			out = append(out, fmt.Sprintf("%s %s by %s", c.Op, c.Task.ID, c.By))
-		case MessageEvent:
-			m := unmarshal[mail.Message](t, e.Data)
-			out = append(out, fmt.Sprintf("%s %s>%s", m.Kind, m.From, m.To))
-		case RequestEvent:
-			r := unmarshal[requests.Request](t, e.Data)
-			out = append(out, fmt.Sprintf("%s %s of %s", r.Kind, r.State, r.Member))
-		case DeliveredEvent:
+		switch data := e.Data.(type) {
+		case Change:
+			out = append(out, fmt.Sprintf("%s %s by %s", data.Op, data.Task.ID, data.By))
+		case mail.Message:
+			out = append(out, fmt.Sprintf("%s %s>%s", data.Kind, data.From, data.To))
+		case requests.Request:
+			out = append(out, fmt.Sprintf("%s %s of %s", data.Kind, data.State, data.Member))
+		case Delivery:
 			out = append(out, "delivered to "+e.Member)
 		default:
-			t.Fatalf("unknown event %q", e.Type)
+			t.Fatalf("unknown event %T", e.Data)
 		}
 	}
 	return out

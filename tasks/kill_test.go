@@ -276,8 +276,8 @@ func stateOf(t *testing.T, s *Store) state {
 			return st
 		}
 		for _, e := range list {
-			if e.Type == TaskEvent {
-				st.events = append(st.events, unmarshal[Change](t, e.Data))
+			if c, ok := e.Data.(Change); ok {
+				st.events = append(st.events, c)
 			}
 		}
 		after = list[len(list)-1].ID

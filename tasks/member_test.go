@@ -47,7 +47,7 @@ func TestAttach(t *testing.T) {
 	}
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"updated 1 by "})
-	wantList(t, "fields", unmarshal[Change](t, events[0].Data).Fields, []string{"epoch"})
+	wantList(t, "fields", events[0].Data.(Change).Fields, []string{"epoch"})
 	_, err = s.members.Attach(t.Context(), "a\x00b", func() string { return "" })
 	wantError(t, err, ErrInvalid)
 }

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,12 +126,11 @@ func TestMergeIsTold(t *testing.T) {
 	s := open(t, nil)
 	move(t, s, propose(t, s, work("b", "c")), MergeDropped)
 	events, err := s.outbox.Events(t.Context(), 0, 0)
-	if err != nil || len(events) != 2 || events[1].Type != MergeEvent {
+	if err != nil || len(events) != 2 {
 		t.Fatalf("%+v, %v", events, err)
 	}
-	var m Merge
-	if err := json.Unmarshal(events[1].Data, &m); err != nil || m.State != MergeDropped || m.Branch != "b" {
-		t.Errorf("%s", events[1].Data)
+	if m, ok := events[1].Data.(Merge); !ok || m.State != MergeDropped || m.Branch != "b" {
+		t.Errorf("%+v", events[1].Data)
 	}
 }
 

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,25 +11,14 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// EventType is the type of an Event, as named in the journal.
-type EventType string
-
-// The types of events.
-const (
-	TaskEvent      EventType = "task"              // Data is a Change
-	MessageEvent   EventType = "message"           // Data is a Message
-	DeliveredEvent EventType = "message_delivered" // Data is a Delivery
-	MergeEvent     EventType = "merge"             // Data is a Merge
-	RequestEvent   EventType = "request"           // Data is a Request; emitted when it is made and when it is closed
-)
-
 // Event is a committed change that others have to be told about.
 type Event struct {
 	ID     uint64 // rises by one from event to event; never reused
 	Time   time.Time
-	Type   EventType
-	Member string          // the actor; empty: covey
-	Data   json.RawMessage // by Type; see its constants
+	Member string // the actor; empty: covey
+	// Data is a Change, an actors.Message, a Delivery, a requests.Request, which is told of when it
+	// is made and when it is closed, or a Merge.
+	Data any
 }
 
 // Op says what happened to a task.
@@ -52,7 +40,7 @@ const (
 	Awaits Op = "awaits"
 )
 
-// Change is the Data of a TaskEvent.
+// Change is what happened to a task.
 type Change struct {
 	Op     Op       `json:"op"`
 	Task   Task     `json:"task"` // after the change; if it is gone: as it last was
@@ -61,7 +49,7 @@ type Change struct {
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
 
-// Delivery is the Data of a DeliveredEvent.
+// Delivery says that a message was delivered.
 type Delivery struct {
 	ID string `json:"id"`
 }
@@ -97,7 +85,13 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 			if err != nil {
 				return nil, err
 			}
-			size += len(e.Data)
+			files, err := store.EventFiles(v)
+			if err != nil {
+				return nil, fmt.Errorf("event %d: the files of its texts: %w", e.ID, err)
+			}
+			for size += len(v); len(files) > 0; files = files[1:] {
+				size += int(files[0].Size)
+			}
 			list = append(list, e)
 		}
 		return list, nil
@@ -138,44 +132,38 @@ type changeRecord struct {
 	Fields []string    `json:"fields,omitempty"`
 }
 
-// readEvent decodes a stored event and writes its Data.
+// readEvent decodes a stored event.
 func readEvent(b *store.Blobs, id uint64, stored []byte) (Event, error) {
 	rec, err := store.Decode[eventRecord](fmt.Sprintf("event %d", id), stored)
 	if err != nil {
 		return Event{}, err
 	}
-	e := Event{ID: id, Time: rec.Time, Member: rec.Member}
-	var data any
-	if e.Type, data, err = rec.open(b); err != nil {
+	data, err := rec.open(b)
+	if err != nil {
 		return Event{}, fmt.Errorf("event %d: %w", id, err)
 	}
 	if data == nil {
 		return Event{}, fmt.Errorf("%w: event %d has no payload", ErrCorrupt, id)
 	}
-	if e.Data, err = json.Marshal(data); err != nil {
-		return Event{}, fmt.Errorf("event %d: encode: %w", id, err)
-	}
-	return e, nil
+	return Event{ID: id, Time: rec.Time, Member: rec.Member, Data: data}, nil
 }
 
-// open returns the type and the Data of the event; data is nil if it has no payload.
-func (r *eventRecord) open(b *store.Blobs) (kind EventType, data any, err error) {
+// open returns the Data of the event; nil if it has no payload.
+func (r *eventRecord) open(b *store.Blobs) (any, error) {
 	switch {
 	case r.Change != nil && r.Change.Task != nil:
 		t, err := r.Change.Task.Open(b)
-		return TaskEvent, Change{Op: r.Change.Op, Task: t, By: r.Change.By, Reason: r.Change.Reason, Fields: r.Change.Fields}, err
+		return Change{Op: r.Change.Op, Task: t, By: r.Change.By, Reason: r.Change.Reason, Fields: r.Change.Fields}, err
 	case r.Message != nil:
-		m, err := r.Message.Open(b)
-		return MessageEvent, m, err
+		return r.Message.Open(b)
 	case r.Delivered != "":
-		return DeliveredEvent, Delivery{ID: r.Delivered}, nil
+		return Delivery{ID: r.Delivered}, nil
 	case r.Merge != nil:
-		return MergeEvent, r.Merge, nil
+		return *r.Merge, nil
 	case r.Request != nil:
-		q, err := r.Request.Unpack(b)
-		return RequestEvent, q, err
+		return r.Request.Unpack(b)
 	}
-	return "", nil, nil
+	return nil, nil
 }
 
 // emit puts an event about a task into the outbox.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestEvents(t *testing.T) {
 		return list
 	}
 	for _, e := range page(0, 0, 1, 2, 3, 4, 5) {
-		if e.Type != TaskEvent || !e.Time.Equal(fixed) || e.Member != "" {
+		if _, ok := e.Data.(Change); !ok || !e.Time.Equal(fixed) || e.Member != "" {
 			t.Errorf("event %+v", e)
 		}
 	}
@@ -83,11 +84,12 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTaskEventData(t *testing.T) {
+func TestTaskChangeData(t *testing.T) {
 	s := open(t, nil)
 	add(t, s, New{Subject: "Add it", Description: "all of it", Owner: "ann"})
 	list, err := s.outbox.Events(t.Context(), 0, 1)
-	data := string(ok(t, list, err)[0].Data)
+	encoded, err := json.Marshal(ok(t, list, err)[0].Data)
+	data := string(ok(t, encoded, err))
 	want := `{"op":"created","task":{"id":"1","subject":"Add it","description":"all of it","status":"pending",` +
 		`"owner":"ann","epoch":0,"version":1,"blocks":[],"blockedBy":[],"labels":[],"metadata":{},` +
 		`"created":"2026-11-21T10:00:00Z","updated":"2026-11-21T10:00:00Z"},"by":""}`

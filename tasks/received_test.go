@@ -50,17 +50,19 @@ func TestReceivedMail(t *testing.T) {
 				})
 				ok(t, 0, err)
 				for _, e := range drain(t, s) {
-					if e.Type != MessageEvent {
+					if _, ok := e.Data.(mail.Message); !ok {
 						continue
 					}
+					message, err := json.Marshal(e.Data)
+					ok(t, 0, err)
 					switch rapid.IntRange(0, 4).Draw(rt, "bus") {
 					case 0: // lost
 					case 1:
-						late = append(late, e.Data, e.Data)
+						late = append(late, message, message)
 					case 2:
 						in.Put(nil)
 					default:
-						in.Put(e.Data)
+						in.Put(message)
 					}
 				}
 			}

@@ -124,7 +124,7 @@ func FuzzOpenStored(f *testing.F) {
 	}
 	b := store.NewBlobs(f.TempDir(), nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if e, err := readEvent(b, 1, data); err == nil && len(e.Data) == 0 {
+		if e, err := readEvent(b, 1, data); err == nil && e.Data == nil {
 			t.Fatal("an event without data")
 		}
 		_, _ = store.EventFiles(data)

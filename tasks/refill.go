@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,59 +45,51 @@ type refillStep struct {
 	member    string
 	delivered string
 	about     string // what the event is about, if it cannot be restored
-	request   json.RawMessage
+	request   string // id
 }
 
-// newRefillStep decodes an event. An event that cannot be decoded, or lacks what is
-// needed, becomes a step that advances the event counter and counts as unknown.
+// newRefillStep packs an event. An event that lacks what is needed becomes a step that advances the event counter and counts as unknown.
 //
 // c collects the files of long texts, so that Refill can remove all of them if one
 // event fails.
 func newRefillStep(c *store.Job, e Event) (refillStep, error) {
 	step := refillStep{id: e.ID, member: e.Member, about: e.about()}
-	switch e.Type {
-	case TaskEvent:
-		var change Change
-		if json.Unmarshal(e.Data, &change) != nil || change.Op == Refused || change.Op == Awaits {
+	switch data := e.Data.(type) {
+	case Change:
+		if data.Op == Refused || data.Op == Awaits {
 			return step, nil
 		}
-		rec, err := packTask(c, change.Task)
-		step.op, step.task = change.Op, rec
-		return step, err
-	case MessageEvent:
-		var m mail.Message
-		if json.Unmarshal(e.Data, &m) != nil || m.ID == "" || m.Seq == 0 {
+		rec, err := packTask(c, data.Task)
+		if err != nil {
+			return step, fmt.Errorf("event %d: %w", e.ID, err)
+		}
+		step.op, step.task = data.Op, rec
+	case mail.Message:
+		if data.ID == "" || data.Seq == 0 {
 			return step, nil
 		}
-		rec, err := mail.Repack(c, m)
+		rec, err := mail.Repack(c, data)
+		if err != nil {
+			return step, fmt.Errorf("event %d: %w", e.ID, err)
+		}
 		step.message = rec
-		return step, err
-	case RequestEvent:
-		step.request = e.Data
-	case DeliveredEvent:
-		var d Delivery
-		if json.Unmarshal(e.Data, &d) == nil {
-			step.delivered = d.ID
-		}
+	case requests.Request:
+		step.request = data.ID
+	case Delivery:
+		step.delivered = data.ID
 	}
 	return step, nil
 }
 
 // about describes the subject of an event in a few words.
 func (e Event) about() string {
-	switch e.Type {
-	case MergeEvent:
-		var m Merge
-		if json.Unmarshal(e.Data, &m) == nil && m.ID != "" {
-			return fmt.Sprintf("merge %s of %s", store.Clip(m.ID), store.Clip(m.Branch))
-		}
-	case RequestEvent:
-		var r requests.Request
-		if json.Unmarshal(e.Data, &r) == nil && r.ID != "" {
-			return fmt.Sprintf("request %s of %s (%s)", store.Clip(r.ID), store.Clip(r.Member), store.Clip(string(r.Kind)))
-		}
+	switch data := e.Data.(type) {
+	case Merge:
+		return fmt.Sprintf("merge %s of %s", store.Clip(data.ID), store.Clip(data.Branch))
+	case requests.Request:
+		return fmt.Sprintf("request %s of %s (%s)", store.Clip(data.ID), store.Clip(data.Member), store.Clip(string(data.Kind)))
 	}
-	return fmt.Sprintf("event %d (%s)", e.ID, store.Clip(string(e.Type)))
+	return fmt.Sprintf("event %d", e.ID)
 }
 
 // packTask makes a record of a task from an event, or returns nil if the event holds

@@ -85,8 +85,8 @@ func requestEvents(t testing.TB, s *Store) []string {
 	t.Helper()
 	var states []string
 	for _, e := range drain(t, s) {
-		if e.Type == RequestEvent {
-			states = append(states, string(unmarshal[requests.Request](t, e.Data).State))
+		if r, ok := e.Data.(requests.Request); ok {
+			states = append(states, string(r.State))
 		}
 	}
 	return states

@@ -64,7 +64,7 @@ func TestRequestIDs(t *testing.T) {
 // its id stands in mail and journals.
 func TestRefillKeepsRequestNumbers(t *testing.T) {
 	s := open(t, nil)
-	lost := Event{ID: 40, Type: RequestEvent, Data: []byte(`{"id":"r7","member":"dev","kind":"permission"}`)}
+	lost := Event{ID: 40, Data: requests.Request{ID: "r7", Member: "dev", Kind: requests.AskPermission}}
 	if _, err := s.outbox.Refill(t.Context(), []Event{lost}); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func TestUpdateFields(t *testing.T) {
 	wantList(t, "blockedBy", task.BlockedBy, []string{"1"})
 	events := drain(t, s)
 	wantList(t, "events", told(t, events), []string{"updated 2 by lead", "updated 3 by lead", "task_assignment lead>ann"})
-	if c := unmarshal[Change](t, events[0].Data); len(c.Fields) != 7 || c.Task.Subject != "new" {
+	if c := events[0].Data.(Change); len(c.Fields) != 7 || c.Task.Subject != "new" {
 		t.Errorf("told %+v", c)
 	}
 	if third := get(t, s, "3"); third.Version != 2 {

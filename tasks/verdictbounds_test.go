@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/tasks/store"
 )
@@ -44,15 +45,15 @@ func TestRefillOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	odd := []Event{
-		{ID: last + 3, Type: TaskEvent, Data: []byte(`{"op":"created","task":{"id":"x","status":"pending"}}`)},
-		{ID: last + 1, Type: TaskEvent, Data: []byte(`{`)},
-		{ID: last + 2, Type: MessageEvent, Data: []byte(`{"id":"","seq":0}`)},
-		{ID: last + 4, Type: DeliveredEvent, Data: []byte(`[]`)},
-		{ID: last + 5, Type: "unheard of", Data: []byte(`{}`)},
-		{ID: last + 6, Type: MergeEvent, Data: []byte(`{"id":"3","branch":"ann"}`)},
-		{ID: last + 7, Type: RequestEvent, Data: []byte(`{"id":"R1","kind":"plan","member":"ann"}`)},
-		{ID: last + 8, Type: MergeEvent, Data: []byte(`{"id":"3","branch":"ann"}`)},
-		{ID: last, Type: TaskEvent, Data: []byte(`{"op":"deleted","task":{"id":"1","status":"pending"}}`)},
+		{ID: last + 3, Data: Change{Op: Created, Task: Task{ID: "x", Status: Pending}}},
+		{ID: last + 1, Data: Change{}},
+		{ID: last + 2, Data: mail.Message{}},
+		{ID: last + 4, Data: Delivery{}},
+		{ID: last + 5},
+		{ID: last + 6, Data: Merge{ID: "3", Branch: "ann"}},
+		{ID: last + 7, Data: requests.Request{ID: "R1", Kind: requests.AskPlan, Member: "ann"}},
+		{ID: last + 8, Data: Merge{ID: "3", Branch: "ann"}},
+		{ID: last, Data: Change{Op: Deleted, Task: Task{ID: "1", Status: Pending}}},
 	}
 	got, err := s.outbox.Refill(t.Context(), odd)
 	if err != nil || len(got.Unknown) != 7 || got.Messages != 0 || len(got.Tasks) != 0 {

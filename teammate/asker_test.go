@@ -3,9 +3,9 @@ package teammate
 import (
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
@@ -24,13 +24,13 @@ func TestTurnEndThatWaits(t *testing.T) {
 		reason     string
 		said       string
 	}{
-		"a wait": {task: []hooks.Outcome{awaiting("wait for ben")}, passes: 1, reason: agent.IdleAwaiting,
+		"a wait": {task: []hooks.Outcome{awaiting("wait for ben")}, passes: 1, reason: events.IdleAwaiting,
 			said: "it waits for ben's approval"},
 		"a wait and a refusal": {task: []hooks.Outcome{awaiting("wait for ben"), {}},
 			idle:   []hooks.Outcome{refused, {}},
 			passes: 2,
-			reason: agent.IdleAvailable},
-		"a refusal": {task: []hooks.Outcome{refused, {}}, passes: 2, reason: agent.IdleAvailable},
+			reason: events.IdleAvailable},
+		"a refusal": {task: []hooks.Outcome{refused, {}}, passes: 2, reason: events.IdleAvailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, say{text: "done"}, say{text: "done again"})
@@ -39,12 +39,12 @@ func TestTurnEndThatWaits(t *testing.T) {
 				hooks.TaskCompleted: tc.task, hooks.TeammateIdle: tc.idle,
 			})
 			r.mustRun(t)
-			equal(t, "passes", one[agent.TurnEnded](t, r.journal).Passes, tc.passes)
-			idle := one[agent.Idle](t, r.journal)
+			equal(t, "passes", one[events.TurnEnded](t, r.journal).Passes, tc.passes)
+			idle := one[events.Idle](t, r.journal)
 			equal(t, "idle", idle.Reason, tc.reason)
 			if tc.said != "" {
 				equal(t, "last text", idle.LastText, tc.said)
-				equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAwaiting)
+				equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, events.EndAwaiting)
 			}
 		})
 	}
@@ -60,8 +60,8 @@ func TestTurnEndOnHold(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {
 		equal(t, string(event), len(r.runner.of(event)), 0)
 	}
-	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAwaiting)
-	equal(t, "last text", one[agent.Idle](t, r.journal).LastText, "it waits for "+why)
+	equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, events.EndAwaiting)
+	equal(t, "last text", one[events.Idle](t, r.journal).LastText, "it waits for "+why)
 }
 
 // TestSetMode: a mode counts from the next decision on; what is no mode changes

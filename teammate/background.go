@@ -3,6 +3,7 @@ package teammate
 import (
 	"context"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -24,6 +25,6 @@ func (at *scope) keepContext(out hooks.Outcome) {
 
 // notify sends a notification to attached people and to the Notification hooks.
 func (at *scope) notify(ctx context.Context, kind, message string) {
-	at.emit(agent.Notified{Kind: kind, Message: message})
+	at.emit(events.Notification{Kind: kind, Message: message})
 	at.fireInBackground(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
 }

@@ -3,6 +3,7 @@ package teammate
 import (
 	"context"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -45,7 +46,7 @@ func (at *scope) deliverOutput(p hooks.Progress) {
 	}
 	for _, text := range b.Messages {
 		if b.Wakes {
-			at.emit(agent.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID,
+			at.emit(events.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID,
 				Text: hooks.Unframed(text), Path: path})
 		}
 		if !b.Wakes || t.opts.OnBackgroundHook == nil {
@@ -85,7 +86,7 @@ func (u *turn) applyHookFeedback(inputs []agent.Input) {
 	}
 	// A turn caused by a hook of another event counts as continued but not as refused,
 	// because that event fires again only on a tool call, a prompt or a session start.
-	u.refused = u.cause == agent.ByHook
+	u.refused = u.cause == events.ByHook
 	if late == 0 {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -61,7 +62,7 @@ func (b *wakingInbox) Next(ctx context.Context) (Work, error) {
 		b.calls = nil
 		b.mu.Unlock()
 		if len(calls) > 0 {
-			return Work{Cause: agent.ByHook, Inputs: calls}, nil
+			return Work{Cause: events.ByHook, Inputs: calls}, nil
 		}
 		if pending == 0 || len(b.work) > 0 {
 			return b.fakeInbox.Next(ctx)
@@ -75,7 +76,7 @@ func (b *wakingInbox) Next(ctx context.Context) (Work, error) {
 func TestConformanceAsyncRewake(t *testing.T) {
 	const handler = `{"type":"command","asyncRewake":true,"command":"REC s '{\"seq\": [{\"exit\": 2, \"stderr\": \"rewake text\"}]}'"}`
 	r := newRig(t, say{text: "first answer"}, say{text: "second answer"})
-	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("SCRIPT:a please", "goal")}}}
+	r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person("SCRIPT:a please", "goal")}}}
 	inbox := newWakingInbox(r.inbox)
 	r.opts.Lead, r.opts.Inbox, r.opts.OnBackgroundHook = true, inbox, inbox.behind
 	r.opts.Hooks = goldenRunner(t, goldenCase{Name: "rewake",
@@ -85,11 +86,11 @@ func TestConformanceAsyncRewake(t *testing.T) {
 		"assistant: first answer",
 		`user: Stop hook feedback:` + "\n" + `[REC s '{"seq": [{"exit": 2, "stderr": "rewake text"}]}']: rewake text`,
 		"assistant: second answer"}, "\n"))
-	finished := all[agent.HookFinished](r.journal)
+	finished := all[events.HookFinished](r.journal)
 	if len(finished) != 2 || finished[0].Outcome != "blocking" || finished[1].Outcome != "success" {
 		t.Errorf("hooks %+v", finished)
 	}
-	if heard := one[agent.HookFeedback](t, r.journal); heard.Path != "turn_end" ||
+	if heard := one[events.HookFeedback](t, r.journal); heard.Path != "turn_end" ||
 		heard.ToolUseID != finished[0].ToolUseID {
 		t.Errorf("feedback %+v", heard)
 	}
@@ -140,9 +141,9 @@ func TestLateRefusals(t *testing.T) {
 			r := newRig(t, script...)
 			r.inbox.work = nil
 			for _, inputs := range test.work {
-				cause := agent.ByMessage
+				cause := events.ByMessage
 				if inputs[0].Kind != agent.FromMail {
-					cause = agent.ByHook
+					cause = events.ByHook
 				}
 				r.inbox.work = append(r.inbox.work, Work{Cause: cause, Inputs: inputs})
 			}
@@ -153,8 +154,8 @@ func TestLateRefusals(t *testing.T) {
 				active = append(active, in.Payload.(hooks.StopInput).StopHookActive)
 			}
 			equal(t, "active", fmt.Sprint(active), fmt.Sprint(test.active))
-			equal(t, "passes", len(all[agent.PassStarted](r.journal)), test.passes)
-			attention := all[agent.NeedsAttention](r.journal)
+			equal(t, "passes", len(all[events.PassStarted](r.journal)), test.passes)
+			attention := all[events.NeedsAttention](r.journal)
 			if (len(attention) > 0) != (test.end != "") || test.end != "" && attention[0].Reason != test.end {
 				t.Errorf("attention %+v, want %q", attention, test.end)
 			}
@@ -255,7 +256,7 @@ func TestNobodyToWakeTheMember(t *testing.T) {
 	if seen := strings.Join(r.agent.seen, "\n"); !strings.Contains(seen, "Stop hook feedback:\nno") {
 		t.Errorf("the model saw %q", seen)
 	}
-	if w := all[agent.Warning](r.journal); len(w) != 1 || w[0].Text != "Stop says: for people" {
+	if w := all[events.Warning](r.journal); len(w) != 1 || w[0].Text != "Stop says: for people" {
 		t.Errorf("people saw %+v", w)
 	}
 }

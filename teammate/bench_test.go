@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -57,7 +58,7 @@ func benchMember(b *testing.B, section hooks.Settings) *Teammate {
 		b.Fatal(err)
 	}
 	r.opts.Hooks = hookRunner
-	r.opts.Sink = func(agent.Event) {}
+	r.opts.Sink = func(events.Event) {}
 	r.inProgress("1")
 	return r.member(b)
 }
@@ -84,7 +85,7 @@ func spawn(b *testing.B, program string) {
 // BenchmarkRecord measures what a message costs on its way to the transcript.
 func BenchmarkRecord(b *testing.B) {
 	r := newRig(b)
-	r.opts.Sink = func(agent.Event) {}
+	r.opts.Sink = func(events.Event) {}
 	api := r.member(b)
 	run := &agentRun{u: &turn{t: api, at: api.scope(1, "")}}
 	m := agent.Record{Message: agent.TextMessage(agent.Assistant, "a sentence of some length, as agents write them")}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -79,8 +80,8 @@ func (run *agentRun) Compacted(ctx context.Context, c agent.Compaction) ([]agent
 	run.given = agent.Without(run.given, c.Inputs)
 	run.recorded = run.recorded.Plus(c.Usage)
 	u.usage, u.usd = u.usage.Plus(c.Usage), u.usd+ln.CostUSD
-	u.at.spend(agent.TokensUsed{Model: c.Model, Usage: c.Usage, CostUSD: ln.CostUSD})
-	u.at.emit(agent.Compacted{Layer: "summary", Trigger: c.Trigger, Before: c.Before, After: c.After, Summary: c.Summary})
+	u.at.spend(events.TokensUsed{Model: c.Model, Usage: c.Usage, CostUSD: ln.CostUSD})
+	u.at.emit(events.Compacted{Layer: "summary", Trigger: c.Trigger, Before: c.Before, After: c.After, Summary: c.Summary})
 	if err := u.t.confirm(ln.Mail); err != nil {
 		return nil, err
 	}

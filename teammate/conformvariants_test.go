@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -29,14 +30,14 @@ func variants() []variant {
 	block := `{"stdout":{"decision":"block","reason":"r"}}`
 	halt := `{"stdout":{"continue":false,"stopReason":"enough"}}`
 	return []variant{
-		{"post_continue_false", `PostToolUse: ` + halt, "echo hi", "", "PostToolUse", agent.EndHookStopped},
+		{"post_continue_false", `PostToolUse: ` + halt, "echo hi", "", "PostToolUse", events.EndHookStopped},
 		{"postfail_continue_false", `PostToolUseFailure: ` + halt, "exit 3", "*", "PostToolUseFailure",
 			"completed"},
 		{"post_block", `PostToolUse: ` + block, "echo hi", inResult,
 			"PostToolUse", "completed"},
 		{"postbatch_exit2", `PostToolBatch: {"exit":2,"stderr":"no more"}`, "echo hi", "", "PostToolBatch",
-			agent.EndHookStopped},
-		{"postbatch_continue_false", `PostToolBatch: ` + halt, "echo hi", "", "PostToolBatch", agent.EndHookStopped},
+			events.EndHookStopped},
+		{"postbatch_continue_false", `PostToolBatch: ` + halt, "echo hi", "", "PostToolBatch", events.EndHookStopped},
 		{"post_exit1_json_block", `PostToolUse: {"exit":1,"stdout":{"decision":"block","reason":"r"}}`, "echo hi",
 			inResult,
 			"PostToolUse", "completed"},
@@ -87,23 +88,23 @@ func (v variant) check(t *testing.T) {
 	if v.tool != "" {
 		r.agent.script[0].calls = []agent.ToolCall{callTool("c1", "Bash", fmt.Sprintf(`{"command":%q}`, v.tool))}
 	}
-	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("go", "goal")}}}
+	r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person("go", "goal")}}}
 	r.opts.Lead, r.opts.Hooks, r.opts.Tools = true, goldenRunner(t, goldenCase{Name: v.name,
 		Hooks: handlers}), []agent.Tool{shellTool()}
 	r.opts.Workdir = workspace.NewWorkdir(t.TempDir())
 	r.mustRun(t)
 	var fired []string
-	for _, s := range all[agent.HookStarted](r.journal) {
+	for _, s := range all[events.HookStarted](r.journal) {
 		fired = append(fired, s.Event)
 	}
 	equal(t, "fired", strings.Join(fired, " "), v.fired)
-	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, v.end)
+	equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, v.end)
 	_, after, _ := strings.Cut(strings.Join(r.agent.seen, "|"), "assistant: one")
 	after, _, _ = strings.Cut(strings.Trim(after, "|"), "|assistant: two")
-	if v.seen != "*" && v.end != agent.EndHookStopped {
+	if v.seen != "*" && v.end != events.EndHookStopped {
 		equal(t, "model", after, strings.ReplaceAll(v.seen, "$", command))
 	}
-	if v.end == agent.EndHookStopped && strings.Contains(after, "assistant:") {
+	if v.end == events.EndHookStopped && strings.Contains(after, "assistant:") {
 		t.Errorf("the model was asked again: %q", r.agent.seen)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -74,7 +75,7 @@ func life(t *rapid.T, tb testing.TB, path string, ids *atomic.Int64) {
 	r.opts.Limits.MaxTurns = rapid.SampledFrom([]int{0, 3}).Draw(t, "max turns")
 	r.inbox.work = nil
 	for i := range 4 {
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 			Inputs: []agent.Input{mailed(fmt.Sprint("mail ", i), fmt.Sprint("m", i))}})
 	}
 	r.inbox.waiting = []agent.Input{mailed("mail 9", "m9")}

@@ -1,6 +1,7 @@
 package teammate
 
 import (
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -26,7 +27,7 @@ func (run *agentRun) deferral(pre hooks.Outcome, call *agent.ToolCall) bool {
 			"the decision was ignored", call.Name)
 		return false
 	}
-	run.u.at.emit(agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
+	run.u.at.emit(events.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: "defer", By: "hook"})
 	if run.deferred != "" {
 		return true
 	}

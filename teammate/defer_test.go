@@ -3,6 +3,7 @@ package teammate
 import (
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -23,8 +24,8 @@ func TestDeferAmongSeveralCalls(t *testing.T) {
 			equal(t, "hooks before the calls", len(r.runner.of(hooks.PreToolUse)), 2)
 			equal(t, "calls that ran", len(r.runner.of(hooks.PostToolUse))+len(r.runner.of(hooks.PostToolUseFailure)), 0)
 			equal(t, "gates", len(r.runner.of(hooks.Stop)), 0)
-			equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, agent.EndToolDeferred)
-			equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason, "a hook has deferred Bash: later")
+			equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, events.EndToolDeferred)
+			equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason, "a hook has deferred Bash: later")
 			equal(t, "results", r.agent.seen[1:], []string{"error: " + deferredText, "error: " + deferredText})
 		})
 	}

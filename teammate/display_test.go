@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -19,7 +20,7 @@ func TestMessageDisplay(t *testing.T) {
 		agent.ToolCall) agent.ToolResult {
 		return agent.ToolResult{Content: "seen"}
 	}}}
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByPerson, Inputs: []agent.Input{person("two", "p2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByPerson, Inputs: []agent.Input{person("two", "p2")}})
 	r.mustRun(t)
 	ids, turns := map[string]bool{}, map[string][]string{}
 	for _, in := range r.runner.displayed {

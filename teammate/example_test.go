@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -79,15 +80,15 @@ func Example() {
 	member, err := teammate.New(teammate.Options{
 		Name: "solo", Lead: true, Agent: shouter{}, Tools: []agent.Tool{shout{}}, Hooks: hookRunner,
 		Inbox: &inbox{work: []teammate.Work{{
-			Cause:  agent.ByGoal,
+			Cause:  events.ByGoal,
 			Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "hi"}},
 		}}},
 		SessionID: "1", Transcript: file, History: history, Workdir: workspace.NewWorkdir(dir),
-		Sink: func(e agent.Event) {
+		Sink: func(e events.Event) {
 			switch d := e.Data.(type) {
-			case agent.HookFinished:
+			case events.HookFinished:
 				fmt.Println("hook:", d.Command, d.Outcome)
-			case agent.Idle:
+			case events.Idle:
 				fmt.Println("idle:", d.LastText)
 			}
 		},

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fire runs the hooks of one event for this turn and reports each of them to the
@@ -18,7 +18,7 @@ func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome,
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	summary := &agent.HookSummary{Errors: []string{}, Hooks: []agent.HookTiming{}}
+	summary := &events.HookSummary{Errors: []string{}, Hooks: []events.HookTiming{}}
 	out, err = at.t.opts.Hooks.Run(ctx, hooks.Input{Common: at.common(in.Event()), Payload: in},
 		func(p hooks.Progress) {
 			if p.Background != nil { // possibly long after this event
@@ -102,15 +102,15 @@ func (at *scope) common(event hooks.Event) hooks.Common {
 
 // HookEvent returns the journal event for a hook that started or ended. It also
 // serves callers that run hooks for a member whose session has not begun.
-func HookEvent(p hooks.Progress) agent.EventData {
+func HookEvent(p hooks.Progress) events.Data {
 	if p.Result == nil {
-		return agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
+		return events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Status: p.Status}
 	}
 	r, awaits := p.Result, ""
 	if r.Wait != nil {
 		awaits = r.Wait.For
 	}
-	return agent.HookFinished{
+	return events.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, DurationMS: r.Duration.Milliseconds(),
 		Stdout: r.Stdout, Stderr: r.Stderr, Warning: r.Warning, FailedOpen: r.FailedOpen,
@@ -122,11 +122,11 @@ func HookEvent(p hooks.Progress) agent.EventData {
 // addProgress adds a hook's progress to a turn end's summary (HOOKS.md section 8, rules 11
 // and 12). Hooks run in parallel, so a duration goes to the first hook with that
 // command that has none yet.
-func addProgress(s *agent.HookSummary, p hooks.Progress) {
+func addProgress(s *events.HookSummary, p hooks.Progress) {
 	s.ToolUseID = p.ToolUseID
 	if p.Result == nil {
 		s.Count++
-		s.Hooks = append(s.Hooks, agent.HookTiming{Command: p.Command, DurationMS: -1})
+		s.Hooks = append(s.Hooks, events.HookTiming{Command: p.Command, DurationMS: -1})
 		return
 	}
 	for i := range s.Hooks {
@@ -140,7 +140,7 @@ func addProgress(s *agent.HookSummary, p hooks.Progress) {
 
 // addResult adds one hook's output and error to the summary. A hook that timed out or was
 // aborted has neither.
-func addResult(s *agent.HookSummary, r *hooks.Result) {
+func addResult(s *events.HookSummary, r *hooks.Result) {
 	switch r.Outcome {
 	case hooks.Blocking:
 		s.Errors = append(s.Errors, r.Feedback)

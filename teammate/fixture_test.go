@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -210,11 +211,11 @@ func (f *fakeTasks) InProgress(context.Context, string) ([]tasks.Task, error) {
 // journal is a Sink that remembers.
 type journal struct {
 	mu     sync.Mutex
-	events []agent.Event
-	watch  func(agent.Event)
+	events []events.Event
+	watch  func(events.Event)
 }
 
-func (j *journal) sink(e agent.Event) {
+func (j *journal) sink(e events.Event) {
 	j.mu.Lock()
 	j.events = append(j.events, e)
 	watch := j.watch
@@ -230,13 +231,13 @@ func (j *journal) types() []string {
 	defer j.mu.Unlock()
 	var all []string
 	for _, e := range j.events {
-		all = append(all, e.Data.EventType())
+		all = append(all, e.Data.Type())
 	}
 	return all
 }
 
 // all are the events of one type.
-func all[T agent.EventData](j *journal) []T {
+func all[T events.Data](j *journal) []T {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var found []T
@@ -249,7 +250,7 @@ func all[T agent.EventData](j *journal) []T {
 }
 
 // one is the only event of its type.
-func one[T agent.EventData](t *testing.T, j *journal) T {
+func one[T events.Data](t *testing.T, j *journal) T {
 	t.Helper()
 	found := all[T](j)
 	if len(found) != 1 {
@@ -469,7 +470,7 @@ func newRig(tb testing.TB, script ...say) *rig {
 		path:  filepath.Join(tb.TempDir(), "transcripts", "api", "s.jsonl"),
 	}
 	file, past := r.open(tb)
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail,
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail,
 		Text: "hello", MessageID: "m1"}}}}
 	r.opts = Options{
 		Name: "api", Team: "crew", Kind: "test", Agent: r.agent, Hooks: r.runner, Tasks: r.tasks, Inbox: r.inbox,
@@ -557,7 +558,7 @@ func spoken(role agent.Role, texts ...string) transcript.Line {
 func (r *rig) cutOff(tb testing.TB, turn int, messages ...transcript.Line) {
 	tb.Helper()
 	begin := r.member(tb).scope(turn, "p").line(transcript.TurnStarted)
-	begin.Cause, begin.PromptID = agent.ByGoal, "p"
+	begin.Cause, begin.PromptID = events.ByGoal, "p"
 	for _, ln := range append([]transcript.Line{begin}, messages...) {
 		if err := r.opts.Transcript.Append(ln); err != nil {
 			tb.Fatal(err)

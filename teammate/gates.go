@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
@@ -122,13 +123,13 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 	}
 	judged, _ := gate.(hooks.TaskCompletedInput)
 	for _, text := range texts {
-		at.emit(agent.HookFeedback{
+		at.emit(events.HookFeedback{
 			Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end", TaskID: judged.TaskID,
 		})
 	}
 	halted := v.Decision == Halted
 	if halted {
-		at.emit(agent.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
+		at.emit(events.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
 	}
 	// TaskCompleted and TeammateIdle have no summary and no notification
 	// (HOOKS.md section 8, rule 20).
@@ -144,7 +145,7 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 		}
 		at.emit(*s)
 		if len(s.Errors) > 0 {
-			at.emit(agent.Notified{Kind: "stop-hook-error",
+			at.emit(events.Notification{Kind: "stop-hook-error",
 				Message: "stop hook problem; `covey logs " + at.t.opts.Name + "` shows it"})
 		}
 	}

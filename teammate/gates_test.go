@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -58,7 +59,7 @@ func TestRealGates(t *testing.T) {
 	})
 	var order []string
 	ids := map[string]string{}
-	for _, s := range all[agent.HookStarted](r.journal) {
+	for _, s := range all[events.HookStarted](r.journal) {
 		order = append(order, s.Event)
 		if err := uuid.Validate(s.ToolUseID); err != nil || ids[s.ToolUseID] != "" {
 			t.Errorf("%s has id %q, which is no UUID or that of %s too", s.Event, s.ToolUseID, ids[s.ToolUseID])
@@ -67,7 +68,7 @@ func TestRealGates(t *testing.T) {
 	}
 	chain := []string{"Stop", "TaskCompleted", "TaskCompleted", "TeammateIdle"}
 	equal(t, "order", order, append(append([]string{"Stop"}, chain...), chain...))
-	equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, "completed")
+	equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, "completed")
 }
 
 // golden: stop_json_multiline, i_team_idle_block_json. A refusal by JSON shows
@@ -167,7 +168,7 @@ func TestRealToolHooks(t *testing.T) {
 			withHooks(t, r, map[hooks.Event]string{test.event: test.command})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1:1+len(test.want)], test.want)
-			equal(t, "tool_use_id", all[agent.HookStarted](r.journal)[0].ToolUseID, "c1")
+			equal(t, "tool_use_id", all[events.HookStarted](r.journal)[0].ToolUseID, "c1")
 		})
 	}
 }
@@ -175,15 +176,15 @@ func TestRealToolHooks(t *testing.T) {
 // golden: ups_json_block_suppress, ups_plain_stdout.
 func TestRealPromptHooks(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: events.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	withHooks(t, r, map[hooks.Event]string{hooks.UserPromptSubmit: `echo '{"decision":"block","reason":"not now"}'`})
 	r.mustRun(t)
 	equal(t, "model", len(r.agent.seen), 0)
-	equal(t, "warning", one[agent.Warning](t, r.journal).Text,
+	equal(t, "warning", one[events.Warning](t, r.journal).Text,
 		"UserPromptSubmit operation blocked by hook:\nnot now\n\nOriginal prompt: go")
 
 	r = newRig(t)
-	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: events.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	withHooks(t, r, map[hooks.Event]string{hooks.UserPromptSubmit: "echo plain ctx"})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
@@ -195,8 +196,8 @@ func TestRealGateInterrupted(t *testing.T) {
 	r := newRig(t)
 	withHooks(t, r, map[hooks.Event]string{hooks.Stop: "sleep 600 & sleep 600; wait"})
 	m := r.member(t)
-	r.journal.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.HookStarted); ok {
+	r.journal.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.HookStarted); ok {
 			m.Interrupt("enough")
 		}
 	}
@@ -207,9 +208,9 @@ func TestRealGateInterrupted(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAbortedStreaming)
-	equal(t, "hook", one[agent.HookFinished](t, r.journal).Outcome, "cancelled")
-	equal(t, "summaries", len(all[agent.HookSummary](r.journal)), 0)
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndAbortedStreaming)
+	equal(t, "hook", one[events.HookFinished](t, r.journal).Outcome, "cancelled")
+	equal(t, "summaries", len(all[events.HookSummary](r.journal)), 0)
 }
 
 // golden: stop_command_not_found. A hook that cannot run lets the turn end; a
@@ -228,9 +229,9 @@ func TestRealGateMissing(t *testing.T) {
 			}
 			r.opts.Hooks = hookRunner
 			r.mustRun(t)
-			equal(t, "refusals", len(all[agent.HookFeedback](r.journal)), map[bool]int{false: 0, true: 2}[gate])
-			equal(t, "summary", len(all[agent.HookSummary](r.journal)[0].Errors), 1)
-			equal(t, "stop-hook-error", all[agent.Notified](r.journal)[0].Kind, "stop-hook-error")
+			equal(t, "refusals", len(all[events.HookFeedback](r.journal)), map[bool]int{false: 0, true: 2}[gate])
+			equal(t, "summary", len(all[events.HookSummary](r.journal)[0].Errors), 1)
+			equal(t, "stop-hook-error", all[events.Notification](r.journal)[0].Kind, "stop-hook-error")
 		})
 	}
 }

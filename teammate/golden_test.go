@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
@@ -144,15 +145,15 @@ func replay(t *testing.T, c goldenCase) {
 		}
 		r.agent.script = append(r.agent.script, answer)
 	}
-	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person(c.Prompt, "goal")}}}
+	r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person(c.Prompt, "goal")}}}
 	for _, more := range c.Then {
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByGoal, Inputs: []agent.Input{person(more, more)}})
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByGoal, Inputs: []agent.Input{person(more, more)}})
 	}
 	if c.Teammate {
 		r.inbox.work = nil
 		for i, text := range append([]string{c.Prompt}, c.Then...) {
 			mail := agent.Input{Kind: agent.FromMail, Text: text, MessageID: fmt.Sprint("m", i)}
-			r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mail}})
+			r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage, Inputs: []agent.Input{mail}})
 		}
 	}
 	ears := &listening{HookRunner: goldenRunner(t, c)}
@@ -186,14 +187,14 @@ func replay(t *testing.T, c goldenCase) {
 		return
 	}
 	var fired []string
-	for _, s := range all[agent.HookStarted](r.journal) {
+	for _, s := range all[events.HookStarted](r.journal) {
 		fired = append(fired, s.Event)
 	}
 	equal(t, "fired", strings.Join(fired, " "), strings.Join(slices.Concat(c.Fired, c.Besides), " "))
 	if len(c.Then) > 0 {
 		return
 	}
-	if end := one[agent.TurnEnded](t, r.journal).Reason; c.End != "" && c.End != "api_error" && end != c.End {
+	if end := one[events.TurnEnded](t, r.journal).Reason; c.End != "" && c.End != "api_error" && end != c.End {
 		t.Errorf("the turn ended as %s, want %s", end, c.End)
 	}
 }
@@ -208,7 +209,7 @@ func checkSeen(t *testing.T, seen []string, c goldenCase) {
 	equal(t, "model", said, strings.Join(c.Model, "\n--\n"))
 	for _, more := range seen[n:] {
 		unsent := (strings.HasPrefix(more, "result: ") || more == "error: "+deferredText) &&
-			(c.End == agent.EndHookStopped || c.End == agent.EndMaxTurns || c.End == agent.EndToolDeferred)
+			(c.End == events.EndHookStopped || c.End == events.EndMaxTurns || c.End == events.EndToolDeferred)
 		if !unsent && !strings.HasPrefix(more, "assistant: ") {
 			t.Errorf("the model saw more than recorded: %q", more)
 		}

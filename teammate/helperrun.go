@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -81,7 +82,7 @@ func (u *turn) employ(h Helper) (*turn, func(), error) {
 	o.Equip, o.Agent, o.Tools, o.Inbox = nil, gear.Agent, gear.Tools, noMail{}
 	o.Transcript, o.History, o.Workdir = file, transcript.History{Cut: past.Cut}, dir
 	o.Limits.MaxTurns = gear.MaxPasses
-	o.Sink = func(event agent.Event) {
+	o.Sink = func(event events.Event) {
 		event.Helper = e.id
 		sink(event)
 	}
@@ -130,7 +131,7 @@ func (u *turn) openHelper(e *helperRole) (*transcript.File, transcript.History, 
 // returns the helper's first inputs.
 func (u *turn) startHelper(ctx context.Context) []agent.Input {
 	e := u.t.helper
-	u.at.emit(agent.HelperStarted{
+	u.at.emit(events.HelperStarted{
 		ID: e.id, AgentType: e.Type, Description: e.Description, Prompt: e.Prompt, ToolUseID: e.Call,
 		Background: e.Done != nil,
 	})
@@ -156,7 +157,7 @@ func (u *turn) runHelper(ctx context.Context, inputs []agent.Input) Help {
 // reportHelperEnd reports to the journal that the helper has ended.
 func (u *turn) reportHelperEnd(h Help) {
 	e := u.t.helper
-	u.at.emit(agent.HelperEnded{
+	u.at.emit(events.HelperEnded{
 		ID: e.id, AgentType: e.Type, Reason: u.ended, Problem: h.Problem, Usage: h.Usage, Passes: h.Passes,
 		ToolUses: len(h.Tools), DurationMS: h.Took.Milliseconds(),
 	})
@@ -195,9 +196,9 @@ func (u *turn) problem(ctx context.Context, end ending) string {
 		return end.failure.LastAssistantMessage
 	case end.err != nil:
 		return end.err.Error()
-	case end.reason == agent.EndMaxTurns:
+	case end.reason == events.EndMaxTurns:
 		return fmt.Sprintf("it reached the limit of %d passes for a helper", u.passes)
-	case end.reason == agent.EndMaxTokens, end.reason == agent.EndMaxBudget, end.reason == agent.EndTeamBudget:
+	case end.reason == events.EndMaxTokens, end.reason == events.EndMaxBudget, end.reason == events.EndTeamBudget:
 		return cmp.Or(end.attention, end.lastText)
 	}
 	return ""

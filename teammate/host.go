@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -38,7 +39,7 @@ func (run *agentRun) Pass(ctx context.Context) ([]agent.Input, error) {
 	}
 	run.u.t.cut.passed(mail)
 	run.u.passes++
-	run.u.at.emit(agent.PassStarted{Pass: run.u.passes})
+	run.u.at.emit(events.PassStarted{Pass: run.u.passes})
 	run.given = append(run.given, mail...)
 	return mail, nil
 }
@@ -94,7 +95,7 @@ func (u *turn) mail(ctx context.Context, given []agent.Input) []agent.Input {
 func (t *Teammate) unseen(ctx context.Context, inputs []agent.Input) []agent.Input {
 	fresh, shown := t.shown.Split(inputs)
 	if err := t.confirm(shown); err != nil && ctx.Err() == nil {
-		t.emit(agent.Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
+		t.emit(events.Warning{Text: "mail that was shown before could not be confirmed: " + err.Error()})
 	}
 	return fresh
 }
@@ -169,5 +170,5 @@ func (at *scope) halt(event hooks.Event, out hooks.Outcome) {
 	if at.halted == "" {
 		at.halted, at.stopped = reason, namedHook(event, out.StoppedBy, "stopped the turn", reason)
 	}
-	at.emit(agent.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+	at.emit(events.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -16,8 +17,8 @@ import (
 // lockout tells whoever gives work when to try again.
 func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 	return ending{
-		reason: agent.EndUsageLimit, idle: agent.IdleUsageLimit, lastText: e.Error(), owed: owed,
-		lockout: agent.Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
+		reason: events.EndUsageLimit, idle: events.IdleUsageLimit, lastText: e.Error(), owed: owed,
+		lockout: events.Limited{Agent: u.t.opts.Kind, Until: e.Until, Known: !e.Until.IsZero(), Text: e.Text},
 		notice:  u.t.opts.Name + ": " + e.Error(),
 		failure: lockoutFailure("rate_limit", e),
 	}
@@ -26,8 +27,8 @@ func (u *turn) usedUp(e *agent.LimitError, owed []agent.Input) ending {
 // loggedOut is the ending of a turn whose agent is not logged in.
 func (u *turn) loggedOut(e *agent.LoginError, owed []agent.Input) ending {
 	return ending{
-		reason: agent.EndLoggedOut, idle: agent.IdleLoggedOut, lastText: e.Error(), owed: owed,
-		lockout:   agent.LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
+		reason: events.EndLoggedOut, idle: events.IdleLoggedOut, lastText: e.Error(), owed: owed,
+		lockout:   events.LoggedOut{Agent: u.t.opts.Kind, Hint: e.Hint},
 		attention: e.Error(), kind: "login",
 		failure: lockoutFailure("authentication_failed", e),
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -28,10 +29,10 @@ func locked() map[string]struct {
 		failure           string
 	}{
 		"limit": {
-			&agent.LimitError{Until: until, Text: "5-hour limit"}, agent.EndUsageLimit, agent.IdleUsageLimit, "limited", "rate_limit",
+			&agent.LimitError{Until: until, Text: "5-hour limit"}, events.EndUsageLimit, events.IdleUsageLimit, "limited", "rate_limit",
 		},
 		"login": {
-			fmt.Errorf("start: %w", &agent.LoginError{Hint: "run login"}), agent.EndLoggedOut, agent.IdleLoggedOut, "logged_out",
+			fmt.Errorf("start: %w", &agent.LoginError{Hint: "run login"}), events.EndLoggedOut, events.IdleLoggedOut, "logged_out",
 			"authentication_failed",
 		},
 	}
@@ -46,9 +47,9 @@ func TestLockoutEndsTheTurn(t *testing.T) {
 			r := newRig(t, say{err: tt.err})
 			r.inProgress("1")
 			r.mustRun(t)
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, tt.reason)
-			equal(t, "idle", one[agent.Idle](t, r.journal).Reason, tt.idle)
-			equal(t, "tasks", one[agent.Idle](t, r.journal).TaskIDs, []string{"1"})
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, tt.reason)
+			equal(t, "idle", one[events.Idle](t, r.journal).Reason, tt.idle)
+			equal(t, "tasks", one[events.Idle](t, r.journal).TaskIDs, []string{"1"})
 			gates := r.gates()
 			slices.Sort(gates) // both run beside the member
 			equal(t, "hooks", gates, []string{"Notification", "StopFailure"})
@@ -67,15 +68,15 @@ func TestLockoutEndsTheTurn(t *testing.T) {
 func TestLockoutTellsWhy(t *testing.T) {
 	r := newRig(t, say{err: locked()["limit"].err}, say{err: &agent.LimitError{Text: "no more"}},
 		say{err: locked()["login"].err})
-	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}}, Work{agent.ByResume,
+	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}}, Work{events.ByResume,
 		[]agent.Input{goOn()}})
 	r.mustRun(t)
-	limits := all[agent.Limited](r.journal)
+	limits := all[events.Limited](r.journal)
 	equal(t, "texts", []string{limits[0].Text, limits[1].Text}, []string{"5-hour limit", "no more"})
 	equal(t, "known", []bool{limits[0].Known, limits[1].Known, limits[1].Until.IsZero()}, []bool{true, false, true})
-	equal(t, "hint", one[agent.LoggedOut](t, r.journal).Hint, "run login")
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal),
-		agent.NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
+	equal(t, "hint", one[events.LoggedOut](t, r.journal).Hint, "run login")
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal),
+		events.NeedsAttention{Reason: "not logged in: run login", Kind: "login"})
 }
 
 func goOn() agent.Input { return agent.Input{Kind: agent.FromCovey, Text: agent.GoOn} }
@@ -86,7 +87,7 @@ func TestLockoutLosesNothing(t *testing.T) {
 	limit := &agent.LimitError{Text: "no more"}
 	r := newRig(t, say{err: limit}, say{err: limit}, say{text: "done"})
 	r.inbox.work = append(r.inbox.work,
-		Work{agent.ByResume, []agent.Input{goOn()}}, Work{agent.ByResume, []agent.Input{goOn(),
+		Work{events.ByResume, []agent.Input{goOn()}}, Work{events.ByResume, []agent.Input{goOn(),
 			mailed("more", "m2")}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
@@ -103,11 +104,11 @@ func TestLockoutOverARestart(t *testing.T) {
 	if r.opts.History.Cut != nil {
 		t.Fatalf("the turn counts as cut off: %+v", r.opts.History.Cut)
 	}
-	r.inbox.work = []Work{{agent.ByResume, []agent.Input{goOn()}}}
+	r.inbox.work = []Work{{events.ByResume, []agent.Input{goOn()}}}
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "user: " + agent.GoOn, "assistant: done"})
 	r.reopen(t, say{text: "again"})
-	r.inbox.work = []Work{{agent.ByMessage, []agent.Input{mailed("hi", "m3")}}}
+	r.inbox.work = []Work{{events.ByMessage, []agent.Input{mailed("hi", "m3")}}}
 	r.mustRun(t)
 	equal(t, "nothing is kept for ever", r.agent.seen, []string{"user: hi", "assistant: again"})
 }
@@ -116,7 +117,7 @@ func TestLockoutOverARestart(t *testing.T) {
 func TestLockoutAfterARefusal(t *testing.T) {
 	r := newRig(t, say{text: "first"}, say{err: &agent.LimitError{Text: "no more"}}, say{text: "mended"})
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("mend it"), pass}})
-	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[2:], []string{
 		"user: mend it", "user: mend it", "user: " + agent.GoOn, "assistant: mended",
@@ -138,7 +139,7 @@ func (m *mute) Run(context.Context, []agent.Input, agent.Host) (agent.Reply, err
 func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 	r := newRig(t)
 	r.opts.Agent = &mute{errs: []error{&agent.LimitError{Text: "no more"}}}
-	r.inbox.work = append(r.inbox.work, Work{agent.ByResume, []agent.Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}})
 	r.mustRun(t)
 	_, history, err := transcript.Open(r.path)
 	if err != nil {
@@ -163,8 +164,8 @@ func TestInterruptOutweighsALockout(t *testing.T) {
 	if err := m.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndAbortedStreaming)
-	equal(t, "lockouts", len(all[agent.Limited](r.journal)), 0)
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndAbortedStreaming)
+	equal(t, "lockouts", len(all[events.Limited](r.journal)), 0)
 }
 
 func TestLockoutErrors(t *testing.T) {
@@ -200,7 +201,7 @@ func TestAdmission(t *testing.T) {
 	r := newRig(t)
 	g := &gatekeeper{fakeInbox: r.inbox}
 	r.inbox.idle = func() { g.log = append(g.log, "idle") }
-	r.inbox.work = append(r.inbox.work, Work{agent.ByMessage, []agent.Input{mailed("hi", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{events.ByMessage, []agent.Input{mailed("hi", "m2")}})
 	r.opts.Inbox = g
 	r.mustRun(t)
 	equal(t, "log", strings.Join(g.log, " "), "idle in out idle in out idle")
@@ -220,7 +221,7 @@ func TestAdmissionOfAResumedTurn(t *testing.T) {
 	equal(t, "log", strings.Join(g.log, " "), "in out idle")
 
 	r.reopen(t, say{err: errors.New("broken")})
-	r.inbox.work = []Work{{agent.ByMessage, []agent.Input{mailed("hi", "m9")}}}
+	r.inbox.work = []Work{{events.ByMessage, []agent.Input{mailed("hi", "m9")}}}
 	refused := errors.New("never")
 	r.opts.Inbox = &gatekeeper{fakeInbox: r.inbox, fail: refused}
 	if err := r.run(t); !errors.Is(err, refused) {

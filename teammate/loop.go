@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -84,7 +85,7 @@ func (u *turn) think(ctx context.Context, next step) (end ending, over bool) {
 		u.at.keepInterruption(ctx)
 		return u.aborted(ctx, run.inTool), true
 	case run.deferred != "":
-		return ending{reason: agent.EndToolDeferred, idle: agent.IdleStopped, attention: run.deferred,
+		return ending{reason: events.EndToolDeferred, idle: events.IdleStopped, attention: run.deferred,
 			quiet: true}, true
 	case u.at.halted != "" || reply.Halted != "":
 		if u.at.stopped == "" { // by a tool of covey, which ran the hook
@@ -125,16 +126,16 @@ func (u *turn) conclude(v Verdict) (end ending, over bool) {
 	case Capped:
 		return u.override(v), true
 	case Awaits:
-		return ending{reason: agent.EndAwaiting, idle: agent.IdleAwaiting, lastText: "it waits for " + v.Why}, true
+		return ending{reason: events.EndAwaiting, idle: events.IdleAwaiting, lastText: "it waits for " + v.Why}, true
 	case Halted:
 		u.at.keepInputs(v.Feedback)
 		if v.By == hooks.Stop || v.By == hooks.SubagentStop {
-			return ending{reason: agent.EndStopPrevented, idle: agent.IdleStopped,
+			return ending{reason: events.EndStopPrevented, idle: events.IdleStopped,
 				stopped: namedHook(v.By, v.hook, "stopped the turn", v.Why)}, true
 		}
-		return ending{reason: agent.EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
+		return ending{reason: events.EndStopPrevented, err: fmt.Errorf("%w (%s): %s", ErrHalted, v.By, v.Why)}, true
 	}
-	return ending{reason: agent.EndCompleted, idle: agent.IdleAvailable}, true
+	return ending{reason: events.EndCompleted, idle: events.IdleAvailable}, true
 }
 
 // override ends a turn after too many refusals in a row. The last feedback is kept
@@ -153,7 +154,7 @@ func (u *turn) override(last Verdict) ending {
 		"anyway. A Stop hook can let the turn end when stop_hook_active is true. The last refusal was: %s",
 		u.refusals, u.t.opts.Limits.StopBlockCap, hooks.Unframed(last.Feedback[len(last.Feedback)-1].Text))
 	return ending{
-		reason: agent.EndCompleted, idle: agent.IdleLimited,
+		reason: events.EndCompleted, idle: events.IdleLimited,
 		attention: attention,
 	}
 }
@@ -161,7 +162,7 @@ func (u *turn) override(last Verdict) ending {
 // broken is the ending of a turn whose agent or transcript has failed. It ends the
 // member too; the member resumes the turn when it is started again.
 func broken(err error) ending {
-	return ending{reason: agent.EndModelError, err: err, open: true}
+	return ending{reason: events.EndModelError, err: err, open: true}
 }
 
 // failed is the ending of a turn whose model request failed. The gates are skipped,
@@ -170,13 +171,13 @@ func broken(err error) ending {
 func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 	text := "API Error: " + e.Message
 	end := ending{
-		reason: cmp.Or(e.End, agent.EndCompleted), idle: agent.IdleFailed, lastText: e.Error(),
+		reason: cmp.Or(e.End, events.EndCompleted), idle: events.IdleFailed, lastText: e.Error(),
 		failure: &hooks.StopFailureInput{Error: e.Type, ErrorDetails: e.Details, LastAssistantMessage: text},
 	}
 	if u.t.helper != nil { // the member that called it handles the failure
 		return end
 	}
-	end.lockout = agent.TurnFailed{
+	end.lockout = events.TurnFailed{
 		Error: e.Type, Text: e.Message, Passing: e.Passes(), Failed: 1, NoStart: e.NoStart,
 	}
 	// An agent that retains its conversation still has the inputs, and a failure that does
@@ -191,21 +192,21 @@ func (u *turn) failed(e *agent.APIError, owed []agent.Input) ending {
 // hook that interrupts has the effect of a person's interrupt (HOOKS.md section 9, reason 5).
 func (u *turn) stopped() ending {
 	if u.at.interrupted {
-		return ending{reason: agent.EndAbortedTools, idle: agent.IdleStopped}
+		return ending{reason: events.EndAbortedTools, idle: events.IdleStopped}
 	}
-	return ending{reason: agent.EndHookStopped, idle: agent.IdleStopped, stopped: u.at.stopped}
+	return ending{reason: events.EndHookStopped, idle: events.IdleStopped, stopped: u.at.stopped}
 }
 
 // limited is the ending of a turn that reached one of its limits.
 func (u *turn) limited(limit error) ending {
-	end := ending{reason: agent.EndMaxTurns, idle: agent.IdleLimited, attention: limit.Error()}
+	end := ending{reason: events.EndMaxTurns, idle: events.IdleLimited, attention: limit.Error()}
 	switch {
 	case errors.Is(limit, agent.ErrMaxTokens):
-		end.reason = agent.EndMaxTokens
+		end.reason = events.EndMaxTokens
 	case errors.Is(limit, agent.ErrMaxBudget):
-		end.reason = agent.EndMaxBudget
+		end.reason = events.EndMaxBudget
 	case errors.Is(limit, agent.ErrTeamBudget): // it ends the whole team, so this member needs no attention
-		end.reason, end.attention, end.lastText = agent.EndTeamBudget, "", limit.Error()
+		end.reason, end.attention, end.lastText = events.EndTeamBudget, "", limit.Error()
 	default:
 		end.attention = fmt.Sprintf("%v: %d passes in this turn", agent.ErrMaxTurns, u.passes)
 	}
@@ -223,9 +224,9 @@ func stopping(ctx context.Context) bool {
 // call was running. A member that is told to stop leaves its turn open and resumes
 // it when it is started again.
 func (u *turn) aborted(ctx context.Context, inTool bool) ending {
-	reason := agent.EndAbortedStreaming
+	reason := events.EndAbortedStreaming
 	if inTool {
-		reason = agent.EndAbortedTools
+		reason = events.EndAbortedTools
 	}
 	cause := context.Cause(ctx)
 	switch {
@@ -233,9 +234,9 @@ func (u *turn) aborted(ctx context.Context, inTool bool) ending {
 		if u.t.helper == nil { // the member reports it for its helpers
 			u.at.warn("the turn was %v", cause)
 		}
-		return ending{reason: reason, idle: agent.IdleInterrupted}
+		return ending{reason: reason, idle: events.IdleInterrupted}
 	case errors.Is(cause, errTurnTimeout):
-		return ending{reason: agent.EndTurnTimeout, idle: agent.IdleLimited,
+		return ending{reason: events.EndTurnTimeout, idle: events.IdleLimited,
 			attention: fmt.Sprintf("%v: %v", errTurnTimeout, u.t.opts.Limits.TurnTimeout)}
 	}
 	return ending{reason: reason, err: cause, open: true}

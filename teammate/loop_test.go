@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -38,8 +39,8 @@ func ctxOf(event hooks.Event, text string) hooks.Outcome {
 func TestPromptContexts(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: agent.ByGoal, Inputs: []agent.Input{person("ship it", "goal")}},
-		{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hi", "m1")}},
+		{Cause: events.ByGoal, Inputs: []agent.Input{person("ship it", "goal")}},
+		{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hi", "m1")}},
 	}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{
 		hooks.SessionStart:     {ctxOf(hooks.SessionStart, "a")},
@@ -76,8 +77,8 @@ func TestSessionEvents(t *testing.T) {
 			start.PermissionMode},
 			[]string{"s", r.path, r.opts.Workdir.Dir(), "", ""})
 		equal(t, "reason", r.runner.of(hooks.SessionEnd)[0].Payload.(hooks.SessionEndInput).Reason, reason)
-		equal(t, "resumed", one[agent.MemberStarted](t, r.journal).Resumed, resumed)
-		equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "done")
+		equal(t, "resumed", one[events.MemberStarted](t, r.journal).Resumed, resumed)
+		equal(t, "ended", one[events.MemberEnded](t, r.journal).Reason, "done")
 	}
 }
 
@@ -85,8 +86,8 @@ func TestSessionEvents(t *testing.T) {
 func TestPromptRefused(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: agent.ByPerson, Inputs: []agent.Input{person("leak it", "p1")}},
-		{Cause: agent.ByPerson, Inputs: []agent.Input{mailed("hi", "m1"), person("leak it", "p2"),
+		{Cause: events.ByPerson, Inputs: []agent.Input{person("leak it", "p1")}},
+		{Cause: events.ByPerson, Inputs: []agent.Input{mailed("hi", "m1"), person("leak it", "p2"),
 			person("fine", "p3")}},
 	}
 	block := hooks.Outcome{Decision: hooks.Block,
@@ -95,11 +96,11 @@ func TestPromptRefused(t *testing.T) {
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hi", "user: fine", "assistant: end 2"})
 	equal(t, "taken", r.inbox.taken, []string{"p1", "p2", "m1", "p3"})
-	equal(t, "warning", all[agent.Warning](r.journal)[0].Text,
+	equal(t, "warning", all[events.Warning](r.journal)[0].Text,
 		"UserPromptSubmit operation blocked by hook:\nno leaks\n\nOriginal prompt: leak it")
-	equal(t, "reasons", []string{all[agent.TurnEnded](r.journal)[0].Reason,
-		all[agent.TurnEnded](r.journal)[1].Reason},
-		[]string{agent.EndHookStopped, agent.EndCompleted})
+	equal(t, "reasons", []string{all[events.TurnEnded](r.journal)[0].Reason,
+		all[events.TurnEnded](r.journal)[1].Reason},
+		[]string{events.EndHookStopped, events.EndCompleted})
 	data, err := os.ReadFile(r.path)
 	if err != nil || strings.Contains(string(data), "leak") {
 		t.Errorf("the transcript holds the erased prompt: %s %v", data, err)
@@ -110,17 +111,17 @@ func TestPromptRefused(t *testing.T) {
 // prompt stays for the next one, over a restart too (golden: ups_continue_false).
 func TestPromptHalted(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
+	r.inbox.work = []Work{{Cause: events.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {haltFor("ups halt")}})
 	r.mustRun(t)
 	equal(t, "model", len(r.agent.seen), 0)
 	equal(t, "gates", len(r.gates()), 0)
 	equal(t, "taken", r.inbox.taken, []string{"p1"})
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndHookStopped)
-	equal(t, "warning", one[agent.Warning](t, r.journal).Text, "Operation stopped by hook: ups halt")
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndHookStopped)
+	equal(t, "warning", one[events.Warning](t, r.journal).Text, "Operation stopped by hook: ups halt")
 
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go on", "p2")}}}
+	r.inbox.work = []Work{{Cause: events.ByPerson, Inputs: []agent.Input{person("go on", "p2")}}}
 	r.mustRun(t)
 	equal(t, "model later", r.agent.seen, []string{"user: go", "user: go on", "assistant: end 2"})
 }
@@ -132,10 +133,10 @@ func TestPromptAmongMail(t *testing.T) {
 		seen []string
 		end  string
 	}{
-		"passes": {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, agent.EndCompleted},
+		"passes": {pass, []string{"user: hello", "user: faster", "assistant: end 2"}, events.EndCompleted},
 		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: hello", "assistant: end 1"},
-			agent.EndCompleted},
-		"halts": {haltFor("stop"), []string{"user: hello"}, agent.EndHookStopped},
+			events.EndCompleted},
+		"halts": {haltFor("stop"), []string{"user: hello"}, events.EndHookStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -143,7 +144,7 @@ func TestPromptAmongMail(t *testing.T) {
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {test.out}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, test.seen)
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, test.end)
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, test.end)
 			equal(t, "waiting", len(r.inbox.waiting), 0)
 		})
 	}
@@ -152,17 +153,17 @@ func TestPromptAmongMail(t *testing.T) {
 // golden: stop_cap_default_json, i_team_idle_block_forever.
 func TestBlockCap(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
 	no := refuse("Stop hook feedback:\nnever")
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no, no, no, no, no, no, no, no, no, pass}})
 	r.mustRun(t)
 	equal(t, "Stop runs", len(r.runner.of(hooks.Stop)), 10)
-	end := all[agent.TurnEnded](r.journal)[0]
+	end := all[events.TurnEnded](r.journal)[0]
 	equal(t, "end", []any{end.Reason, end.Passes}, []any{"completed", 9})
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason,
 		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): never")
-	equal(t, "idle", all[agent.Idle](r.journal)[0].Reason, agent.IdleLimited)
-	if w := one[agent.Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") ||
+	equal(t, "idle", all[events.Idle](r.journal)[0].Reason, events.IdleLimited)
+	if w := one[events.Warning](t, r.journal).Text; !strings.Contains(w, "9 times in a row") ||
 		!strings.Contains(w, "never") {
 		t.Error(w)
 	}
@@ -216,7 +217,7 @@ func TestNoBlockCap(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("Stop hook feedback:\nnever")}})
 	r.mustRun(t)
 	equal(t, "Stop runs", len(r.runner.of(hooks.Stop)), 40)
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndMaxTurns)
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndMaxTurns)
 }
 
 // golden: max_turns. The results of the last pass are collected, no gate runs.
@@ -227,25 +228,25 @@ func TestMaxTurns(t *testing.T) {
 		r.agent.script = append(r.agent.script, say{calls: []agent.ToolCall{callTool(fmt.Sprintf("c%d", i),
 			"Bash", `{}`)}})
 	}
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByNudge,
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByNudge,
 		Inputs: []agent.Input{{Kind: agent.FromCovey, Text: "go on"}}})
 	r.mustRun(t)
 	fired := slices.DeleteFunc(r.gates(), func(name string) bool { return name == "Notification" }) // beside the turn
 	equal(t, "fired", fired, []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse",
 		"PreToolUse", "PostToolUse", "Stop", "TeammateIdle"})
-	equal(t, "end", all[agent.TurnEnded](r.journal)[0].Reason, "max_turns")
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+	equal(t, "end", all[events.TurnEnded](r.journal)[0].Reason, "max_turns")
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason,
 		"limits.max_turns reached: 2 passes in this turn")
-	equal(t, "the next turn starts to count anew", all[agent.TurnEnded](r.journal)[1].Reason, "completed")
+	equal(t, "the next turn starts to count anew", all[events.TurnEnded](r.journal)[1].Reason, "completed")
 }
 
 func TestMaxTokens(t *testing.T) {
 	r := newRig(t, say{calls: []agent.ToolCall{callTool("c1", "Bash", `{}`)}}, say{text: "never"})
 	r.opts.Purse = &purse{limit: 11}
 	r.mustRun(t)
-	equal(t, "end", one[agent.TurnEnded](t, r.journal),
-		agent.TurnEnded{Reason: agent.EndMaxTokens, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}, CostUSD: 11, Passes: 1})
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+	equal(t, "end", one[events.TurnEnded](t, r.journal),
+		events.TurnEnded{Reason: events.EndMaxTokens, Usage: agent.Usage{InputTokens: 10, OutputTokens: 1}, CostUSD: 11, Passes: 1})
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason,
 		"limits.max_tokens reached: 11 of 11 tokens")
 }
 
@@ -253,10 +254,10 @@ func TestTurnTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, say{do: func(ctx context.Context) { <-ctx.Done() }}, say{text: "better"})
 		r.opts.Limits.TurnTimeout = 10 * time.Minute
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 			Inputs: []agent.Input{mailed("again", "m2")}})
 		r.mustRun(t)
-		equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndTurnTimeout)
+		equal(t, "reason", all[events.TurnEnded](r.journal)[0].Reason, events.EndTurnTimeout)
 		gates := slices.DeleteFunc(r.gates(), func(name string) bool { return name == "Notification" })
 		equal(t, "gates", gates, []string{"Stop", "TeammateIdle"})
 		equal(t, "model", r.agent.seen, []string{"user: hello", "user: [Turn ended after 10m0s, its time limit]",
@@ -274,7 +275,7 @@ func TestInterrupt(t *testing.T) {
 				m.Interrupt("enough")
 				<-ctx.Done()
 			}
-			want, reason := []string{"user: hello"}, agent.EndAbortedStreaming
+			want, reason := []string{"user: hello"}, events.EndAbortedStreaming
 			r.agent.script = []say{{do: wait}}
 			if inTool {
 				r.agent.script = []say{{calls: []agent.ToolCall{callTool("c1", "Slow", `{}`), callTool("c2",
@@ -284,9 +285,9 @@ func TestInterrupt(t *testing.T) {
 						wait(ctx)
 						return agent.ToolResult{Content: "cut off", IsError: true}
 					}}}
-				want, reason = append(want, "error: cut off", "error: interrupted"), agent.EndAbortedTools
+				want, reason = append(want, "error: cut off", "error: interrupted"), events.EndAbortedTools
 			}
-			r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByPerson,
+			r.inbox.work = append(r.inbox.work, Work{Cause: events.ByPerson,
 				Inputs: []agent.Input{person("two", "p2")}})
 			m = r.member(t)
 			r.agent.script = append(r.agent.script, say{text: "after"})
@@ -295,10 +296,10 @@ func TestInterrupt(t *testing.T) {
 			}
 			equal(t, "model", r.agent.seen, append(want, "user: [Request interrupted by user]", "user: two",
 				"assistant: after"))
-			equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, reason)
-			equal(t, "idle", all[agent.Idle](r.journal)[0].Reason, agent.IdleInterrupted)
-			equal(t, "attention", len(all[agent.NeedsAttention](r.journal)), 0)
-			equal(t, "people read", one[agent.Warning](t, r.journal).Text, "the turn was interrupted: enough")
+			equal(t, "reason", all[events.TurnEnded](r.journal)[0].Reason, reason)
+			equal(t, "idle", all[events.Idle](r.journal)[0].Reason, events.IdleInterrupted)
+			equal(t, "attention", len(all[events.NeedsAttention](r.journal)), 0)
+			equal(t, "people read", one[events.Warning](t, r.journal).Text, "the turn was interrupted: enough")
 			if inTool {
 				failure := r.runner.of(hooks.PostToolUseFailure)[0].Payload.(hooks.PostToolUseFailureInput)
 				equal(t, "is_interrupt", failure.IsInterrupt, true)
@@ -311,8 +312,8 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptAtPrompt(t *testing.T) {
 	r := newRig(t)
 	r.inbox.work = []Work{
-		{Cause: agent.ByPerson, Inputs: []agent.Input{person("one", "p1")}},
-		{Cause: agent.ByPerson, Inputs: []agent.Input{person("two", "p2")}},
+		{Cause: events.ByPerson, Inputs: []agent.Input{person("one", "p1")}},
+		{Cause: events.ByPerson, Inputs: []agent.Input{person("two", "p2")}},
 	}
 	m := r.member(t)
 	r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
@@ -333,7 +334,7 @@ func TestInterruptAtPrompt(t *testing.T) {
 func TestInterruptAnyTime(t *testing.T) {
 	r := newRig(t)
 	for i := range 30 {
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("go",
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage, Inputs: []agent.Input{mailed("go",
 			fmt.Sprint("n", i))}})
 	}
 	m := r.member(t)
@@ -356,7 +357,7 @@ func TestInterruptAnyTime(t *testing.T) {
 	close(stop)
 	<-done
 	m.Interrupt("after Run")
-	equal(t, "turns", len(all[agent.TurnEnded](r.journal)), 31)
+	equal(t, "turns", len(all[events.TurnEnded](r.journal)), 31)
 	equal(t, "mail taken", len(r.inbox.taken), 31)
 }
 
@@ -373,17 +374,17 @@ func TestStopAndResume(t *testing.T) {
 	if err := r.member(t).Run(ctx); !errors.Is(err, told) {
 		t.Fatal(err)
 	}
-	equal(t, "end", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
-	equal(t, "idle", len(all[agent.Idle](r.journal)), 0)
+	equal(t, "end", one[events.MemberEnded](t, r.journal).Reason, "stopped")
+	equal(t, "idle", len(all[events.Idle](r.journal)), 0)
 	equal(t, "gates", r.gates(), []string{"PreToolUse", "PostToolUse"})
 
 	r.reopen(t, say{text: "two"})
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // as if never confirmed
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // as if never confirmed
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"assistant: two"})
-	equal(t, "cause", one[agent.TurnStarted](t, r.journal), agent.TurnStarted{Cause: agent.ByResume})
+	equal(t, "cause", one[events.TurnStarted](t, r.journal), events.TurnStarted{Cause: events.ByResume})
 	equal(t, "turn", r.journal.events[1].Turn, 1)
-	equal(t, "pass", one[agent.PassStarted](t, r.journal).Pass, 2)
+	equal(t, "pass", one[events.PassStarted](t, r.journal).Pass, 2)
 	equal(t, "fired", r.gates(), []string{"Stop", "TeammateIdle"})
 	equal(t, "taken again", r.inbox.taken, []string{"m1", "m1"})
 	if r.runner.of(hooks.Stop)[0].PromptID == "" {
@@ -408,7 +409,7 @@ func TestResumeAtGates(t *testing.T) {
 	equal(t, "input", []any{stop[0].Payload.(hooks.StopInput).StopHookActive,
 		stop[0].Payload.(hooks.StopInput).LastAssistantMessage},
 		[]any{true, "two"})
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason,
 		"the gates refused its turn end 9 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): no")
 }
 
@@ -430,7 +431,7 @@ func TestResumeWithoutResumer(t *testing.T) {
 	})
 	r.mustRun(t)
 	equal(t, "prompt", agent.Texts(prompt), []string{transcript.CutNotice})
-	equal(t, "result", one[agent.ToolReturned](t, r.journal), agent.ToolReturned{ID: "b", Name: "Bash",
+	equal(t, "result", one[events.ToolReturned](t, r.journal), events.ToolReturned{ID: "b", Name: "Bash",
 		IsError: true, Content: "interrupted"})
 	h := history(t, r.path)
 	equal(t, "cut", h.Cut == nil, true)
@@ -474,7 +475,7 @@ func TestMailOnce(t *testing.T) {
 		t.Error("nobody was told")
 	}
 	r.inbox.broken = nil
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
 	r.reopen(t)
 	r.mustRun(t)
 	equal(t, "model later", len(r.agent.seen), 0)
@@ -513,13 +514,13 @@ func TestPromptHaltedAfterRefusal(t *testing.T) {
 				return refuse("Stop hook feedback:\nno"), nil
 			}
 		case hooks.UserPromptSubmitInput:
-			r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}}}
+			r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}}}
 			return haltFor("not now"), nil
 		}
 		return pass, nil
 	}
 	r.mustRun(t)
-	equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndHookStopped)
+	equal(t, "reason", all[events.TurnEnded](r.journal)[0].Reason, events.EndHookStopped)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: one", "user: faster",
 		"user: Stop hook feedback:\nno", "user: next", "assistant: two"})
 }
@@ -539,7 +540,7 @@ func TestRefusalsSurvive(t *testing.T) {
 	r.inbox.work = nil
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {no}})
 	r.mustRun(t)
-	equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason,
+	equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason,
 		"the gates refused its turn end 3 times in a row, the last time Stop: ./gate.sh (in "+r.opts.Workdir.Dir()+"): no")
 	equal(t, "active", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).StopHookActive, true)
 }
@@ -548,7 +549,7 @@ func TestRefusalsSurvive(t *testing.T) {
 func TestHookTrouble(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.SessionStart, hooks.SessionEnd, hooks.UserPromptSubmit} {
 		r := newRig(t)
-		r.inbox.work = []Work{{Cause: agent.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
+		r.inbox.work = []Work{{Cause: events.ByPerson, Inputs: []agent.Input{person("go", "p1")}}}
 		r.runner.answer = func(_ context.Context, in hooks.Input) (hooks.Outcome, error) {
 			if in.Payload.Event() == event {
 				return pass, errors.New("no processes left")
@@ -556,7 +557,7 @@ func TestHookTrouble(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "warning", one[agent.Warning](t, r.journal).Text, string(event)+" hook failed: no processes left")
+		equal(t, "warning", one[events.Warning](t, r.journal).Text, string(event)+" hook failed: no processes left")
 		equal(t, "model", r.agent.seen, []string{"user: go", "assistant: end 1"})
 	}
 }
@@ -568,7 +569,7 @@ func TestAgentReportsLimit(t *testing.T) {
 		return agent.Reply{}, fmt.Errorf("agent program: %w", agent.ErrMaxTokens)
 	})
 	r.mustRun(t)
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndMaxTokens)
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndMaxTokens)
 }
 
 // What is confirmed is on the disk itself.
@@ -585,7 +586,7 @@ func TestSyncBeforeTaken(t *testing.T) {
 
 	// Also what a life before this one wrote, and perhaps never synced.
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}}
 	r.mustRun(t)
 	equal(t, "confirmations later", confirmed, 3)
 }
@@ -613,7 +614,7 @@ func TestHostRecordsForAgent(t *testing.T) {
 		"user tool_result ran", "assistant text it says ran"})
 	equal(t, "usage", h.Usage, agent.Usage{OutputTokens: 7})
 	equal(t, "taken", r.inbox.taken, []string{"m1", "m2"})
-	equal(t, "usage of the turn", one[agent.TurnEnded](t, r.journal).Usage, agent.Usage{OutputTokens: 7})
+	equal(t, "usage of the turn", one[events.TurnEnded](t, r.journal).Usage, agent.Usage{OutputTokens: 7})
 }
 
 // A broken agent ends its member, and says so; calls it left open get a result.
@@ -642,9 +643,9 @@ func TestBrokenAgent(t *testing.T) {
 				!strings.Contains(err.Error(), "pipe closed") {
 				t.Fatal(err)
 			}
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndModelError)
-			equal(t, "ended", strings.Contains(one[agent.MemberEnded](t, r.journal).Reason, "pipe closed"), true)
-			equal(t, "result", one[agent.ToolReturned](t, r.journal).Content, "interrupted")
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndModelError)
+			equal(t, "ended", strings.Contains(one[events.MemberEnded](t, r.journal).Reason, "pipe closed"), true)
+			equal(t, "result", one[events.ToolReturned](t, r.journal).Content, "interrupted")
 			h := history(t, r.path)
 			equal(t, "the turn is open for the next life", h.Cut != nil && h.Cut.Point == transcript.CutAtPrompt, true)
 			equal(t, "session end", r.runner.events()[len(r.runner.events())-1], "SessionEnd")
@@ -670,14 +671,14 @@ func TestTranscriptCannotBeWritten(t *testing.T) {
 	equal(t, "taken", len(r.inbox.taken), 0)
 	r.full.Store(false)
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // it was not confirmed
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hello", "m1")}}} // it was not confirmed
 	r.mustRun(t)
 	equal(t, "model later", r.agent.seen, []string{"user: hello", "assistant: end 1"})
 }
 
 func TestInboxErrors(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = []Work{{Cause: agent.ByNudge}}
+	r.inbox.work = []Work{{Cause: events.ByNudge}}
 	if err := r.run(t); err == nil || !strings.Contains(err.Error(), "work without inputs (nudge)") {
 		t.Error(err)
 	}
@@ -750,7 +751,7 @@ func TestSessionEndIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "time", time.Since(began), time.Hour+shutdownLimit)
-		equal(t, "reason", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
+		equal(t, "reason", one[events.MemberEnded](t, r.journal).Reason, "stopped")
 	})
 }
 
@@ -767,7 +768,7 @@ func TestAsideIsBounded(t *testing.T) {
 		began := time.Now()
 		r.mustRun(t)
 		equal(t, "time", time.Since(began), agent.BackgroundLimit)
-		equal(t, "warnings", len(all[agent.Warning](r.journal)), 0)
+		equal(t, "warnings", len(all[events.Warning](r.journal)), 0)
 	})
 }
 
@@ -788,8 +789,8 @@ func TestAsideOutlivesTurn(t *testing.T) {
 		}
 		return pass, nil
 	}
-	r.journal.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.Idle); ok {
+	r.journal.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.Idle); ok {
 			close(idle)
 		}
 	}
@@ -804,7 +805,7 @@ func TestAsideOutlivesTurn(t *testing.T) {
 // A Stop hook's halt ends the turn; what it says the model sees in the next.
 func TestHaltIsKept(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage, Inputs: []agent.Input{mailed("next", "m2")}})
 	out := haltFor("enough")
 	out.Messages = []string{"<system-reminder>\nStop hook stopped continuation: enough\n</system-reminder>"}
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {out, pass}})
@@ -824,7 +825,7 @@ func TestStopContext(t *testing.T) {
 	equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: end 1",
 		"user: <system-reminder>\nStop hook additional context: think\n</system-reminder>", "assistant: end 3"})
 	equal(t, "active", r.runner.of(hooks.Stop)[1].Payload.(hooks.StopInput).StopHookActive, true)
-	equal(t, "feedback", len(all[agent.HookFeedback](r.journal)), 1)
+	equal(t, "feedback", len(all[events.HookFeedback](r.journal)), 1)
 }
 
 // Warnings about the configuration come once, messages of hooks every time.
@@ -834,7 +835,7 @@ func TestPeopleAreTold(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {out}, hooks.TeammateIdle: {out}})
 	r.mustRun(t)
 	var got []string
-	for _, w := range all[agent.Warning](r.journal) {
+	for _, w := range all[events.Warning](r.journal) {
 		got = append(got, w.Text)
 	}
 	equal(t, "warnings", got, []string{"Stop says: hello user", "hook 3 never runs", "TeammateIdle says: hello user"})
@@ -844,12 +845,12 @@ func TestIdleTells(t *testing.T) {
 	r := newRig(t, say{text: "all done"})
 	r.inProgress("4", "7")
 	r.mustRun(t)
-	equal(t, "idle", one[agent.Idle](t, r.journal), agent.Idle{Reason: "available", LastText: "all done",
+	equal(t, "idle", one[events.Idle](t, r.journal), events.Idle{Reason: "available", LastText: "all done",
 		TaskIDs: []string{"4", "7"}})
 	r = newRig(t)
 	r.opts.Background = func() []hooks.BackgroundTask { return []hooks.BackgroundTask{{ID: "b1"}} }
 	r.tasks.err = errors.New("gone")
 	r.mustRun(t)
-	equal(t, "idle without a list", one[agent.Idle](t, r.journal).TaskIDs, []string{})
+	equal(t, "idle without a list", one[events.Idle](t, r.journal).TaskIDs, []string{})
 	equal(t, "background", r.runner.of(hooks.Stop)[0].Payload.(hooks.StopInput).BackgroundTasks[0].ID, "b1")
 }

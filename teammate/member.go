@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -149,7 +150,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		reason = "stopped"
 	}
-	t.emit(agent.MemberEnded{Reason: reason})
+	t.emit(events.MemberEnded{Reason: reason})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("member %q: %w", t.opts.Name, err)
 	}
@@ -167,7 +168,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 		return nil
 	}
 	t.entered = true
-	t.emit(agent.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed && !t.opts.Program})
+	t.emit(events.MemberStarted{Agent: t.opts.Kind, SessionID: t.opts.SessionID, Resumed: t.opts.Resumed && !t.opts.Program})
 	t.watchFiles(ctx)
 	if err := t.startSession(ctx); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (t *Teammate) enter(ctx context.Context) error {
 	if t.first == "" {
 		return nil
 	}
-	first := Work{Cause: agent.ByGoal, Inputs: []agent.Input{{Kind: agent.FromPerson, Text: t.first}}}
+	first := Work{Cause: events.ByGoal, Inputs: []agent.Input{{Kind: agent.FromPerson, Text: t.first}}}
 	return t.admitted(ctx, func() error { return t.takeTurn(ctx, first) })
 }
 
@@ -286,8 +287,8 @@ func (t *Teammate) turnContext(ctx context.Context) (turn context.Context, stop 
 }
 
 // emit sends an event that belongs to no particular turn.
-func (t *Teammate) emit(d agent.EventData) {
-	t.opts.Sink(agent.Event{Member: t.opts.Name, Turn: t.turns, Data: d})
+func (t *Teammate) emit(d events.Data) {
+	t.opts.Sink(events.Event{Member: t.opts.Name, Turn: t.turns, Data: d})
 }
 
 // endReason returns why a member takes no more turns, in a word or two.

@@ -4,23 +4,24 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// MaySwitch implements agent.Switcher.
-func (run *agentRun) MaySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
+// MaySwitch lets the builtin agent ask about a switch.
+func (run *agentRun) MaySwitch(ctx context.Context, s events.ModelSwitched) (refusal string) {
 	return run.u.at.maySwitch(ctx, s)
 }
 
-// Switched implements agent.Switcher.
-func (run *agentRun) Switched(ctx context.Context, s agent.ModelSwitched) []agent.Input {
+// Switched lets the builtin agent ask about a switch.
+func (run *agentRun) Switched(ctx context.Context, s events.ModelSwitched) []agent.Input {
 	return run.u.at.switched(ctx, s)
 }
 
 // SwitchModel runs the hooks for a change of the member's own model, and reports the change unless
 // they refuse it. What they add goes with the next request. Only Options.Equip may call it.
-func (t *Teammate) SwitchModel(ctx context.Context, s agent.ModelSwitched) (refusal string) {
+func (t *Teammate) SwitchModel(ctx context.Context, s events.ModelSwitched) (refusal string) {
 	at := t.scope(t.turns, "")
 	if refusal = at.maySwitch(ctx, s); refusal != "" {
 		return refusal
@@ -32,7 +33,7 @@ func (t *Teammate) SwitchModel(ctx context.Context, s agent.ModelSwitched) (refu
 }
 
 // maySwitch runs the PreModelSwitch hooks, and returns why they refuse; empty: they do not.
-func (at *scope) maySwitch(ctx context.Context, s agent.ModelSwitched) (refusal string) {
+func (at *scope) maySwitch(ctx context.Context, s events.ModelSwitched) (refusal string) {
 	// Hooks that fail refuse nothing; try has warned of them.
 	out, _ := at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
 	// Nobody is there to ask.
@@ -43,7 +44,7 @@ func (at *scope) maySwitch(ctx context.Context, s agent.ModelSwitched) (refusal 
 }
 
 // switched reports a switch and runs the PostModelSwitch hooks. It returns what they add.
-func (at *scope) switched(ctx context.Context, s agent.ModelSwitched) []agent.Input {
+func (at *scope) switched(ctx context.Context, s events.ModelSwitched) []agent.Input {
 	at.emit(s)
 	out, _ := at.try(ctx, hooks.PostModelSwitchInput{ModelSwitch: hookSwitch(s)})
 	return agent.ContextInputs(out.AdditionalContext)
@@ -51,7 +52,7 @@ func (at *scope) switched(ctx context.Context, s agent.ModelSwitched) []agent.In
 
 // hookSwitch returns a change of the model as hooks see it. A person asks for one with the command
 // covey up.
-func hookSwitch(s agent.ModelSwitched) hooks.ModelSwitch {
+func hookSwitch(s events.ModelSwitched) hooks.ModelSwitch {
 	in := hooks.ModelSwitch{FromModel: s.From, ToModel: s.To, Source: "auto", ContextTokens: s.Tokens}
 	if s.BySpec {
 		in.Source, in.Requested = "command", &s.To

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
@@ -51,7 +52,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 	if refusal := p.unwritable(tl, *call); l.denial == "" && refusal.Holds(r, person, p.inside(tl, *call)) {
 		l.denial, who, r.Rule = refusal.Text, "rule", refusal.Rule
 	}
-	decided := agent.PermissionDecided{
+	decided := events.PermissionDecided{
 		ID: call.ID, Tool: call.Name, Decision: string(permission.Allow), By: who, Rule: r.Rule,
 	}
 	if l.denial != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -54,54 +55,54 @@ func TestPermissionTexts(t *testing.T) {
 		pre      hooks.Outcome
 		asker    *asker
 		want     string // "result: ran", or the error
-		by       agent.PermissionDecided
+		by       events.PermissionDecided
 	}{
-		"bypass": {mode: permission.ModeBypass, want: "result: ran", by: agent.PermissionDecided{Decision: "allow", By: "mode"}},
+		"bypass": {mode: permission.ModeBypass, want: "result: ran", by: events.PermissionDecided{Decision: "allow", By: "mode"}},
 		"hook allows": {pre: hookSays("allow", "ok"), want: "result: ran",
-			by: agent.PermissionDecided{Decision: "allow", By: "hook"}},
+			by: events.PermissionDecided{Decision: "allow", By: "hook"}},
 		"hook denies": {mode: permission.ModeBypass, pre: denied, want: "error: PreToolUse:Bash hook error: denied by hook",
-			by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
+			by: events.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook blocks without a word": {mode: permission.ModeBypass, pre: hooks.Outcome{Decision: hooks.Block},
-			want: "error: PreToolUse:Bash hook error: Blocked by hook", by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
+			want: "error: PreToolUse:Bash hook error: Blocked by hook", by: events.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook denies without feedback": {pre: hookSays("deny", "because"),
-			want: "error: PreToolUse:Bash hook error: because", by: agent.PermissionDecided{Decision: "deny", By: "hook"}},
+			want: "error: PreToolUse:Bash hook error: because", by: events.PermissionDecided{Decision: "deny", By: "hook"}},
 		"hook asks, nobody there": {mode: permission.ModeBypass, pre: hookSays("ask", "ask by hook"), want: "error: ask by hook",
-			by: agent.PermissionDecided{Decision: "deny", By: "nobody"}},
+			by: events.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"hook asks, yes": {pre: hookSays("ask", "really?"), asker: &asker{yes: true, by: "person"},
 			want: "result: ran",
-			by:   agent.PermissionDecided{Decision: "allow", By: "person"}},
+			by:   events.PermissionDecided{Decision: "allow", By: "person"}},
 		"hook defers": {mode: permission.ModeBypass, pre: hookSays("defer", ""), want: "error: " + deferredText,
-			by: agent.PermissionDecided{Decision: "defer", By: "hook"}},
+			by: events.PermissionDecided{Decision: "defer", By: "hook"}},
 		"deny rule, hook allows": {mode: permission.ModeBypass, den: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
 			want: "error: Permission to use Bash with command touch x && echo y has been denied. The rule Bash(touch:*) forbids this part: touch x",
-			by:   agent.PermissionDecided{Decision: "deny", By: "rule", Rule: "Bash(touch:*)"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "rule", Rule: "Bash(touch:*)"}},
 		"ask rule, hook allows": {mode: permission.ModeBypass, ask: []string{"Bash(touch:*)"}, pre: hookSays("allow", "ok"),
 			want: "error: Permission to use Bash was not given (ask rule Bash(touch:*)), because nobody can be asked now." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "nobody", Rule: "Bash(touch:*)"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "nobody", Rule: "Bash(touch:*)"}},
 		"default, nobody there": {
 			want: "error: Permission to use Bash was not given (permission mode default), because nobody can be asked now." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, no": {asker: &asker{by: "person"},
 			want: "error: Permission to use Bash was not given (permission mode default), and person said no." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "person"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "person"}},
 		"default, no, with a reason": {asker: &asker{by: "person", said: "use v2"},
 			want: "error: Permission to use Bash was not given (permission mode default), and person said no. " +
 				"What they said: use v2",
-			by: agent.PermissionDecided{Decision: "deny", By: "person"}},
+			by: events.PermissionDecided{Decision: "deny", By: "person"}},
 		"default, everybody left": {asker: &asker{yes: true, absent: true},
 			want: "error: Permission to use Bash was not given (permission mode default), because nobody can be asked now." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, nobody answers": {asker: &asker{},
 			want: "error: Permission to use Bash was not given (permission mode default), because nobody can be asked now." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "nobody"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "nobody"}},
 		"default, yes": {asker: &asker{yes: true, by: "person"}, want: "result: ran",
-			by: agent.PermissionDecided{Decision: "allow", By: "person"}},
+			by: events.PermissionDecided{Decision: "allow", By: "person"}},
 		"dontAsk": {mode: permission.ModeNoAsk, asker: &asker{yes: true},
 			want: "error: Permission to use Bash was not given, because permission mode dontAsk asks nobody." + way,
-			by:   agent.PermissionDecided{Decision: "deny", By: "mode", Mode: "dontAsk"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "mode", Mode: "dontAsk"}},
 		"plan": {mode: permission.ModePlan, pre: hookSays("allow", "ok"),
 			want: "error: Bash was not run: you are in plan mode, where only tools that change nothing run. Go on planning without it.",
-			by:   agent.PermissionDecided{Decision: "deny", By: "mode", Mode: "plan"}},
+			by:   events.PermissionDecided{Decision: "deny", By: "mode", Mode: "plan"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestPermissionTexts(t *testing.T) {
 			if test.by.Decision == "deny" {
 				test.by.Call = "touch x && echo y"
 			}
-			equal(t, "journal", one[agent.PermissionDecided](t, r.journal), test.by)
+			equal(t, "journal", one[events.PermissionDecided](t, r.journal), test.by)
 			ran := len(r.runner.of(hooks.PostToolUse)) == 1
 			equal(t, "ran", ran, test.want == "result: ran")
 			if test.asker != nil && !test.asker.absent && test.mode != permission.ModeNoAsk {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -69,7 +70,7 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 			equal(t, "asked", len(r.runner.of(hooks.PermissionRequest)), c.asked)
 			equal(t, "first", r.agent.seen[1], "result: ran")
 			var warnings []string
-			for _, w := range all[agent.Warning](r.journal) {
+			for _, w := range all[events.Warning](r.journal) {
 				warnings = append(warnings, w.Text)
 			}
 			if got := strings.Join(warnings, "\n"); !strings.Contains(got, c.warning) || c.warning == "" &&
@@ -82,12 +83,12 @@ func TestPermissionRequestChangesTheSession(t *testing.T) {
 
 // A no tells the model why, and may end the turn at once.
 func TestPermissionRequestDenies(t *testing.T) {
-	for more, end := range map[string]string{``: agent.EndCompleted, `,"interrupt":true`: agent.EndAbortedTools} {
+	for more, end := range map[string]string{``: events.EndCompleted, `,"interrupt":true`: events.EndAbortedTools} {
 		r := asksBash(t, requested("deny", "pr says no", more), "echo 1")
 		r.mustRun(t)
 		equal(t, "model", r.agent.seen[1], "error: pr says no")
-		equal(t, "end", one[agent.TurnEnded](t, r.journal).Reason, end)
-		equal(t, "decided", one[agent.PermissionDecided](t, r.journal).By, "hook")
+		equal(t, "end", one[events.TurnEnded](t, r.journal).Reason, end)
+		equal(t, "decided", one[events.PermissionDecided](t, r.journal).By, "hook")
 	}
 }
 

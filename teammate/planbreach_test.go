@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -21,22 +22,22 @@ func TestPlanBreach(t *testing.T) {
 		ended             string
 	}{
 		"a shell": {"plan", "Bash", `{"command":"ls"}`, "", "permission mode plan", true,
-			agent.EndAbortedStreaming},
+			events.EndAbortedStreaming},
 		"a file": {"plan", "Write", `{"file_path":"a.go"}`, "", "permission mode plan", true,
-			agent.EndAbortedStreaming},
-		"who knows what": {"plan", "Tool", `{}`, "", "permission mode plan", true, agent.EndAbortedStreaming},
+			events.EndAbortedStreaming},
+		"who knows what": {"plan", "Tool", `{}`, "", "permission mode plan", true, events.EndAbortedStreaming},
 		"another server": {"plan", "mcp__docs__put", `{}`, "", "permission mode plan", true,
-			agent.EndAbortedStreaming},
-		"read of who knows": {"plan", "Read", `{}`, "", "permission mode plan", true, agent.EndAbortedStreaming},
-		"no object":         {"plan", "Bash", `[1]`, "", "permission mode plan", true, agent.EndAbortedStreaming},
-		"reading":           {"plan", "Read", `{"file_path":"a.go"}`, "", "", true, agent.EndCompleted},
-		"searching":         {"plan", "Grep", `{"pattern":"x"}`, "", "", true, agent.EndCompleted},
-		"the plan itself":   {"plan", team.Name, `{"plan":"one"}`, "", "", false, agent.EndCompleted},
+			events.EndAbortedStreaming},
+		"read of who knows": {"plan", "Read", `{}`, "", "permission mode plan", true, events.EndAbortedStreaming},
+		"no object":         {"plan", "Bash", `[1]`, "", "permission mode plan", true, events.EndAbortedStreaming},
+		"reading":           {"plan", "Read", `{"file_path":"a.go"}`, "", "", true, events.EndCompleted},
+		"searching":         {"plan", "Grep", `{"pattern":"x"}`, "", "", true, events.EndCompleted},
+		"the plan itself":   {"plan", team.Name, `{"plan":"one"}`, "", "", false, events.EndCompleted},
 		"a rule is named": {"plan", "Bash", `{"command":"rm x"}`, "Bash(rm *)", "Bash(rm *)", true,
-			agent.EndAbortedStreaming},
-		"a team tool, denied": {"plan", team.Name, `{"plan":"one"}`, team.Name, team.Name, true, agent.EndCompleted},
-		"another mode":        {"default", "Bash", `{"command":"ls"}`, "", "", true, agent.EndCompleted},
-		"accepting edits":     {"acceptEdits", "Write", `{"file_path":"a.go"}`, "", "", true, agent.EndCompleted},
+			events.EndAbortedStreaming},
+		"a team tool, denied": {"plan", team.Name, `{"plan":"one"}`, team.Name, team.Name, true, events.EndCompleted},
+		"another mode":        {"default", "Bash", `{"command":"ls"}`, "", "", true, events.EndCompleted},
+		"accepting edits":     {"acceptEdits", "Write", `{"file_path":"a.go"}`, "", "", true, events.EndCompleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, f := foreignRig(t, callTool("c1", tt.tool, tt.input))
@@ -47,13 +48,13 @@ func TestPlanBreach(t *testing.T) {
 				r.opts.Permissions.Deny = ruleList(t, tt.deny)
 			}
 			r.mustRun(t)
-			equal(t, "turn end", one[agent.TurnEnded](t, r.journal).Reason, tt.ended)
-			detected := all[agent.CallDetected](r.journal)
-			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (agent.CallDetected{ID: "c1",
+			equal(t, "turn end", one[events.TurnEnded](t, r.journal).Reason, tt.ended)
+			detected := all[events.CallDetected](r.journal)
+			if (len(detected) == 1) != tt.told || tt.told && detected[0] != (events.CallDetected{ID: "c1",
 				Tool: tt.tool, Violated: tt.broke}) {
 				t.Errorf("detected %+v", detected)
 			}
-			warned := slices.ContainsFunc(all[agent.Warning](r.journal), func(w agent.Warning) bool {
+			warned := slices.ContainsFunc(all[events.Warning](r.journal), func(w events.Warning) bool {
 				return strings.Contains(w.Text, "called "+tt.tool+" without asking")
 			})
 			equal(t, "a person is warned", warned, tt.broke != "")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -45,6 +46,6 @@ func (u *turn) expand(ctx context.Context, in agent.Input) (passed []agent.Input
 	}
 	typedText := in.Text
 	in.Text = c.Expand(args)
-	u.at.emit(agent.PromptExpanded{Typed: typedText, Prompt: in.Text})
+	u.at.emit(events.PromptExpanded{Typed: typedText, Prompt: in.Text})
 	return append(agent.ContextInputs(out.AdditionalContext), agent.Input{Kind: agent.FromPerson, Text: head}, in)
 }

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -102,7 +103,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 func TestTeamBudgetEndsTurn(t *testing.T) {
 	u := &turn{t: &Teammate{}}
 	end := u.limited(fmt.Errorf("%w: 10 of 10 tokens", agent.ErrTeamBudget))
-	equal(t, "reason", end.reason, agent.EndTeamBudget)
+	equal(t, "reason", end.reason, events.EndTeamBudget)
 	equal(t, "attention", end.attention, "")
 	equal(t, "text", end.lastText, "the team's budget is used up: 10 of 10 tokens")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -53,7 +54,7 @@ func (run *agentRun) Record(m agent.Record) error {
 func (run *agentRun) count(m agent.Record, usd float64) {
 	run.recorded = run.recorded.Plus(m.Usage)
 	run.u.usage, run.u.usd = run.u.usage.Plus(m.Usage), run.u.usd+usd
-	run.u.at.spend(agent.TokensUsed{Model: m.Model, Usage: m.Usage, CostUSD: usd, Context: m.Context})
+	run.u.at.spend(events.TokensUsed{Model: m.Model, Usage: m.Usage, CostUSD: usd, Context: m.Context})
 	run.u.last = m.Usage
 	for _, c := range m.Message.ToolCalls() {
 		run.u.uses = append(run.u.uses, c.Name)
@@ -69,7 +70,7 @@ func (run *agentRun) count(m agent.Record, usd float64) {
 
 // spend counts tokens for the member, and reports them. Those of a helper are also written to
 // the member's transcript, for its next run.
-func (at *scope) spend(used agent.TokensUsed) {
+func (at *scope) spend(used events.TokensUsed) {
 	if used.Usage == (agent.Usage{}) && used.Context == (agent.ContextUse{}) {
 		return
 	}
@@ -94,12 +95,12 @@ func (at *scope) publish(m agent.Message) {
 	for _, b := range m.Content {
 		switch {
 		case b.Type == agent.TextBlock && m.Role == agent.Assistant:
-			at.emit(agent.TextSaid{Text: b.Text})
+			at.emit(events.TextSaid{Text: b.Text})
 		case b.Type == agent.ToolUseBlock:
-			at.emit(agent.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
+			at.emit(events.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
 		case b.Type == agent.ToolResultBlock:
 			name, _ := at.t.calls.Tool(b.ToolUseID)
-			at.emit(agent.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
+			at.emit(events.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
 		}
 	}
 }
@@ -127,7 +128,7 @@ func (t *Teammate) confirm(ids []string) error {
 	defer cancel()
 	err := t.opts.Inbox.Taken(ctx, ids)
 	if err != nil {
-		t.emit(agent.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
+		t.emit(events.Warning{Text: "mail is in the transcript but could not be confirmed yet: " + err.Error()})
 	}
 	t.shown.Confirm(ids, err == nil)
 	return nil
@@ -158,7 +159,7 @@ func (run *agentRun) completeTranscript(ctx context.Context, reply agent.Reply, 
 	}
 	usd := run.u.t.price(rest, "")
 	run.u.usage, run.u.usd = run.u.usage.Plus(rest), run.u.usd+usd
-	run.u.at.spend(agent.TokensUsed{Usage: rest, CostUSD: usd})
+	run.u.at.spend(events.TokensUsed{Usage: rest, CostUSD: usd})
 	if run.u.t.helper == nil {
 		run.u.at.recordUse(rest, usd)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -21,7 +22,7 @@ func TestResting(t *testing.T) {
 	r.inbox.rests = true
 	m := r.member(t)
 	for _, text := range []string{"hello", "again"} {
-		r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{mailed(text, text)}}}
+		r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed(text, text)}}}
 		if err := m.Run(t.Context()); !errors.Is(err, ErrResting) {
 			t.Fatalf("Run: %v", err)
 		}
@@ -37,8 +38,8 @@ func TestResting(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "fired", len(r.runner.of(hooks.SessionStart))+len(r.runner.of(hooks.SessionEnd)), 2)
-	equal(t, "started", len(all[agent.MemberStarted](r.journal)), 1)
-	equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "done")
+	equal(t, "started", len(all[events.MemberStarted](r.journal)), 1)
+	equal(t, "ended", one[events.MemberEnded](t, r.journal).Reason, "done")
 	if err := m.Run(t.Context()); err == nil || errors.Is(err, ErrResting) {
 		t.Errorf("Run after the end: %v", err)
 	}
@@ -65,7 +66,7 @@ func TestRestingAfterACut(t *testing.T) {
 			t.Fatalf("Run: %v", err)
 		}
 	}
-	equal(t, "resumed", len(all[agent.TurnStarted](r.journal)), 1)
+	equal(t, "resumed", len(all[events.TurnStarted](r.journal)), 1)
 }
 
 // TestRestingEnds: a member at rest ends by a ctx that is over, with its session.
@@ -83,7 +84,7 @@ func TestRestingEnds(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 	equal(t, "fired", len(r.runner.of(hooks.SessionEnd)), 1)
-	equal(t, "ended", one[agent.MemberEnded](t, r.journal).Reason, "stopped")
+	equal(t, "ended", one[events.MemberEnded](t, r.journal).Reason, "stopped")
 }
 
 // TestChangesAtRootAfterCd: a member that has gone to another folder hears of changes of a

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -64,23 +65,23 @@ func (n rotation) take(ctx context.Context, work Work) error {
 		return err
 	}
 	t.turns++
-	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: agent.ByRotation}
+	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: events.ByRotation}
 	t.current.Store(u)
 	defer t.current.Store(nil)
-	u.at.emit(agent.TurnStarted{Cause: agent.ByRotation, Prompt: agent.BriefRequest})
+	u.at.emit(events.TurnStarted{Cause: events.ByRotation, Prompt: agent.BriefRequest})
 	within, stop := t.turnContext(ctx)
 	brief, err := briefing{u}.brief(within)
 	interrupted := errors.Is(context.Cause(within), agent.ErrInterrupted)
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		briefing{u}.end(agent.EndAbortedStreaming)
+		briefing{u}.end(events.EndAbortedStreaming)
 		return context.Cause(ctx)
 	case interrupted:
 		u.at.warn("no new session begins, because the member was interrupted while it wrote the brief for it")
 		u.at.keepInputs(work.Inputs)
-		briefing{u}.end(agent.EndAbortedStreaming)
-		u.at.emit(agent.Idle{Reason: agent.IdleInterrupted, TaskIDs: t.tasksInProgress(ctx)})
+		briefing{u}.end(events.EndAbortedStreaming)
+		u.at.emit(events.Idle{Reason: events.IdleInterrupted, TaskIDs: t.tasksInProgress(ctx)})
 		return nil
 	}
 	text := briefHead + brief.Text + briefEnd
@@ -93,7 +94,7 @@ func (n rotation) take(ctx context.Context, work Work) error {
 	if err := t.opts.Transcript.HandOver(h, briefing{u}.line(brief)); err != nil {
 		return err
 	}
-	briefing{u}.end(agent.EndCompleted)
+	briefing{u}.end(events.EndCompleted)
 	return n.succeed(ctx, h, work)
 }
 
@@ -105,7 +106,7 @@ func (n rotation) succeed(ctx context.Context, h transcript.Handover, work Work)
 	if err := n.inbox.Rotate(ctx, h, work); err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
-	t.emit(agent.Rotated{Before: t.opts.SessionID, Session: h.Next, Brief: h.Brief.Text})
+	t.emit(events.Rotated{Before: t.opts.SessionID, Session: h.Next, Brief: h.Brief.Text})
 	return errRotated
 }
 
@@ -121,7 +122,7 @@ func (b briefing) brief(ctx context.Context) (agent.Brief, error) {
 		return agent.Brief{}, err
 	}
 	u.passes++
-	u.at.emit(agent.PassStarted{Pass: u.passes})
+	u.at.emit(events.PassStarted{Pass: u.passes})
 	var brief agent.Brief
 	reply, err := run.safely(ctx, func(ctx context.Context, run *agentRun) (agent.Reply, error) {
 		if own, ok := u.t.opts.Agent.(agent.Briefer); ok {
@@ -151,7 +152,7 @@ func (b briefing) line(written agent.Brief) transcript.Line {
 	if used := written.Usage; used != (agent.Usage{}) {
 		ln.Usage, ln.CostUSD = &used, u.t.price(used, written.Model)
 		u.usage, u.usd = u.usage.Plus(used), u.usd+ln.CostUSD
-		u.at.spend(agent.TokensUsed{Model: written.Model, Usage: used, CostUSD: ln.CostUSD})
+		u.at.spend(events.TokensUsed{Model: written.Model, Usage: used, CostUSD: ln.CostUSD})
 	}
 	return ln
 }
@@ -160,7 +161,7 @@ func (b briefing) line(written agent.Brief) transcript.Line {
 func (b briefing) end(reason string) {
 	u := b.u
 	owed, usd := u.t.used.Drain()
-	u.at.emit(agent.TurnEnded{Reason: reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
+	u.at.emit(events.TurnEnded{Reason: reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes})
 }
 
 // briefRun is the host of an agent that answers agent.BriefRequest. Mail is for the next session,

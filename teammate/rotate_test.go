@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -67,7 +68,7 @@ func TestRotate(t *testing.T) {
 	})
 	equal(t, "hooks", r.runner.events(), []string{"SessionStart", "SessionEnd"})
 	equal(t, "reason", r.runner.of(hooks.SessionEnd)[0].Payload.(hooks.SessionEndInput).Reason, "clear")
-	equal(t, "work", b.work, []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}})
+	equal(t, "work", b.work, []Work{{Cause: events.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}})
 	equal(t, "confirmed", b.taken, []string{"m0"})
 	h := b.next(t)
 	brief := agent.Input{Kind: agent.FromCovey, Text: briefHead + "what matters" + briefEnd}
@@ -75,9 +76,9 @@ func TestRotate(t *testing.T) {
 	equal(t, "messages", len(h.Messages), 0)
 	equal(t, "used", h.Usage, agent.Usage{InputTokens: 20, OutputTokens: 2})
 	equal(t, "turns", h.Turns, 1)
-	end := one[agent.TurnEnded](t, r.journal)
+	end := one[events.TurnEnded](t, r.journal)
 	equal(t, "journaled use", end.Usage, h.Usage)
-	equal(t, "journaled", one[agent.Rotated](t, r.journal), agent.Rotated{Before: "s", Session: b.given[0].Next, Brief: brief.Text})
+	equal(t, "journaled", one[events.Rotated](t, r.journal), events.Rotated{Before: "s", Session: b.given[0].Next, Brief: brief.Text})
 }
 
 // TestRotateWithoutBrief: an agent that writes no brief does not keep its member in the session.
@@ -91,7 +92,7 @@ func TestRotateWithoutBrief(t *testing.T) {
 			r, b := rotating(t, answer)
 			r.mustRun(t)
 			equal(t, "first input", b.next(t).Kept, []agent.Input{{Kind: agent.FromCovey, Text: "the facts"}})
-			warning := one[agent.Warning](t, r.journal).Text
+			warning := one[events.Warning](t, r.journal).Text
 			if !strings.Contains(warning, "a brief from the task list, because the agent wrote none") {
 				t.Error(warning)
 			}
@@ -110,7 +111,7 @@ func TestRotateInterrupted(t *testing.T) {
 	}
 	equal(t, "new sessions", len(b.given), 0)
 	equal(t, "kept", history(t, r.path).Kept, []agent.Input{{Kind: agent.FromMail, Text: "hello"}})
-	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleInterrupted)
+	equal(t, "idle", one[events.Idle](t, r.journal).Reason, events.IdleInterrupted)
 	equal(t, "ended", r.runner.of(hooks.SessionEnd)[0].Payload.(hooks.SessionEndInput).Reason, "other")
 }
 
@@ -124,7 +125,7 @@ func TestRotateStopped(t *testing.T) {
 	}
 	equal(t, "taken", len(b.taken)+len(b.given), 0)
 	r.reopen(t, say{text: "what matters"})
-	b.fakeInbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}}
+	b.fakeInbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}}
 	r.mustRun(t)
 	equal(t, "first input", b.next(t).Kept[0].Text, briefHead+"what matters"+briefEnd)
 }
@@ -138,7 +139,7 @@ func TestRotateAfterCrash(t *testing.T) {
 	if err := r.run(t); !errors.Is(err, b.err) {
 		t.Fatal(err)
 	}
-	hello := Work{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}
+	hello := Work{Cause: events.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}
 	b.err = nil
 	var sessions []string
 	for range 2 {
@@ -174,7 +175,7 @@ func TestRotatedSession(t *testing.T) {
 		equal(t, "source", r.runner.of(hooks.SessionStart)[0].Payload.(hooks.SessionStartInput).Source, "clear")
 	}
 	r.reopen(t)
-	r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}}
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{{Kind: agent.FromMail, Text: "hello", MessageID: "m1"}}}}
 	r.mustRun(t)
 	equal(t, "seen", r.agent.seen[:2], []string{"user: " + briefHead + "what matters" + briefEnd, "user: hello"})
 	equal(t, "turn", history(t, r.path).Turns, 2)

@@ -3,7 +3,7 @@ package teammate
 import (
 	"fmt"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -13,8 +13,8 @@ type scope struct {
 	t        *Teammate
 	no       int // of the turn
 	promptID string
-	outside  bool               // the event is outside of the member's loop
-	summary  *agent.HookSummary // of the last Stop hooks
+	outside  bool                // the event is outside of the member's loop
+	summary  *events.HookSummary // of the last Stop hooks
 
 	halted      string // why a hook stopped the turn; empty if none did
 	stopped     string // likewise with the hook, for Idle.Stopped
@@ -36,12 +36,12 @@ func (t *Teammate) outside() *scope {
 	return at
 }
 
-func (at *scope) emit(d agent.EventData) {
-	at.t.opts.Sink(agent.Event{Member: at.t.opts.Name, Turn: at.no, Data: d})
+func (at *scope) emit(d events.Data) {
+	at.t.opts.Sink(events.Event{Member: at.t.opts.Name, Turn: at.no, Data: d})
 }
 
 func (at *scope) warn(format string, args ...any) {
-	at.emit(agent.Warning{Text: fmt.Sprintf(format, args...)})
+	at.emit(events.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // line returns a system line of this turn.

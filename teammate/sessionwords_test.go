@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -40,7 +41,7 @@ func TestPromptExpansion(t *testing.T) {
 			root := r.opts.Workdir.Root()
 			put(t, filepath.Join(root, ".claude", "commands", "mycmd.md"), c.file)
 			r.opts.Commands = func(name string) (workspace.PromptCommand, bool) { return workspace.FindCommand(root, name) }
-			r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person(c.typed, "goal")}}}
+			r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person(c.typed, "goal")}}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptExpansion: {c.answer}})
 			r.mustRun(t)
 			seen := strings.Join(r.agent.seen, "\n--\n")
@@ -65,22 +66,22 @@ func TestHelperNoticeIsSubmitted(t *testing.T) {
 		seen   []string
 		ends   string
 	}{
-		"passes": {pass, []string{"user: a notice", "user: " + notice, "assistant: end 2"}, agent.EndCompleted},
+		"passes": {pass, []string{"user: a notice", "user: " + notice, "assistant: end 2"}, events.EndCompleted},
 		"refused": {hooks.Outcome{Decision: hooks.Block}, []string{"user: a notice", "assistant: end 1"},
-			agent.EndCompleted},
-		"halts": {haltFor("not now"), nil, agent.EndHookStopped},
+			events.EndCompleted},
+		"halts": {haltFor("not now"), nil, events.EndHookStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.opts.Commands = func(string) (workspace.PromptCommand, bool) { return workspace.PromptCommand{Text: "expanded"}, true }
-			r.inbox.work = []Work{{Cause: agent.ByMessage, Inputs: []agent.Input{
+			r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{
 				{Kind: agent.FromCovey, Text: "a notice", MessageID: "n1"}, {Kind: agent.FromHelper,
 					Text: notice, MessageID: "n2"},
 			}}}
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {c.answer}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, c.seen)
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, c.ends)
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, c.ends)
 			submitted := r.runner.of(hooks.UserPromptSubmit)
 			equal(t, "times", len(submitted), 1)
 			equal(t, "prompt", submitted[0].Payload.(hooks.UserPromptSubmitInput).Prompt, notice)
@@ -94,7 +95,7 @@ func TestHelperNoticeIsSubmitted(t *testing.T) {
 func TestSessionWords(t *testing.T) {
 	r := newRig(t)
 	r.opts.Lead = true
-	r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("the goal", "g")}}}
+	r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person("the goal", "g")}}}
 	start := output("sessionTitle", `"The title"`)
 	start.Output["initialUserMessage"] = json.RawMessage(`"first of all"`)
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.SessionStart: {start}})
@@ -109,12 +110,12 @@ func TestSessionWords(t *testing.T) {
 func TestSuppressOriginalPrompt(t *testing.T) {
 	for value, shown := range map[string]bool{`true`: false, `false`: true} {
 		r := newRig(t)
-		r.inbox.work = []Work{{Cause: agent.ByGoal, Inputs: []agent.Input{person("my password", "g")}}}
+		r.inbox.work = []Work{{Cause: events.ByGoal, Inputs: []agent.Input{person("my password", "g")}}}
 		no := output("suppressOriginalPrompt", value)
 		no.Decision = hooks.Block
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.UserPromptSubmit: {no}})
 		r.mustRun(t)
-		equal(t, "shown", strings.Contains(one[agent.Warning](t, r.journal).Text, "my password"), shown)
+		equal(t, "shown", strings.Contains(one[events.Warning](t, r.journal).Text, "my password"), shown)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -15,7 +16,7 @@ import (
 // Several reasons to end a turn at once: the order of HOOKS.md section 9 decides. The journal
 // and the transcript name the same one.
 func TestOrderOfEnds(t *testing.T) {
-	tooLong := &agent.APIError{Type: "invalid_request", Message: "too long", End: agent.EndPromptTooLong}
+	tooLong := &agent.APIError{Type: "invalid_request", Message: "too long", End: events.EndPromptTooLong}
 	bash := []agent.ToolCall{callTool("c1", "Bash", `{}`)}
 	halt := map[hooks.Event][]hooks.Outcome{hooks.PostToolUse: {haltFor("enough")}}
 	for name, tc := range map[string]struct {
@@ -27,21 +28,21 @@ func TestOrderOfEnds(t *testing.T) {
 		want      string
 		gates     string
 	}{
-		"abort before an error of the model": {answer: say{err: tooLong}, interrupt: "streaming", want: agent.EndAbortedStreaming},
+		"abort before an error of the model": {answer: say{err: tooLong}, interrupt: "streaming", want: events.EndAbortedStreaming},
 		"abort before a hook that stops": {answer: say{calls: bash}, interrupt: "in the tool", hooks: halt, maxTurns: 1, budget: true,
-			want: agent.EndAbortedTools},
-		"a conversation that is too long before gates": {answer: say{err: tooLong}, maxTurns: 1, want: agent.EndPromptTooLong,
+			want: events.EndAbortedTools},
+		"a conversation that is too long before gates": {answer: say{err: tooLong}, maxTurns: 1, want: events.EndPromptTooLong,
 			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("no")}}},
 		"an error of the API before gates": {answer: say{err: &agent.APIError{Type: "overloaded"}}, maxTurns: 1, budget: true,
-			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("no")}}, want: agent.EndCompleted},
-		"a hook that stops before max_turns": {answer: say{calls: bash}, hooks: halt, maxTurns: 1, budget: true, want: agent.EndHookStopped},
-		"gates before max_turns":             {answer: say{text: "done"}, maxTurns: 1, gates: "Stop TeammateIdle", want: agent.EndCompleted},
+			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("no")}}, want: events.EndCompleted},
+		"a hook that stops before max_turns": {answer: say{calls: bash}, hooks: halt, maxTurns: 1, budget: true, want: events.EndHookStopped},
+		"gates before max_turns":             {answer: say{text: "done"}, maxTurns: 1, gates: "Stop TeammateIdle", want: events.EndCompleted},
 		"a gate that stops before max_turns": {answer: say{text: "done"}, maxTurns: 1, budget: true, gates: "Stop",
-			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor("enough")}}, want: agent.EndStopPrevented},
+			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor("enough")}}, want: events.EndStopPrevented},
 		"max_turns after a refusal": {answer: say{text: "done"}, maxTurns: 1, budget: true, gates: "Stop",
-			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("no")}}, want: agent.EndMaxTurns},
-		"max_turns before the budget": {answer: say{calls: bash}, maxTurns: 1, budget: true, want: agent.EndMaxTurns},
-		"the budget before the end":   {answer: say{calls: bash}, maxTurns: 2, budget: true, want: agent.EndMaxTokens},
+			hooks: map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("no")}}, want: events.EndMaxTurns},
+		"max_turns before the budget": {answer: say{calls: bash}, maxTurns: 1, budget: true, want: events.EndMaxTurns},
+		"the budget before the end":   {answer: say{calls: bash}, maxTurns: 2, budget: true, want: events.EndMaxTokens},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -70,7 +71,7 @@ func TestOrderOfEnds(t *testing.T) {
 			if err := m.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "journal", one[agent.TurnEnded](t, r.journal).Reason, tc.want)
+			equal(t, "journal", one[events.TurnEnded](t, r.journal).Reason, tc.want)
 			equal(t, "transcript", endsIn(t, r.path), []string{tc.want})
 			var gates []string
 			for _, e := range []hooks.Event{hooks.Stop, hooks.TaskCompleted, hooks.TeammateIdle} {

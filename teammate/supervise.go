@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -12,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Observe implements agent.Observer.
-func (run *agentRun) Observe(d agent.EventData) { run.u.at.emit(d) }
+// Observe implements events.Observer.
+func (run *agentRun) Observe(d events.Data) { run.u.at.emit(d) }
 
 // Draft implements agent.Drafter.
 func (run *agentRun) Draft() agent.Draft { return run.u.t.opts.Drafts.Of("") }
@@ -55,7 +56,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	}
 	run.u.at.reportFeedback(pre)
 	p := agent.Permission{Remarks: agent.Remarks{Feedback: agent.ContextInputs(pre.AdditionalContext), Halted: run.u.at.halted}}
-	denied := agent.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
+	denied := events.PermissionDecided{ID: call.ID, Tool: call.Name, Decision: string(permission.Deny), By: "rule",
 		Call: inShort(call)}
 	rights, broke := run.u.t.rights.Now(), false
 	if denied.Rule = rights.Undecidable(call); denied.Rule != "" {
@@ -137,7 +138,7 @@ func (p permitter) detect(call agent.ToolCall, team bool) {
 	if team && !broke {
 		return
 	}
-	p.at.emit(agent.CallDetected{ID: call.ID, Tool: call.Name, Violated: rule})
+	p.at.emit(events.CallDetected{ID: call.ID, Tool: call.Name, Violated: rule})
 	if broke {
 		p.at.warn("%s called %s without asking, although the rule %s forbids it; the call was detected only afterwards",
 			o.Name, call.Name, rule)

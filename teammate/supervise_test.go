@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -45,7 +46,7 @@ func (f *foreigner) Run(ctx context.Context, prompt []agent.Input, h agent.Host)
 			f.rejects, Rejected: f.rejects}), true
 	}
 	f.mail = h.(agent.Correspondent).Mail(ctx)
-	h.(agent.Observer).Observe(agent.Planned{Entries: []agent.PlanEntry{{Text: "look"}}})
+	h.(events.Observer).Observe(events.Planned{Entries: []events.PlanEntry{{Text: "look"}}})
 	return agent.Reply{Text: "done", Halted: f.remarks.Halted + f.answer.Halted}, ctx.Err()
 }
 
@@ -98,12 +99,12 @@ func TestPermitDecides(t *testing.T) {
 				t.Errorf("answer %+v, want %t", f.answer, tt.want)
 			}
 			if tt.input != `[1]` {
-				decided := one[agent.PermissionDecided](t, r.journal)
+				decided := one[events.PermissionDecided](t, r.journal)
 				if (decided.Decision == "allow") != tt.want || decided.ID != "c1" {
 					t.Errorf("journal: %+v", decided)
 				}
 			}
-			if len(all[agent.CallDetected](r.journal)) != 0 {
+			if len(all[events.CallDetected](r.journal)) != 0 {
 				t.Error("a call that was asked about is told as detected")
 			}
 		})
@@ -180,15 +181,15 @@ func TestReport(t *testing.T) {
 				len(r.runner.of(tt.event)) != 1 {
 				t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 			}
-			found := all[agent.CallDetected](r.journal)
+			found := all[events.CallDetected](r.journal)
 			if (len(found) == 1) != tt.detected || tt.detected && (found[0].Violated != tt.broke ||
 				found[0].ID != "c1") {
 				t.Errorf("detected: %+v", found)
 			}
-			if warned := slices.ContainsFunc(all[agent.Warning](r.journal), func(w agent.Warning) bool {
+			if warned := slices.ContainsFunc(all[events.Warning](r.journal), func(w events.Warning) bool {
 				return strings.Contains(w.Text, "without asking")
 			}); warned != (tt.broke != "") {
-				t.Errorf("warnings: %+v", all[agent.Warning](r.journal))
+				t.Errorf("warnings: %+v", all[events.Warning](r.journal))
 			}
 		})
 	}
@@ -200,7 +201,7 @@ func TestReportHalts(t *testing.T) {
 	f.ask = false
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.PostToolUse: {haltFor("enough")}})
 	r.mustRun(t)
-	if f.remarks.Halted != "enough" || one[agent.TurnEnded](t, r.journal).Reason != agent.EndHookStopped ||
+	if f.remarks.Halted != "enough" || one[events.TurnEnded](t, r.journal).Reason != events.EndHookStopped ||
 		len(r.runner.of(hooks.Stop)) > 0 {
 		t.Errorf("remarks %+v, events %v", f.remarks, r.runner.events())
 	}
@@ -226,13 +227,13 @@ func TestMailInMidTurn(t *testing.T) {
 	r, f := foreignRig(t, callTool("c1", "Bash", `{}`))
 	f.between = func() { r.inbox.waiting = []agent.Input{{Kind: agent.FromMail, Text: "mail", MessageID: "m2"}} }
 	r.mustRun(t)
-	if !slices.Equal(agent.Texts(f.mail), []string{"mail"}) || one[agent.TurnEnded](t, r.journal).Passes != 0 {
+	if !slices.Equal(agent.Texts(f.mail), []string{"mail"}) || one[events.TurnEnded](t, r.journal).Passes != 0 {
 		t.Errorf("mail %+v", f.mail)
 	}
 	if !slices.Contains(r.inbox.taken, "m2") { // not recorded by the agent: the host does
 		t.Errorf("taken %v", r.inbox.taken)
 	}
-	if p := one[agent.Planned](t, r.journal); len(p.Entries) != 1 || p.EventType() != "plan" {
+	if p := one[events.Planned](t, r.journal); len(p.Entries) != 1 || p.Type() != "plan" {
 		t.Errorf("plan %+v", p)
 	}
 }
@@ -259,14 +260,14 @@ func TestReadsByCommand(t *testing.T) {
 		r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(head *)")}
 		r.mustRun(t)
 		if ask {
-			decided := one[agent.PermissionDecided](t, r.journal)
+			decided := one[events.PermissionDecided](t, r.journal)
 			if f.answer.Allow || decided.Rule != "Bash(head *)" || !strings.Contains(f.answer.Reason,
 				"Bash(head *)") {
 				t.Errorf("answer %+v, journal %+v", f.answer, decided)
 			}
 			continue
 		}
-		if broke := one[agent.CallDetected](t, r.journal).Violated; broke != "Bash(head *)" {
+		if broke := one[events.CallDetected](t, r.journal).Violated; broke != "Bash(head *)" {
 			t.Errorf("it broke %q", broke)
 		}
 	}
@@ -274,7 +275,7 @@ func TestReadsByCommand(t *testing.T) {
 	f.ask, f.rejects = false, true
 	r.opts.Permissions = permission.Policy{Mode: permission.ModeBypass, Deny: ruleList(t, "Bash(rm *)")}
 	r.mustRun(t)
-	if n := len(all[agent.CallDetected](r.journal)) + len(all[agent.Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
+	if n := len(all[events.CallDetected](r.journal)) + len(all[events.Warning](r.journal)) + len(r.runner.of(hooks.PostToolUseFailure)); n != 0 {
 		t.Errorf("a call that was not made is told of: %v", r.runner.events())
 	}
 }

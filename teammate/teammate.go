@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -53,7 +54,7 @@ type Admitter interface {
 
 // Work is the input of one turn and its cause.
 type Work struct {
-	Cause  agent.Cause
+	Cause  events.Cause
 	Inputs []agent.Input
 }
 
@@ -92,7 +93,7 @@ type Options struct {
 	Hooks HookRunner
 	Tasks TaskLister // optional for a lead
 	Inbox Inbox
-	Sink  agent.Sink
+	Sink  events.Sink
 	// Drafts shows what the models of the member and of its helpers write; optional.
 	Drafts agent.Drafts
 

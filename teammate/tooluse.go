@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -266,7 +267,7 @@ func (run *agentRun) syncCall(tl *permission.Tool) error {
 // not deny the call (golden, pre_continue_false).
 func (at *scope) reportFeedback(out hooks.Outcome) {
 	for _, text := range out.Feedback {
-		at.emit(agent.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		at.emit(events.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
 		at.halt(out.Event, out)

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -133,7 +134,7 @@ func TestRepairAndNormalize(t *testing.T) {
 	equal(t, "result", r.agent.seen[1], "result: ran")
 	equal(t, "input", string(r.runner.of(hooks.PreToolUse)[0].Payload.(hooks.PreToolUseInput).ToolInput),
 		`{"taskId":"3"}`)
-	equal(t, "journal", string(one[agent.ToolCalled](t, r.journal).Input), `{"task_id":"#3"}`)
+	equal(t, "journal", string(one[events.ToolCalled](t, r.journal).Input), `{"task_id":"#3"}`)
 }
 
 // golden: pre_updated_input, pre_updated_input_nodecision.
@@ -193,7 +194,7 @@ func TestHookTextsAroundResult(t *testing.T) {
 				"user: <system-reminder>\nPreToolUse:Bash hook additional context: pre\n</system-reminder>",
 				"user: of the tool",
 			})
-			f := one[agent.HookFeedback](t, r.journal)
+			f := one[events.HookFeedback](t, r.journal)
 			equal(t, "journal", []string{f.Text, f.Path}, []string{blocking, "tool"})
 		})
 	}
@@ -211,9 +212,9 @@ func TestToolHookHalts(t *testing.T) {
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen, []string{"user: hello", "result: ran", "result: ran"})
 			equal(t, "fired", r.gates(), []string{"PreToolUse", "PostToolUse", "PreToolUse", "PostToolUse"})
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "hook_stopped")
-			equal(t, "stopped", one[agent.HookStopped](t, r.journal).Message, want)
-			equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleStopped)
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "hook_stopped")
+			equal(t, "stopped", one[events.HookStopped](t, r.journal).Message, want)
+			equal(t, "idle", one[events.Idle](t, r.journal).Reason, events.IdleStopped)
 		}
 	}
 }
@@ -233,7 +234,7 @@ func TestPassAfterHalt(t *testing.T) {
 		return agent.Reply{}, err
 	})
 	r.mustRun(t)
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "hook_stopped")
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "hook_stopped")
 }
 
 func TestToolPanics(t *testing.T) {
@@ -241,7 +242,7 @@ func TestToolPanics(t *testing.T) {
 		run: func(context.Context, agent.ToolCall) agent.ToolResult { panic("nil map") }})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[1], "error: <tool_use_error>Error: internal error in Bash: nil map</tool_use_error>")
-	equal(t, "warning", one[agent.Warning](t, r.journal).Text, "tool Bash panicked: nil map")
+	equal(t, "warning", one[events.Warning](t, r.journal).Text, "tool Bash panicked: nil map")
 }
 
 // When the hooks that guard a call cannot run, neither does the call; when
@@ -260,7 +261,7 @@ func TestToolHooksBroken(t *testing.T) {
 		}
 		r.mustRun(t)
 		equal(t, string(event), r.agent.seen[1], want)
-		equal(t, "warning", strings.HasPrefix(one[agent.Warning](t, r.journal).Text,
+		equal(t, "warning", strings.HasPrefix(one[events.Warning](t, r.journal).Text,
 			string(event)+" hook failed"), true)
 	}
 }
@@ -296,7 +297,7 @@ func TestUpdatedOutput(t *testing.T) {
 			}}})
 			r.mustRun(t)
 			equal(t, "model", r.agent.seen[1], test.want)
-			equal(t, "warnings", len(all[agent.Warning](r.journal)), test.warned)
+			equal(t, "warnings", len(all[events.Warning](r.journal)), test.warned)
 		})
 	}
 }
@@ -405,8 +406,8 @@ func TestFire(t *testing.T) {
 	}
 	fired := r.runner.of(hooks.TaskCompleted)[0]
 	equal(t, "common", []string{fired.AgentID, fired.PermissionMode}, []string{"api@crew", ""})
-	equal(t, "feedback", one[agent.HookFeedback](t, r.journal).Path, "tool")
-	equal(t, "stopped", one[agent.HookStopped](t, r.journal).Message, "enough")
+	equal(t, "feedback", one[events.HookFeedback](t, r.journal).Path, "tool")
+	equal(t, "stopped", one[events.HookStopped](t, r.journal).Message, "enough")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Fire(ctx, in); !errors.Is(err, context.Canceled) {

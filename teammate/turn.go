@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -26,7 +27,7 @@ type turn struct {
 	t     *Teammate
 	at    *scope
 	start time.Time // when this run began or resumed the turn
-	cause agent.Cause
+	cause events.Cause
 
 	passes    int         // model requests so far
 	refusals  int         // refused turn ends in a row
@@ -71,11 +72,11 @@ type ending struct {
 	failure *hooks.StopFailureInput // after an API error: the input of the StopFailure hooks
 
 	// The agent cannot continue for now: a usage limit, no login, or its model failed.
-	lockout agent.EventData // Limited, LoggedOut or TurnFailed; or nil
-	owed    []agent.Input   // the turn's inputs, for the next turn
-	kind    string          // of NeedsAttention
-	notice  string          // of a Notification without NeedsAttention
-	quiet   bool            // no Notification, because a hook chose this end
+	lockout events.Data   // Limited, LoggedOut or TurnFailed; or nil
+	owed    []agent.Input // the turn's inputs, for the next turn
+	kind    string        // of NeedsAttention
+	notice  string        // of a Notification without NeedsAttention
+	quiet   bool          // no Notification, because a hook chose this end
 }
 
 // takeTurn takes one turn with work. Its error ends the member.
@@ -89,7 +90,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.applyHookFeedback(work.Inputs)
-	u.at.emit(agent.TurnStarted{Cause: work.Cause, Prompt: hooks.Unframed(agent.PromptText(work.Inputs))})
+	u.at.emit(events.TurnStarted{Cause: work.Cause, Prompt: hooks.Unframed(agent.PromptText(work.Inputs))})
 	within, stop := t.turnContext(ctx)
 	end := u.begin(within, work.Inputs)
 	stop()
@@ -138,11 +139,11 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 	u := &turn{
 		t: t, at: t.scope(cut.Turn, cut.PromptID), start: time.Now(), cause: cut.Cause,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused ||
-			cut.Cause == agent.ByHook, lastText: cut.LastText,
+			cut.Cause == events.ByHook, lastText: cut.LastText,
 	}
 	t.current.Store(u)
 	defer t.current.Store(nil)
-	u.at.emit(agent.TurnStarted{Cause: agent.ByResume})
+	u.at.emit(events.TurnStarted{Cause: events.ByResume})
 	within, stop := t.turnContext(ctx)
 	end := u.converse(within, u.resumption(cut))
 	stop()
@@ -172,11 +173,11 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 	}
 	u.lastStop(ctx, end)
 	owed, usd := u.t.used.Drain()
-	u.at.emit(agent.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes,
+	u.at.emit(events.TurnEnded{Reason: end.reason, Usage: u.usage.Plus(owed), CostUSD: u.usd + usd, Passes: u.passes,
 		ModelFailed: end.failure != nil})
 	notice := end.notice
 	if end.attention != "" {
-		u.at.emit(agent.NeedsAttention{Reason: end.attention, Kind: end.kind})
+		u.at.emit(events.NeedsAttention{Reason: end.attention, Kind: end.kind})
 		if !end.quiet {
 			notice = u.t.opts.Name + " needs attention: " + end.attention
 		}
@@ -189,7 +190,7 @@ func (u *turn) finish(ctx context.Context, end ending) error {
 		if text == "" {
 			text = u.lastText
 		}
-		u.at.emit(agent.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.tasksInProgress(ctx),
+		u.at.emit(events.Idle{Reason: end.idle, LastText: text, TaskIDs: u.t.tasksInProgress(ctx),
 			Stopped: cmp.Or(end.stopped, u.unheard)})
 	}
 	return end.err

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -53,18 +54,18 @@ func TestTurnEnd(t *testing.T) {
 		idles    string // of Idle
 	}{
 		"all pass, and the tasks are completed": {asked: asked, decision: Passed, passed: []string{"1", "2"},
-			reason: agent.EndCompleted, idles: agent.IdleAvailable},
+			reason: events.EndCompleted, idles: events.IdleAvailable},
 		"a lead has Stop alone": {set: func(r *rig) { r.opts.Lead = true }, asked: asked[:1], decision: Passed,
-			reason: agent.EndCompleted, idles: agent.IdleAvailable},
+			reason: events.EndCompleted, idles: events.IdleAvailable},
 		"no gate is asked about a member on hold": {set: func(r *rig) {
 			r.opts.OnHold = func() string { return "the plan's approval" }
-		}, decision: Awaits, why: "the plan's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
+		}, decision: Awaits, why: "the plan's approval", reason: events.EndAwaiting, idles: events.IdleAwaiting},
 		"Stop refuses, which skips the rest": {stop: no(stop), asked: asked[:1], decision: Refused,
 			why: "Stop: ./gate.sh", feedback: []string{"Stop says no"}},
 		"Stop awaits, which skips the rest": {stop: awaiting("wait"), asked: asked[:1], decision: Awaits,
-			why: "ben's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
+			why: "ben's approval", reason: events.EndAwaiting, idles: events.IdleAwaiting},
 		"Stop halts the turn, not the member": {stop: haltFor("enough"), asked: asked[:1], decision: Halted,
-			why: "enough", reason: agent.EndStopPrevented, idles: agent.IdleStopped},
+			why: "enough", reason: events.EndStopPrevented, idles: events.IdleStopped},
 		"a refused task skips nothing": {task: []hooks.Outcome{no(task), pass}, idle: no(idle), asked: asked,
 			decision: Refused, feedback: []string{"TaskCompleted says no", "TeammateIdle says no"},
 			why: "TaskCompleted: ./gate.sh"},
@@ -73,16 +74,16 @@ func TestTurnEnd(t *testing.T) {
 		"a refusal outweighs a wait": {task: []hooks.Outcome{awaiting("wait"), pass}, idle: no(idle), asked: asked,
 			decision: Refused, why: "TeammateIdle: ./gate.sh", feedback: []string{"TeammateIdle says no"}},
 		"a wait keeps all tasks open": {task: []hooks.Outcome{pass, awaiting("wait")}, asked: asked, decision: Awaits,
-			why: "ben's approval", reason: agent.EndAwaiting, idles: agent.IdleAwaiting},
+			why: "ben's approval", reason: events.EndAwaiting, idles: events.IdleAwaiting},
 		"a halt outweighs all and ends the member": {task: []hooks.Outcome{no(task), haltFor("enough")},
 			idle: awaiting("wait"), asked: asked, decision: Halted, why: "enough",
-			feedback: []string{"TaskCompleted says no"}, reason: agent.EndStopPrevented},
+			feedback: []string{"TaskCompleted says no"}, reason: events.EndStopPrevented},
 		"the last refusal below the cap": {refusals: 7, stop: no(stop), asked: asked[:1], decision: Refused,
 			why: "Stop: ./gate.sh", feedback: []string{"Stop says no"}},
 		"one refusal more than the cap": {refusals: 8, stop: no(stop), asked: asked[:1], decision: Capped,
-			why: "Stop: ./gate.sh", feedback: []string{"Stop says no"}, reason: agent.EndCompleted, idles: agent.IdleLimited},
+			why: "Stop: ./gate.sh", feedback: []string{"Stop says no"}, reason: events.EndCompleted, idles: events.IdleLimited},
 		"covey cannot read the tasks": {set: func(r *rig) { r.tasks.err = errors.New("disk on fire") },
-			asked: asked[:1], decision: Passed, reason: agent.EndCompleted, idles: agent.IdleAvailable},
+			asked: asked[:1], decision: Passed, reason: events.EndCompleted, idles: events.IdleAvailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -138,8 +139,8 @@ func TestRule02(t *testing.T) {
 		<-idle // the turn does not wait for this hook, or Idle would never come
 		return refuse("StopFailure hook feedback:\nretry"), nil
 	}
-	r.journal.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.Idle); ok {
+	r.journal.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.Idle); ok {
 			close(idle)
 		}
 	}
@@ -149,9 +150,9 @@ func TestRule02(t *testing.T) {
 	equal(t, "input", got.Payload.(hooks.StopFailureInput),
 		hooks.StopFailureInput{Error: "overloaded", ErrorDetails: "529", LastAssistantMessage: "API Error: busy"})
 	equal(t, "permission mode", got.PermissionMode, "")
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
-	equal(t, "feedback", len(all[agent.HookFeedback](r.journal)), 0)
-	equal(t, "idle", one[agent.Idle](t, r.journal), agent.Idle{Reason: "failed",
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "completed")
+	equal(t, "feedback", len(all[events.HookFeedback](r.journal)), 0)
+	equal(t, "idle", one[events.Idle](t, r.journal), events.Idle{Reason: "failed",
 		LastText: "API error (overloaded): busy", TaskIDs: []string{}})
 }
 
@@ -202,7 +203,7 @@ func TestRule04(t *testing.T) {
 // nothing fires before Stop, and work beside the turn delays nothing.
 func TestRule05(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = slices.Concat(r.inbox.work, []Work{{Cause: agent.ByMessage,
+	r.inbox.work = slices.Concat(r.inbox.work, []Work{{Cause: events.ByMessage,
 		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "more"}}}})
 	r.agent.script = []say{{err: &agent.APIError{Type: "unknown", Message: "x"}}, {text: "done"}}
 	second := make(chan struct{})
@@ -223,10 +224,10 @@ func TestRule05(t *testing.T) {
 // A model that has nothing more to answer with is no API that failed: the turn ends with
 // model_error (docs/script-model.md). What follows is the same.
 func TestFatalModel(t *testing.T) {
-	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", End: agent.EndModelError}})
+	r := newRig(t, say{err: &agent.APIError{Type: "unknown", Message: "the script ran out", End: events.EndModelError}})
 	r.mustRun(t)
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "model_error")
-	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleFailed)
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "model_error")
+	equal(t, "idle", one[events.Idle](t, r.journal).Reason, events.IdleFailed)
 	equal(t, "fired", r.gates(), []string{"StopFailure"})
 }
 
@@ -245,10 +246,10 @@ func TestRule06(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "stopped", len(all[agent.HookStopped](r.journal)), 0)
-		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
+		equal(t, "stopped", len(all[events.HookStopped](r.journal)), 0)
+		equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "completed")
 		if name == "panics" {
-			equal(t, "warning", one[agent.Warning](t, r.journal).Text, "StopFailure hook failed: panic: broken")
+			equal(t, "warning", one[events.Warning](t, r.journal).Text, "StopFailure hook failed: panic: broken")
 		}
 	}
 }
@@ -257,7 +258,7 @@ func TestRule06(t *testing.T) {
 // that is the turn's context: once a turn is over nothing of it reaches the next.
 func TestRule07(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"})
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "again"}}})
 	r.opts.Limits.TurnTimeout = time.Hour
 	m := r.member(t)
@@ -265,10 +266,10 @@ func TestRule07(t *testing.T) {
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, end := range all[agent.TurnEnded](r.journal) {
+	for _, end := range all[events.TurnEnded](r.journal) {
 		equal(t, "reason", end.Reason, "completed")
 	}
-	equal(t, "turns", len(all[agent.TurnEnded](r.journal)), 2)
+	equal(t, "turns", len(all[events.TurnEnded](r.journal)), 2)
 }
 
 // Rule 8: everything is inside one try (rule 22), and what the gates are told
@@ -316,9 +317,9 @@ func TestRule09(t *testing.T) {
 // Rule 10: progress is passed on live, not when the hooks are done.
 func TestRule10(t *testing.T) {
 	r := newRig(t)
-	seen := make(chan agent.HookStarted, 1)
-	r.journal.watch = func(e agent.Event) {
-		if d, ok := e.Data.(agent.HookStarted); ok && d.Event == "Stop" {
+	seen := make(chan events.HookStarted, 1)
+	r.journal.watch = func(e events.Event) {
+		if d, ok := e.Data.(events.HookStarted); ok && d.Event == "Stop" {
 			seen <- d
 		}
 	}
@@ -347,10 +348,10 @@ func TestRule11(t *testing.T) {
 		{Command: "./a.sh", Outcome: hooks.Success}, {Command: "./b.sh", Outcome: hooks.Success},
 	}}}})
 	r.mustRun(t)
-	s := one[agent.HookSummary](t, r.journal)
+	s := one[events.HookSummary](t, r.journal)
 	equal(t, "count", s.Count, 2)
-	equal(t, "hooks", s.Hooks, []agent.HookTiming{{Command: "./a.sh"}, {Command: "./b.sh"}})
-	equal(t, "id", s.ToolUseID, all[agent.HookStarted](r.journal)[0].ToolUseID)
+	equal(t, "hooks", s.Hooks, []events.HookTiming{{Command: "./a.sh"}, {Command: "./b.sh"}})
+	equal(t, "id", s.ToolUseID, all[events.HookStarted](r.journal)[0].ToolUseID)
 }
 
 // Rule 12: what hooks printed and how they failed goes into the summary; a
@@ -375,12 +376,12 @@ func TestRule12(t *testing.T) {
 			r := newRig(t)
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {{Results: test.results}}})
 			r.mustRun(t)
-			s := one[agent.HookSummary](t, r.journal)
+			s := one[events.HookSummary](t, r.journal)
 			equal(t, "errors", s.Errors, test.errors)
 			equal(t, "has output", s.HasOutput, test.output)
 		})
 	}
-	s := &agent.HookSummary{}
+	s := &events.HookSummary{}
 	for _, command := range []string{"a", "b", "a"} {
 		addProgress(s, hooks.Progress{Command: command})
 	}
@@ -391,7 +392,7 @@ func TestRule12(t *testing.T) {
 		addProgress(s, hooks.Progress{Command: took.command,
 			Result: &hooks.Result{Outcome: hooks.Success, Duration: time.Duration(took.ms) * time.Millisecond}})
 	}
-	equal(t, "durations", s.Hooks, []agent.HookTiming{{Command: "a", DurationMS: 5}, {Command: "b",
+	equal(t, "durations", s.Hooks, []events.HookTiming{{Command: "a", DurationMS: 5}, {Command: "b",
 		DurationMS: 9}, {Command: "a", DurationMS: 7}})
 }
 
@@ -407,11 +408,11 @@ func TestRule13(t *testing.T) {
 		"user: hello", "assistant: one",
 		"user: Stop hook feedback:\n[./gate.sh]: run the tests", "assistant: two",
 	})
-	s := one[agent.HookSummary](t, r.journal)
+	s := one[events.HookSummary](t, r.journal)
 	equal(t, "errors", s.Errors, []string{"[./gate.sh]: run the tests"})
 	equal(t, "has output", s.HasOutput, true)
-	f := one[agent.HookFeedback](t, r.journal)
-	equal(t, "feedback", f, agent.HookFeedback{Event: "Stop", ToolUseID: s.ToolUseID, Path: "turn_end",
+	f := one[events.HookFeedback](t, r.journal)
+	equal(t, "feedback", f, events.HookFeedback{Event: "Stop", ToolUseID: s.ToolUseID, Path: "turn_end",
 		Text: "Stop hook feedback:\n[./gate.sh]: run the tests"})
 }
 
@@ -421,8 +422,8 @@ func TestRule14(t *testing.T) {
 		r := newRig(t)
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor(reason)}})
 		r.mustRun(t)
-		s := one[agent.HookSummary](t, r.journal)
-		equal(t, "stopped", one[agent.HookStopped](t, r.journal), agent.HookStopped{Event: "Stop",
+		s := one[events.HookSummary](t, r.journal)
+		equal(t, "stopped", one[events.HookStopped](t, r.journal), events.HookStopped{Event: "Stop",
 			ToolUseID: s.ToolUseID, Message: want})
 		equal(t, "summary", []any{s.Prevented, s.StopReason}, []any{true, want})
 		types := r.journal.types()
@@ -436,7 +437,7 @@ func TestRule14(t *testing.T) {
 // model, nothing more is asked, and there is no summary.
 func TestRule15(t *testing.T) {
 	r := newRig(t)
-	r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 		Inputs: []agent.Input{{Kind: agent.FromMail, Text: "next"}}})
 	m := r.member(t)
 	interrupted := false
@@ -455,9 +456,9 @@ func TestRule15(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "fired", r.gates(), []string{"Stop", "Stop", "TeammateIdle"})
-	equal(t, "reasons", []string{all[agent.TurnEnded](r.journal)[0].Reason, all[agent.Idle](r.journal)[0].Reason},
-		[]string{agent.EndAbortedStreaming, agent.IdleInterrupted})
-	equal(t, "summaries and feedback", len(all[agent.HookSummary](r.journal))+len(all[agent.HookFeedback](r.journal)), 0)
+	equal(t, "reasons", []string{all[events.TurnEnded](r.journal)[0].Reason, all[events.Idle](r.journal)[0].Reason},
+		[]string{events.EndAbortedStreaming, events.IdleInterrupted})
+	equal(t, "summaries and feedback", len(all[events.HookSummary](r.journal))+len(all[events.HookFeedback](r.journal)), 0)
 	equal(t, "model", r.agent.seen, []string{
 		"user: hello", "assistant: end 1", "user: [Request interrupted by user]", "user: next", "assistant: end 4",
 	})
@@ -481,8 +482,8 @@ func TestRule16(t *testing.T) {
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {test.out},
 				hooks.TeammateIdle: {test.out}})
 			r.mustRun(t)
-			equal(t, "summaries", len(all[agent.HookSummary](r.journal)), test.summaries)
-			equal(t, "notifications", len(all[agent.Notified](r.journal)), test.notified)
+			equal(t, "summaries", len(all[events.HookSummary](r.journal)), test.summaries)
+			equal(t, "notifications", len(all[events.Notification](r.journal)), test.notified)
 		})
 	}
 }
@@ -497,7 +498,7 @@ func TestRule17(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {both}})
 	r.mustRun(t)
 	equal(t, "fired after a halt", r.gates(), []string{"Stop"})
-	equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
+	equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
 
 	r = newRig(t)
 	r.inProgress("1")
@@ -567,7 +568,7 @@ func TestRule20(t *testing.T) {
 	if err := r.run(t); !errors.Is(err, ErrHalted) {
 		t.Fatal(err)
 	}
-	stopped := all[agent.HookStopped](r.journal)
+	stopped := all[events.HookStopped](r.journal)
 	equal(t, "reasons", []string{stopped[0].Message, stopped[2].Message},
 		[]string{"TaskCompleted hook prevented continuation", "TeammateIdle hook prevented continuation"})
 	ids := map[string]bool{}
@@ -576,12 +577,12 @@ func TestRule20(t *testing.T) {
 	}
 	equal(t, "ids", len(ids), len(r.runner.ids))
 	equal(t, "first task's id", stopped[0].ToolUseID != stopped[1].ToolUseID, true)
-	equal(t, "summaries", len(all[agent.HookSummary](r.journal)), 0)
+	equal(t, "summaries", len(all[events.HookSummary](r.journal)), 0)
 
 	for _, event := range []hooks.Event{hooks.TaskCompleted, hooks.TeammateIdle} {
 		r := newRig(t)
 		r.inProgress("1", "2")
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 			Inputs: []agent.Input{{Kind: agent.FromMail, Text: "next"}}})
 		m := r.member(t)
 		done := false
@@ -598,7 +599,7 @@ func TestRule20(t *testing.T) {
 		if text := strings.Join(r.agent.seen, "\n"); strings.Contains(text, "interrupted") {
 			t.Errorf("%s: the model was told: %s", event, text)
 		}
-		equal(t, "reason", all[agent.TurnEnded](r.journal)[0].Reason, agent.EndAbortedStreaming)
+		equal(t, "reason", all[events.TurnEnded](r.journal)[0].Reason, events.EndAbortedStreaming)
 	}
 }
 
@@ -675,8 +676,8 @@ func TestRule22(t *testing.T) {
 			r := newRig(t)
 			test.prepare(r)
 			r.mustRun(t)
-			equal(t, "warning", one[agent.Warning](t, r.journal).Text, test.want)
-			equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "completed")
+			equal(t, "warning", one[events.Warning](t, r.journal).Text, test.want)
+			equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "completed")
 			equal(t, "model", r.agent.seen, []string{"user: hello", "assistant: end 1"})
 		})
 	}
@@ -698,18 +699,18 @@ func TestRule23(t *testing.T) {
 	}
 	equal(t, "stop_hook_active", active, []bool{false, true, true})
 	var passes []int
-	for _, p := range all[agent.PassStarted](r.journal) {
+	for _, p := range all[events.PassStarted](r.journal) {
 		passes = append(passes, p.Pass)
 	}
 	equal(t, "passes", passes, []int{1, 2, 3})
-	end := one[agent.TurnEnded](t, r.journal)
-	equal(t, "end", end, agent.TurnEnded{Reason: "completed", Passes: 3, Usage: agent.Usage{InputTokens: 30,
+	end := one[events.TurnEnded](t, r.journal)
+	equal(t, "end", end, events.TurnEnded{Reason: "completed", Passes: 3, Usage: agent.Usage{InputTokens: 30,
 		OutputTokens: 3}})
 
 	halted := newRig(t)
 	halted.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {haltFor("enough")}})
 	halted.mustRun(t) // the turn ends, the member stays
-	equal(t, "reason", one[agent.TurnEnded](t, halted.journal).Reason, "stop_hook_prevented")
+	equal(t, "reason", one[events.TurnEnded](t, halted.journal).Reason, "stop_hook_prevented")
 }
 
 // Rule 24: continue:false of a teammate's own gates ends the teammate; a
@@ -718,17 +719,17 @@ func TestRule24(t *testing.T) {
 	for _, event := range []hooks.Event{hooks.TaskCompleted, hooks.TeammateIdle} {
 		r := newRig(t)
 		r.inProgress("1")
-		r.inbox.work = append(r.inbox.work, Work{Cause: agent.ByMessage,
+		r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage,
 			Inputs: []agent.Input{{Kind: agent.FromMail, Text: "never read"}}})
 		r.runner.answer = on(map[hooks.Event][]hooks.Outcome{event: {haltFor("budget is gone")}})
 		err := r.run(t)
 		if !errors.Is(err, ErrHalted) || !strings.Contains(err.Error(), "budget is gone") {
 			t.Fatalf("%s: %v", event, err)
 		}
-		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
-		equal(t, "idle", len(all[agent.Idle](r.journal)), 0)
-		equal(t, "turns", len(all[agent.TurnStarted](r.journal)), 1)
-		if reason := one[agent.MemberEnded](t, r.journal).Reason; !strings.Contains(reason, "budget is gone") {
+		equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, "stop_hook_prevented")
+		equal(t, "idle", len(all[events.Idle](r.journal)), 0)
+		equal(t, "turns", len(all[events.TurnStarted](r.journal)), 1)
+		if reason := one[events.MemberEnded](t, r.journal).Reason; !strings.Contains(reason, "budget is gone") {
 			t.Errorf("member ended: %s", reason)
 		}
 	}
@@ -736,7 +737,7 @@ func TestRule24(t *testing.T) {
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.TeammateIdle: {refuse("TeammateIdle hook feedback:\nno"), pass}})
 	r.mustRun(t)
 	equal(t, "fired", r.gates(), []string{"Stop", "TeammateIdle", "Stop", "TeammateIdle"})
-	equal(t, "idle", one[agent.Idle](t, r.journal).Reason, agent.IdleAvailable)
+	equal(t, "idle", one[events.Idle](t, r.journal).Reason, events.IdleAvailable)
 }
 
 // A gate that hangs is ended by the turn's time limit, not by a person.
@@ -751,8 +752,8 @@ func TestTurnEndTimeout(t *testing.T) {
 			return pass, nil
 		}
 		r.mustRun(t)
-		equal(t, "reason", one[agent.TurnEnded](t, r.journal).Reason, agent.EndTurnTimeout)
-		equal(t, "attention", one[agent.NeedsAttention](t, r.journal).Reason, "limits.turn_timeout reached: 1m0s")
+		equal(t, "reason", one[events.TurnEnded](t, r.journal).Reason, events.EndTurnTimeout)
+		equal(t, "attention", one[events.NeedsAttention](t, r.journal).Reason, "limits.turn_timeout reached: 1m0s")
 		equal(t, "fired", r.gates(), []string{"Stop", "Notification"})
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -146,7 +146,7 @@ func (c *crashTeam) checkHistory() {
 
 // checkJournal: numbers rise strictly, every event of the store stands there
 // exactly once, and so does the completion of each task.
-func (c *crashTeam) checkJournal() (events int) {
+func (c *crashTeam) checkJournal() (happened int) {
 	c.t.Helper()
 	data, err := os.ReadFile(c.place.Journal())
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *crashTeam) checkJournal() (events int) {
 	}
 	seq, stored, completed := uint64(0), map[uint64]int{}, map[string]int{}
 	for text := range strings.Lines(string(data)) {
-		var l journal.Line
+		var l events.Line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			c.t.Errorf("seed %d: a torn line in the journal: %q", c.seed, text)
 		}
@@ -165,8 +165,7 @@ func (c *crashTeam) checkJournal() (events int) {
 		if l.Store > 0 {
 			stored[l.Store]++
 		}
-		var change tasks.Change
-		if l.Type == "task" && json.Unmarshal(l.Data, &change) == nil && change.Op == tasks.TaskCompleted {
+		if change, ok := l.Event().Data.(events.TaskChanged); ok && change.Op == tasks.TaskCompleted {
 			completed[change.Task.ID]++
 		}
 	}

@@ -3,15 +3,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -69,26 +66,27 @@ func (c *branchCrash) checkRequests() {
 	}
 	asked, closed, ticks, plans := map[string]int{}, map[string]string{}, 0, 0
 	for text := range strings.Lines(string(data)) {
-		var l journal.Line
-		var r requests.Request
-		var m mail.Message
-		if json.Unmarshal([]byte(text), &l) != nil {
+		l, err := events.Decode([]byte(text))
+		if err != nil {
 			continue // checkJournal has said so
 		}
-		switch {
-		case l.Type == string(tasks.RequestEvent) && json.Unmarshal(l.Data, &r) == nil && r.Open():
-			asked[r.ID]++
-			if r.Kind == requests.AskPlan {
+		switch d := l.Event().Data.(type) {
+		case events.RequestChanged:
+			if was := closed[d.ID]; was != "" && !d.Open() {
+				c.t.Errorf("seed %d: request %s was closed twice: %s and %s", c.seed, d.ID, was, d.State)
+			}
+			if !d.Open() {
+				closed[d.ID] = string(d.State)
+				continue
+			}
+			asked[d.ID]++
+			if d.Kind == requests.AskPlan {
 				plans++
 			}
-		case l.Type == string(tasks.RequestEvent) && json.Unmarshal(l.Data, &r) == nil:
-			if was := closed[r.ID]; was != "" {
-				c.t.Errorf("seed %d: request %s was closed twice: %s and %s", c.seed, r.ID, was, r.State)
+		case events.MessageSent:
+			if strings.HasSuffix(d.Text, "tick") {
+				ticks++
 			}
-			closed[r.ID] = string(r.State)
-		case l.Type == string(tasks.MessageEvent) && json.Unmarshal(l.Data, &m) == nil &&
-			strings.HasSuffix(m.Text, "tick"):
-			ticks++
 		}
 	}
 	for id, n := range asked {

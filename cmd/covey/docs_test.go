@@ -190,7 +190,7 @@ func TestWhereDoesItGo(t *testing.T) {
 		{"a command that asks the team", `VerbInterrupt|func Interrupt\(|ask\.Interrupt\(`, 4},
 		{"a hook event", `\bConfigChange(Input)?\b`, 4},
 		{"a key of the spec", `MaxInProgress|maxInProgress|"max_in_progress"`, 3},
-		{"a line of the journal", `\bTaskUnchanged\b|"task_unchanged"`, 3},
+		{"a line of the journal", `\bTaskUnchanged\b|"task_unchanged"`, 5},
 		{"a column of `covey ps`", `\bTasksDone\b`, 2},
 		{"a fact about a worktree in `covey ps`", `Ahead int|(st|w)\.Ahead\b`, 2},
 	} {

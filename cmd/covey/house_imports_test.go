@@ -35,82 +35,83 @@ var floors = []arrows{
 	{"configs/shell", ""},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
 	{"teammate/agent", ""},
-	{"teammate/transcript", "teammate/agent"},
+	{"events", "tasks tasks/actors tasks/mail tasks/requests teammate/agent"},
+	{"teammate/transcript", "events teammate/agent"},
 	{"teammate/workspace", ""},
 	{"teammate/permission", "hooks hooks/rules teammate/agent teammate/workspace"},
-	{"teammate", "hooks hooks/rules tasks teammate/agent teammate/transcript teammate/workspace teammate/permission"},
-	{"teammate/program", "teammate/agent"},
-	{"teammate/modelapi", "teammate/agent teammate/program"},
+	{"teammate", "hooks hooks/rules tasks events teammate/agent teammate/transcript teammate/workspace teammate/permission"},
+	{"teammate/program", "events teammate/agent"},
+	{"teammate/modelapi", "events teammate/agent teammate/program"},
 	{"teammate/builtin/tools", "hooks/web teammate teammate/agent teammate/workspace"},
-	{"teammate/builtin", "hooks/rules teammate teammate/agent teammate/transcript teammate/workspace " +
+	{"teammate/builtin", "hooks/rules events teammate teammate/agent teammate/transcript teammate/workspace " +
 		"teammate/builtin/tools"},
-	{"teammate/*", "teammate teammate/agent teammate/program teammate/transcript"},
+	{"teammate/*", "events teammate teammate/agent teammate/program teammate/transcript"},
 	{"orchestrator/process", ""},
 	{"orchestrator/testkit", ""},
 	{"orchestrator/routine", ""},
 	{"orchestrator/worktree", ""},
-	{"orchestrator/plan", "tasks tasks/mail teammate/agent"},
-	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store teammate/agent"},
-	{"orchestrator/state", "tasks tasks/store orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs hooks/rules teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
+	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
+	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store events teammate/agent"},
+	{"orchestrator/state", "tasks tasks/store events orchestrator/process orchestrator/journal"},
+	{"orchestrator/lives", "configs hooks/rules events teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
-	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail teammate teammate/agent teammate/transcript " +
+	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
-	{"orchestrator/login", "configs tasks teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
+	{"orchestrator/login", "configs tasks events teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests teammate/agent teammate/workspace " +
+	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
 		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/lives orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
 		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
-	{"orchestrator/trees", "configs hooks hooks/settings tasks teammate teammate/agent orchestrator/routine " +
+	{"orchestrator/trees", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
-	{"orchestrator/hooklist", "configs configs/* hooks hooks/* teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs tasks tasks/requests orchestrator/budget " +
+	{"orchestrator/hooklist", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
+	{"orchestrator/api", "bus configs tasks tasks/requests events orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +
 		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests teammate/agent orchestrator/api orchestrator/budget " +
+	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/budget " +
 		"orchestrator/hooklist orchestrator/journal"},
-	{"orchestrator/specs", "configs configs/yaml tasks tasks/* teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
+	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/shell"},
-	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* teammate/agent " +
+	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/routine orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
-	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* teammate teammate/agent orchestrator/api " +
+	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
 		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +
 		"orchestrator/worktree"},
-	{"orchestrator/teamtools", "configs hooks tasks tasks/* teammate teammate/agent orchestrator/api orchestrator/inbox " +
+	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail teammate " +
+	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail events teammate " +
 		"teammate/agent teammate/permission teammate/program " +
 		"orchestrator/api orchestrator/routine orchestrator/launch orchestrator/lives orchestrator/process " +
 		"orchestrator/teamtools"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools " +
+	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
-	{"orchestrator/crew", "bus configs hooks tasks tasks/* teammate teammate/agent teammate/transcript teammate/builtin/tools " +
+	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
 		"orchestrator/owned orchestrator/plan orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
-	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* teammate teammate/* teammate/builtin/tools orchestrator/*"},
+	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
-	{"cmd/covey/teamtest", "orchestrator orchestrator/* cmd/covey/term"},
+	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
-	{"cmd/covey/view", "tasks tasks/* teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/board", "orchestrator/api orchestrator/journal orchestrator/lives orchestrator/state orchestrator/view tasks " +
+	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
+	{"cmd/covey/board", "events orchestrator/api orchestrator/journal orchestrator/lives orchestrator/state orchestrator/view tasks " +
 		"cmd/covey/term cmd/covey/view"},
-	{"cmd/covey/ask", "configs orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
-	{"cmd/covey/pages", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/web", "configs hooks orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/pages"},
-	{"cmd/covey/serve", "orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
-	{"cmd/covey/doctor", "configs configs/* hooks hooks/* orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
+	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/web", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/pages"},
+	{"cmd/covey/serve", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
-	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* orchestrator orchestrator/* cmd/covey/*"},
+	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},
 }
 
 // leaves are packages that know nothing of ours but each other. All may import
@@ -124,7 +125,7 @@ var leaves = []string{
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
-	{"cmd/covey/*", "configs orchestrator/journal tasks tasks/* teammate/agent cmd/covey/teamtest"},
+	{"cmd/covey/*", "configs events orchestrator/journal tasks tasks/* teammate/agent cmd/covey/teamtest"},
 	{"configs", "hooks/*"},
 	{"configs/*", "hooks hooks/*"},
 	{"hooks/settings", "hooks/runner"},

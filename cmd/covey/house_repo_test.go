@@ -14,7 +14,7 @@ import (
 )
 
 // folders are all that the module has at its top, besides hidden ones.
-var folders = []string{"cmd", "orchestrator", "teammate", "tasks", "hooks", "bus", "configs", "examples", "docs"}
+var folders = []string{"cmd", "orchestrator", "teammate", "tasks", "events", "hooks", "bus", "configs", "examples", "docs"}
 
 // dependencies are the modules that go.mod may name directly, each with what
 // it does for us that our own code would do worse. A new one needs a row.

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/cmd/covey/web"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -103,7 +104,7 @@ func (r *teamRun) report(e orchestrator.Ending) error {
 
 // onLine is called for every line of this run by the goroutine that writes the
 // journal. It must not block, so it only leaves a token; one token is enough.
-func (r *teamRun) onLine(l journal.Line) {
+func (r *teamRun) onLine(l events.Line) {
 	r.once.Do(func() { r.first <- l.Seq })
 	select {
 	case r.wake <- struct{}{}:
@@ -186,7 +187,7 @@ func (r *teamRun) startView(o *orchestrator.Orchestrator) {
 	r.view.Drafts = o.Drafts()
 	r.stopper.show(r.view.Tell, r.view.Force)
 	r.view.Start(r.env.In)
-	r.read(func(journal.Line) error { return nil }, func(uint64) uint64 { return 0 })
+	r.read(func(events.Line) error { return nil }, func(uint64) uint64 { return 0 })
 }
 
 // skipEarlier skips the lines of earlier runs.
@@ -195,7 +196,7 @@ func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
 // read starts to follow the journal. from returns the number after which to begin,
 // given the number of the run's first line. read waits for that line, because the
 // journal exists only then. hide waits for the reader.
-func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) uint64) {
+func (r *teamRun) read(show func(events.Line) error, from func(first uint64) uint64) {
 	r.reading.Go(func() {
 		first, ok := <-r.first
 		if !ok {
@@ -208,7 +209,7 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 				r.log.Error("the journal cannot be read", "err", err)
 				continue
 			}
-			r.fold(l)
+			r.fold(l.Event())
 			if err := show(l); err != nil {
 				r.stopper.outputLost(err)
 				return
@@ -218,12 +219,12 @@ func (r *teamRun) read(show func(journal.Line) error, from func(first uint64) ui
 }
 
 // fold keeps what the report at the end needs.
-func (r *teamRun) fold(l journal.Line) {
+func (r *teamRun) fold(e events.Event) {
 	if r.view != nil {
-		r.view.Apply(l)
+		r.view.Apply(e)
 		return
 	}
-	r.seen.Apply(l)
+	r.seen.Apply(e)
 }
 
 // facts returns what the journal says about the run. It may be called after hide.

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -70,7 +71,7 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, goal string) error {
 	done, err := upRunning(ctx, env.Out, team, f, goal)
 	if err == nil && !done {
-		var change api.SpecChange
+		var change events.SpecChanged
 		if change, err = specs.Preview(ctx, team, goal, f.fresh); err == nil {
 			err = printChange(env.Out, change, f)
 		}
@@ -95,7 +96,7 @@ func dryRun(ctx context.Context, env *cli.Env, team *configs.Team, f upFlags, go
 }
 
 // printChange prints the changes of a spec, one line each.
-func printChange(out *term.Screen, change api.SpecChange, f upFlags) error {
+func printChange(out *term.Screen, change events.SpecChanged, f upFlags) error {
 	if f.json {
 		return out.JSON(change)
 	}
@@ -120,7 +121,7 @@ func printChange(out *term.Screen, change api.SpecChange, f upFlags) error {
 }
 
 // changeHead summarizes a change.
-func changeHead(change api.SpecChange, dry bool) string {
+func changeHead(change events.SpecChanged, dry bool) string {
 	team := "team " + term.PlainLine(change.Team)
 	switch {
 	case change.Running && change.Empty():
@@ -136,13 +137,13 @@ func changeHead(change api.SpecChange, dry bool) string {
 }
 
 // memberChangeText says what happens to a member.
-func memberChangeText(m api.MemberChange) string {
+func memberChangeText(m events.MemberChange) string {
 	switch m.Change {
-	case api.MemberAdded:
+	case events.MemberAdded:
 		return "joins the team, on " + m.Agent
-	case api.MemberRetires:
+	case events.MemberRetires:
 		return "leaves when its turn is over; its tasks are open again"
-	case api.MemberChanges:
+	case events.MemberChanges:
 		return "restarts when its turn ends: " + strings.Join(m.Keys, ", ")
 	}
 	return "starts, on " + m.Agent

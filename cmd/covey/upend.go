@@ -10,9 +10,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	facts "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -73,7 +72,7 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 
 // turnsLine says how many turns the tasks took; empty if no task was completed and no
 // turn was empty.
-func turnsLine(n journal.TurnCount) string {
+func turnsLine(n events.TurnCount) string {
 	if n.Turns == 0 || n.Completed == 0 && n.Empty == 0 {
 		return ""
 	}
@@ -89,7 +88,7 @@ func turnsLine(n journal.TurnCount) string {
 
 // coordinationLine says what it cost to keep the lead informed; empty if that is
 // nothing or the lead's usage is unknown.
-func coordinationLine(c budget.Coordination) string {
+func coordinationLine(c events.Coordination) string {
 	if c.Tokens == 0 || c.Of == 0 {
 		return ""
 	}

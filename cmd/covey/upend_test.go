@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 	counted := &view.State{}
 	for i := range 3 {
 		counted.Apply(teamtest.Line(i+1, "ana", "hook_finished", `{"event":"Stop","command":"./gone.sh",`+
-			`"outcome":"non_blocking_error","exit_code":127,"stderr":"not found","failed_open":true}`))
+			`"outcome":"non_blocking_error","exit_code":127,"stderr":"not found","failed_open":true}`).Event())
 	}
 	printReport(c.Out, "crew", e, counted)
 	want := `

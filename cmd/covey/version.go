@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -60,7 +60,7 @@ func thisBuild() build {
 	b := build{
 		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Formats: formats{
-			Spec: configs.Format, Store: store.Format, Journal: journal.Format, Run: state.RunFormat,
+			Spec: configs.Format, Store: store.Format, Journal: events.Format, Run: state.RunFormat,
 			Control: api.Protocol, Report: view.Version, Notice: notices.Version,
 			Script: launch.ScriptFormat, Transcript: launch.TranscriptFormat,
 		},

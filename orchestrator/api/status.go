@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks"
@@ -60,15 +60,15 @@ type Status struct {
 	Requests  int            `json:"requests"` // open questions for people, see `covey inbox`
 	// Coordination is what the lead has spent on notices in this run. It is nil
 	// for a team that does not run.
-	Coordination *budget.Coordination `json:"coordination,omitempty"`
-	Turns        journal.TurnCount    `json:"turns"`            // of this run, or of the last one
+	Coordination *events.Coordination `json:"coordination,omitempty"`
+	Turns        events.TurnCount     `json:"turns"`            // of this run, or of the last one
 	Result       *state.RunResult     `json:"result,omitempty"` // of the last run; nil while one runs
 	// Schedules are the schedules of the running team, in file order.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	// Servers are the MCP servers of the running team's spec, by name.
 	Servers []ServerStatus `json:"mcp_servers,omitempty"`
 	// Budget is the use of the team's budget, over all runs.
-	Budget []journal.BudgetUse `json:"budget,omitempty"`
+	Budget []events.BudgetUse `json:"budget,omitempty"`
 }
 
 // ServerStatus is one MCP server in a Status.
@@ -127,7 +127,7 @@ type MemberStatus struct {
 	// would have had an effect.
 	Hooks []hooklist.Count `json:"hooks,omitempty"`
 	// Limits is the use of its own limits, over all runs.
-	Limits []journal.BudgetUse `json:"limits,omitempty"`
+	Limits []events.BudgetUse `json:"limits,omitempty"`
 	// CostUSD is the known part of its cost, over all runs, in US dollars.
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	// LimitedUntil is when a member of state Limited tries again.

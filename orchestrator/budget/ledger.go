@@ -29,7 +29,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -62,7 +62,7 @@ type Ports struct {
 }
 
 // Journal receives events on levels that are reached, and on use that is not exactly known.
-type Journal interface{ Append(e agent.Event) }
+type Journal interface{ Append(e events.Event) }
 
 // Ledger holds the accounts of the members of a team, over all runs. Its methods may be called
 // from any goroutine. It calls its ports without holding its lock.
@@ -180,19 +180,19 @@ func (l *Ledger) SetBudget(b configs.Budget, prices PriceList) {
 func (l *Ledger) change(do func()) {
 	l.mu.Lock()
 	do()
-	var news []journal.BudgetUse
+	var news []events.BudgetUse
 	for member := range l.accounts {
 		news = append(news, l.crossed(member)...)
 	}
 	l.mu.Unlock()
-	slices.SortFunc(news, func(a, b journal.BudgetUse) int { return cmp.Compare(a.Member, b.Member) })
+	slices.SortFunc(news, func(a, b events.BudgetUse) int { return cmp.Compare(a.Member, b.Member) })
 	l.tell(news)
 }
 
 // tell reports levels that were reached.
-func (l *Ledger) tell(news []journal.BudgetUse) {
+func (l *Ledger) tell(news []events.BudgetUse) {
 	for _, u := range news {
-		l.ports.Journal.Append(agent.Event{Member: u.Member, Data: u})
+		l.ports.Journal.Append(events.Event{Member: u.Member, Data: u})
 		l.ports.Changed()
 	}
 }
@@ -216,8 +216,8 @@ func (l *Ledger) spend(member string, add func(*account)) {
 
 // crossed returns the levels of a member and of the team that were reached since the last
 // call.
-func (l *Ledger) crossed(member string) []journal.BudgetUse {
-	var news []journal.BudgetUse
+func (l *Ledger) crossed(member string) []events.BudgetUse {
+	var news []events.BudgetUse
 	for _, u := range l.uses(member) {
 		told := &l.levels
 		if u.Member != "" {
@@ -236,43 +236,43 @@ func (l *Ledger) crossed(member string) []journal.BudgetUse {
 
 // uses returns the uses of all limits of a member: its own, then the team's budget. l.mu must
 // be held.
-func (l *Ledger) uses(member string) []journal.BudgetUse {
-	var list []journal.BudgetUse
+func (l *Ledger) uses(member string) []events.BudgetUse {
+	var list []events.BudgetUse
 	if a := l.accounts[member]; a != nil {
 		list = append(list,
-			journal.BudgetUse{
-				Member: member, What: journal.Tokens, Used: float64(a.tokens()), Limit: float64(a.limits.MaxTokens), Least: a.hazy,
+			events.BudgetUse{
+				Member: member, What: events.Tokens, Used: float64(a.tokens()), Limit: float64(a.limits.MaxTokens), Least: a.hazy,
 				Kept: kept(float64(a.largest.Tokens), float64(a.limits.MaxTokens)),
 			},
-			journal.BudgetUse{Member: member, What: journal.USD, Used: a.usd(), Limit: a.limits.MaxBudgetUSD, Least: a.dear,
+			events.BudgetUse{Member: member, What: events.USD, Used: a.usd(), Limit: a.limits.MaxBudgetUSD, Least: a.dear,
 				Kept: kept(a.largest.USD, a.limits.MaxBudgetUSD)})
 	}
 	return bounded(append(list, l.teamUses()...))
 }
 
 // teamUses returns the uses of the team's budget. l.mu must be held.
-func (l *Ledger) teamUses() []journal.BudgetUse {
-	return bounded([]journal.BudgetUse{
-		{What: journal.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy,
+func (l *Ledger) teamUses() []events.BudgetUse {
+	return bounded([]events.BudgetUse{
+		{What: events.Tokens, Used: float64(l.tokens), Limit: float64(l.budget.Tokens), Least: l.hazy,
 			Kept: kept(float64(l.largest.Tokens), float64(l.budget.Tokens))},
-		{What: journal.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear, Kept: kept(l.largest.USD, l.budget.USD)},
-		{What: journal.Time, Used: l.up().Seconds(), Limit: l.budget.Time.Seconds()},
+		{What: events.USD, Used: l.usd, Limit: l.budget.USD, Least: l.dear, Kept: kept(l.largest.USD, l.budget.USD)},
+		{What: events.Time, Used: l.up().Seconds(), Limit: l.budget.Time.Seconds()},
 	})
 }
 
 // over returns the first of a member's uses of which only what is kept for handing over is left, or
 // rather one that is full. Its level is 100. l.mu must be held.
-func (l *Ledger) over(member string) (journal.BudgetUse, bool) {
+func (l *Ledger) over(member string) (events.BudgetUse, bool) {
 	// It is called for each member in each scene, and most teams have no limits.
 	a := l.accounts[member]
 	if l.budget.Tokens == 0 && l.budget.USD == 0 && l.budget.Time == 0 &&
 		(a == nil || a.limits.MaxTokens == 0 && a.limits.MaxBudgetUSD == 0) {
-		return journal.BudgetUse{}, false
+		return events.BudgetUse{}, false
 	}
 	return firstOver(l.uses(member))
 }
 
-func firstOver(uses []journal.BudgetUse) (first journal.BudgetUse, ok bool) {
+func firstOver(uses []events.BudgetUse) (first events.BudgetUse, ok bool) {
 	for _, u := range uses {
 		if u.Used+u.Kept >= u.Limit && (!ok || u.Full() && !first.Full()) {
 			first, ok = u, true
@@ -284,8 +284,8 @@ func firstOver(uses []journal.BudgetUse) (first journal.BudgetUse, ok bool) {
 
 // nothingLeft reports whether a member may make no request any more, not even to hand over. u is
 // what is over.
-func (a *account) nothingLeft(u journal.BudgetUse) bool {
-	return a.final >= a.grant() || u.Full() && u.What != journal.Time
+func (a *account) nothingLeft(u events.BudgetUse) bool {
+	return a.final >= a.grant() || u.Full() && u.What != events.Time
 }
 
 // tokens returns the tokens that a member is known to have used.
@@ -337,8 +337,8 @@ func (l *Ledger) HandOver(member string) (agent.Input, bool) {
 }
 
 // bounded removes uses without a limit, and sets the levels of the others.
-func bounded(list []journal.BudgetUse) []journal.BudgetUse {
-	list = slices.DeleteFunc(list, func(u journal.BudgetUse) bool { return u.Limit <= 0 })
+func bounded(list []events.BudgetUse) []events.BudgetUse {
+	list = slices.DeleteFunc(list, func(u events.BudgetUse) bool { return u.Limit <= 0 })
 	for i, u := range list {
 		list[i].Level = agent.Level(u.Used, u.Limit)
 	}
@@ -346,10 +346,10 @@ func bounded(list []journal.BudgetUse) []journal.BudgetUse {
 }
 
 // budgetError returns the error with which a turn ends.
-func budgetError(u journal.BudgetUse) error {
+func budgetError(u events.BudgetUse) error {
 	cause := agent.ErrTeamBudget
 	switch {
-	case u.Member != "" && u.What == journal.Tokens:
+	case u.Member != "" && u.What == events.Tokens:
 		cause = agent.ErrMaxTokens
 	case u.Member != "":
 		cause = agent.ErrMaxBudget

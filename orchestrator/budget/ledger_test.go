@@ -13,20 +13,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 // ledgerOf is the ledger of a team with a budget, which tells of the levels that are reached.
-func ledgerOf(b configs.Budget, tell func(journal.BudgetUse)) *Ledger {
+func ledgerOf(b configs.Budget, tell func(events.BudgetUse)) *Ledger {
 	return New(b, nil, Ports{Journal: teller(tell), Changed: func() {}})
 }
 
-type teller func(journal.BudgetUse)
+type teller func(events.BudgetUse)
 
-func (t teller) Append(e agent.Event) {
-	if u, ok := e.Data.(journal.BudgetUse); ok {
+func (t teller) Append(e events.Event) {
+	if u, ok := e.Data.(events.BudgetUse); ok {
 		t(u)
 	}
 }
@@ -38,7 +38,7 @@ func TestLedgerProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := configs.Budget{Tokens: rapid.Int64Range(0, 500).Draw(t, "budget")}
 		told := map[string]int{}
-		l := ledgerOf(budget, func(u journal.BudgetUse) {
+		l := ledgerOf(budget, func(u events.BudgetUse) {
 			key := u.Member + useKey(u)
 			if u.Level <= told[key] {
 				t.Fatalf("level %d of %s after %d", u.Level, key, told[key])
@@ -94,7 +94,7 @@ func TestLedgerProperties(t *testing.T) {
 // A limit that is raised lets its member go on, and its levels are told anew.
 func TestLedgerRaised(t *testing.T) {
 	var levels []int
-	l := ledgerOf(configs.Budget{}, func(u journal.BudgetUse) { levels = append(levels, u.Level) })
+	l := ledgerOf(configs.Budget{}, func(u events.BudgetUse) { levels = append(levels, u.Level) })
 	l.Open("a", configs.Limits{MaxTokens: 100}, configs.Agent{}, transcript.History{})
 	p := l.Purse("a")
 	for range 16 {
@@ -124,7 +124,7 @@ func TestHandOverWithinLimit(t *testing.T) {
 		working int // requests before the member is told to hand over
 		over    int // and to hand over
 	}{{0.18, 2, 1}, {0.04, 10, 3}, {0.01, 45, 5}, {0.60, 1, 0}} {
-		l := ledgerOf(configs.Budget{}, func(journal.BudgetUse) {})
+		l := ledgerOf(configs.Budget{}, func(events.BudgetUse) {})
 		limits := configs.Limits{MaxBudgetUSD: 0.5}
 		l.Open("a", limits, configs.Agent{}, transcript.History{})
 		working, over := 0, 0
@@ -150,7 +150,7 @@ func TestHandOverWithinLimit(t *testing.T) {
 
 // What a prompt is heard to have used counts once, before its end and after.
 func TestLedgerLive(t *testing.T) {
-	l := ledgerOf(configs.Budget{Tokens: 100}, func(journal.BudgetUse) {})
+	l := ledgerOf(configs.Budget{Tokens: 100}, func(events.BudgetUse) {})
 	l.Open("a", configs.Limits{}, configs.Agent{Kind: configs.ACP}, transcript.History{})
 	b := l.NewBill("a", Cost{}, func(Cost) {})
 	b.AddLive(agent.Usage{InputTokens: 40}, 0.5)
@@ -167,7 +167,7 @@ func TestLedgerLive(t *testing.T) {
 
 // A team without limits is asked nothing, however many ask at once.
 func TestLedgerAtOnce(t *testing.T) {
-	l := ledgerOf(configs.Budget{Tokens: 1000}, func(journal.BudgetUse) {})
+	l := ledgerOf(configs.Budget{Tokens: 1000}, func(events.BudgetUse) {})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		name := fmt.Sprint("m", i)
@@ -189,7 +189,7 @@ func TestLedgerAtOnce(t *testing.T) {
 // Time is counted over runs, and the crew is woken for each share of it.
 func TestLedgerTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := ledgerOf(configs.Budget{Time: time.Hour}, func(journal.BudgetUse) {})
+		l := ledgerOf(configs.Budget{Time: time.Hour}, func(events.BudgetUse) {})
 		l.resume(20 * time.Minute)
 		for _, want := range []time.Duration{10, 15, 9, 6} {
 			wait, ok := l.nextLevel()
@@ -206,19 +206,19 @@ func TestLedgerTime(t *testing.T) {
 
 // What is not known of a member's use is told once, where it matters.
 func TestLedgerUnknown(t *testing.T) {
-	l := ledgerOf(configs.Budget{USD: 5}, func(journal.BudgetUse) {})
+	l := ledgerOf(configs.Budget{USD: 5}, func(events.BudgetUse) {})
 	l.Open("a", configs.Limits{MaxTokens: 10}, configs.Agent{Kind: configs.ACP, Preset: configs.Codex,
 		Auth: configs.Key}, transcript.History{})
 	l.Open("b", configs.Limits{}, configs.Agent{Kind: configs.ACP, Preset: configs.Claude,
 		Auth: configs.Login}, transcript.History{})
 	l.Open("c", configs.Limits{}, configs.Agent{Kind: configs.Command, Preset: configs.Qwen,
 		Auth: configs.Login}, transcript.History{})
-	end := agent.TurnEnded{UsageUnknown: true}
+	end := events.TurnEnded{UsageUnknown: true}
 	first, second, third := l.unknown("a", end), l.unknown("a", end), l.unknown("a", end)
 	if first == "" || second == "" || first == second || third != "" {
 		t.Errorf("told %q, %q, %q", first, second, third)
 	}
-	if got := l.unknown("b", agent.TurnEnded{}); got != "" {
+	if got := l.unknown("b", events.TurnEnded{}); got != "" {
 		t.Errorf("a subscription costs nothing, and people are told %q", got)
 	}
 	if !l.Report()[0].Least {
@@ -230,7 +230,7 @@ func TestLedgerUnknown(t *testing.T) {
 // life; a total that falls is that of a program that began anew.
 func TestBill(t *testing.T) {
 	var kept []float64
-	l := ledgerOf(configs.Budget{}, func(journal.BudgetUse) {})
+	l := ledgerOf(configs.Budget{}, func(events.BudgetUse) {})
 	b := l.NewBill("a", Cost{Session: 1, Life: 10}, func(now Cost) { kept = append(kept, now.Session) })
 	for _, total := range []float64{0, 1, 1.5, 1.5, 0.25, 0} {
 		b.AddPrompt(total, true)
@@ -256,7 +256,7 @@ func TestBill(t *testing.T) {
 // A turn is cut once, when its time to hand over is over; the next turn has its time anew.
 func TestOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := ledgerOf(configs.Budget{}, func(journal.BudgetUse) {})
+		l := ledgerOf(configs.Budget{}, func(events.BudgetUse) {})
 		l.Open("a", configs.Limits{}, configs.Agent{Kind: configs.ACP}, transcript.History{})
 		l.Open("b", configs.Limits{}, configs.Agent{}, transcript.History{})
 		want := func(when string, turns map[string]int, late ...string) {
@@ -283,9 +283,9 @@ func TestOverrun(t *testing.T) {
 // TestBudgetSettings: each limit is named as the spec has it, and the notes of its
 // levels grow in urgency, each told once.
 func TestBudgetSettings(t *testing.T) {
-	for want, u := range map[string]journal.BudgetUse{
-		"budget.tokens": {What: journal.Tokens}, "budget.usd": {What: journal.USD}, "budget.time": {What: journal.Time},
-		"limits.max_tokens": {Member: "dev", What: journal.Tokens}, "limits.max_budget_usd": {Member: "dev", What: journal.USD},
+	for want, u := range map[string]events.BudgetUse{
+		"budget.tokens": {What: events.Tokens}, "budget.usd": {What: events.USD}, "budget.time": {What: events.Time},
+		"limits.max_tokens": {Member: "dev", What: events.Tokens}, "limits.max_budget_usd": {Member: "dev", What: events.USD},
 	} {
 		if got := useSetting(u); got != want {
 			t.Errorf("%+v is %s", u, got)
@@ -299,7 +299,7 @@ func TestBudgetSettings(t *testing.T) {
 		{499, 5, ""}, {500, 5, "(limits.max_tokens)."}, {750, 5, "Plan the rest"}, {900, 5, "begin nothing large"},
 		{1000, 5, "at most 5 model requests"}, {2000, 1, "This is your last prompt."},
 	} {
-		u := bounded([]journal.BudgetUse{{Member: "dev", What: journal.Tokens, Used: test.used, Limit: 1000}})[0]
+		u := bounded([]events.BudgetUse{{Member: "dev", What: events.Tokens, Used: test.used, Limit: 1000}})[0]
 		notes := useNote(u, nil, test.passes)
 		if (len(notes) == 0) != (test.want == "") || len(notes) > 0 && !strings.Contains(notes[0].Text, test.want) {
 			t.Errorf("at %v: %+v", test.used, notes)

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // GiveUp records that a member takes no more turns because a limit is used up.
@@ -47,15 +46,15 @@ func (l *Ledger) Raised(member string) bool {
 
 // TurnEnded records the end of a member's turn: whether a limit has ended it, for the exit
 // code, and which use is not known.
-func (l *Ledger) TurnEnded(member string, turn int, end agent.TurnEnded) {
+func (l *Ledger) TurnEnded(member string, turn int, end events.TurnEnded) {
 	switch end.Reason {
-	case agent.EndMaxTokens, agent.EndMaxBudget:
+	case events.EndMaxTokens, events.EndMaxBudget:
 		l.mark(member, true, true)
-	case agent.EndMaxTurns, agent.EndTurnTimeout:
+	case events.EndMaxTurns, events.EndTurnTimeout:
 		l.mark(member, true, false)
 	}
 	if text := l.unknown(member, end); text != "" {
-		l.ports.Journal.Append(agent.Event{Member: member, Turn: turn, Data: agent.Warning{Text: text}})
+		l.ports.Journal.Append(events.Event{Member: member, Turn: turn, Data: events.Warning{Text: text}})
 	}
 }
 
@@ -64,7 +63,7 @@ func (l *Ledger) TurnEnded(member string, turn int, end agent.TurnEnded) {
 //
 // hazy and dear are never reset, because use that was not reported stays unknown in later
 // runs. Tokens of a subscription have no price, so they do not make an account dear.
-func (l *Ledger) unknown(member string, end agent.TurnEnded) string {
+func (l *Ledger) unknown(member string, end events.TurnEnded) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accounts[member]
@@ -76,12 +75,12 @@ func (l *Ledger) unknown(member string, end agent.TurnEnded) string {
 	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
 	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
 	for _, u := range l.uses(member) {
-		mine := u.What == journal.Tokens && a.hazy || u.What == journal.USD && a.dear
+		mine := u.What == events.Tokens && a.hazy || u.What == events.USD && a.dear
 		if !mine || a.warned[u.What] {
 			continue
 		}
 		note(&a.warned, u.What, true)
-		if u.What == journal.Tokens {
+		if u.What == events.Tokens {
 			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
 				"exactly, what is counted is the least", member, useSetting(u))
 		}

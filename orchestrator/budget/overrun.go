@@ -3,7 +3,7 @@ package budget
 import (
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // How long a turn may go on after its member has used up a limit, before it is interrupted.
@@ -50,7 +50,7 @@ func (l *Ledger) Overrun(turns map[string]int) (late []string) {
 // grace returns how long a member's turn may go on after a limit is used up. l.mu must be held.
 func (l *Ledger) grace(member string) time.Duration {
 	if a := l.accounts[member]; a != nil && a.program {
-		if u, _ := l.over(member); u.Limit > 0 && u.Full() && u.What != journal.Time {
+		if u, _ := l.over(member); u.Limit > 0 && u.Full() && u.What != events.Time {
 			return 0 // each further request would exceed the limit
 		}
 		return handOverTimeProgram

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -110,7 +110,7 @@ func TestKilledRunCountsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := configs.Limits{MaxTokens: 1000}
 		begin := func(written map[string]agent.Usage) *Ledger {
-			l := ledgerOf(configs.Budget{Tokens: 3000}, func(journal.BudgetUse) {})
+			l := ledgerOf(configs.Budget{Tokens: 3000}, func(events.BudgetUse) {})
 			for _, name := range []string{"ana", "ben"} {
 				l.Open(name, limits, configs.Agent{}, transcript.History{Usage: written[name]})
 			}

@@ -3,7 +3,7 @@ package budget
 import (
 	"sync"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -24,36 +24,36 @@ type Done struct {
 }
 
 // See counts an event of the member.
-func (d *Done) See(e agent.Event) {
+func (d *Done) See(e events.Event) {
 	switch data := e.Data.(type) {
-	case agent.HookFeedback:
+	case events.HookFeedback:
 		d.Refusals++
-	case agent.PermissionDecided:
+	case events.PermissionDecided:
 		d.Counts.deny(data)
 	}
 	if e.Helper != "" {
 		return // a helper's turns are part of its member's turn
 	}
 	switch data := e.Data.(type) {
-	case agent.TurnStarted:
-		d.Turns, d.Useful = d.Turns+1, data.Cause == agent.ByPerson || data.Cause == agent.ByRotation
-	case agent.PassStarted:
+	case events.TurnStarted:
+		d.Turns, d.Useful = d.Turns+1, data.Cause == events.ByPerson || data.Cause == events.ByRotation
+	case events.PassStarted:
 		d.Passes++
-	case agent.ToolCalled:
+	case events.ToolCalled:
 		d.Useful = true
-	case agent.TokensUsed:
+	case events.TokensUsed:
 		if data.Context.Window > 0 {
 			d.Context = data.Context
 		}
-	case agent.Compacted:
+	case events.Compacted:
 		if d.Context.Window > 0 {
 			d.Context.Tokens = data.After
 		}
-	case agent.Rotated:
+	case events.Rotated:
 		d.Context = agent.ContextUse{} // the new session has said nothing yet
-	case agent.FreshSession:
+	case events.FreshSession:
 		d.FreshSessions++
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		d.Tokens, d.CostUSD = d.Tokens+data.Usage.Total(), d.CostUSD+data.CostUSD
 		d.FailedTokens += data.Usage.FailedTokens
 		d.TokensUnknown = d.TokensUnknown || data.UsageUnknown
@@ -96,7 +96,7 @@ type Counts struct {
 
 // deny counts a call that was denied although no rule, hook or person decided against it. A member
 // in plan mode is told to plan without such calls.
-func (c *Counts) deny(p agent.PermissionDecided) {
+func (c *Counts) deny(p events.PermissionDecided) {
 	if p.Decision != "deny" || p.By != "nobody" && p.By != "mode" || p.Mode == "plan" {
 		return
 	}
@@ -109,7 +109,7 @@ func (c *Counts) deny(p agent.PermissionDecided) {
 }
 
 // AddTo returns the team's count with this member's added.
-func (c Counts) AddTo(n journal.TurnCount) journal.TurnCount {
+func (c Counts) AddTo(n events.TurnCount) events.TurnCount {
 	return n.Of(c.Turns, c.Empty, c.TasksDone)
 }
 
@@ -136,7 +136,7 @@ func (t *Tally) add(member string, do func(*Done)) {
 }
 
 // See counts an event of a member.
-func (t *Tally) See(e agent.Event) { t.add(e.Member, func(d *Done) { d.See(e) }) }
+func (t *Tally) See(e events.Event) { t.add(e.Member, func(d *Done) { d.See(e) }) }
 
 // Completed records that a member has completed a task.
 func (t *Tally) Completed(member, task string) { t.add(member, func(d *Done) { d.Complete(task) }) }
@@ -152,10 +152,10 @@ func (t *Tally) Forget(member string) {
 }
 
 // Sum returns the counts of all members together.
-func (t *Tally) Sum() journal.TurnCount {
+func (t *Tally) Sum() events.TurnCount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var n journal.TurnCount
+	var n events.TurnCount
 	for _, d := range t.members {
 		n = d.AddTo(n)
 	}

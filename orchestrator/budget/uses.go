@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // useKey identifies a use of one member, or of the team. It contains the limit, so that the
 // levels of a changed limit are reported again.
-func useKey(u journal.BudgetUse) string {
+func useKey(u events.BudgetUse) string {
 	return u.What + ":" + strconv.FormatFloat(u.Limit, 'f', -1, 64)
 }
 
@@ -19,23 +19,23 @@ func useKey(u journal.BudgetUse) string {
 //
 // It contains the limit, so that a raised limit makes new notes. A note on the team's budget
 // has a colon in place of a member's name, which cannot be a name.
-func useID(u journal.BudgetUse, level int) string {
+func useID(u events.BudgetUse, level int) string {
 	return fmt.Sprintf("%s%s:%s:%d", agent.NotePrefix, cmp.Or(u.Member, "team:"), useKey(u), level)
 }
 
 // useSetting returns the key of the limit in the spec.
-func useSetting(u journal.BudgetUse) string {
+func useSetting(u events.BudgetUse) string {
 	switch {
 	case u.Member == "":
 		return "budget." + u.What
-	case u.What == journal.USD:
+	case u.What == events.USD:
 		return "limits.max_budget_usd"
 	}
 	return "limits.max_" + u.What
 }
 
 // useReason says that the limit is used up, and how to raise it.
-func useReason(u journal.BudgetUse) string {
+func useReason(u events.BudgetUse) string {
 	rest := ""
 	if !u.Full() {
 		rest = ", and the rest is for handing over"
@@ -47,7 +47,7 @@ func useReason(u journal.BudgetUse) string {
 // how many passes the member has left once the limit is used up.
 //
 // The note tells the model what to do, because models do not react to a number alone.
-func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Input {
+func useNote(u events.BudgetUse, noted map[string]bool, passes int) []agent.Input {
 	if u.Level == 0 || noted[useID(u, u.Level)] {
 		return nil
 	}
@@ -79,14 +79,14 @@ func useNote(u journal.BudgetUse, noted map[string]bool, passes int) []agent.Inp
 }
 
 // Report returns the use of the team's budget.
-func (l *Ledger) Report() []journal.BudgetUse {
+func (l *Ledger) Report() []events.BudgetUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.teamUses()
 }
 
 // ReportOf returns the use of a member's own limits, and its cost.
-func (l *Ledger) ReportOf(member string) (limits []journal.BudgetUse, usd float64) {
+func (l *Ledger) ReportOf(member string) (limits []events.BudgetUse, usd float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range l.uses(member) {

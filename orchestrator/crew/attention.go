@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // alarms notify the lead and people of members that cannot continue and of open
@@ -55,9 +55,9 @@ func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.Turn()
-	a.team.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: turn, Data: agent.NeedsAttention{Reason: reason}})
-	a.team.ports.Journal.Append(agent.Event{
-		Member: s.Member.Name, Turn: turn, Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
+	a.team.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
+	a.team.ports.Journal.Append(events.Event{
+		Member: s.Member.Name, Turn: turn, Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The crew does not wait for the hooks, which may be slow.
 	a.team.ports.Group.Go(func() {
@@ -116,8 +116,8 @@ func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Reque
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", notation.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.ports.Journal.Append(agent.Event{
-		Member: member, Turn: s.Turn(), Data: agent.Notified{Kind: n.NotificationType, Message: n.Message},
+	c.ports.Journal.Append(events.Event{
+		Member: member, Turn: s.Turn(), Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
 	// Only the end of the team waits for the hooks, which may be slow.
 	ctx, done := c.ports.Asks.UntilEnd(ctx)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -75,18 +76,22 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		}
 		sent, late := map[string][]string{}, []tasks.Event{}
 		carry := func() {
-			events, err := c.ports.Store.Outbox().Events(t.Context(), carried, 0)
+			list, err := c.ports.Store.Outbox().Events(t.Context(), carried, 0)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			for _, e := range events {
+			for _, e := range list {
 				carried = e.ID
 				switch rapid.IntRange(0, 3).Draw(rt, "bus") {
 				case 0:
 					late = append(late, e, e)
 				case 1:
 				default:
-					c.receive("ops", e.Data)
+					l, err := events.Stored(e).Line()
+					if err != nil {
+						rt.Fatal(err)
+					}
+					c.receive("ops", l.Data)
 				}
 			}
 		}
@@ -95,7 +100,11 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(rt, "what") {
 			case 4:
 				for _, e := range late {
-					c.receive("ops", e.Data)
+					l, err := events.Stored(e).Line()
+					if err != nil {
+						rt.Fatal(err)
+					}
+					c.receive("ops", l.Data)
 				}
 			case 0:
 				look(rapid.Bool().Draw(rt, "noted"))

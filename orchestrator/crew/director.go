@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -179,13 +179,13 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveNotes:
 		return d.handNotes(ctx, s)
 	case plan.WaitLimit:
-		d.c.ports.Logins.TellOfWait(m.Mark, journal.TeamWaits{Until: m.Until, Members: m.Names})
+		d.c.ports.Logins.TellOfWait(m.Mark, events.TeamWaits{Until: m.Until, Members: m.Names})
 	case plan.GiveClaim:
 		return d.handClaim(ctx, s, m.Tasks[0])
 	case plan.GiveQuestions:
 		return d.handQuestions(ctx, s, m.Mark)
 	case plan.GiveNudge:
-		d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+		d.hand(s, teammate.Work{Cause: events.ByNudge, Inputs: []agent.Input{
 			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.Member.CurrentAgent()).NudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooking"
@@ -69,18 +70,18 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 }
 
 // runJournal runs a journal until the test ends. The functions see must not block.
-func runJournal(t *testing.T, store *tasks.Store, see ...func(journal.Line)) *journal.Journal {
+func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), journal.Options{
-		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	})
 	testkit.Must(t, err)
-	go j.Run(journal.TeamStarted{}, journal.Views{
-		Line: func(l journal.Line) {
+	go j.Run(events.TeamStarted{}, journal.Views{
+		Line: func(l events.Line) {
 			for _, f := range see {
 				f(l)
 			}
-		}, Stored: func(tasks.Event) {}, Grew: func(uint64) {},
+		}, Stored: func(events.Line) {}, Grew: func(uint64) {},
 	})
 	t.Cleanup(func() { testkit.Must(t, j.Close()) })
 	return j

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -70,7 +71,7 @@ func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 		d.c.ports.Loop.Poke()
 		return nil
 	}
-	d.hand(s, teammate.Work{Cause: agent.ByTask, Inputs: []agent.Input{
+	d.hand(s, teammate.Work{Cause: events.ByTask, Inputs: []agent.Input{
 		{Kind: agent.FromTask, Text: teamtools.NamesFor(s.Member.CurrentAgent()).ClaimText(t)},
 	}}, "")
 	return nil
@@ -88,7 +89,7 @@ func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 	}
 	d.c.ports.Accounts.Notices.Showing(nil, in)
 	d.c.ports.Accounts.Notices.Digest()
-	d.hand(lead, teammate.Work{Cause: agent.ByMessage, Inputs: in}, "")
+	d.hand(lead, teammate.Work{Cause: events.ByMessage, Inputs: in}, "")
 	return nil
 }
 
@@ -100,7 +101,7 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 		return err
 	}
 	text := teamtools.NamesFor(s.Member.CurrentAgent()).UnansweredText(all)
-	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{
+	d.hand(s, teammate.Work{Cause: events.ByNudge, Inputs: []agent.Input{
 		{Kind: agent.FromCovey, Text: text},
 	}}, mark)
 	return nil
@@ -122,7 +123,7 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 	if lockout := d.c.ports.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
 		goOn.Text = agent.TryAgain
 	}
-	d.hand(s, teammate.Work{Cause: agent.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
+	d.hand(s, teammate.Work{Cause: events.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (d *director) handLast(s *Seat) {
 		d.c.ports.Loop.Poke()
 		return
 	}
-	d.hand(s, teammate.Work{Cause: agent.ByNudge, Inputs: []agent.Input{in}}, "")
+	d.hand(s, teammate.Work{Cause: events.ByNudge, Inputs: []agent.Input{in}}, "")
 }
 
 // mailLeadOnce mails a notice to the lead once per mark. If the lead's mailbox is full,

@@ -1,10 +1,10 @@
 package crew
 
 import (
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // viewHolds sets which of the seats are held.
@@ -27,7 +27,7 @@ func (s *Seat) held() bool {
 func (c *Crew) reportHolds() {
 	for _, s := range c.ports.Seats.All() {
 		if h, held := c.ports.Holds.Of(s.Member.Name); held {
-			c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: lives.MemberHeld{By: h.By, Cut: h.Cut}})
+			c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.MemberHeld{By: h.By, Cut: h.Cut}})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -13,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPlanOfHeldMembers: a held member gets nothing and the others continue. A team in
@@ -54,7 +54,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
 			then := routine.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
-			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t, tasks.Open), then, func(string, agent.EventData) {})
+			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t, tasks.Open), then, func(string, events.Data) {})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // longList returns a director of five idle members whose list has n ready tasks, and what
@@ -54,8 +54,8 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 			tb.Fatal(err)
 		}
 		round()
-		ended := monitor{c}.markEmpty(tb.Context(), c.ports.Seats.Lead(), agent.TurnEnded{})
-		if !ended.(agent.TurnEnded).Empty {
+		ended := monitor{c}.markEmpty(tb.Context(), c.ports.Seats.Lead(), events.TurnEnded{})
+		if !ended.(events.TurnEnded).Empty {
 			tb.Error("the lead's turn is not empty, though tasks are open")
 		}
 		if !m0.dueForRotation(tb.Context()) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // monitor processes the events of members and of the store: it journals them and updates
@@ -21,8 +21,8 @@ type monitor struct{ c *Crew }
 // caller waits for it. Its errors are logged: they concern notices to others, and the
 // member cannot do anything about them. What depends on an event being journaled comes
 // after Append.
-func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
-	return func(e agent.Event) {
+func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
+	return func(e events.Event) {
 		// Update the crew before the journal, because a slow journal blocks the member
 		// and must not delay ps.
 		data, err := m.c.ports.Logins.HandleEvent(ctx, s.Member, e.Data)
@@ -31,33 +31,33 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 		m.c.ports.Accounts.Tally.See(e)
 		m.c.ports.Watch.Record(s.Member.Name, e)
 		m.c.ports.Drafts.See(e)
-		if end, ok := e.Data.(agent.HookFinished); ok {
+		if end, ok := e.Data.(events.HookFinished); ok {
 			m.c.ports.Hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}
 		m.c.ports.Work.Writes.See(ctx, s.Member, e) // before slow steps, because it reads the clock
 		m.c.ports.Journal.Append(e)
 		m.journalCoordination(s, e)
 		switch data := e.Data.(type) {
-		case agent.MemberStarted:
+		case events.MemberStarted:
 			m.c.begin(s)
-		case agent.NeedsAttention:
+		case events.NeedsAttention:
 			m.c.logError(ctx, s, (alarms{m.c}).needsAttention(ctx, s, data.Reason))
-		case agent.ToolReturned:
+		case events.ToolReturned:
 			departures{m.c}.afterCall(s)
-		case agent.ToolCalled:
+		case events.ToolCalled:
 			m.c.ports.Work.Merges.Called(ctx, s.Member.Name, data)
 			m.vendorAnswered(s)
-		case agent.HelperEnded:
+		case events.HelperEnded:
 			m.c.ports.Loop.Poke() // the team may have waited for it
-		case agent.Idle:
+		case events.Idle:
 			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
-		case agent.Limited:
+		case events.Limited:
 			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
-		case agent.TurnStarted:
+		case events.TurnStarted:
 			m.c.ports.Accounts.Shares.Begin(s.Member.Name)
-		case agent.TokensUsed:
+		case events.TokensUsed:
 			m.c.logError(ctx, s, m.charge(ctx, s.Member.Name, costOf(data)))
-		case agent.TurnEnded:
+		case events.TurnEnded:
 			m.c.ports.Accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
 			m.c.logError(ctx, s, m.c.ports.Logins.TurnEnded(ctx, s.Member.Name, data.Reason))
 		}
@@ -65,7 +65,7 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) agent.Sink {
 }
 
 // costOf returns what a model request costs a task.
-func costOf(used agent.TokensUsed) tasks.Cost {
+func costOf(used events.TokensUsed) tasks.Cost {
 	return tasks.Cost{Tokens: used.Usage.Total(), FailedTokens: used.Usage.FailedTokens, USD: used.CostUSD}
 }
 
@@ -98,8 +98,8 @@ func (m monitor) store(ctx context.Context, ids []string, due tasks.Cost) error 
 
 // fillIdle adds to an idle event what the member itself does not know. Commands are cut to
 // the width of a line.
-func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
-	idle, ok := data.(agent.Idle)
+func (m monitor) fillIdle(s *Seat, data events.Data) events.Data {
+	idle, ok := data.(events.Idle)
 	if !ok {
 		return data
 	}
@@ -118,8 +118,8 @@ func (m monitor) fillIdle(s *Seat, data agent.EventData) agent.EventData {
 // markEmpty sets whether a turn that has ended was empty. A task that the turn end has completed
 // because its gates passed counts. A final text counts if a person has written, if another member has asked, who gets it as a note, or if it is the lead's
 // last, which `covey up` prints.
-func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) agent.EventData {
-	end, ok := data.(agent.TurnEnded)
+func (m monitor) markEmpty(ctx context.Context, s *Seat, data events.Data) events.Data {
+	end, ok := data.(events.TurnEnded)
 	if !ok {
 		return data
 	}
@@ -133,12 +133,12 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data agent.EventData) a
 }
 
 // journalCoordination journals what a turn of the lead has spent on notices.
-func (m monitor) journalCoordination(s *Seat, e agent.Event) {
+func (m monitor) journalCoordination(s *Seat, e events.Event) {
 	if !s.Member.Lead || e.Helper != "" {
 		return
 	}
 	if spent, ok := m.c.ports.Accounts.Notices.See(e.Data); ok {
-		m.c.ports.Journal.Append(agent.Event{Member: e.Member, Turn: e.Turn, Data: spent})
+		m.c.ports.Journal.Append(events.Event{Member: e.Member, Turn: e.Turn, Data: spent})
 	}
 }
 
@@ -149,7 +149,7 @@ func (m monitor) journalCoordination(s *Seat, e agent.Event) {
 // policy of the spec handles it, and the lead is told. Or the lead is told and the member
 // reminded of its tasks; if it has none, or the lead itself has failed, no reminder would
 // come, and people are told.
-func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error {
+func (m monitor) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
 	again, worn := m.c.ports.Logins.TriesAgain(s.Member.Name)
 	switch {
@@ -159,22 +159,22 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 		failed = worn
 	}
 	note := m.c.ports.Notes.Of(s.Member.Name, idle)
-	if idle.Reason == agent.IdleStopped {
+	if idle.Reason == events.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
-	if idle.Reason == agent.IdleFailed && m.c.turnFailed(ctx, s, failed) {
+	if idle.Reason == events.IdleFailed && m.c.turnFailed(ctx, s, failed) {
 		return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
 	}
 	if rests, err := m.restsAfterHook(ctx, s, idle); rests || err != nil {
 		return err
 	}
 	switch {
-	case idle.Reason != agent.IdleFailed && idle.Reason != agent.IdleStopped:
+	case idle.Reason != events.IdleFailed && idle.Reason != events.IdleStopped:
 		if s.Member.Lead {
 			return nil
 		}
 		return m.c.ports.Notes.Put(ctx, note)
-	case idle.Reason == agent.IdleFailed:
+	case idle.Reason == events.IdleFailed:
 		own, err := m.c.ports.Store.Actable(ctx, s.Member.Name)
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle agent.Idle) error
 
 // restsAfterHook marks a member as needing attention if a hook has stopped it before its work was
 // done. The lead's work is what the operator asked, and a teammate's its tasks.
-func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle agent.Idle) (rests bool, err error) {
+func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (rests bool, err error) {
 	if idle.Stopped == "" {
 		return false, nil
 	}
@@ -205,7 +205,7 @@ func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle agent.Idle) (
 
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with
 // the same result.
-func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e agent.Limited) error {
+func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error {
 	text, waits, again := m.c.ports.Logins.LimitText(s.Member, e)
 	if again {
 		return nil
@@ -232,10 +232,10 @@ func (m monitor) vendorAnswered(s *Seat) {
 
 // Sink returns the sink for the member's events. It adds what an agent program has cost to
 // the end of each turn and tracks calls that the agent program announces.
-func (s *Seat) Sink(ctx context.Context) agent.Sink {
+func (s *Seat) Sink(ctx context.Context) events.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
-	return func(e agent.Event) {
-		if end, ok := e.Data.(agent.TurnEnded); ok {
+	return func(e events.Event) {
+		if end, ok := e.Data.(events.TurnEnded); ok {
 			cost, unknown := s.crew.ports.Programs.Billed(s.Member)
 			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
 			e.Data = end
@@ -246,7 +246,7 @@ func (s *Seat) Sink(ctx context.Context) agent.Sink {
 		s.occupant.Caller.See(e.Data)
 		next(e)
 		if warning := s.crew.ports.Tools.Missed(s.Member.Name, e.Data); warning != "" {
-			s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: warning}})
+			s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: warning}})
 		}
 	}
 }

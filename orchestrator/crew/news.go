@@ -2,27 +2,27 @@ package crew
 
 import (
 	"context"
-	"encoding/json"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Stored processes an event of the store once the journal has its line. It puts tasks and
 // mail on the bus and pokes the crew's loop, which for mail waits until it has come.
-func (c *Crew) Stored(e tasks.Event) {
-	switch e.Type {
-	case tasks.TaskEvent:
-		(monitor{c}).noteTask(e.Data)
+func (c *Crew) Stored(l events.Line) {
+	switch data := l.Event().Data.(type) {
+	case events.TaskChanged:
+		(monitor{c}).noteTask(data.Change)
 		c.ports.Asks.Recheck() // an approval may wait for it
-		if err := c.ports.Bus.Task(e.Data); err != nil {
+		if err := c.ports.Bus.Task(l.Data); err != nil {
 			c.ports.Log.Debug("a change of a task is not on the bus", "err", err)
 		}
-	case tasks.RequestEvent:
+	case events.RequestChanged:
 		c.ports.Asks.Recheck()
-	case tasks.MessageEvent:
-		if to := (monitor{c}).noteMessage(e.Data); to != "" {
-			err := c.ports.Bus.Mail(to, e.Data)
+	case events.MessageSent:
+		if to := (monitor{c}).noteMessage(data.Message); to != "" {
+			err := c.ports.Bus.Mail(to, l.Data)
 			if err == nil {
 				return
 			}
@@ -41,9 +41,8 @@ func (c *Crew) receive(member string, message []byte) {
 }
 
 // noteTask records who completed a task.
-func (m monitor) noteTask(data json.RawMessage) {
-	var change tasks.Change
-	if json.Unmarshal(data, &change) != nil || change.Op != tasks.TaskCompleted {
+func (m monitor) noteTask(change tasks.Change) {
+	if change.Op != tasks.TaskCompleted {
 		return
 	}
 	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
@@ -57,9 +56,8 @@ func (m monitor) noteTask(data json.RawMessage) {
 }
 
 // noteMessage records that a member has written to the lead, and returns the receiver.
-func (m monitor) noteMessage(data json.RawMessage) (to string) {
-	var letter mail.Message
-	if json.Unmarshal(data, &letter) != nil || len(m.c.ports.Seats.All()) == 0 {
+func (m monitor) noteMessage(letter mail.Message) (to string) {
+	if len(m.c.ports.Seats.All()) == 0 {
 		return ""
 	}
 	// Any message counts as a report; the lead judges its content.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -56,10 +56,10 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	run := func() (end func()) {
 		t.Helper()
 		j, err := journal.Open(path, journal.Options{
-			Team: "crew", Store: c.ports.Store, Log: slog.New(slog.DiscardHandler), See: func(journal.Line) {}, Failed: func(error) {},
+			Team: "crew", Store: c.ports.Store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 		})
 		testkit.Must(t, err)
-		go j.Run(journal.TeamStarted{}, journal.Views{Line: func(journal.Line) {}, Stored: c.Stored, Grew: func(uint64) {}})
+		go j.Run(events.TeamStarted{}, journal.Views{Line: func(events.Line) {}, Stored: c.Stored, Grew: func(uint64) {}})
 		return func() { testkit.Must(t, j.Close()) }
 	}
 	first := send("before the kill")
@@ -100,7 +100,9 @@ func TestMailWithoutABus(t *testing.T) {
 	testkit.Must(t, b.Close())
 	c := crewOf(t, Ports{Bus: b}, "lead")
 	addSeat(t, c, &configs.Member{Name: "lead"})
-	c.Stored(tasks.Event{Type: tasks.MessageEvent, Data: notation.Encode(mail.Message{To: "lead"})})
+	l, err := events.Event{Data: events.MessageSent{Message: mail.Message{To: "lead"}}}.Line()
+	testkit.Must(t, err)
+	c.Stored(l)
 	select {
 	case <-c.ports.Loop.Poked():
 	default:

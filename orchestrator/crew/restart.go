@@ -4,27 +4,17 @@ import (
 	"context"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// MemberRestarts reports that a failed member is about to restart.
-type MemberRestarts struct {
-	Reason string        `json:"reason"`
-	Rest   time.Duration `json:"rest_ns"` // until the restart
-	Left   int           `json:"left"`    // further failures allowed before the member is given up
-}
-
-// EventType implements agent.EventData.
-func (MemberRestarts) EventType() string { return "member_restarts" }
 
 // failed records that a member has failed. It returns how long the member rests before
 // its restart; ok is false if the member is given up.
 func (c *Crew) failed(s *Seat, reason string) (rest time.Duration, ok bool) {
 	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.ports.Clock.Now())
 	if ok {
-		c.ports.Journal.Append(agent.Event{
-			Member: s.Member.Name, Turn: s.Turn(), Data: MemberRestarts{Reason: reason, Rest: rest, Left: left},
+		c.ports.Journal.Append(events.Event{
+			Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberRestarts{Reason: reason, Rest: rest, Left: left},
 		})
 	}
 	return rest, ok

@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -47,7 +47,7 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 // Rotates implements teammate.Rotator. What runs in the background belongs to the session, and
 // the continuation of a turn that failed does, too.
 func (s *Seat) Rotates(w teammate.Work) bool {
-	return s.rotation.due && w.Cause != agent.ByResume && !s.HasBackground() &&
+	return s.rotation.due && w.Cause != events.ByResume && !s.HasBackground() &&
 		!s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
 }
 

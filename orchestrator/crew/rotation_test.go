@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestDueForRotation: a member gets a new session once for each task that it has completed, and
@@ -39,7 +39,7 @@ func TestDueForRotation(t *testing.T) {
 	due("another's task done", false)
 	set("1", tasks.Completed)
 	due("a task done", true)
-	for cause, want := range map[agent.Cause]bool{agent.ByMessage: true, agent.ByNudge: true, agent.ByResume: false} {
+	for cause, want := range map[events.Cause]bool{events.ByMessage: true, events.ByNudge: true, events.ByResume: false} {
 		if s.Rotates(teammate.Work{Cause: cause}) != want {
 			t.Errorf("rotates for %s: %v", cause, !want)
 		}

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // roundKinds are the teams whose rounds are measured. Each member is idle and has one task.
@@ -66,7 +66,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 		case "asked":
 			ask(requests.New{Kind: requests.AskPlan, Member: s.Member.Name, To: next, Key: next})
 		case "locked":
-			limit := agent.Limited{Until: time.Now().Add(time.Hour)}
+			limit := events.Limited{Until: time.Now().Add(time.Hour)}
 			if _, err := c.ports.Logins.HandleEvent(tb.Context(), s.Member, limit); err != nil {
 				tb.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -18,7 +19,6 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -106,7 +106,7 @@ func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 	case tools.RunStopped:
 		text := fmt.Sprintf("%s was ended with the session of %s: %s", e.BackgroundRun, s.Member.Name, e.Unawaited)
 		mate.RunStopped(e.ID, text)
-		s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: agent.Warning{Text: text}})
+		s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: text}})
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // serve runs the life of one member.
@@ -102,7 +102,7 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 
 // tellLeft journals that the member takes no more turns.
 func (s *Seat) tellLeft(reason string) {
-	s.crew.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: s.Turn(), Data: lives.MemberLeft{Reason: reason}})
+	s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberLeft{Reason: reason}})
 }
 
 // release makes all open tasks of a member pending and unowned, and returns them.

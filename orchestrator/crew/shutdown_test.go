@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -19,7 +18,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestMayEnd: who may ask which member to leave.
@@ -120,11 +118,11 @@ func TestLeavesWhileItRests(t *testing.T) {
 // seated, and there is no warning.
 func TestRetiresWithoutASeat(t *testing.T) {
 	store := testkit.OpenStore(t, tasks.Open)
-	lines := make(chan journal.Line, 10)
-	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l journal.Line) { lines <- l })}, "lead")
+	lines := make(chan events.Line, 10)
+	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l events.Line) { lines <- l })}, "lead")
 	addSeat(t, c, &configs.Member{Name: "lead"})
-	c.ApplyChanges(t.Context(), []api.MemberChange{{Name: "dev", Change: api.MemberRetires}})
-	c.ports.Journal.Append(agent.Event{Member: "lead", Data: agent.Warning{Text: "the next line"}})
+	c.ApplyChanges(t.Context(), []events.MemberChange{{Name: "dev", Change: events.MemberRetires}})
+	c.ports.Journal.Append(events.Event{Member: "lead", Data: events.Warning{Text: "the next line"}})
 	for l := range lines {
 		if l.Member == "lead" {
 			break

@@ -10,13 +10,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // staffing gives members their seats: at the start of the team, at a restart, and when
@@ -158,7 +157,7 @@ var errUnseated = errors.New("it could not be started")
 // turns: its tasks and mail stay visible until a corrected spec brings it back. Only the
 // crew's loop may call it.
 func (h staffing) keepUnseated(s *Seat, why error) {
-	h.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.Warning{Text: why.Error()}})
+	h.c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
 	s.tellLeft(why.Error())
 	s.Life.Exclude(why.Error())
 	h.c.ports.Loop.Poke()
@@ -263,19 +262,19 @@ func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
 // ApplyChanges starts to apply a change of the spec to members. Those in a turn finish it;
 // settle then processes them. If a member cannot be seated, people are warned and the
 // others continue: the spec is in effect already, and the next covey up tries again.
-func (c *Crew) ApplyChanges(ctx context.Context, changes []api.MemberChange) {
+func (c *Crew) ApplyChanges(ctx context.Context, changes []events.MemberChange) {
 	for _, m := range changes {
 		s, seated := c.ports.Seats.Of(m.Name)
 		switch {
-		case m.Change == api.MemberRetires && seated:
+		case m.Change == events.MemberRetires && seated:
 			s.Life.LeaveSeat(lives.Removed)
-		case m.Change == api.MemberRetires: // it has no seat
+		case m.Change == events.MemberRetires: // it has no seat
 		case seated: // it changes, or was retired and is still in its turn
 			s.Life.LeaveSeat(lives.Restarting)
 		default:
 			member, _ := specs.Member(c.ports.Team(), m.Name)
 			if err := (staffing{c}).seatLate(ctx, member); err != nil {
-				c.ports.Journal.Append(agent.Event{Member: m.Name, Data: agent.Warning{
+				c.ports.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})
 			}

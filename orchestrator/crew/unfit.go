@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // fit reports whether a member can begin. If not, the member takes no turns until the
@@ -23,7 +23,7 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Data: agent.NeedsAttention{Reason: reason}})
+	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.NeedsAttention{Reason: reason}})
 	c.logError(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
 	s.tellLeft(reason)
 	s.Life.Retire(reason)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // watchdog finds members that make no progress and are not idle. It runs in its own
@@ -22,7 +22,7 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.c.ports.Watch.Run(ctx, w.c.ports.Clock, w.watched, func(member string, f lives.Finding) {
+		w.c.ports.Watch.Run(ctx, w.c.ports.Clock, w.watched, func(member string, f events.WatchdogFound) {
 			if s, ok := w.c.ports.Seats.Of(member); ok {
 				w.c.logError(ctx, s, w.handleFinding(ctx, s, f))
 			}
@@ -62,9 +62,9 @@ func (w watchdog) watched() []lives.Watched {
 // The event is journaled first, so that the reason is known even if covey dies. The mail
 // that continues the work is stored before the interrupt: a crash in between leaves an
 // extra notice, not a member without its work.
-func (w watchdog) handleFinding(ctx context.Context, s *Seat, f lives.Finding) error {
+func (w watchdog) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFound) error {
 	turn := s.Turn()
-	w.c.ports.Journal.Append(agent.Event{Member: s.Member.Name, Turn: turn, Data: f})
+	w.c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
 	switch f.Did {
 	case lives.LookedAgain:
 		return nil // watched has poked the loop

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -42,7 +43,7 @@ func NewHand(o HandOptions) *Hand {
 		Fire: func(context.Context, hooks.Payload) (hooks.Outcome, error) {
 			return hooks.Outcome{Decision: hooks.Pass}, nil
 		},
-		Spent: func(ModelAsked) {},
+		Spent: func(events.ModelAsked) {},
 	}
 	// No team runs, so nobody asks whose the processes are; they are registered because the
 	// parts want it.

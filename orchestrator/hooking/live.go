@@ -11,6 +11,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -63,7 +64,7 @@ func (l *Live) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progr
 // Gated is Live for one member: it reports each gate before the gate's hooks.
 type Gated struct {
 	*Live
-	Tell func(hooklist.GateAsked)
+	Tell func(events.GateAsked)
 }
 
 // Run implements teammate.HookRunner.

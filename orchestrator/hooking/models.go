@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -17,19 +18,6 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
-
-// ModelAsked is the event that a model has answered a prompt or agent hook, or has failed to.
-// Its usage counts for the member.
-type ModelAsked struct {
-	Event  string      `json:"event"`
-	Model  string      `json:"model"` // for people: the model's name, or its owner
-	Agent  bool        `json:"agent,omitempty"`
-	Passes int         `json:"passes"`
-	Usage  agent.Usage `json:"usage"`
-}
-
-// EventType returns the event's type in the journal.
-func (ModelAsked) EventType() string { return "hook_model" }
 
 // Member is what the hooks of a member's events use of it. All fields must be set.
 type Member struct {
@@ -40,7 +28,7 @@ type Member struct {
 	// Fire runs the member's hooks.
 	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
 	// Spent counts what a hook has used for the member.
-	Spent func(ModelAsked)
+	Spent func(events.ModelAsked)
 }
 
 // ModelOptions configure Models.
@@ -103,7 +91,7 @@ func (m *Models) Ask(ctx context.Context, q runner.Question) (runner.Reply, erro
 	if err != nil {
 		return runner.Reply{Note: who.note}, err
 	}
-	asked := ModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
+	asked := events.ModelAsked{Event: string(q.Input.Payload.Event()), Model: who.name, Agent: q.Agent}
 	var text string
 	if q.Agent {
 		text, err = m.verify(ctx, who, q, &asked)
@@ -168,7 +156,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 
 // judge makes the single model request of a prompt hook.
 func (m *Models) judge(
-	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
+	ctx context.Context, who answerer, q runner.Question, asked *events.ModelAsked,
 ) (string, error) {
 	var talk []agent.Message
 	if q.Transcript {

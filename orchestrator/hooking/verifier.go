@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -30,13 +31,13 @@ type verifier struct {
 	member Member
 	dir    *workspace.Workdir
 	tools  []agent.Tool
-	asked  *ModelAsked
+	asked  *events.ModelAsked
 	answer string // the input of AnswerTool; empty: it has not been called
 }
 
 // verify runs an agent that answers an agent hook.
 func (m *Models) verify(
-	ctx context.Context, who answerer, q runner.Question, asked *ModelAsked,
+	ctx context.Context, who answerer, q runner.Question, asked *events.ModelAsked,
 ) (text string, err error) {
 	member := who.member.Spec
 	dir := workspace.NewWorkdir(member.Dir)

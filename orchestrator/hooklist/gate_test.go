@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 )
 
@@ -23,9 +24,9 @@ func TestAnnounced(t *testing.T) {
 		{"a tool", "", hooks.PreToolUseInput{}, "[]"},
 		{"a helper", "", hooks.SubagentStopInput{}, "[]"},
 	} {
-		var told []GateAsked
+		var told []events.GateAsked
 		seen := 0
-		observe := Announced(tc.in, tc.merge, func(g GateAsked) {
+		observe := Announced(tc.in, tc.merge, func(g events.GateAsked) {
 			if seen > 0 {
 				t.Errorf("%s: announced after a hook", tc.name)
 			}
@@ -38,6 +39,6 @@ func TestAnnounced(t *testing.T) {
 			t.Errorf("%s: announced %s, want %s; %d hooks", tc.name, got, tc.want, seen)
 		}
 	}
-	observe := Announced(hooks.StopInput{}, "", func(GateAsked) { t.Error("a hook in the background is no gate") }, func(hooks.Progress) {})
+	observe := Announced(hooks.StopInput{}, "", func(events.GateAsked) { t.Error("a hook in the background is no gate") }, func(hooks.Progress) {})
 	observe(hooks.Progress{Event: hooks.Stop, ToolUseID: "id", Background: &hooks.Background{}})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // End is how one run of a hook ended, as in the journal's lines of type hook_finished.
@@ -150,7 +150,7 @@ func whyOpen(end End) string {
 }
 
 // EndOf returns the counted part of a member's event.
-func EndOf(f agent.HookFinished) End {
+func EndOf(f events.HookFinished) End {
 	return End{Event: f.Event, Command: f.Command, Outcome: f.Outcome, ExitCode: f.ExitCode,
 		Warning: f.Warning, FailedOpen: f.FailedOpen, Observed: f.Observed}
 }

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // backChunk is the least number of bytes that are read at a time from the end of
@@ -19,17 +21,17 @@ const backChunk = 64 << 10
 // and reads only as much of the file as needed. It skips lines with number before
 // and later; 0 skips none. It leaves out a torn last line and damaged lines. An
 // error is yielded last, and so is ErrNewer at a line of a newer covey.
-func Backwards(path string, before uint64) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func Backwards(path string, before uint64) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(Line{}, fmt.Errorf("journal: %w", err))
+			yield(events.Line{}, fmt.Errorf("journal: %w", err))
 			return
 		}
 		defer f.Close()
 		var newer error
 		err = backwards(f, func(text []byte, _ int64) bool {
-			line, err := parseLine(text)
+			line, err := events.Decode(text)
 			if err != nil || (before > 0 && line.Seq >= before) {
 				return true
 			}
@@ -37,15 +39,15 @@ func Backwards(path string, before uint64) iter.Seq2[Line, error] {
 			return newer == nil && yield(line, nil)
 		})
 		if err = cmp.Or(err, newer); err != nil {
-			yield(Line{}, fmt.Errorf("journal %s: %w", path, err))
+			yield(events.Line{}, fmt.Errorf("journal %s: %w", path, err))
 		}
 	}
 }
 
 // Tail returns the last n lines that want accepts, in the order of the journal. A
 // nil want accepts all lines.
-func Tail(path string, n int, want func(Line) bool) ([]Line, error) {
-	var tail []Line
+func Tail(path string, n int, want func(events.Line) bool) ([]events.Line, error) {
+	var tail []events.Line
 	if n <= 0 {
 		return nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // pollEvery is the interval at which Follow reads a journal without a wake
@@ -17,11 +19,11 @@ const pollEvery = 250 * time.Millisecond
 // When ctx ends, its error is yielded last.
 func Follow(
 	ctx context.Context, path string, after uint64, wake <-chan struct{},
-) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		r, err := openLines(path, after)
 		if err != nil {
-			yield(Line{}, err)
+			yield(events.Line{}, err)
 			return
 		}
 		defer r.close()
@@ -33,7 +35,7 @@ func Follow(
 				err = r.rewind()
 			}
 			if err != nil {
-				yield(Line{}, fmt.Errorf("journal %s: %w", path, err))
+				yield(events.Line{}, fmt.Errorf("journal %s: %w", path, err))
 				return
 			}
 		}

@@ -12,10 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // syncAfter is how long committed events may stay in the store's outbox after
@@ -46,7 +45,7 @@ type Journal struct {
 	failed func(error) // called for each failed write
 	Mended string      // text on damage that Open repaired; empty if there was none
 
-	events chan entry
+	events chan events.Event
 	// syncs receives the requests of CatchUp. Each channel is closed once the
 	// views have seen all that was committed before.
 	syncs  chan chan struct{}
@@ -85,15 +84,9 @@ type File interface {
 // Views are called by Run with what was written, in order. They must not block.
 // All are required.
 type Views struct {
-	Line   func(Line)        // called with each line
-	Stored func(tasks.Event) // called with each committed event of the store, before its line
+	Line   func(events.Line) // called with each line
+	Stored func(events.Line) // called with each line of a committed change, before the others
 	Grew   func(seq uint64)  // called after each write with the number of the last line
-}
-
-// entry is an event that has no line yet.
-type entry struct {
-	at    time.Time
-	event agent.Event
 }
 
 // Options configure a journal. All fields except Wrap are required.
@@ -101,9 +94,9 @@ type Options struct {
 	Team   string
 	Store  *tasks.Store
 	Log    *slog.Logger
-	See    func(Line)      // called with the lines of earlier runs, in order
-	Failed func(error)     // called for each failed write, from any goroutine
-	Wrap   func(File) File // replaces the opened file, for tests
+	See    func(events.Line) // called with the lines of earlier runs, in order
+	Failed func(error)       // called for each failed write, from any goroutine
+	Wrap   func(File) File   // replaces the opened file, for tests
 }
 
 // Open opens the journal at path or creates one. It truncates a torn last line,
@@ -114,7 +107,7 @@ func Open(path string, o Options) (*Journal, error) {
 		return nil, err
 	}
 	var newer error
-	scan, err := scanJournal(path, waits, func(l Line) {
+	scan, err := scanJournal(path, waits, func(l events.Line) {
 		newer = cmp.Or(newer, newerJournal(l))
 		o.See(l)
 	})
@@ -147,7 +140,7 @@ func Open(path string, o Options) (*Journal, error) {
 	j := &Journal{
 		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, Mended: mended,
 		outbox: scan.outbox(), removed: scan.outbox(), told: scan.told, turns: map[string]int{},
-		events: make(chan entry, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
+		events: make(chan events.Event, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
 	}
 	j.seq.Store(scan.last.Seq)
@@ -159,15 +152,16 @@ func (j *Journal) Last() uint64 { return j.seq.Load() }
 
 // Append queues one event of a member. It blocks while the queue is full, and
 // does nothing after Close has returned. Any goroutine may call it.
-func (j *Journal) Append(e agent.Event) {
+func (j *Journal) Append(e events.Event) {
+	e.Time = time.Now()
 	select {
-	case j.events <- entry{time.Now(), e}:
+	case j.events <- e:
 	case <-j.done:
 	}
 }
 
 // Tell appends an event of the team, which has no member.
-func (j *Journal) Tell(data agent.EventData) { j.Append(agent.Event{Data: data}) }
+func (j *Journal) Tell(data events.Data) { j.Append(events.Event{Data: data}) }
 
 // Hurry makes the journal give up on a full disk instead of waiting for space,
 // because members that wait for it could not end. Committed events stay in the
@@ -199,13 +193,13 @@ func (j *Journal) Abandon() error { return j.file.Close() }
 
 // Run writes until Close, and calls the views. first becomes the run's first
 // line. Without Run, Append blocks once its queue is full.
-func (j *Journal) Run(first agent.EventData, views Views) {
+func (j *Journal) Run(first events.Data, views Views) {
 	defer close(j.done)
 	j.views = views
 	j.syncTimer = time.NewTimer(syncAfter)
 	defer j.syncTimer.Stop()
 	j.timing = true
-	j.put(nil, []entry{{time.Now(), agent.Event{Data: first}}})
+	j.put(nil, []events.Event{{Time: time.Now(), Data: first}})
 	for {
 		select {
 		case e := <-j.events:
@@ -245,7 +239,7 @@ func (j *Journal) CatchUp(ctx context.Context) {
 }
 
 // addQueued appends the queued entries to first, without waiting for more.
-func (j *Journal) addQueued(first []entry) []entry {
+func (j *Journal) addQueued(first []events.Event) []events.Event {
 	for {
 		select {
 		case e := <-j.events:
@@ -260,13 +254,13 @@ func (j *Journal) addQueued(first []entry) []entry {
 // views. It returns when everything is written or was given up. An entry that
 // arrived after the store was read waits for the next round, because its cause
 // may have been committed since.
-func (j *Journal) write(first ...entry) {
+func (j *Journal) write(first ...events.Event) {
 	for {
 		now := time.Now()
 		stored := j.fetch()
 		first = j.addQueued(first)
 		due := 0
-		for due < len(first) && !first[due].at.After(now) {
+		for due < len(first) && !first[due].Time.After(now) {
 			due++
 		}
 		j.put(stored, first[:due])
@@ -278,18 +272,18 @@ func (j *Journal) write(first ...entry) {
 
 // put writes the store's events and these entries in the order of their times: a
 // claim comes after the call that made it and before the call's result.
-func (j *Journal) put(stored []tasks.Event, entries []entry) {
-	var lines []Line
+func (j *Journal) put(stored []tasks.Event, entries []events.Event) {
+	var lines []events.Line
 	for news := stored; len(news)+len(entries) > 0; {
-		if len(entries) == 0 || len(news) > 0 && !news[0].Time.After(entries[0].at) {
-			lines = append(lines, j.storedLine(news[0]))
-			news = news[1:]
-			continue
+		var next events.Event
+		if len(entries) == 0 || len(news) > 0 && !news[0].Time.After(entries[0].Time) {
+			next, news = events.Stored(news[0]), news[1:]
+		} else {
+			next, entries = entries[0], entries[1:]
 		}
-		if l, ok := j.entryLine(entries[0]); ok {
+		if l, ok := j.line(next); ok {
 			lines = append(lines, l)
 		}
-		entries = entries[1:]
 	}
 	if len(lines) == 0 || !j.writeLines(lines) {
 		return
@@ -300,50 +294,33 @@ func (j *Journal) put(stored []tasks.Event, entries []entry) {
 	j.tellViews(stored, lines)
 }
 
-// storedLine makes the line of a committed event, with the current turn of its
-// member. Lines of the operator have no member, as their data say who acted.
-func (j *Journal) storedLine(e tasks.Event) Line {
-	member := e.Member
-	if member == actors.Operator {
-		member = ""
+// line gives an event its number and the turn of its member, and makes its line; ok is false if it
+// cannot be encoded. It makes times monotonic: events come from many goroutines, and a change of the
+// store gets its time before it is committed.
+func (j *Journal) line(e events.Event) (l events.Line, ok bool) {
+	if e.Turn > 0 {
+		j.turns[e.Member] = e.Turn
+	} else if e.Store > 0 {
+		e.Turn = j.turns[e.Member]
 	}
-	return j.line(Line{
-		Time: e.Time, Member: member, Turn: j.turns[e.Member], Type: string(e.Type), Data: e.Data, Store: e.ID,
-	})
-}
-
-// entryLine makes the line of an entry. It is not ok if the entry cannot be
-// encoded.
-func (j *Journal) entryLine(e entry) (l Line, ok bool) {
-	if e.event.Turn > 0 {
-		j.turns[e.event.Member] = e.event.Turn
+	if e.Time.Before(j.latest) {
+		e.Time = j.latest
 	}
-	data, err := notation.Marshal(e.event.Data)
+	e.Seq, e.Team = j.Last()+1, j.team
+	l, err := e.Line()
 	if err != nil {
-		j.log.Error("an event cannot be written to the journal", "type", e.event.Data.EventType(), "err", err)
+		j.log.Error("an event cannot be written to the journal", "err", err)
 		return l, false
 	}
-	return j.line(Line{
-		Time: e.at, Member: e.event.Member, Turn: e.event.Turn, Type: e.event.Data.EventType(), Data: data,
-		Helper: e.event.Helper,
-	}), true
-}
-
-// line assigns a line its number. It makes times monotonic: events come from many
-// goroutines, and a change of the store gets its time before it is committed.
-func (j *Journal) line(l Line) Line {
-	if l.Time.Before(j.latest) {
-		l.Time = j.latest
-	}
-	j.latest = l.Time
-	l.Seq, l.Team, l.Format = j.seq.Add(1), j.team, Format
-	return l
+	j.latest = e.Time
+	j.seq.Store(e.Seq)
+	return l, true
 }
 
 // writeLines writes lines with one write, and retries until it succeeds. It
 // returns false if it gave up. Nothing is written after that, because a later
 // line implies that all earlier events of the store have lines.
-func (j *Journal) writeLines(lines []Line) bool {
+func (j *Journal) writeLines(lines []events.Line) bool {
 	if j.over {
 		return false
 	}
@@ -406,9 +383,11 @@ func (j *Journal) giveUp(cause error) {
 // tellViews calls the views. The lines must be in the file, because a view may
 // read them from there. The store's events come first, so that a member that is
 // woken for a message finds the crew's state up to date.
-func (j *Journal) tellViews(stored []tasks.Event, lines []Line) {
-	for _, e := range stored {
-		j.views.Stored(e)
+func (j *Journal) tellViews(stored []tasks.Event, lines []events.Line) {
+	for _, l := range lines {
+		if l.Store > 0 {
+			j.views.Stored(l)
+		}
 	}
 	for _, l := range lines {
 		j.views.Line(l)

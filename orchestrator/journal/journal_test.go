@@ -19,9 +19,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // fullDisk is a journal's file on a disk that is full while room is false. A
@@ -83,13 +83,13 @@ func newStore(t *testing.T) *tasks.Store {
 // options are those of a journal that nobody watches.
 func options(store *tasks.Store) Options {
 	return Options{
-		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(Line) {}, Failed: func(error) {},
+		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 	}
 }
 
 // unwatched are views that look at nothing.
 func unwatched() Views {
-	return Views{Line: func(Line) {}, Stored: func(tasks.Event) {}, Grew: func(uint64) {}}
+	return Views{Line: func(events.Line) {}, Stored: func(events.Line) {}, Grew: func(uint64) {}}
 }
 
 func (d *desk) open() *Journal {
@@ -133,8 +133,8 @@ func (d *desk) check(n int) (types []string) {
 	return types
 }
 
-func said(text string) agent.Event {
-	return agent.Event{Member: "dev", Turn: 1, Data: agent.TextSaid{Text: text}}
+func said(text string) events.Event {
+	return events.Event{Time: time.Now(), Member: "dev", Turn: 1, Data: events.TextSaid{Text: text}}
 }
 
 // TestFullDiskMakesWritersWait: nothing is lost when there is room again.
@@ -144,7 +144,7 @@ func TestFullDiskMakesWritersWait(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		const many = 3000 // more than the queue holds
 		var writer sync.WaitGroup
 		var written atomic.Int64
@@ -185,7 +185,7 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		disk := newFullDisk(j.file)
 		disk.room.Store(true)
 		j.file = disk
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		d.add(1)
 		synctest.Wait()
 		disk.room.Store(false)
@@ -211,7 +211,7 @@ func TestHurryOnAFullDisk(t *testing.T) {
 		}
 		d.check(1)
 		next := d.open()
-		go next.Run(TeamStarted{Resumed: true}, unwatched())
+		go next.Run(events.TeamStarted{Resumed: true}, unwatched())
 		if err := next.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestCloseWaitsForRoom(t *testing.T) {
 		j := d.open()
 		disk := newFullDisk(j.file)
 		j.file = disk
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		closed := make(chan error)
 		go func() { closed <- j.Close() }()
 		select {
@@ -253,7 +253,7 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 		j.file = newFullDisk(j.file)
 		d.add(3)
 		begun := time.Now()
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		err := j.Broken(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
 			t.Errorf("broken: %v", err)
@@ -265,7 +265,7 @@ func TestPatienceWithAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := d.open()
-		go next.Run(TeamStarted{Resumed: true}, unwatched())
+		go next.Run(events.TeamStarted{Resumed: true}, unwatched())
 		if err := next.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 				n := rapid.IntRange(0, 3).Draw(rt, "events")
 				d.add(n)
 				committed += n
-				j.write(entry{time.Now(), said(rapid.StringN(0, 20, -1).Draw(rt, "text"))})
+				j.write(said(rapid.StringN(0, 20, -1).Draw(rt, "text")))
 				if rapid.Bool().Draw(rt, "settled") {
 					j.sync()
 					durable = j.size
@@ -315,7 +315,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 			}
 		}
 		j := d.open()
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		if err := j.Close(); err != nil {
 			rt.Fatal(err)
 		}
@@ -332,7 +332,7 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	d := newDesk(t)
 	d.add(2)
 	j := d.open()
-	go j.Run(TeamStarted{}, unwatched())
+	go j.Run(events.TeamStarted{}, unwatched())
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestJournalWithDamagedLines(t *testing.T) {
 	if text, err := os.ReadFile(kept[0]); err != nil || string(text) != torn {
 		t.Errorf("the copy holds %q, %v", text, err)
 	}
-	go again.Run(TeamStarted{Resumed: true}, unwatched())
+	go again.Run(events.TeamStarted{Resumed: true}, unwatched())
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	j.write()
 	j.sync()
 	d.add(3)
-	j.write(entry{time.Now(), said("behind them")})
+	j.write(said("behind them"))
 	if err := j.file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -404,8 +404,8 @@ func TestJournalDamagedBeforeItWasSynced(t *testing.T) {
 	again := d.open()
 	var shown []string
 	views := unwatched()
-	views.Stored = func(e tasks.Event) { shown = append(shown, fmt.Sprint(e.ID)) }
-	go again.Run(TeamStarted{Resumed: true}, views)
+	views.Stored = func(l events.Line) { shown = append(shown, fmt.Sprint(l.Store)) }
+	go again.Run(events.TeamStarted{Resumed: true}, views)
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +439,7 @@ func TestJournalIsSyncedUnderSteadyWork(t *testing.T) {
 		defer store.Close()
 		d := &desk{t: t, store: store, path: filepath.Join(dir, "journal.jsonl")}
 		j := d.open()
-		go j.Run(TeamStarted{}, unwatched())
+		go j.Run(events.TeamStarted{}, unwatched())
 		for range 30 {
 			d.add(1)
 			time.Sleep(syncAfter / 10)
@@ -469,7 +469,7 @@ func TestJournalThatCannotBeOpened(t *testing.T) {
 // unwritable is an event that is no JSON.
 type unwritable struct{ F func() }
 
-func (unwritable) EventType() string { return "unwritable" }
+func (unwritable) Type() string { return "unwritable" }
 
 // TestEventThatCannotBeWritten is left out, and the rest goes on.
 func TestEventThatCannotBeWritten(t *testing.T) {
@@ -477,10 +477,10 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	j := d.open()
 	var shown []string
 	views := unwatched()
-	views.Line = func(l Line) { shown = append(shown, l.Type) }
+	views.Line = func(l events.Line) { shown = append(shown, l.Type) }
 	j.Tell(unwritable{})
 	j.Append(said("<b> & more"))
-	go j.Run(TeamStarted{}, views)
+	go j.Run(events.TeamStarted{}, views)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -39,9 +40,9 @@ func firstWaiting(store *tasks.Store) (uint64, error) {
 // damaged are still in the outbox.
 type journalScan struct {
 	waits uint64 // firstWaiting of the store
-	see   func(Line)
+	see   func(events.Line)
 
-	last    Line            // the highest Seq and Store of all lines
+	last    events.Line     // the highest Seq and Store of all lines
 	size    int64           // of the whole lines, in bytes
 	told    map[uint64]bool // events from waits on that have a line
 	damaged int             // number of unreadable lines
@@ -50,9 +51,9 @@ type journalScan struct {
 
 // scanJournal reads the journal at path, and calls see with its lines unless see
 // is nil. A missing journal counts as empty.
-func scanJournal(path string, waits uint64, see func(Line)) (*journalScan, error) {
+func scanJournal(path string, waits uint64, see func(events.Line)) (*journalScan, error) {
 	if see == nil {
-		see = func(Line) {}
+		see = func(events.Line) {}
 	}
 	s := &journalScan{waits: waits, see: see, told: map[uint64]bool{}}
 	err := eachText(path, func(text []byte) error {
@@ -69,7 +70,7 @@ func scanJournal(path string, waits uint64, see func(Line)) (*journalScan, error
 func (s *journalScan) addLine(text []byte) {
 	at := s.size
 	s.size += int64(len(text))
-	l, err := parseLine(text)
+	l, err := events.Decode(text)
 	if err != nil {
 		if s.damaged++; s.damaged == 1 {
 			s.first = at
@@ -125,7 +126,7 @@ func (s *journalScan) mend(path string) (notice string, err error) {
 	}
 	w := bufio.NewWriterSize(out, 1<<20)
 	err = eachText(path, func(text []byte) error {
-		if _, err := parseLine(text); err != nil {
+		if _, err := events.Decode(text); err != nil {
 			return nil
 		}
 		_, err := w.Write(text)

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestJournalTellsThingsInTheirOrder has a member act while the journal is too
@@ -23,30 +23,30 @@ func TestJournalTellsThingsInTheirOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := func(data agent.EventData) { j.Append(agent.Event{Member: "ana", Turn: 3, Data: data}) }
+	tell := func(data events.Data) { j.Append(events.Event{Member: "ana", Turn: 3, Data: data}) }
 	add := func(subject string) {
 		t.Helper()
 		if _, err := store.Add(t.Context(), actors.Actor{Name: "ana"}, []tasks.New{{Subject: subject}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tell(agent.TurnStarted{Cause: agent.ByTask})
-	tell(agent.ToolCalled{ID: "a"})
+	tell(events.TurnStarted{Cause: events.ByTask})
+	tell(events.ToolCalled{ID: "a"})
 	add("one")
-	tell(agent.ToolReturned{ID: "a"})
-	tell(agent.ToolCalled{ID: "b"})
+	tell(events.ToolReturned{ID: "a"})
+	tell(events.ToolCalled{ID: "b"})
 	add("two")
 	add("three")
-	tell(agent.ToolReturned{ID: "b"})
+	tell(events.ToolReturned{ID: "b"})
 
-	go j.Run(TeamStarted{}, unwatched()) // close waits for it
+	go j.Run(events.TeamStarted{}, unwatched()) // close waits for it
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"team_started", "turn_started", "tool_call", "task", "tool_result", "tool_call", "task", "task", "tool_result",
 	}
-	var got []Line
+	var got []events.Line
 	for l, err := range Read(path, 0) {
 		if err != nil {
 			t.Fatal(err)

@@ -2,31 +2,14 @@ package journal
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"time"
-)
 
-// Line is one line of the journal.
-type Line struct {
-	Seq    uint64          `json:"seq"`  // strictly increasing in a team; a restart may leave a gap
-	Time   time.Time       `json:"time"` // for display only
-	Team   string          `json:"team"`
-	Member string          `json:"member"` // empty for events of the team
-	Turn   int             `json:"turn"`   // of the member; 0 before its first
-	Type   string          `json:"type"`
-	Data   json.RawMessage `json:"data"`
-	// Helper is the member's helper that the event is about; empty: the member
-	// itself.
-	Helper string `json:"helper,omitempty"`
-	// Store is the id of the store's event; 0 for other lines.
-	Store  uint64 `json:"store,omitempty"`
-	Format int    `json:"format,omitempty"` // of the covey that wrote the line
-}
+	"github.com/coveyteam/covey/events"
+)
 
 // maxLine limits the length of a line in bytes, so that a file that is not a
 // journal cannot use up the memory. The journal's own lines are far shorter.
@@ -50,17 +33,16 @@ func (e *LineError) Unwrap() error { return e.Err }
 var (
 	errTorn     = errors.New("the line has no end")
 	errLongLine = fmt.Errorf("longer than %d bytes", maxLine)
-	errNoSeq    = errors.New("no seq")
 )
 
 // Read yields the lines of the journal at path whose Seq is greater than after.
 // It leaves out an incomplete last line. It yields a *LineError for a damaged
 // line and continues; any other error ends the iteration.
-func Read(path string, after uint64) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func Read(path string, after uint64) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		r, err := openLines(path, after)
 		if err != nil {
-			yield(Line{}, err)
+			yield(events.Line{}, err)
 			return
 		}
 		defer r.close()
@@ -70,8 +52,8 @@ func Read(path string, after uint64) iter.Seq2[Line, error] {
 
 // Range is like Read for the lines from number first to number last. It finds the first one
 // without reading those before it.
-func Range(path string, first, last uint64) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func Range(path string, first, last uint64) iter.Seq2[events.Line, error] {
+	return func(yield func(events.Line, error) bool) {
 		for l, err := range Read(path, max(first, 1)-1) {
 			if l.Seq > last || !yield(l, err) || l.Seq == last {
 				return
@@ -127,7 +109,7 @@ func (r *lineReader) rewind() error {
 
 // each yields all whole lines up to the end of the file. It returns false if the
 // iteration is over, because yield returned false or because of an error.
-func (r *lineReader) each(yield func(Line, error) bool) bool {
+func (r *lineReader) each(yield func(events.Line, error) bool) bool {
 	for {
 		line, err := r.next()
 		var damaged *LineError
@@ -135,11 +117,11 @@ func (r *lineReader) each(yield func(Line, error) bool) bool {
 		case errors.Is(err, errTorn):
 			return true
 		case errors.As(err, &damaged):
-			if !yield(Line{}, err) {
+			if !yield(events.Line{}, err) {
 				return false
 			}
 		case err != nil:
-			yield(Line{}, fmt.Errorf("journal %s: %w", r.path, err))
+			yield(events.Line{}, fmt.Errorf("journal %s: %w", r.path, err))
 			return false
 		case line.Seq > r.after:
 			r.after = line.Seq
@@ -152,22 +134,22 @@ func (r *lineReader) each(yield func(Line, error) bool) bool {
 
 // next reads a line. After the last whole line it fails with errTorn; then rewind
 // must be called before the next call.
-func (r *lineReader) next() (Line, error) {
+func (r *lineReader) next() (events.Line, error) {
 	text, size, err := readText(r.buf)
 	if err != nil && !errors.Is(err, errLongLine) {
-		return Line{}, err
+		return events.Line{}, err
 	}
 	at := r.offset
 	r.offset += size
-	var line Line
+	var line events.Line
 	if err == nil {
-		line, err = parseLine(text)
+		line, err = events.Decode(text)
 	}
 	if newer := newerJournal(line); newer != nil {
-		return Line{}, newer // unlike a LineError, it ends the iteration
+		return events.Line{}, newer // unlike a LineError, it ends the iteration
 	}
 	if err != nil {
-		return Line{}, &LineError{Path: r.path, Offset: at, Err: err}
+		return events.Line{}, &LineError{Path: r.path, Offset: at, Err: err}
 	}
 	return line, nil
 }
@@ -195,16 +177,4 @@ func readText(r *bufio.Reader) (text []byte, size int64, err error) {
 			return text, size, nil
 		}
 	}
-}
-
-// parseLine decodes one line. It fails for text that is not a journal line.
-func parseLine(text []byte) (Line, error) {
-	var line Line
-	if err := json.Unmarshal(text, &line); err != nil {
-		return Line{}, err
-	}
-	if line.Seq == 0 {
-		return Line{}, errNoSeq
-	}
-	return line, nil
 }

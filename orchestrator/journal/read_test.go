@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // lineText is a journal line of roughly this size.
@@ -33,7 +35,7 @@ func journalOf(t *testing.T, text ...string) string {
 }
 
 // seqs gathers the numbers of the lines, and the errors.
-func seqs(lines iter.Seq2[Line, error]) (out []uint64, errs []error) {
+func seqs(lines iter.Seq2[events.Line, error]) (out []uint64, errs []error) {
 	for l, err := range lines {
 		if err != nil {
 			errs = append(errs, err)
@@ -44,7 +46,7 @@ func seqs(lines iter.Seq2[Line, error]) (out []uint64, errs []error) {
 	return out, errs
 }
 
-func wantSeqs(t *testing.T, lines iter.Seq2[Line, error], want ...uint64) {
+func wantSeqs(t *testing.T, lines iter.Seq2[events.Line, error], want ...uint64) {
 	t.Helper()
 	got, errs := seqs(lines)
 	if !slices.Equal(got, want) || len(errs) > 0 {
@@ -118,7 +120,7 @@ func TestTailJournal(t *testing.T) {
 		text = append(text, lineText(seq+1, int(seq)%300))
 	}
 	path := journalOf(t, text...)
-	tail := func(n int, want func(Line) bool) []uint64 {
+	tail := func(n int, want func(events.Line) bool) []uint64 {
 		t.Helper()
 		lines, err := Tail(path, n, want)
 		if err != nil {
@@ -133,7 +135,7 @@ func TestTailJournal(t *testing.T) {
 	if got := tail(3, nil); !slices.Equal(got, []uint64{998, 999, 1000}) {
 		t.Errorf("the last three are %v", got)
 	}
-	if got := tail(2, func(l Line) bool { return l.Seq%100 == 1 }); !slices.Equal(got, []uint64{801, 901}) {
+	if got := tail(2, func(l events.Line) bool { return l.Seq%100 == 1 }); !slices.Equal(got, []uint64{801, 901}) {
 		t.Errorf("the last two that are wanted are %v", got)
 	}
 	if got := tail(5000, nil); len(got) != 1000 || got[0] != 1 {
@@ -184,10 +186,10 @@ func TestJournalProperties(t *testing.T) {
 }
 
 // following runs Follow in a goroutine and hands out what it yields.
-func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (lines chan Line, end func() error) {
+func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (lines chan events.Line, end func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	lines = make(chan Line, 100)
+	lines = make(chan events.Line, 100)
 	var last error
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -211,7 +213,7 @@ func following(t *testing.T, path string, after uint64, wake <-chan struct{}) (l
 	}
 }
 
-func nextSeq(t *testing.T, lines <-chan Line) uint64 {
+func nextSeq(t *testing.T, lines <-chan events.Line) uint64 {
 	t.Helper()
 	select {
 	case l, ok := <-lines:
@@ -269,7 +271,7 @@ func TestTakenBackLine(t *testing.T) {
 	defer r.close()
 	more := func() (got []uint64) {
 		t.Helper()
-		r.each(func(l Line, err error) bool {
+		r.each(func(l events.Line, err error) bool {
 			if err != nil {
 				t.Errorf("after line %d: %v", l.Seq, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
 )
@@ -24,12 +25,10 @@ func NewSalvage(ctx context.Context, store *tasks.Store) (*Salvage, error) {
 	return &Salvage{after: last}, err
 }
 
-// See adds a line of the journal. It must be called with each line before Refill.
-func (s *Salvage) See(l Line) {
-	if l.Store > s.after {
-		s.events = append(s.events, tasks.Event{
-			ID: l.Store, Time: l.Time, Type: tasks.EventType(l.Type), Member: l.Member, Data: l.Data,
-		})
+// See adds an event of the journal. It must be called with each event before Refill.
+func (s *Salvage) See(e events.Event) {
+	if e.Store > s.after {
+		s.events = append(s.events, e.Change())
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // nearEnough is the size in bytes of the part of a file that is searched line by line.
@@ -43,7 +45,7 @@ func offsetAfter(f *os.File, after uint64) (int64, error) {
 
 // lineFrom returns the first readable line that begins at an offset or later, but before to,
 // and the offset of the line after it. The line is empty if there is none.
-func lineFrom(f *os.File, offset, to int64) (line Line, next int64, err error) {
+func lineFrom(f *os.File, offset, to int64) (line events.Line, next int64, err error) {
 	next = max(offset-1, 0) // a line begins at offset if a newline ends before it
 	r := bufio.NewReader(io.NewSectionReader(f, next, 1<<62))
 	skip := offset > 0
@@ -52,16 +54,16 @@ func lineFrom(f *os.File, offset, to int64) (line Line, next int64, err error) {
 		next += size
 		switch {
 		case errors.Is(err, errTorn):
-			return Line{}, next, nil
+			return events.Line{}, next, nil
 		case err != nil && !errors.Is(err, errLongLine):
-			return Line{}, next, err
+			return events.Line{}, next, err
 		case skip:
 			skip = false
 			continue
 		}
-		if line, err := parseLine(text); err == nil {
+		if line, err := events.Decode(text); err == nil {
 			return line, next, nil
 		}
 	}
-	return Line{}, next, nil
+	return events.Line{}, next, nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // TestTailAmongDamage: the last lines of a kind are the same from the end of a file as from its
@@ -26,7 +28,7 @@ func TestTailAmongDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		every, n := uint64(rapid.IntRange(1, 4).Draw(t, "every")), rapid.IntRange(0, 8).Draw(t, "n")
-		isWanted := func(l Line) bool { return l.Seq%every == 0 }
+		isWanted := func(l events.Line) bool { return l.Seq%every == 0 }
 		var want []uint64
 		for l, err := range Read(path, 0) {
 			if err == nil && isWanted(l) {

@@ -4,22 +4,22 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // TestProgramStarts: a member does not think before its program is ready.
 func TestProgramStarts(t *testing.T) {
 	var w Watch
 	for _, step := range []struct {
-		event agent.EventData
+		event events.Data
 		want  string
 	}{
-		{agent.PassStarted{Pass: 1}, "thinking"},
-		{agent.ProgramStarts{Program: "codex-acp"}, "starting codex-acp"},
-		{agent.HeldUp{For: "the agent program"}, "the agent program"},
-		{agent.ProgramStarts{Program: "codex-acp", Ready: true}, "thinking"},
+		{events.PassStarted{Pass: 1}, "thinking"},
+		{events.ProgramStarts{Program: "codex-acp"}, "starting codex-acp"},
+		{events.HeldUp{For: "the agent program"}, "the agent program"},
+		{events.ProgramStarts{Program: "codex-acp", Ready: true}, "thinking"},
 	} {
-		w.Record("dev", agent.Event{Data: step.event})
+		w.Record("dev", events.Event{Data: step.event})
 		if got := w.Of("dev").Doing; got != step.want {
 			t.Errorf("after %T: %q, want %q", step.event, got, step.want)
 		}
@@ -37,7 +37,7 @@ func TestDoingNamesTheCommand(t *testing.T) {
 		`{}`:                           "Bash",
 	} {
 		var w Watch
-		w.Record("dev", agent.Event{Data: agent.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
+		w.Record("dev", events.Event{Data: events.ToolCalled{ID: "1", Name: "Bash", Input: json.RawMessage(input)}})
 		if got := w.Of("dev").Doing; got != want {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -154,27 +154,27 @@ func (d *Drafts) remove(w writer) {
 // See processes an event of a member before it goes to the journal. A text that was recorded
 // stays until Journaled, so that readers see it all the time. Whatever else ends an answer
 // removes what is left of it.
-func (d *Drafts) See(e agent.Event) {
+func (d *Drafts) See(e events.Event) {
 	w := writer{e.Member, e.Helper}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch e.Data.(type) {
-	case agent.TextSaid:
+	case events.TextSaid:
 		if t := d.texts[w]; t != nil {
 			t.recorded = true
 		}
-	case agent.PassStarted, agent.TurnEnded, agent.HelperEnded, agent.MemberEnded:
+	case events.PassStarted, events.TurnEnded, events.HelperEnded, events.MemberEnded:
 		d.remove(w)
 	}
 }
 
 // Journaled processes a line that was written to the journal: a text has its line now.
-func (d *Drafts) Journaled(l journal.Line) {
+func (d *Drafts) Journaled(l events.Line) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seq = l.Seq
 	w := writer{l.Member, l.Helper}
-	if t := d.texts[w]; t != nil && t.recorded && l.Type == (agent.TextSaid{}).EventType() {
+	if t := d.texts[w]; t != nil && t.recorded && events.Is[events.TextSaid](l) {
 		d.remove(w)
 	}
 }

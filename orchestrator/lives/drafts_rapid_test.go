@@ -8,8 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // paper is what a reader may see of a writer: its answer so far, and whether the journal gets it.
@@ -31,10 +30,10 @@ func TestDraftsProperties(t *testing.T) {
 			w := rapid.SampledFrom(writers).Draw(t, "writer")
 			before := map[string]Drafting{"": d.Now(""), "dev": d.Now("dev"), "api": d.Now("api")}
 			was, there := want[w]
-			sees := func(data agent.EventData) { d.See(agent.Event{Member: w.member, Helper: w.helper, Data: data}) }
+			sees := func(data events.Data) { d.See(events.Event{Member: w.member, Helper: w.helper, Data: data}) }
 			lines := func(kind string) {
 				seq++
-				d.Journaled(journal.Line{Seq: seq, Member: w.member, Helper: w.helper, Type: kind})
+				d.Journaled(events.Line{Seq: seq, Member: w.member, Helper: w.helper, Type: kind})
 			}
 			switch rapid.SampledFrom([]string{"add", "add", "add", "withdraw", "text", "text line", "line", "end"}).Draw(t, "step") {
 			case "add":
@@ -49,7 +48,7 @@ func TestDraftsProperties(t *testing.T) {
 				d.Of(w.member, w.helper).Withdraw()
 				delete(want, w)
 			case "text":
-				sees(agent.TextSaid{Text: was.text})
+				sees(events.TextSaid{Text: was.text})
 				if there {
 					want[w] = paper{was.text, true}
 				}
@@ -61,8 +60,8 @@ func TestDraftsProperties(t *testing.T) {
 			case "line":
 				lines("tool_call")
 			case "end":
-				sees(rapid.SampledFrom([]agent.EventData{
-					agent.PassStarted{}, agent.TurnEnded{}, agent.HelperEnded{}, agent.MemberEnded{},
+				sees(rapid.SampledFrom([]events.Data{
+					events.PassStarted{}, events.TurnEnded{}, events.HelperEnded{}, events.MemberEnded{},
 				}).Draw(t, "which"))
 				delete(want, w)
 			}

@@ -11,19 +11,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // event is an event of dev, or of its helper.
-func event(helper string, data agent.EventData) agent.Event {
-	return agent.Event{Member: "dev", Helper: helper, Data: data}
+func event(helper string, data events.Data) events.Event {
+	return events.Event{Member: "dev", Helper: helper, Data: data}
 }
 
 // line is a line of dev.
-func line(seq uint64, typ, helper string) journal.Line {
-	return journal.Line{Seq: seq, Type: typ, Member: "dev", Helper: helper}
+func line(seq uint64, typ, helper string) events.Line {
+	return events.Line{Seq: seq, Type: typ, Member: "dev", Helper: helper}
 }
 
 // shown returns the texts of a member's drafts, with a mark for helpers.
@@ -48,18 +47,18 @@ func TestDraftsFollowAnswers(t *testing.T) {
 		{func() { dev.Add("look."); helper.Add("Me, too."); api.Add("Hm") }, "api: Hm, dev: I look., dev': Me, too."},
 		{func() { api.Withdraw() }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(3, "text", "")) }, "dev: I look., dev': Me, too."}, // an earlier text
-		{func() { d.See(event("", agent.TextSaid{Text: "I look."})) }, "dev: I look., dev': Me, too."},
+		{func() { d.See(event("", events.TextSaid{Text: "I look."})) }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(4, "tool_call", "")) }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(5, "text", "")) }, "dev': Me, too."},
-		{func() { d.See(event("", agent.TextSaid{})); d.Journaled(line(6, "text", "")) }, "dev': Me, too."},
+		{func() { d.See(event("", events.TextSaid{})); d.Journaled(line(6, "text", "")) }, "dev': Me, too."},
 		{func() { dev.Add("Next") }, "dev: Next, dev': Me, too."},
 		// The journal is late: the next answer begins before the line of this one is written.
-		{func() { d.See(event("", agent.TextSaid{Text: "Next"})); dev.Add("After") }, "dev: After, dev': Me, too."},
+		{func() { d.See(event("", events.TextSaid{Text: "Next"})); dev.Add("After") }, "dev: After, dev': Me, too."},
 		{func() { d.Journaled(line(7, "text", "")) }, "dev: After, dev': Me, too."},
-		{func() { d.See(event("h", agent.HelperEnded{})) }, "dev: After"},
-		{func() { d.See(event("", agent.TurnEnded{})) }, ""},
-		{func() { dev.Add("a"); d.See(event("", agent.PassStarted{})) }, ""},
-		{func() { dev.Add("a"); d.See(event("", agent.MemberEnded{})) }, ""},
+		{func() { d.See(event("h", events.HelperEnded{})) }, "dev: After"},
+		{func() { d.See(event("", events.TurnEnded{})) }, ""},
+		{func() { dev.Add("a"); d.See(event("", events.PassStarted{})) }, ""},
+		{func() { dev.Add("a"); d.See(event("", events.MemberEnded{})) }, ""},
 		{func() { dev.Add(""); dev.Withdraw() }, ""},
 	} {
 		step.do()

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // holdsKey is the store key of the holds.
@@ -27,30 +27,13 @@ type Hold struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// MemberHeld reports that a member is held.
-type MemberHeld struct {
-	By  string `json:"by"`
-	Cut bool   `json:"cut,omitempty"` // its turn was interrupted
-}
-
-// MemberResumed reports that a member may continue.
-type MemberResumed struct {
-	By string `json:"by"`
-}
-
-// EventType implements agent.EventData.
-func (MemberHeld) EventType() string { return "member_held" }
-
-// EventType implements agent.EventData.
-func (MemberResumed) EventType() string { return "member_resumed" }
-
 // Holds keep members from taking turns until they are resumed or the operator writes to
 // them. A turn that runs when its member is held goes on to its end,
 // unless it is interrupted.
 type Holds struct {
 	store *tasks.Store
 	clock routine.Clock
-	tell  func(member string, e agent.EventData)
+	tell  func(member string, e events.Data)
 
 	mu   sync.Mutex
 	list map[string]Hold
@@ -59,7 +42,7 @@ type Holds struct {
 // OpenHolds reads the holds from a team's store. It passes each change to tell once it is
 // stored.
 func OpenHolds(
-	ctx context.Context, store *tasks.Store, c routine.Clock, tell func(member string, e agent.EventData),
+	ctx context.Context, store *tasks.Store, c routine.Clock, tell func(member string, e events.Data),
 ) (*Holds, error) {
 	h := &Holds{store: store, clock: c, tell: tell, list: map[string]Hold{}}
 	if err := tasks.ReadValue(ctx, store, holdsKey, &h.list); err != nil {
@@ -103,7 +86,7 @@ func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
 		list[member] = Hold{By: by, Since: h.clock.Now(), Cut: cut || list[member].Cut}
 	})
 	if err == nil {
-		h.tell(member, MemberHeld{By: by, Cut: cut})
+		h.tell(member, events.MemberHeld{By: by, Cut: cut})
 	}
 	return err
 }
@@ -131,7 +114,7 @@ func (h *Holds) Resume(ctx context.Context, member, by string) error {
 func (h *Holds) Lift(ctx context.Context, member, by string) error {
 	err := h.change(ctx, func(list map[string]Hold) { delete(list, member) })
 	if err == nil {
-		h.tell(member, MemberResumed{By: by})
+		h.tell(member, events.MemberResumed{By: by})
 	}
 	return err
 }

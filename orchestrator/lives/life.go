@@ -283,14 +283,6 @@ func (l *Life) MarkLeft() {
 	}
 }
 
-// MemberLeft reports that a member takes no more turns in this run, although its team goes on.
-type MemberLeft struct {
-	Reason string `json:"reason"`
-}
-
-// EventType implements agent.EventData.
-func (MemberLeft) EventType() string { return "member_left" }
-
 // Retire sets why the member takes no more turns in this run.
 func (l *Life) Retire(reason string) {
 	l.mu.Lock()

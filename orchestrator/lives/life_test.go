@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestOffer: what a member gets that looks for work, if several things have come.
 func TestOffer(t *testing.T) {
-	work := &teammate.Work{Cause: agent.ByTask}
+	work := &teammate.Work{Cause: events.ByTask}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, test := range map[string]struct {
@@ -40,7 +41,7 @@ func TestOffer(t *testing.T) {
 			t.Errorf("%s: it rests: %v", name, rests)
 		}
 		w, err := l.Take(test.ctx)
-		if !errors.Is(err, test.want) || (err == nil) != (w.Cause == agent.ByTask) {
+		if !errors.Is(err, test.want) || (err == nil) != (w.Cause == events.ByTask) {
 			t.Errorf("%s: %+v, %v", name, w, err)
 		}
 		if had && (err == nil) != (l.next == nil) {

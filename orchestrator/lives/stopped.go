@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // HoldStopped holds or resumes a member of a team that does not run, for the operator. It
@@ -44,7 +44,7 @@ func HeldIn(ctx context.Context, store *tasks.Store) ([]string, error) {
 
 // openStopped opens the holds of a team that does not run, without a journal.
 func openStopped(ctx context.Context, store *tasks.Store) (*Holds, error) {
-	return OpenHolds(ctx, store, routine.Clock{}, func(string, agent.EventData) {})
+	return OpenHolds(ctx, store, routine.Clock{}, func(string, events.Data) {})
 }
 
 // PromptStopped sends the lead of a team that does not run a text of the operator, which its

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Watch tracks the events of a team's members. The zero Watch has seen none. Any
@@ -68,7 +68,7 @@ func (w *Watch) Of(member string) Activity {
 }
 
 // Record processes an event of a member.
-func (w *Watch) Record(member string, e agent.Event) {
+func (w *Watch) Record(member string, e events.Event) {
 	w.change(member, func(a *activity) { a.record(e) })
 }
 
@@ -119,7 +119,7 @@ func (w *Watch) RecordDue(s plan.Scene, moves []plan.Move) {
 }
 
 // record processes one event.
-func (a *activity) record(e agent.Event) {
+func (a *activity) record(e events.Event) {
 	a.Turn = max(a.Turn, e.Turn)
 	a.beat(e.Data)
 	if e.Helper != "" {
@@ -127,31 +127,31 @@ func (a *activity) record(e agent.Event) {
 		return
 	}
 	switch data := e.Data.(type) {
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		a.InTurn, a.Pass, a.Doing, a.open = true, 0, "starting a turn", nil
-	case agent.PassStarted:
+	case events.PassStarted:
 		a.Pass, a.Doing = data.Pass, "thinking"
-	case agent.TextSaid:
+	case events.TextSaid:
 		a.LastText, a.Doing = data.Text, "thinking"
-	case agent.ToolCalled:
+	case events.ToolCalled:
 		a.open = append(a.open, openCall{data.ID, notation.OneLine(data.Name + " " + notation.MainInput(data.Input))})
 		a.Doing = a.open[0].text
-	case agent.ToolReturned:
+	case events.ToolReturned:
 		a.open = slices.DeleteFunc(a.open, func(c openCall) bool { return c.id == data.ID })
 		a.Doing = a.busyWith()
-	case agent.ProgramStarts:
+	case events.ProgramStarts:
 		if a.Doing = "starting " + data.Program; data.Ready {
 			a.Doing = a.busyWith()
 		}
-	case agent.HeldUp:
+	case events.HeldUp:
 		a.Doing = data.For
-	case agent.HookStarted:
+	case events.HookStarted:
 		a.Doing = data.Event + " hooks"
-	case agent.HookFinished:
+	case events.HookFinished:
 		if a.hooking == 0 && len(a.open) > 0 { // others of the same event may still run
 			a.Doing = a.busyWith()
 		}
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		a.InTurn, a.Doing, a.open = false, "", nil
 	}
 }
@@ -170,8 +170,8 @@ func (a *activity) busyWith() string {
 
 // seeHelper processes an event of the member's helper: it is the member's work, but not
 // its text.
-func (a *activity) seeHelper(e agent.Event) {
-	if call, ok := e.Data.(agent.ToolCalled); ok && a.InTurn {
+func (a *activity) seeHelper(e events.Event) {
+	if call, ok := e.Data.(events.ToolCalled); ok && a.InTurn {
 		a.Doing = "helper: " + notation.OneLine(call.Name+" "+notation.MainInput(call.Input))
 	}
 }
@@ -181,26 +181,26 @@ func (a *activity) seeHelper(e agent.Event) {
 // Warnings and notifications do not count, because covey itself writes them, some about
 // the member that hangs. Counts of calls and hooks never become negative, because each
 // turn starts at zero and the end of an earlier call may still arrive.
-func (a *activity) beat(e agent.EventData) {
+func (a *activity) beat(e events.Data) {
 	switch data := e.(type) {
-	case agent.Warning, agent.Notified:
+	case events.Warning, events.Notification:
 		return
-	case agent.HeldUp:
+	case events.HeldUp:
 		a.heldUp = true
 		return
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		a.calls, a.hooking = 0, 0
-	case agent.ToolCalled:
+	case events.ToolCalled:
 		a.calls++
-	case agent.ToolReturned:
+	case events.ToolReturned:
 		a.calls = max(a.calls-1, 0)
-	case agent.HookStarted:
+	case events.HookStarted:
 		a.hooking++
-	case agent.HookFinished:
+	case events.HookFinished:
 		a.hooking = max(a.hooking-1, 0)
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		a.calls, a.hooking = 0, 0
-		if data.Reason == agent.EndCompleted {
+		if data.Reason == events.EndCompleted {
 			a.endedWell++
 		}
 	}

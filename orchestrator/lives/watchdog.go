@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
 )
 
@@ -25,15 +26,6 @@ const (
 	// mailLimit is how long an idle member may wait for its unread mail.
 	mailLimit = 2 * time.Minute
 )
-
-// Finding is what is wrong with a member, and what is done about it.
-type Finding struct {
-	Reason string `json:"reason"` // for people, after the member's name
-	Did    string `json:"did"`    // one of the constants below
-}
-
-// EventType implements agent.EventData.
-func (Finding) EventType() string { return "watchdog" }
 
 // What is done about a member.
 const (
@@ -58,7 +50,7 @@ type Watched struct {
 //
 // Run it in its own goroutine, because the crew's loop may hang too. A member's next life
 // keeps the state of the one before, so that consecutive alarms count across lives.
-func (w *Watch) Run(ctx context.Context, c routine.Clock, round func() []Watched, act func(member string, f Finding)) {
+func (w *Watch) Run(ctx context.Context, c routine.Clock, round func() []Watched, act func(member string, f events.WatchdogFound)) {
 	watched := map[string]*memberWatch{}
 	for {
 		select {
@@ -129,7 +121,7 @@ type memberWatch struct {
 // when a turn has ended well in between.
 //
 // It depends only on its arguments, so that tests need no time.
-func (v *memberWatch) check(p pulse, d time.Duration) (f Finding, ok bool) {
+func (v *memberWatch) check(p pulse, d time.Duration) (f events.WatchdogFound, ok bool) {
 	if !p.InTurn || p.Turn != v.cut {
 		v.cut = 0
 	}
@@ -146,14 +138,14 @@ func (v *memberWatch) check(p pulse, d time.Duration) (f Finding, ok bool) {
 	switch {
 	case v.cut != 0 && v.quiet >= endLimit:
 		v.quiet = 0
-		return Finding{"its turn does not end though it was interrupted", LifeEnded}, true
+		return events.WatchdogFound{Reason: "its turn does not end though it was interrupted", Did: LifeEnded}, true
 	case v.kept >= mailLimit:
 		v.kept = 0
-		return Finding{fmt.Sprintf("it is idle and was not given its mail for %v", mailLimit), LookedAgain}, true
+		return events.WatchdogFound{Reason: fmt.Sprintf("it is idle and was not given its mail for %v", mailLimit), Did: LookedAgain}, true
 	case v.cut != 0, v.quiet < p.limit():
-		return Finding{}, false
+		return events.WatchdogFound{}, false
 	}
-	f = Finding{fmt.Sprintf("nothing was heard of its turn for %v", v.quiet), TurnInterrupted}
+	f = events.WatchdogFound{Reason: fmt.Sprintf("nothing was heard of its turn for %v", v.quiet), Did: TurnInterrupted}
 	if v.alarms++; v.alarms > 1 {
 		f.Did, v.alarms = MemberGivenUp, 0
 	}

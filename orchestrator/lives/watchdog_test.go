@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // TestMemberWatch: each case is a member over rounds of half a minute, with the findings by
@@ -73,8 +73,8 @@ func TestMemberWatch(t *testing.T) {
 // a member that has left.
 func TestLives(t *testing.T) {
 	var w Watch
-	w.Record("dev", agent.Event{Turn: 3, Data: agent.TurnStarted{}})
-	w.Record("dev", agent.Event{Turn: 3, Data: agent.HookFeedback{}})
+	w.Record("dev", events.Event{Turn: 3, Data: events.TurnStarted{}})
+	w.Record("dev", events.Event{Turn: 3, Data: events.HookFeedback{}})
 	w.Completed("dev", "1", "2")
 	if now := w.Of("dev"); !now.InTurn || now.Turn != 3 || now.Doing == "" || len(now.Unreported) != 2 {
 		t.Errorf("it does %+v", now)

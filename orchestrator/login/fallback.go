@@ -5,21 +5,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// AgentChanged reports that a member continues with another agent, because its own has
-// reached a vendor's limit or no longer has.
-type AgentChanged struct {
-	From  string    `json:"from"` // display names of the agents
-	To    string    `json:"to"`
-	Until time.Time `json:"until,omitzero"` // when it returns to its own; zero: it has returned
-}
-
-// EventType implements agent.EventData.
-func (AgentChanged) EventType() string { return "agent_changed" }
 
 // keyFallback returns the store key of a member's used-up agents and the ends of their
 // limits.
@@ -86,13 +75,13 @@ func (l *Logins) Switch(m *lives.Member, turn int) (a configs.Agent, changed boo
 	if !ok || a.Name == before.Name {
 		return before, false
 	}
-	news := AgentChanged{From: lives.AgentName(before), To: lives.AgentName(a)}
+	news := events.AgentChanged{From: lives.AgentName(before), To: lives.AgentName(a)}
 	if a.Name == m.Agent.Name {
 		m.SwitchAgent(nil)
 	} else {
 		m.SwitchAgent(&a)
 		news.Until = used[m.Agent.Name]
 	}
-	l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: news})
+	l.ports.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: news})
 	return a, true
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // How long a member waits if its agent does not say when the limit ends. Each failed try
@@ -111,7 +111,7 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 
 // LimitText says that a member that has reached a usage limit waits or continues with
 // another agent. again reports that the others know it already.
-func (l *Logins) LimitText(m *lives.Member, e agent.Limited) (text string, waits, again bool) {
+func (l *Logins) LimitText(m *lives.Member, e events.Limited) (text string, waits, again bool) {
 	lockout := l.State(m.Name).Lockout
 	if lockout == nil || lockout.Until.IsZero() {
 		return fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
@@ -140,18 +140,18 @@ func (l *Logins) Ending(m *lives.Member) (plan.Lock, string) {
 // HandleEvent records the lockout that a member's turn ended with, and adds what the member does
 // not know to the event. It returns other events unchanged. Call it before the event is
 // passed on, so that a crash cannot lose the lockout.
-func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.EventData) (agent.EventData, error) {
+func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d events.Data) (events.Data, error) {
 	var out *Lockout
 	var unkept error
 	switch e := d.(type) {
-	case agent.Limited:
+	case events.Limited:
 		out = l.next(m.Name, e.Text)
 		at := retryAt(l.ports.Clock.Now(), e.Until, out.Tries)
 		out.Known = at.Equal(e.Until)
 		out.Until, unkept = l.usedUpUntil(ctx, m, at)
 		e.Agent, e.Known, e.Until = lives.AgentName(m.CurrentAgent()), out.Known, at
 		d = e
-	case agent.LoggedOut:
+	case events.LoggedOut:
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
 		e.Agent = lives.AgentName(m.CurrentAgent())
@@ -159,9 +159,9 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d agent.Event
 			e.Fix = l.ports.Command(m.CurrentAgent().Preset)
 		}
 		d = e
-	case agent.TurnFailed:
+	case events.TurnFailed:
 		out, d = l.failedTurn(m, e)
-	case agent.NeedsAttention:
+	case events.NeedsAttention:
 		if e.Kind == "login" {
 			hint := ""
 			if was := l.State(m.Name).Lockout; was != nil {
@@ -189,7 +189,7 @@ func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
 // TurnEnded records that a member's turn has ended. Any reason that is not a lockout ends
 // the lockout before.
 func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
-	if reason == agent.EndUsageLimit || reason == agent.EndLoggedOut {
+	if reason == events.EndUsageLimit || reason == events.EndLoggedOut {
 		return nil
 	}
 	over := false

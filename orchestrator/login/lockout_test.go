@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // atThree is the time of these tests.
@@ -238,7 +238,7 @@ func TestNoStart(t *testing.T) {
 	} {
 		l := New(Ports{})
 		for i, noStart := range tc.noStart {
-			lock, e := l.failedTurn(dev, agent.TurnFailed{Error: "unknown", Text: "x", Passing: true, NoStart: noStart})
+			lock, e := l.failedTurn(dev, events.TurnFailed{Error: "unknown", Text: "x", Passing: true, NoStart: noStart})
 			if e.Left != tc.left[i] || lock.GivenUp != (e.Left == 0) {
 				t.Errorf("%s: failure %d: %+v, %+v, want %d left", name, i+1, lock, e, tc.left[i])
 			}

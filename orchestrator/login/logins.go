@@ -17,12 +17,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Ports are the dependencies of Logins.
@@ -38,7 +37,7 @@ type Ports struct {
 }
 
 // Journal records waits and changes of agents.
-type Journal interface{ Append(e agent.Event) }
+type Journal interface{ Append(e events.Event) }
 
 // Logins are the logins of one team. Any goroutine may call its methods. It calls its
 // ports without holding its lock, except that Allot calls OnLimit and Fallbacks with the
@@ -230,13 +229,13 @@ func (l *Logins) Answered(name string) {
 }
 
 // TellOfWait journals, once per mark, that the team only waits for usage limits.
-func (l *Logins) TellOfWait(mark string, w journal.TeamWaits) {
+func (l *Logins) TellOfWait(mark string, w events.TeamWaits) {
 	l.mu.Lock()
 	told := l.waits == mark
 	l.waits = mark
 	l.mu.Unlock()
 	if !told {
-		l.ports.Journal.Append(agent.Event{Data: w})
+		l.ports.Journal.Append(events.Event{Data: w})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -41,7 +42,7 @@ func retryRest(failed int, words string, now time.Time) time.Duration {
 // failedTurn returns the lockout after a failed turn, and the event with the text for
 // people. The lockout is nil if another prompt may help where waiting cannot, and if the spec
 // has a restart policy for the member.
-func (l *Logins) failedTurn(m *lives.Member, e agent.TurnFailed) (*Lockout, agent.TurnFailed) {
+func (l *Logins) failedTurn(m *lives.Member, e events.TurnFailed) (*Lockout, events.TurnFailed) {
 	switch {
 	case m.Restart.Given:
 		return nil, e

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // slots holds the slots of all logins whose agents have a limit.
@@ -81,7 +81,7 @@ func (l *Logins) Admit(ctx context.Context, m *lives.Member, turn int) (release 
 	what := "a slot of " + lives.AgentName(m.CurrentAgent())
 	give, err := l.slots.of(Of(m.AgentInUse())).acquire(ctx, func() {
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
-		l.ports.Journal.Append(agent.Event{Member: m.Name, Turn: turn, Data: agent.Waiting{For: what}})
+		l.ports.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: events.Waiting{For: what}})
 	})
 	l.change(m.Name, func(m *member) {
 		if m.state.Waits = ""; err == nil { // after an error a later life may have a slot already

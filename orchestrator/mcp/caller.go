@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -168,13 +169,13 @@ func (c *Caller) hadAsked(tool string) bool {
 
 // See processes an event of the member. It records calls that the program was
 // allowed to make, until the turn ends.
-func (c *Caller) See(e agent.EventData) {
+func (c *Caller) See(e events.Data) {
 	switch data := e.(type) {
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		clear(c.asked)
-	case agent.PermissionDecided:
+	case events.PermissionDecided:
 		if data.Decision != "allow" || !strings.HasPrefix(data.Tool, ToolName("")) {
 			return
 		}

@@ -13,10 +13,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // grant is a member's right to use the team tools over HTTP. It tracks all
@@ -163,7 +163,7 @@ func (g *grant) noteUse(next sdk.MethodHandler) sdk.MethodHandler {
 // tools, or "": it answers its first prompt without having listed them, or itself answers a
 // call of one that it does not know. Some programs connect only between the prompt and the
 // answer.
-func (t *Server) Missed(member string, e agent.EventData) (warning string) {
+func (t *Server) Missed(member string, e events.Data) (warning string) {
 	t.mu.Lock()
 	g := t.grants[member]
 	t.mu.Unlock()
@@ -172,19 +172,19 @@ func (t *Server) Missed(member string, e agent.EventData) (warning string) {
 	}
 	// It warns once per process of the program.
 	switch e := e.(type) {
-	case agent.ToolReturned:
+	case events.ToolReturned:
 		// The name of a tool that the program has from a server begins with the server's.
 		if !e.IsError || !strings.HasPrefix(e.Name, "team_") || g.called.Swap(true) {
 			return ""
 		}
 		return fmt.Sprintf("the agent program itself refused a call of the team's tool %s (%s), so its model seems to have none of "+
 			"them; install its newest version", e.Name, notation.Short(e.Content, 200))
-	case agent.PermissionDecided: // it knows a tool that it asks about
+	case events.PermissionDecided: // it knows a tool that it asks about
 		if strings.Contains(e.Tool, "team_") {
 			g.called.Store(true)
 		}
 		return ""
-	case agent.TextSaid, agent.ToolCalled:
+	case events.TextSaid, events.ToolCalled:
 	default:
 		return ""
 	}

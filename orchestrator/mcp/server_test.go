@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -31,7 +32,6 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
@@ -169,9 +169,9 @@ func (r *rig) stored() []tasks.Task {
 
 // turn says which turn a member is in.
 func (r *rig) turn(member string, no int, in bool) {
-	e := agent.Event{Turn: no, Data: agent.TurnEnded{}}
+	e := events.Event{Turn: no, Data: events.TurnEnded{}}
 	if in {
-		e.Data = agent.TurnStarted{}
+		e.Data = events.TurnStarted{}
 	}
 	r.watch.Record(member, e)
 }

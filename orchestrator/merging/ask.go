@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
@@ -176,7 +177,7 @@ func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 
 // askMove asks the operator what to do about a branch that was moved to what a member has made.
 // The question has no limit and holds up nobody but the queue.
-func (d *Desk) askMove(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
+func (d *Desk) askMove(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error) {
 	about := cmp.Or(m.Member, d.opts.Team().Lead.Name) // a question is about somebody
 	text := fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it", m.Text, m.Branch, m.From)
 	if m.Branch == rulesTarget {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -20,7 +21,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Members are the members of a running team.
@@ -82,15 +82,15 @@ type Desk struct {
 	taking sync.Mutex // held while work is harvested
 
 	mu     sync.Mutex
-	loose  loose             // what Follow has to look at
-	taken  map[string]bool   // ids of completed tasks whose work was harvested
-	onWay  map[string]bool   // ids of tasks (or branches) whose work is being merged
-	left   map[string]string // why the work on a task was not harvested, by task id
-	fault  error             // why merging stopped in this run
-	moved  chan struct{}     // closed and replaced when the state of merges changes
-	warned map[string]bool   // warnings already written in this run
-	past   map[string]bool   // ids of merges that were over before this run
-	moves  []TargetMoved     // in this run
+	loose  loose                // what Follow has to look at
+	taken  map[string]bool      // ids of completed tasks whose work was harvested
+	onWay  map[string]bool      // ids of tasks (or branches) whose work is being merged
+	left   map[string]string    // why the work on a task was not harvested, by task id
+	fault  error                // why merging stopped in this run
+	moved  chan struct{}        // closed and replaced when the state of merges changes
+	warned map[string]bool      // warnings already written in this run
+	past   map[string]bool      // ids of merges that were over before this run
+	moves  []events.TargetMoved // in this run
 }
 
 // New returns the desk of a team. It does nothing before Open.
@@ -109,10 +109,10 @@ func New(o Options) *Desk {
 			}
 		},
 	}
-	d.made = &gateFiles{store: o.Store, warn: d.warn, tell: func(top string, w agent.Warning) {
+	d.made = &gateFiles{store: o.Store, warn: d.warn, tell: func(top string, w events.Warning) {
 		for member, at := range o.Trees.Tops() {
 			if at == top {
-				o.Journal.Append(agent.Event{Member: member, Data: w})
+				o.Journal.Append(events.Event{Member: member, Data: w})
 			}
 		}
 	}}
@@ -145,8 +145,8 @@ func (d *Desk) watch() {
 		defer d.wake()
 		return d.opts.Inbox.Withdraw(ctx, id, why)
 	}
-	w.Tell = func(m TargetMoved) {
-		d.opts.Journal.Append(agent.Event{Member: m.Member, Data: m})
+	w.Tell = func(m events.TargetMoved) {
+		d.opts.Journal.Append(events.Event{Member: m.Member, Data: m})
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.moves = append(d.moves, m)
@@ -431,6 +431,18 @@ func (d *Desk) harvestTasks(ctx context.Context, member string, done []tasks.Tas
 	return errors.Join(errs...)
 }
 
+// unchanged records that a task was completed without a change, and journals it once.
+func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
+	marked, err := tasks.MarkUnchanged(ctx, d.opts.Store, t.ID, t.Version)
+	if err != nil {
+		return fmt.Errorf("record that task %s changed nothing: %w", t.ID, err)
+	}
+	if marked {
+		d.opts.Journal.Append(events.Event{Member: t.Owner, Data: events.TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+	}
+	return nil
+}
+
 // harvested reports whether a task's work was harvested.
 func (d *Desk) harvested(t tasks.Task) bool {
 	d.mu.Lock()
@@ -455,14 +467,14 @@ func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 
 // reused journals that a gate was not run.
 func (d *Desk) reused(v requests.Verdict) {
-	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictReused{
+	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
 
 // judged journals the tree that a gate has judged.
 func (d *Desk) judged(v requests.Verdict) {
-	d.opts.Journal.Append(agent.Event{Member: v.Member, Data: VerdictFound{
+	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictFound{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Moment: v.Moment, Pass: v.Pass,
 	}})
 }
@@ -477,6 +489,6 @@ func (d *Desk) warn(err error) {
 	d.warned[err.Error()] = true
 	d.mu.Unlock()
 	if !said {
-		d.opts.Journal.Tell(agent.Warning{Text: err.Error()})
+		d.opts.Journal.Tell(events.Warning{Text: err.Error()})
 	}
 }

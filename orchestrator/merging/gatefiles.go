@@ -8,12 +8,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gateFilesKey is the store key of the gates' files.
@@ -25,7 +25,7 @@ const gateFilesKey = "gate-files"
 type gateFiles struct {
 	store *tasks.Store
 	warn  func(error)
-	tell  func(top string, w agent.Warning)
+	tell  func(top string, w events.Warning)
 
 	mu   sync.Mutex
 	read bool
@@ -104,13 +104,13 @@ func (g *gateFiles) add(ctx context.Context, top, who string, files []string) {
 	if more := len(files) - 3; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	g.tell(top, agent.Warning{Text: who + " " + text + ": not committed, because git does not ignore " +
+	g.tell(top, events.Warning{Text: who + " " + text + ": not committed, because git does not ignore " +
 		"them and no call of the member names them; an entry in .gitignore says that for good"})
 }
 
 // called marks the files that the input of a member's call names, by path or by name, and those that it
 // wants.
-func (g *gateFiles) called(ctx context.Context, top string, c agent.ToolCalled) {
+func (g *gateFiles) called(ctx context.Context, top string, c events.ToolCalled) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recall(ctx)
@@ -137,7 +137,7 @@ func (g *gateFiles) called(ctx context.Context, top string, c agent.ToolCalled) 
 }
 
 // Called takes note of a call of a member.
-func (d *Desk) Called(ctx context.Context, member string, c agent.ToolCalled) {
+func (d *Desk) Called(ctx context.Context, member string, c events.ToolCalled) {
 	if own, has := d.opts.Trees.Of(member); has {
 		d.made.called(ctx, own.Top, c)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -17,7 +18,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // GateRun implements runner.Options.Gates: it decides how a gate of a member's task
@@ -221,15 +221,15 @@ func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner
 }
 
 // asked journals that a merge is judged.
-func (g trialGates) asked(a hooklist.GateAsked) { g.opts.Journal.Tell(a) }
+func (g trialGates) asked(a events.GateAsked) { g.opts.Journal.Tell(a) }
 
 // observe journals runs of merge gates like those of any hook.
 func (g trialGates) observe(p hooks.Progress) {
 	if p.Result == nil {
-		g.opts.Journal.Tell(agent.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		g.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
-	finished := agent.HookFinished{
+	finished := events.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
 		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,

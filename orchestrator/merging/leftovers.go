@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/events"
 )
 
 // A test or a build that a member runs leaves files, too, and nothing tells them from what the
@@ -79,7 +79,7 @@ func goProfile(file string) bool {
 
 // wanted returns the names of files for which a call says that they are wanted: those that it writes, and
 // those that it adds with git.
-func wanted(c agent.ToolCalled) (names []string) {
+func wanted(c events.ToolCalled) (names []string) {
 	var input map[string]any
 	if json.Unmarshal(c.Input, &input) != nil {
 		return nil

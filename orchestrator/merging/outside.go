@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -110,7 +111,7 @@ func (w *Watch) logs(ctx context.Context, now string, own map[string]string) (op
 }
 
 // describeMove says for people that a branch was moved outside of the queue.
-func describeMove(m TargetMoved, in incoming) string {
+func describeMove(m events.TargetMoved, in incoming) string {
 	text := fmt.Sprintf("%s was moved outside of the merge queue, from %.10s to %.10s", m.Branch, m.From, m.To)
 	if len(in.who) > 0 {
 		text += ", to what " + strings.Join(in.who, " and ") + " made"

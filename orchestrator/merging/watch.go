@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -61,11 +62,11 @@ type Watch struct {
 	// Shares reports whether a member works in the operator's checkout.
 	Shares func() bool
 	// Ask asks the operator about a move.
-	Ask func(ctx context.Context, m TargetMoved, again string) (requests.Request, error)
+	Ask func(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error)
 	// Withdraw withdraws that question.
 	Withdraw func(ctx context.Context, id, why string) error
 	// Tell reports what was found.
-	Tell func(TargetMoved)
+	Tell func(events.TargetMoved)
 	// Landing is Queue.Landing.
 	Landing func() (landed func())
 
@@ -116,8 +117,8 @@ func (w *Watch) Commit(ctx context.Context, branch string) (commit, held string,
 		}
 		return now, "", nil
 	case ok && now == t.Commit && t.Asked != "":
-		err = w.settle(ctx, branch, now, "the branch is back", TargetMoved{
-			Op: MoveUndone, Branch: branch, From: t.Moved, To: now, Text: fmt.Sprintf("%s is back at %.10s", branch, now),
+		err = w.settle(ctx, branch, now, "the branch is back", events.TargetMoved{
+			Op: events.MoveUndone, Branch: branch, From: t.Moved, To: now, Text: fmt.Sprintf("%s is back at %.10s", branch, now),
 		})
 	case ok && now != t.Commit && now != t.Moved:
 		err = w.moved(ctx, branch, t, now, "")
@@ -143,7 +144,7 @@ func (w *Watch) gone(ctx context.Context, branch string, t target) error {
 		if err := w.save(ctx); err != nil {
 			return err
 		}
-		w.Tell(TargetMoved{Op: MovedOutside, Branch: branch, From: t.Commit, Text: text})
+		w.Tell(events.TargetMoved{Op: events.MovedOutside, Branch: branch, From: t.Commit, Text: text})
 	}
 	return fmt.Errorf("%w: %s", worktree.ErrNoRef, text)
 }
@@ -155,7 +156,7 @@ func (w *Watch) moved(ctx context.Context, branch string, t target, now, again s
 	if err != nil {
 		return err
 	}
-	m := TargetMoved{Op: MovedOutside, Branch: branch, From: t.Commit, To: now}
+	m := events.TargetMoved{Op: events.MovedOutside, Branch: branch, From: t.Commit, To: now}
 	m.Text = describeMove(m, in)
 	queue := len(in.commits) == 0
 	if queue { // the queue's own merges, or a step back
@@ -167,7 +168,7 @@ func (w *Watch) moved(ctx context.Context, branch string, t target, now, again s
 	}
 	if copies := len(w.Copies()) > 0; len(in.who) == 0 && !(in.untold && copies) {
 		if queue || !copies {
-			m = TargetMoved{} // without working copies there is no queue to go past
+			m = events.TargetMoved{} // without working copies there is no queue to go past
 		}
 		return w.settle(ctx, branch, now, "the branch has moved on", m)
 	}
@@ -178,8 +179,8 @@ func (w *Watch) moved(ctx context.Context, branch string, t target, now, again s
 }
 
 // hold asks the operator about a move, until which it does not count. w.mu is held.
-func (w *Watch) hold(ctx context.Context, m TargetMoved, again string) error {
-	m.Op = MovedByMember
+func (w *Watch) hold(ctx context.Context, m events.TargetMoved, again string) error {
+	m.Op = events.MovedByMember
 	r, err := w.Ask(ctx, m, again)
 	if err != nil {
 		return fmt.Errorf("ask about the move of %s: %w", m.Branch, err)
@@ -199,7 +200,7 @@ func (w *Watch) hold(ctx context.Context, m TargetMoved, again string) error {
 
 // settle records where a branch is from now on, withdraws an open question about it and reports
 // m, if it has an Op. w.mu is held.
-func (w *Watch) settle(ctx context.Context, branch, commit, why string, m TargetMoved) error {
+func (w *Watch) settle(ctx context.Context, branch, commit, why string, m events.TargetMoved) error {
 	old := w.known.Targets[branch].Asked
 	w.known.Targets[branch] = target{Commit: commit}
 	if err := w.save(ctx); err != nil {
@@ -240,7 +241,7 @@ func (w *Watch) Checkout(ctx context.Context, begins, ends bool) error {
 	if len(w.Copies()) == 0 || before.Checkout == "" {
 		return nil
 	}
-	if m := (TargetMoved{Op: CheckoutChanged, From: before.Checkout, To: k.Checkout}); m.From != m.To {
+	if m := (events.TargetMoved{Op: events.CheckoutChanged, From: before.Checkout, To: k.Checkout}); m.From != m.To {
 		m.Text = fmt.Sprintf("your checkout was switched from %s to %s", m.From, m.To)
 		w.Tell(m)
 	}
@@ -254,7 +255,7 @@ func (w *Watch) Checkout(ctx context.Context, begins, ends bool) error {
 	if gone := notIn(before.Dirty, dirty); len(gone) > 0 {
 		text += "; gone: " + notation.Preview(strings.Join(gone, ", "), 300)
 	}
-	w.Tell(TargetMoved{Op: CheckoutChanged, Text: text})
+	w.Tell(events.TargetMoved{Op: events.CheckoutChanged, Text: text})
 	return nil
 }
 
@@ -318,12 +319,12 @@ func (w *Watch) Rules(ctx context.Context, copy *worktree.Repo) (held string, er
 		return "", err
 	}
 	t, known := k.Targets[rulesTarget]
-	m := TargetMoved{Branch: rulesTarget, From: t.Commit, To: strings.Join(rules, "\n")}
+	m := events.TargetMoved{Branch: rulesTarget, From: t.Commit, To: strings.Join(rules, "\n")}
 	switch {
 	case !known || m.To == t.Commit && t.Asked == "":
 		return "", nil
 	case m.To == t.Commit:
-		m.Op, m.Text = MoveUndone, "the settings for checkouts are as they were"
+		m.Op, m.Text = events.MoveUndone, "the settings for checkouts are as they were"
 		return "", w.settle(ctx, rulesTarget, t.Commit, m.Text, m)
 	case m.To != t.Moved:
 		m.Text = "what decides about the files of a checkout has changed since the team's first start, so gates may not see what is merged: " +
@@ -357,7 +358,7 @@ func (w *Watch) Answered(ctx context.Context, r requests.Request) error {
 		if t.Asked != r.ID {
 			continue
 		}
-		m := TargetMoved{Op: MoveAccepted, Branch: branch, From: t.Commit, To: t.Moved}
+		m := events.TargetMoved{Op: events.MoveAccepted, Branch: branch, From: t.Commit, To: t.Moved}
 		m.Text = fmt.Sprintf("the move of %s to %.10s is accepted", branch, t.Moved)
 		if branch == rulesTarget {
 			m.Text = "the changed settings for checkouts are accepted"
@@ -367,7 +368,7 @@ func (w *Watch) Answered(ctx context.Context, r requests.Request) error {
 			if err != nil {
 				return w.cannotUndo(ctx, branch, t, r.ID, err)
 			}
-			m = TargetMoved{Op: MoveUndone, Branch: branch, From: t.Moved, To: t.Commit}
+			m = events.TargetMoved{Op: events.MoveUndone, Branch: branch, From: t.Moved, To: t.Commit}
 			m.Text = fmt.Sprintf("%s was moved back to %.10s; %s has the commits that it had", branch, t.Commit, kept)
 		}
 		k.Targets[branch] = target{Commit: m.To}
@@ -414,14 +415,14 @@ func (w *Watch) undo(ctx context.Context, branch string, t target) (kept string,
 // cannotUndo reports why a move was not undone, and asks again. w.mu is held.
 func (w *Watch) cannotUndo(ctx context.Context, branch string, t target, answered string, why error) error {
 	if branch == rulesTarget {
-		return w.hold(ctx, TargetMoved{Branch: branch, From: t.Commit, To: t.Moved, Text: t.Text}, answered)
+		return w.hold(ctx, events.TargetMoved{Branch: branch, From: t.Commit, To: t.Moved, Text: t.Text}, answered)
 	}
 	now, err := w.Repo.Commit(ctx, ref(branch))
 	if err != nil {
 		return fmt.Errorf("move %s back: %w", branch, errors.Join(why, err))
 	}
-	w.Tell(TargetMoved{
-		Op: MovedOutside, Branch: branch, From: t.Moved, To: t.Commit,
+	w.Tell(events.TargetMoved{
+		Op: events.MovedOutside, Branch: branch, From: t.Moved, To: t.Commit,
 		Text: fmt.Sprintf("%s cannot be moved back to %.10s: %v", branch, t.Commit, why),
 	})
 	w.known.Targets[branch] = target{Commit: t.Commit}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -15,7 +16,7 @@ import (
 // lookout is a Watch of a shop whose questions are in its store.
 type lookout struct {
 	*shop
-	told []TargetMoved
+	told []events.TargetMoved
 }
 
 // newLookout watches a shop, as a covey does that begins to run.
@@ -39,7 +40,7 @@ func (l *lookout) restart() {
 			}
 			return tops
 		},
-		Ask: func(ctx context.Context, m TargetMoved, again string) (requests.Request, error) {
+		Ask: func(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error) {
 			return l.Store.Requests().Ask(ctx, actors.Actor{Name: "lead"}, requests.New{
 				Kind: requests.AskMerge, Member: cmp.Or(m.Member, "lead"), To: actors.Operator, Text: m.Text,
 				Key: requests.KeyOf(m.Branch, m.From, m.To, again),
@@ -49,7 +50,7 @@ func (l *lookout) restart() {
 			_, err := l.Store.Requests().Withdraw(ctx, actors.Actor{}, id, why)
 			return err
 		},
-		Tell: func(m TargetMoved) { l.told = append(l.told, m) }, Landing: func() func() { return func() {} },
+		Tell: func(m events.TargetMoved) { l.told = append(l.told, m) }, Landing: func() func() { return func() {} },
 	}
 	l.Watch.Identity = func(address string) string {
 		name, ok := strings.CutSuffix(address, "@crew.covey.invalid")
@@ -117,7 +118,7 @@ func TestTargetMovedByAMember(t *testing.T) {
 				if commit, held := l.counts(); commit != before || held == "" || l.main() != moved {
 					t.Errorf("what counts is %s (question %q), main is %s; it was %s and moved to %s", commit, held, l.main(), before, moved)
 				}
-				if got := l.ops(); got != MovedByMember {
+				if got := l.ops(); got != events.MovedByMember {
 					t.Errorf("told %q", got)
 				}
 				l.restart() // killed with the question open
@@ -131,9 +132,9 @@ func TestTargetMovedByAMember(t *testing.T) {
 				if in, err := l.Repo.Holds(t.Context(), "main", moved); err != nil || in != yes {
 					t.Errorf("main contains the move: %v, %v", in, err)
 				}
-				want := MoveAccepted
+				want := events.MoveAccepted
 				if !yes {
-					want = MoveUndone
+					want = events.MoveUndone
 					if kept := testkit.Shell(t, l.Repo.Top, "git for-each-ref --format='%(objectname)' refs/covey/rescue"); kept != moved {
 						t.Errorf("kept is %q", kept)
 					}
@@ -166,11 +167,11 @@ func TestTargetMovedByOthers(t *testing.T) {
 	l.does("ben", "echo y >y")
 	l.work()
 	l.want("merged merged")
-	if got := l.ops(); got != MovedOutside {
+	if got := l.ops(); got != events.MovedOutside {
 		t.Errorf("told %q", got)
 	}
 	testkit.Shell(t, l.Repo.Top, "git reset -q --hard HEAD~1")
-	if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+	if _, held := l.counts(); held != "" || l.ops() != events.MovedOutside {
 		t.Errorf("a step back: %q", held)
 	}
 
@@ -179,7 +180,7 @@ func TestTargetMovedByOthers(t *testing.T) {
 	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm hers --allow-empty")
 	testkit.Shell(t, l.Repo.Top, "git merge -q covey/crew/ana")
 	l.restart()
-	if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+	if _, held := l.counts(); held != "" || l.ops() != events.MovedOutside {
 		t.Errorf("a merge by hand: %q, told %+v", held, l.told)
 	}
 }
@@ -192,7 +193,7 @@ func TestMoveIsUndoneByHand(t *testing.T) {
 	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD")
 	_, held := l.counts()
 	testkit.Shell(t, l.Repo.Top, "git update-ref refs/heads/main "+before)
-	if _, again := l.counts(); held == "" || again != "" || l.ops() != MovedByMember+" "+MoveUndone {
+	if _, again := l.counts(); held == "" || again != "" || l.ops() != events.MovedByMember+" "+events.MoveUndone {
 		t.Errorf("held by %q, then by %q", held, again)
 	}
 	r, err := l.Store.Requests().Get(t.Context(), held)
@@ -291,7 +292,7 @@ func TestOthersBringWork(t *testing.T) {
 			t.Parallel()
 			l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
 			testkit.Shell(t, l.Repo.Top, script)
-			if _, held := l.counts(); held != "" || l.ops() != MovedOutside {
+			if _, held := l.counts(); held != "" || l.ops() != events.MovedOutside {
 				t.Errorf("%q, told %+v", held, l.told)
 			}
 		})
@@ -326,7 +327,7 @@ func TestGatesSeeAllFiles(t *testing.T) {
 				testkit.Shell(t, l.Repo.Top, how.do)
 				l.work()
 				l.want("held")
-				if len(l.tested) > 0 || l.ops() != MovedByMember {
+				if len(l.tested) > 0 || l.ops() != events.MovedByMember {
 					t.Errorf("%d gates ran", len(l.tested))
 				}
 				l.restart() // the next run does not take it for the operator's
@@ -338,11 +339,11 @@ func TestGatesSeeAllFiles(t *testing.T) {
 				if err != nil || len(held) != 1 || !strings.HasSuffix(held[0].Text, ": "+how.names) {
 					t.Fatalf("%+v, %v", held, err)
 				}
-				want := MoveAccepted
+				want := events.MoveAccepted
 				if accept {
 					l.answers(held[0].Asked, true)
 				} else {
-					want = MoveUndone
+					want = events.MoveUndone
 					l.answers(held[0].Asked, false) // covey cannot undo it, so it asks again
 					l.work()
 					l.want("held")

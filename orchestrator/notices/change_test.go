@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -20,7 +20,7 @@ import (
 
 // done takes the line of a task that dev has completed.
 func (r *rig) done(seq uint64, id string) {
-	r.line(seq, "dev", change{tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: "dev", Subject: "work"}}})
+	r.line(seq, "dev", events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: "dev", Subject: "work"}}})
 }
 
 // TestChangedRules: the rules of another version of the spec apply at the next line. A rule that
@@ -90,7 +90,7 @@ func TestRuleChangesUnderItsNotice(t *testing.T) {
 	r.ask("dev", "and this?")
 	r.step()
 	r.wantShown("covey crew: question of dev: and this?")
-	if told = r.told(); len(told) != 4 || !slices.ContainsFunc(told[2:], func(n Notified) bool { return n.To == told[0].To }) {
+	if told = r.told(); len(told) != 4 || !slices.ContainsFunc(told[2:], func(n events.Notified) bool { return n.To == told[0].To }) {
 		t.Errorf("the journal has %+v", told)
 	}
 }
@@ -201,8 +201,10 @@ func TestLinkAgainstTheInbox(t *testing.T) {
 // TestNoiseIsNoNews: lines that no rule can be about wake nobody.
 func TestNoiseIsNoNews(t *testing.T) {
 	r := newRig(t, configs.Notify{Desktop: true, About: everything})
-	for _, kind := range []string{"text", "tool_call", "turn_ended", "message", "notified"} {
-		r.n.Line(journal.Line{Seq: 1, Type: kind, Member: "dev"})
+	for _, data := range []events.Data{
+		events.TextSaid{}, events.ToolCalled{}, events.TurnEnded{}, events.MessageSent{}, events.Notified{},
+	} {
+		r.line(1, "dev", data)
 	}
 	select {
 	case <-r.n.wake:

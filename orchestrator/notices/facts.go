@@ -2,17 +2,15 @@ package notices
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // tellFrom is the percentage of a limit from which on people are told of its use.
@@ -77,44 +75,41 @@ func noticeOf(r requests.Request) Notice {
 }
 
 // isNews reports whether a line of the journal may change what a rule has to say. It is
-// called for each line of a run, so it does not decode the line.
-func isNews(l journal.Line) bool {
-	switch l.Type {
-	case string(tasks.RequestEvent), string(tasks.MergeEvent), string(tasks.TaskEvent),
-		"hook_feedback", "budget", "spec_changed":
+// called for each line of a run.
+func isNews(e events.Event) bool {
+	switch e.Data.(type) {
+	case events.RequestChanged, events.MergeChanged, events.TaskChanged,
+		events.HookFeedback, events.BudgetUse, events.SpecChanged:
 		return true
 	}
 	return false
 }
 
 // happened returns the notice of a line of the journal that reports what has happened.
-func happened(l journal.Line) (Notice, bool) {
-	n := Notice{Member: l.Member, Seq: l.Seq, Since: l.Time}
-	switch l.Type {
-	case string(tasks.TaskEvent):
-		var c tasks.Change
-		if json.Unmarshal(l.Data, &c) != nil || c.Op != tasks.TaskCompleted {
+func happened(e events.Event) (Notice, bool) {
+	n := Notice{Member: e.Member, Seq: e.Seq, Since: e.Time}
+	switch d := e.Data.(type) {
+	case events.TaskChanged:
+		if d.Op != tasks.TaskCompleted {
 			return n, false
 		}
-		n.Kind, n.Task, n.Member = configs.NotableDone, c.Task.ID, c.Task.Owner
-		n.Text = fmt.Sprintf("%s has completed task %s: %s", c.Task.Owner, c.Task.ID, c.Task.Subject)
-	case agent.HookFeedback{}.EventType():
-		var f agent.HookFeedback
-		if json.Unmarshal(l.Data, &f) != nil || !isGate(f.Event) {
+		n.Kind, n.Task, n.Member = configs.NotableDone, d.Task.ID, d.Task.Owner
+		n.Text = fmt.Sprintf("%s has completed task %s: %s", d.Task.Owner, d.Task.ID, d.Task.Subject)
+	case events.HookFeedback:
+		if !isGate(d.Event) {
 			return n, false
 		}
-		n.Kind, n.Task = configs.NotableRefused, f.TaskID
-		n.Text = fmt.Sprintf("%s was refused by %s: %s", l.Member, f.Event, notation.FirstLine(f.Text))
-	case journal.BudgetUse{}.EventType():
-		var u journal.BudgetUse
-		if json.Unmarshal(l.Data, &u) != nil || u.Level < tellFrom || u.Limit <= 0 {
+		n.Kind, n.Task = configs.NotableRefused, d.TaskID
+		n.Text = fmt.Sprintf("%s was refused by %s: %s", e.Member, d.Event, notation.FirstLine(d.Text))
+	case events.BudgetUse:
+		if d.Level < tellFrom || d.Limit <= 0 {
 			return n, false
 		}
 		who := "the team"
-		if n.Member = u.Member; n.Member != "" {
+		if n.Member = d.Member; n.Member != "" {
 			who = n.Member
 		}
-		n.Kind, n.Text = configs.NotableBudget, fmt.Sprintf("%s has used %s", who, u)
+		n.Kind, n.Text = configs.NotableBudget, fmt.Sprintf("%s has used %s", who, d)
 	default:
 		return n, false
 	}

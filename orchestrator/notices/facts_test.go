@@ -5,12 +5,11 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestHappened: which lines of the journal are told, and how; what is not of a known shape is
@@ -20,36 +19,34 @@ func TestHappened(t *testing.T) {
 	claimed := done
 	claimed.Op = tasks.Claimed
 	for name, c := range map[string]struct {
-		typ  string
-		data any
+		data events.Data
 		want Notice // the zero Notice: it is not told
 	}{
-		"completed": {"task", done, Notice{
+		"completed": {events.TaskChanged{Change: done}, Notice{
 			Kind: configs.NotableDone, Member: "dev", Task: "4", Text: "dev has completed task 4: Do it",
 		}},
-		"claimed": {"task", claimed, Notice{}},
-		"a gate": {"hook_feedback", agent.HookFeedback{Event: "Stop", Text: "no\nno"}, Notice{
+		"claimed": {events.TaskChanged{Change: claimed}, Notice{}},
+		"a gate": {events.HookFeedback{Event: "Stop", Text: "no\nno"}, Notice{
 			Kind: configs.NotableRefused, Member: "ops", Text: "ops was refused by Stop: no",
 		}},
-		"a hook at a tool": {"hook_feedback", agent.HookFeedback{Event: "PreToolUse", Text: "no"}, Notice{}},
-		"a member's limit": {"budget", journal.BudgetUse{Member: "dev", What: journal.Tokens, Used: 10, Limit: 10, Level: 100}, Notice{
+		"a hook at a tool": {events.HookFeedback{Event: "PreToolUse", Text: "no"}, Notice{}},
+		"a member's limit": {events.BudgetUse{Member: "dev", What: events.Tokens, Used: 10, Limit: 10, Level: 100}, Notice{
 			Kind: configs.NotableBudget, Member: "dev", Text: "dev has used 10 of 10 tokens (100 %)",
 		}},
-		"half of it":    {"budget", journal.BudgetUse{What: journal.Tokens, Used: 5, Limit: 10, Level: 50}, Notice{}},
-		"no limit":      {"budget", journal.BudgetUse{What: journal.Tokens, Used: 5, Level: 100}, Notice{}},
-		"a broken line": {"budget", json.RawMessage(`[]`), Notice{}},
-		"another line":  {"text", agent.TextSaid{Text: "x"}, Notice{}},
-		"a request":     {"request", requests.Request{ID: "r1"}, Notice{}},
+		"half of it":   {events.BudgetUse{What: events.Tokens, Used: 5, Limit: 10, Level: 50}, Notice{}},
+		"no limit":     {events.BudgetUse{What: events.Tokens, Used: 5, Level: 100}, Notice{}},
+		"another line": {events.TextSaid{Text: "x"}, Notice{}},
+		"a request":    {events.RequestChanged{Request: requests.Request{ID: "r1"}}, Notice{}},
 	} {
-		l := journal.Line{Seq: 9, Time: noon, Member: "ops", Type: c.typ, Data: notation.Encode(c.data)}
-		got, told := happened(l)
+		e := events.Event{Seq: 9, Time: noon, Member: "ops", Data: c.data}
+		got, told := happened(e)
 		if c.want.Kind != "" {
 			c.want.Seq, c.want.Since = 9, noon
 		}
 		if told != (c.want.Kind != "") || told && string(notation.Encode(got)) != string(notation.Encode(c.want)) {
 			t.Errorf("%s: %+v, %v", name, got, told)
 		}
-		if told && !isNews(l) {
+		if told && !isNews(e) {
 			t.Errorf("%s does not wake the notices", name)
 		}
 	}

@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // storeKey is the key of the rules' records in the store.
@@ -26,21 +25,6 @@ const maxSleep = time.Minute
 
 // endWithin bounds how long the end of a run waits for its last notices.
 const endWithin = 5 * time.Second
-
-// Notified reports that a notice was sent, or given up. Its target is named without what may be
-// a secret.
-type Notified struct {
-	To      string   `json:"to"`
-	Kind    string   `json:"kind"` // of the notice: question, digest, …
-	Member  string   `json:"member,omitempty"`
-	IDs     []string `json:"ids,omitempty"` // of the requests and merges
-	Count   int      `json:"count"`         // of the things that it is about
-	Tries   int      `json:"tries"`
-	GivenUp string   `json:"given_up,omitempty"` // why it was given up; empty: it was sent
-}
-
-// EventType implements agent.EventData.
-func (Notified) EventType() string { return "notified" }
 
 // Ports are what Notices depend on. All are required, except Terminal.
 type Ports struct {
@@ -58,7 +42,7 @@ type Ports struct {
 
 // Journal receives what Notices report. *journal.Journal is one.
 type Journal interface {
-	Tell(data agent.EventData)
+	Tell(data events.Data)
 	Last() uint64 // the number of the last line
 }
 
@@ -100,13 +84,13 @@ func New(p Ports) *Notices {
 	}
 }
 
-// Line takes a line of the journal of this run. It never blocks.
-func (n *Notices) Line(l journal.Line) {
-	if !isNews(l) {
+// See takes an event of this run. It never blocks.
+func (n *Notices) See(e events.Event) {
+	if !isNews(e) {
 		return
 	}
 	if len(n.ports.Team().Notify) > 0 {
-		if what, ok := happened(l); ok {
+		if what, ok := happened(e); ok {
 			n.hear(what)
 		}
 	}
@@ -323,7 +307,7 @@ func (n *Notices) ended(e outcome) {
 		return // the run ends, which says nothing about the target
 	}
 	r, now := n.record(e.rule), n.ports.Clock.Now().Round(0)
-	told := Notified{To: TargetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
+	told := events.Notified{To: TargetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
 	one := oneNotice(e.batch, e.dropped)
 	told.Kind, told.Member = string(one.Kind), one.Member
 	for _, what := range e.batch {
@@ -374,5 +358,5 @@ func (n *Notices) complain(rule configs.Notify, text string) {
 		}
 		n.silent[key] = true
 	}
-	n.ports.Journal.Tell(agent.Warning{Text: text})
+	n.ports.Journal.Tell(events.Warning{Text: text})
 }

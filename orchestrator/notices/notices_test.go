@@ -11,11 +11,10 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // everything are all kinds of events.
@@ -50,7 +49,7 @@ func TestAfter(t *testing.T) {
 	r.pass(time.Hour)
 	r.step()
 	r.wantShown()
-	want := Notified{To: "desktop", Kind: "question", Member: "dev", IDs: []string{"r2"}, Count: 1, Tries: 1}
+	want := events.Notified{To: "desktop", Kind: "question", Member: "dev", IDs: []string{"r2"}, Count: 1, Tries: 1}
 	if told := r.told(); len(told) != 1 || told[0].IDs[0] != "r2" || told[0].To != want.To || told[0].Tries != 1 {
 		t.Errorf("the journal has %+v", told)
 	}
@@ -67,7 +66,7 @@ func TestHours(t *testing.T) {
 	}
 	r.ask("ops", "second")
 	r.pass(time.Minute)
-	r.line(7, "dev", agent.HookFeedback{Event: "TaskCompleted", Text: "tests fail\nmore", TaskID: "3", Path: "turn_end"})
+	r.line(7, "dev", events.HookFeedback{Event: "TaskCompleted", Text: "tests fail\nmore", TaskID: "3", Path: "turn_end"})
 	_, err := r.answer(answered.ID, false)
 	testkit.Must(t, err)
 	r.step()
@@ -81,7 +80,7 @@ func TestHours(t *testing.T) {
 func TestDigest(t *testing.T) {
 	r := newRig(t, configs.Notify{Desktop: true, About: everything, Digest: 30 * time.Minute})
 	done := func(seq uint64, id string) {
-		r.line(seq, "dev", change{tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: "dev", Subject: "work"}}})
+		r.line(seq, "dev", events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: "dev", Subject: "work"}}})
 		r.pass(10 * time.Minute)
 		r.step()
 	}
@@ -90,19 +89,13 @@ func TestDigest(t *testing.T) {
 	done(2, "2")
 	done(3, "3")
 	r.wantShown()
-	r.line(4, "", journal.BudgetUse{What: journal.USD, Used: 19, Limit: 20, Level: 90})
-	r.line(5, "", journal.BudgetUse{What: journal.USD, Used: 10, Limit: 20, Level: 50})
+	r.line(4, "", events.BudgetUse{What: events.USD, Used: 19, Limit: 20, Level: 90})
+	r.line(5, "", events.BudgetUse{What: events.USD, Used: 10, Limit: 20, Level: 50})
 	r.pass(20 * time.Minute)
 	r.step()
 	r.wantShown("covey crew: digest: 3 notices: dev has completed task 2: work | dev has completed task 3: work | " +
 		"the team has used 19.00 of 20.00 US dollars (95 %)")
 }
-
-// change is a line about a task.
-type change struct{ tasks.Change }
-
-// EventType implements agent.EventData.
-func (change) EventType() string { return "task" }
 
 // TestOpenMerge: a held merge is open without a request.
 func TestOpenMerge(t *testing.T) {
@@ -212,7 +205,7 @@ func TestRun(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- r.n.Run(ctx) }()
 	q := r.ask("dev", "may I?")
-	r.n.Line(journal.Line{Seq: 1, Type: "request"})
+	r.line(1, "", events.RequestChanged{})
 	testkit.Eventually(t, "the question is shown", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -10,16 +10,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testrun"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +40,7 @@ type rig struct {
 
 	mu    sync.Mutex
 	now   time.Time
-	lines []agent.EventData
+	lines []events.Data
 	shown []string // on the terminal
 }
 
@@ -92,7 +90,7 @@ func (r *rig) pass(d time.Duration) {
 }
 
 // Tell implements Journal.
-func (r *rig) Tell(data agent.EventData) {
+func (r *rig) Tell(data events.Data) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, data)
@@ -126,16 +124,16 @@ func (r *rig) answer(id string, yes bool) (requests.Request, error) {
 	return r.store.Requests().Answer(r.t.Context(), actors.Actor{Name: actors.Operator}, id, requests.Ruling{Approve: yes})
 }
 
-// line takes a line of the journal.
-func (r *rig) line(seq uint64, member string, data agent.EventData) {
-	r.n.Line(journal.Line{Seq: seq, Time: r.clock(), Member: member, Type: data.EventType(), Data: notation.Encode(data)})
+// line takes an event of the journal.
+func (r *rig) line(seq uint64, member string, data events.Data) {
+	r.n.See(events.Event{Seq: seq, Time: r.clock(), Member: member, Data: data})
 }
 
 // warnings returns the warnings that were journaled.
 func (r *rig) warnings() []string {
 	var list []string
 	for _, l := range r.lines {
-		if w, ok := l.(agent.Warning); ok {
+		if w, ok := l.(events.Warning); ok {
 			list = append(list, w.Text)
 		}
 	}
@@ -143,10 +141,10 @@ func (r *rig) warnings() []string {
 }
 
 // told returns the reports that were journaled.
-func (r *rig) told() []Notified {
-	var list []Notified
+func (r *rig) told() []events.Notified {
+	var list []events.Notified
 	for _, l := range r.lines {
-		if n, ok := l.(Notified); ok {
+		if n, ok := l.(events.Notified); ok {
 			list = append(list, n)
 		}
 	}

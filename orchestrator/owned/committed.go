@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // CommittedPolicy is the policy that refuses until a member's changes are committed.
@@ -30,19 +30,19 @@ type changedFiles struct {
 
 // see records that a turn begins or ends. The member's goroutine calls it before
 // anything else happens. The turns of a helper are part of its member's.
-func (f *changedFiles) see(ctx context.Context, member *lives.Member, e agent.Event) {
+func (f *changedFiles) see(ctx context.Context, member *lives.Member, e events.Event) {
 	if e.Helper != "" {
 		return
 	}
 	switch e.Data.(type) {
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		var look *Reader
 		if f.w.opts.Asks(CommittedPolicy) {
 			l := f.reader(member)
 			look = &l
 		}
 		f.warn(ctx, member, f.of(member).Begin(ctx, e.Turn, look))
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		f.warn(ctx, member, f.of(member).End(ctx, f.reader(member)))
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // repo is a git repository for tests, in which dev works alone.
@@ -63,7 +63,7 @@ func (r repo) begin(turn int) repo {
 		Lingers: func(string) bool { return false },
 		Asks:    func(policy string) bool { return r.team.asked && policy == CommittedPolicy },
 	})
-	r.see(turn, agent.TurnStarted{})
+	r.see(turn, events.TurnStarted{})
 	return r
 }
 
@@ -81,8 +81,8 @@ func (f *folder) sit(m configs.Member, dir string) *lives.Member {
 }
 
 // see tells of something in a turn of dev's.
-func (r repo) see(turn int, d agent.EventData) {
-	r.w.changes.see(r.t.Context(), r.dev, agent.Event{Turn: turn, Data: d})
+func (r repo) see(turn int, d events.Data) {
+	r.w.changes.see(r.t.Context(), r.dev, events.Event{Turn: turn, Data: d})
 }
 
 func (r repo) git(args ...string) {
@@ -232,11 +232,11 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(r.dir, "new"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.see(1, agent.TurnEnded{})
+	r.see(1, events.TurnEnded{})
 	for _, name := range []string{"a.txt", "user.txt", "new/user.txt"} {
 		r.write(name, "the user's")
 	}
-	r.see(2, agent.TurnStarted{})
+	r.see(2, events.TurnStarted{})
 	r.want("the user's own files", "")
 	r.write("new/mine.txt", "mine")
 	r.want("one of two in a new folder", "?? new/mine.txt")
@@ -244,18 +244,18 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 	r.want("a file of the user's", " M a.txt\n?? new/mine.txt")
 	r.write("a.txt", "the user's")
 	r.want("put back", "?? new/mine.txt")
-	r.see(2, agent.TurnEnded{})
+	r.see(2, events.TurnEnded{})
 	r.want("between turns", "?? new/mine.txt")
-	r.see(3, agent.TurnStarted{})
+	r.see(3, events.TurnStarted{})
 	r.want("the next turn", "?? new/mine.txt")
 	r.git("add", "new/mine.txt")
 	r.want("staged", "A  new/mine.txt")
 	r.git("commit", "-q", "-m", "mine")
 	r.want("committed", "")
 	r.write("left.txt", "mine")
-	r.see(3, agent.TurnEnded{})
+	r.see(3, events.TurnEnded{})
 	r.write("left.txt", "the user's by now")
-	r.see(4, agent.TurnStarted{})
+	r.see(4, events.TurnStarted{})
 	r.want("taken over", "")
 }
 
@@ -263,13 +263,13 @@ func TestWorkCommittedSinceTheTurnBegan(t *testing.T) {
 // changed before; a later turn is not held to what happened since an earlier one was cut off.
 func TestWorkCommittedAfterARestart(t *testing.T) {
 	r := newRepo(t)
-	r.see(1, agent.TurnEnded{})
+	r.see(1, events.TurnEnded{})
 	r.write("user.txt", "the user's")
-	r.see(2, agent.TurnStarted{})
+	r.see(2, events.TurnStarted{})
 	r.write("mine.txt", "mine")
 	r = r.begin(2)
 	r.want("the same turn", "?? mine.txt")
-	r.see(2, agent.TurnEnded{})
+	r.see(2, events.TurnEnded{})
 	r = r.begin(3)
 	r.want("the next turn", "?? mine.txt")
 	r.write("later.txt", "the user's")
@@ -289,28 +289,28 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	r.team.ownCopies, r.dev.Agent.Kind = false, configs.Builtin
 	ops := r.team.sit(configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, r.dir)
-	see := func(m *lives.Member, d agent.EventData) { r.w.See(t.Context(), m, agent.Event{Turn: 2, Data: d}) }
+	see := func(m *lives.Member, d events.Data) { r.w.See(t.Context(), m, events.Event{Turn: 2, Data: d}) }
 	call := func(id, file string) {
-		see(r.dev, agent.ToolCalled{ID: id, Name: "Bash"})
+		see(r.dev, events.ToolCalled{ID: id, Name: "Bash"})
 		r.write(file, "dev's")
-		see(r.dev, agent.ToolReturned{ID: id, Name: "Bash"})
+		see(r.dev, events.ToolReturned{ID: id, Name: "Bash"})
 		time.Sleep(60 * time.Millisecond) // the kernel's clock for files may be that much behind
 	}
-	see(r.dev, agent.TurnStarted{})
+	see(r.dev, events.TurnStarted{})
 	call("1", "dev.txt")
 	r.write("user.txt", "the user's, while dev thinks")
 	time.Sleep(60 * time.Millisecond)
 	r.want("alone", "?? dev.txt")
-	see(ops, agent.TurnStarted{})
+	see(ops, events.TurnStarted{})
 	call("2", "either.txt")
 	named := notation.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
-	see(r.dev, agent.ToolCalled{ID: "3", Name: "Write", Input: named})
-	see(r.dev, agent.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
+	see(r.dev, events.ToolCalled{ID: "3", Name: "Write", Input: named})
+	see(r.dev, events.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
 	r.write("named.txt", "dev's")
-	see(r.dev, agent.ToolReturned{ID: "3", Name: "Write"})
+	see(r.dev, events.ToolReturned{ID: "3", Name: "Write"})
 	r.want("beside a program", "?? dev.txt\n?? named.txt")
-	see(ops, agent.TurnEnded{})
-	see(r.dev, agent.TurnEnded{})
+	see(ops, events.TurnEnded{})
+	see(r.dev, events.TurnEnded{})
 	r.want("when it is over", "?? dev.txt\n?? named.txt")
 }
 
@@ -318,9 +318,9 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 // that comes in the middle of a turn holds from then on.
 func TestWorkCommittedUnasked(t *testing.T) {
 	r := newRepo(t)
-	r.see(1, agent.TurnEnded{})
+	r.see(1, events.TurnEnded{})
 	r.team.asked = false
-	r.see(2, agent.TurnStarted{})
+	r.see(2, events.TurnStarted{})
 	if data, err := os.ReadFile(filepath.Join(r.dir+".state", "scratch",
 		"dev.turns.json")); strings.Contains(string(data), `"from"`) {
 		t.Errorf("it was looked at: %s %v", data, err)

@@ -1,14 +1,12 @@
 package owned
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Past records when members could write in earlier runs, read from the journal when it
@@ -42,36 +40,30 @@ func NewPast() *Past {
 	return &Past{began: time.Now(), turns: spans(), calls: spans(), hooks: spans(), told: map[string]bool{}}
 }
 
-// See reads a line of an earlier run.
-func (p *Past) See(l journal.Line) {
-	if l.Type == (journal.TeamStarted{}).EventType() {
-		p.cutOff(l.Time)
+// See takes an event of an earlier run.
+func (p *Past) See(e events.Event) {
+	if _, ok := e.Data.(events.TeamStarted); ok {
+		p.cutOff(e.Time)
 	}
-	p.last = l.Time
-	switch l.Type {
-	case agent.TurnStarted{}.EventType():
-		p.turns.begin(l, l.Member, "")
-	case agent.TurnEnded{}.EventType():
-		p.turns.end(l, "")
-	case agent.ToolCalled{}.EventType():
-		var d agent.ToolCalled
-		if json.Unmarshal(l.Data, &d) == nil && (writesAnything(d.Name) || slices.Contains(editTools(), d.Name)) {
-			p.calls.begin(l, l.Member, d.ID)
+	p.last = e.Time
+	switch d := e.Data.(type) {
+	case events.TurnStarted:
+		p.turns.begin(e, e.Member, "")
+	case events.TurnEnded:
+		p.turns.end(e, "")
+	case events.ToolCalled:
+		if writesAnything(d.Name) || slices.Contains(editTools(), d.Name) {
+			p.calls.begin(e, e.Member, d.ID)
 		}
-	case agent.ToolReturned{}.EventType():
-		var d agent.ToolReturned
-		if json.Unmarshal(l.Data, &d) == nil {
-			p.calls.end(l, d.ID)
+	case events.ToolReturned:
+		p.calls.end(e, d.ID)
+	case events.HookStarted:
+		if d.Command != FilesPolicy {
+			p.hooks.begin(e, Hooks, d.ToolUseID+d.Command)
 		}
-	case agent.HookStarted{}.EventType():
-		var d agent.HookStarted
-		if json.Unmarshal(l.Data, &d) == nil && d.Command != FilesPolicy {
-			p.hooks.begin(l, Hooks, d.ToolUseID+d.Command)
-		}
-	case agent.HookFinished{}.EventType():
-		var d agent.HookFinished
-		if json.Unmarshal(l.Data, &d) == nil && !d.Background {
-			p.hooks.end(l, d.ToolUseID+d.Command)
+	case events.HookFinished:
+		if !d.Background {
+			p.hooks.end(e, d.ToolUseID+d.Command)
 		}
 	}
 }
@@ -94,17 +86,17 @@ func (p *Past) cutOff(next time.Time) {
 	clear(p.hooks.open)
 }
 
-// begin opens a span of who for the member of a line.
-func (s pastSpans) begin(l journal.Line, who, key string) {
-	s.open[l.Member+"/"+key] = Span{Who: who, From: l.Time}
+// begin opens a span of who for the member of an event.
+func (s pastSpans) begin(e events.Event, who, key string) {
+	s.open[e.Member+"/"+key] = Span{Who: who, From: e.Time}
 }
 
 // end closes it, if it is open.
-func (s pastSpans) end(l journal.Line, key string) {
-	if span, ok := s.open[l.Member+"/"+key]; ok {
-		delete(s.open, l.Member+"/"+key)
-		span.To = l.Time
-		s.over[l.Member] = append(s.over[l.Member], span)
+func (s pastSpans) end(e events.Event, key string) {
+	if span, ok := s.open[e.Member+"/"+key]; ok {
+		delete(s.open, e.Member+"/"+key)
+		span.To = e.Time
+		s.over[e.Member] = append(s.over[e.Member], span)
 	}
 }
 

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -21,7 +20,7 @@ func TestPastWrites(t *testing.T) {
 	p := NewPast()
 	p.began = time.Unix(2000, 0)
 	line := func(sec int64, member, typ, data string) {
-		p.See(journal.Line{Time: time.Unix(sec, 0), Member: member, Type: typ, Data: json.RawMessage(data)})
+		p.See(events.Line{Time: time.Unix(sec, 0), Member: member, Type: typ, Data: json.RawMessage(data)}.Event())
 	}
 	line(10, "", "team_started", "{}")
 	line(11, "dev", "turn_started", "{}")
@@ -102,7 +101,7 @@ func TestSharedWatches(t *testing.T) {
 	if team.Protect = nil; w.watches(free) || !w.mayWrite(free, "law") {
 		t.Error("a member that may write everywhere is looked at")
 	}
-	if e := (agent.ToolCalled{}); writesAnything(e.Name) || !writesAnything("mcp__files__put") {
+	if e := (events.ToolCalled{}); writesAnything(e.Name) || !writesAnything("mcp__files__put") {
 		t.Error("which tools write to files that they do not name is wrong")
 	}
 }

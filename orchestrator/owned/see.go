@@ -10,8 +10,8 @@ import (
 	"context"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // announced is a call that names the file it writes to.
@@ -22,7 +22,7 @@ type announced struct {
 
 // See records an event of a member: when it could write, and which files it announced.
 // The goroutines of the member and its helpers call it before anything else happens.
-func (w *Writes) See(ctx context.Context, member *lives.Member, e agent.Event) {
+func (w *Writes) See(ctx context.Context, member *lives.Member, e events.Event) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
 	}
@@ -30,24 +30,24 @@ func (w *Writes) See(ctx context.Context, member *lives.Member, e agent.Event) {
 }
 
 // seeShared is See for a member that shares its folder.
-func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e agent.Event) {
+func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e events.Event) {
 	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		if !byCalls(member) {
 			l.Begin(who, "turn", now)
 		}
 		w.begin(ctx, member, d.Cause)
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		l.End(who, "turn", now)
-	case agent.ToolCalled:
+	case events.ToolCalled:
 		if byCalls(member) && writesAnything(d.Name) {
 			l.Begin(who, d.ID, now)
 		}
 		w.called(member, d)
-	case agent.PermissionDecided:
+	case events.PermissionDecided:
 		w.decided(member, d)
-	case agent.ToolReturned:
+	case events.ToolReturned:
 		w.returned(member, d)
 		if w.opts.Lingers(member.Name) {
 			w.mu.Lock()
@@ -56,11 +56,11 @@ func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e agent.Ev
 			return
 		}
 		l.End(who, d.ID, now)
-	case agent.HookStarted:
+	case events.HookStarted:
 		if d.Command != FilesPolicy {
 			l.Begin(Hooks, d.ToolUseID+d.Command, now)
 		}
-	case agent.HookFinished:
+	case events.HookFinished:
 		if d.Background { // writes made meanwhile cannot be charged to it
 			l.Void(Hooks, d.ToolUseID+d.Command)
 		}
@@ -90,7 +90,7 @@ func (w *Writes) rest(member *lives.Member) {
 }
 
 // called records a call that names the file it writes to.
-func (w *Writes) called(member *lives.Member, d agent.ToolCalled) {
+func (w *Writes) called(member *lives.Member, d events.ToolCalled) {
 	path, ok := w.named(member, d)
 	if !ok {
 		return
@@ -107,7 +107,7 @@ func (w *Writes) called(member *lives.Member, d agent.ToolCalled) {
 }
 
 // decided records whether a call may run.
-func (w *Writes) decided(member *lives.Member, d agent.PermissionDecided) {
+func (w *Writes) decided(member *lives.Member, d events.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
@@ -126,7 +126,7 @@ func (w *Writes) decided(member *lives.Member, d agent.PermissionDecided) {
 }
 
 // returned records the result of a call that names the file it writes to.
-func (w *Writes) returned(member *lives.Member, d agent.ToolReturned) {
+func (w *Writes) returned(member *lives.Member, d events.ToolReturned) {
 	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
@@ -153,7 +153,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named returns the file that a call announces to write, below its member's folder,
 // with links resolved.
-func (w *Writes) named(member *lives.Member, d agent.ToolCalled) (string, bool) {
+func (w *Writes) named(member *lives.Member, d events.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

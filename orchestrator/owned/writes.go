@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
@@ -213,7 +213,7 @@ func (w *Writes) save(member *lives.Member, m *mark) error {
 
 // begin records the state of the ground when a turn begins. For a turn that continues
 // after a crash it should be known; if not, people are warned.
-func (w *Writes) begin(ctx context.Context, member *lives.Member, cause agent.Cause) {
+func (w *Writes) begin(ctx context.Context, member *lives.Member, cause events.Cause) {
 	if !w.watches(member) {
 		return
 	}
@@ -221,7 +221,7 @@ func (w *Writes) begin(ctx context.Context, member *lives.Member, cause agent.Ca
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := !m.From.Time.IsZero()
-	if cause == agent.ByResume && !known {
+	if cause == events.ByResume && !known {
 		w.warn(member, "what %s had written in the interrupted turn is not known, and not checked against owns and protect",
 			member.Name)
 	}
@@ -362,7 +362,7 @@ func (w *Writes) warn(member *lives.Member, format string, args ...any) {
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.opts.Journal.Append(agent.Event{Member: member.Name, Turn: w.opts.Turn(member.Name), Data: agent.Warning{Text: text}})
+		w.opts.Journal.Append(events.Event{Member: member.Name, Turn: w.opts.Turn(member.Name), Data: events.Warning{Text: text}})
 	}
 }
 

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // SortMail splits mail into messages to show and the ids of moot ones. An
@@ -66,21 +66,21 @@ func FromOperator(m mail.Message) bool { return m.Kind == mail.OperatorMessage }
 
 // CauseOf returns the cause of a turn that begins with this mail: a person's
 // message takes precedence, then a task, then another message.
-func CauseOf(letters []mail.Message) agent.Cause {
-	cause := agent.ByTask
+func CauseOf(letters []mail.Message) events.Cause {
+	cause := events.ByTask
 	for _, m := range letters {
 		switch m.Kind {
 		case mail.Goal:
-			return agent.ByGoal
+			return events.ByGoal
 		case mail.OperatorMessage:
-			return agent.ByPerson
+			return events.ByPerson
 		case mail.HookMessage:
-			if cause == agent.ByTask {
-				cause = agent.ByHook
+			if cause == events.ByTask {
+				cause = events.ByHook
 			}
 		case mail.TaskAssignment, mail.TaskLost:
 		default:
-			cause = agent.ByMessage
+			cause = events.ByMessage
 		}
 	}
 	return cause

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 func TestLossIsMoot(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSortMail(t *testing.T) {
 }
 
 func TestCauseOf(t *testing.T) {
-	of := func(kinds ...mail.Kind) agent.Cause {
+	of := func(kinds ...mail.Kind) events.Cause {
 		var letters []mail.Message
 		for _, k := range kinds {
 			letters = append(letters, mail.Message{Kind: k})
@@ -77,13 +77,13 @@ func TestCauseOf(t *testing.T) {
 		return CauseOf(letters)
 	}
 	for _, tt := range []struct {
-		got, want agent.Cause
+		got, want events.Cause
 	}{
-		{of(mail.TaskAssignment), agent.ByTask},
-		{of(mail.TaskAssignment, mail.Text), agent.ByMessage},
-		{of(mail.Text, mail.OperatorMessage), agent.ByPerson},
-		{of(mail.Goal, mail.OperatorMessage), agent.ByGoal},
-		{of(mail.Notice), agent.ByMessage},
+		{of(mail.TaskAssignment), events.ByTask},
+		{of(mail.TaskAssignment, mail.Text), events.ByMessage},
+		{of(mail.Text, mail.OperatorMessage), events.ByPerson},
+		{of(mail.Goal, mail.OperatorMessage), events.ByGoal},
+		{of(mail.Notice), events.ByMessage},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("causeOf = %q, want %q", tt.got, tt.want)

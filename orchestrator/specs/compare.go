@@ -7,33 +7,33 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // Compare returns what a new spec changes. It fails if a key differs that cannot change
 // while the team runs.
-func Compare(was, now *configs.Team) (api.SpecChange, error) {
-	change := api.SpecChange{Team: was.Name, Running: true, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
+func Compare(was, now *configs.Team) (events.SpecChanged, error) {
+	change := events.SpecChanged{Team: was.Name, Running: true, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
 		return change, CannotChange(fixed...)
 	}
 	for _, m := range now.Members() {
 		old, known := Member(was, m.Name)
 		if !known {
-			change.Members = append(change.Members, api.MemberChange{
-				Name: m.Name, Change: api.MemberAdded, Agent: lives.AgentTitle(m.Agent),
+			change.Members = append(change.Members, events.MemberChange{
+				Name: m.Name, Change: events.MemberAdded, Agent: lives.AgentTitle(m.Agent),
 			})
 		} else if keys := memberKeys(old, m); len(keys) > 0 {
 			change.Members = append(change.Members,
-				api.MemberChange{Name: m.Name, Change: api.MemberChanges, Agent: lives.AgentTitle(m.Agent), Keys: keys})
+				events.MemberChange{Name: m.Name, Change: events.MemberChanges, Agent: lives.AgentTitle(m.Agent), Keys: keys})
 		}
 	}
 	for _, m := range was.Members() {
 		if _, stays := Member(now, m.Name); !stays {
-			change.Members = append(change.Members, api.MemberChange{
-				Name: m.Name, Change: api.MemberRetires, Agent: lives.AgentTitle(m.Agent),
+			change.Members = append(change.Members, events.MemberChange{
+				Name: m.Name, Change: events.MemberRetires, Agent: lives.AgentTitle(m.Agent),
 			})
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -120,7 +120,7 @@ func (n News) tasks(ctx context.Context, s *tasks.Store, team *configs.Team) ([]
 // AddPreview adds to a change the tasks and the goal that a spec adds to a store, and
 // returns the lead's goal after it. given is the goal of the command line.
 func AddPreview(
-	ctx context.Context, s *tasks.Store, team *configs.Team, given string, change *api.SpecChange,
+	ctx context.Context, s *tasks.Store, team *configs.Team, given string, change *events.SpecChanged,
 ) (Goal, error) {
 	loaded, err := ReadLoaded(ctx, s)
 	if err != nil {

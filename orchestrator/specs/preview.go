@@ -14,23 +14,23 @@ import (
 	"os"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Preview returns what a team that does not run would begin with. It starts and writes
 // nothing. goal is Options.Goal; fresh ignores the earlier run.
-func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (api.SpecChange, error) {
-	change := api.SpecChange{Team: team.Name, Members: []api.MemberChange{}, Tasks: []string{}, Settings: []string{}}
+func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (events.SpecChanged, error) {
+	change := events.SpecChanged{Team: team.Name, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}}
 	loaded, was, err := readEarlier(ctx, team, fresh)
 	if err != nil {
 		return change, fmt.Errorf("read the earlier run: %w", err)
 	}
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
-		change.Members = append(change.Members, api.MemberChange{
-			Name: m.Name, Change: api.MemberStarts, Agent: lives.AgentTitle(m.Agent),
+		change.Members = append(change.Members, events.MemberChange{
+			Name: m.Name, Change: events.MemberStarts, Agent: lives.AgentTitle(m.Agent),
 		})
 	}
 	for _, n := range loaded.New(team) {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // SchedulesKey is the store key of the schedules' records.
@@ -24,19 +24,6 @@ const SchedulesKey = "schedules"
 
 // maxSleep bounds a wait, because timers stop while a machine sleeps.
 const maxSleep = time.Minute
-
-// ScheduleRan reports that a schedule ran.
-type ScheduleRan struct {
-	Name string    `json:"name"`
-	Due  time.Time `json:"due"` // when it was due; much earlier than its line if the team was down
-	Task string    `json:"task_id,omitempty"`
-	To   string    `json:"to,omitempty"`
-	// Skipped is why it had no effect; empty: it had one.
-	Skipped string `json:"skipped,omitempty"`
-}
-
-// EventType implements agent.EventData.
-func (ScheduleRan) EventType() string { return "schedule" }
 
 // scheduleRecord is what the store keeps of a schedule.
 type scheduleRecord struct {
@@ -218,7 +205,7 @@ func (t *Timetable) setRecord(name string, r scheduleRecord) {
 // refuses it, it is reported as skipped, because one bad schedule must not end a team;
 // disk errors and the end of the team are returned.
 func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleRecord, due time.Time) error {
-	told := ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
+	told := events.ScheduleRan{Name: s.Name, Due: due.UTC(), To: s.To}
 	call := actors.CallID("schedule", s.Name+" "+due.UTC().Format(time.RFC3339))
 	var err error
 	if s.Task != nil {
@@ -235,7 +222,7 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleR
 		return fmt.Errorf("schedule %s: %w", s.Name, err)
 	default: // such as a full mailbox: the next time there may be room
 		told.Skipped = err.Error()
-		t.journal.Tell(agent.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
+		t.journal.Tell(events.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
 	}
 	if told.Skipped == "" {
 		r.Last = due

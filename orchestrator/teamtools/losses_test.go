@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
@@ -35,7 +36,7 @@ func TestLossIsShown(t *testing.T) {
 	loss := mail.Message{ID: "m1", Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: "1"})}
 	show, _ := plan.SortMail([]mail.Message{loss}, []tasks.Task{listedTask("1", tasks.InProgress, "b")}, "a")
 	in := BuiltinNames.Inputs(show, nil)
-	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || plan.CauseOf(show) != agent.ByTask {
+	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || plan.CauseOf(show) != events.ByTask {
 		t.Errorf("inputs %+v, cause %s", in, plan.CauseOf(show))
 	}
 }

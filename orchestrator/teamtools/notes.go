@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -151,13 +152,13 @@ func (n *Notes) CompletedBy(member string) []string {
 // The member's goroutine calls it once at each turn end. Reading and resetting
 // happen under one lock, so that a task which is completed at that moment is in
 // exactly one note.
-func (n *Notes) Of(member string, idle agent.Idle) mail.Note {
+func (n *Notes) Of(member string, idle events.Idle) mail.Note {
 	note := mail.Note{IdleNote: mail.IdleNote{
 		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
 	words := notation.Short(idle.LastText, maxResult)
-	if idle.Reason == agent.IdleFailed || idle.Reason == agent.IdleStopped {
+	if idle.Reason == events.IdleFailed || idle.Reason == events.IdleStopped {
 		note.FailureReason = words
 	} else {
 		note.Result = words

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -44,17 +45,17 @@ func TestStint(t *testing.T) {
 	if !n.WasAsked("dev") || !slices.Equal(n.CompletedBy("dev"), []string{"1"}) {
 		t.Errorf("asked %v, completed %q", n.WasAsked("dev"), n.CompletedBy("dev"))
 	}
-	note := n.Of("dev", agent.Idle{Reason: agent.IdleAvailable, LastText: "4"})
+	note := n.Of("dev", events.Idle{Reason: events.IdleAvailable, LastText: "4"})
 	if !note.Wakes || !slices.Equal(note.Completed, []string{"1"}) || note.Result != "4" || note.FailureReason != "" {
 		t.Errorf("the note is %+v", note)
 	}
-	if note = n.Of("dev", agent.Idle{Reason: agent.IdleFailed, LastText: "no luck"}); note.Wakes || note.Completed != nil ||
+	if note = n.Of("dev", events.Idle{Reason: events.IdleFailed, LastText: "no luck"}); note.Wakes || note.Completed != nil ||
 		note.Result != "" || note.FailureReason != "no luck" {
 		t.Errorf("the next note is %+v", note)
 	}
 	n.Asked("dev", text)
 	n.Sent([]mail.Message{{From: "dev", To: "ops", Summary: "four"}})
-	if note = n.Of("dev", agent.Idle{}); note.Wakes || note.Summary != "[to ops] four" {
+	if note = n.Of("dev", events.Idle{}); note.Wakes || note.Summary != "[to ops] four" {
 		t.Errorf("after a message the note is %+v", note)
 	}
 	n.Asked("dev", text)

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // byHook lets the WorktreeCreate hooks create a working copy. made is false if none of
@@ -48,7 +48,7 @@ func (t *Trees) byHook(ctx context.Context, m *lives.Member) (own Tree, made boo
 		return own, false, fmt.Errorf("the WorktreeCreate hook gave %s the folder of %s, %s", m.Name,
 			other, own.Root)
 	}
-	t.notices.tell(m.Name, Changed{Op: "created", Path: own.Top, Branch: own.Branch, Base: own.Base})
+	t.notices.tell(m.Name, events.WorktreeChanged{Op: "created", Path: own.Top, Branch: own.Branch, Base: own.Base})
 	return own, true, nil
 }
 
@@ -122,7 +122,7 @@ func (t *Trees) fire(ctx context.Context, m *lives.Member, p hooks.Payload) (hoo
 		t.notices.tell(m.Name, teammate.HookEvent(p))
 	})
 	for _, text := range append(out.SystemMessages, out.Warnings...) {
-		t.notices.tell(m.Name, agent.Warning{Text: text})
+		t.notices.tell(m.Name, events.Warning{Text: text})
 	}
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -136,7 +137,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	if err := removal.Copies.Remove(ctx, own.Top); err != nil {
 		return err.Error()
 	}
-	t.gone(ctx, removal, member, Changed{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
+	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
 	return ""
 }
 
@@ -145,7 +146,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 //
 // The branch is deleted only if it still is where it was found: a commit that came in
 // between keeps it. An error leaves a record or a branch too many, so it is only reported.
-func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e Changed, head worktree.Head) {
+func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e events.WorktreeChanged, head worktree.Head) {
 	t.ports.release(t.ground.rootIn(e.Path))
 	err := t.record.drop(ctx, member)
 	if t.branches.made(head.Branch) {
@@ -167,7 +168,7 @@ func (t *Trees) leave(ctx context.Context, member string) {
 		return
 	}
 	if why := t.removeClean(ctx, member, own); why != "" {
-		t.notices.tell(member, Changed{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
+		t.notices.tell(member, events.WorktreeChanged{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
 		t.notices.warn("%s works in the workspace from now on; its working copy %s (branch %s) stays: %s",
 			member, own.Top, own.Branch, why)
 	}
@@ -196,7 +197,7 @@ func (t *Trees) Retire(ctx context.Context) error {
 			continue
 		}
 		if why := t.removeClean(ctx, member, own); why != "" {
-			t.notices.tell(member, Changed{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
+			t.notices.tell(member, events.WorktreeChanged{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
 			t.notices.warn("the spec no longer has member %s; its working copy %s (branch %s) stays: %s; "+
 				"`git worktree remove --force %[2]s` removes it", member, own.Top, own.Branch, why)
 		}
@@ -264,7 +265,7 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if err := removal.Copies.Discard(ctx, c.Path); err != nil {
 		return err
 	}
-	t.gone(ctx, removal, member, Changed{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
+	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
 	t.notices.warn("the unmerged work of %s is kept as %s; `git branch NAME %[2]s` creates a branch for it", member, ref)
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // notices writes to the journal about working copies. It buffers events until the
@@ -14,13 +14,13 @@ type notices struct {
 	journal *journal.Journal
 
 	mu    sync.Mutex
-	early []agent.Event
+	early []events.Event
 	heard bool // the journal runs, so early is no longer used
 }
 
 // tell writes an event to the journal, or buffers it.
-func (n *notices) tell(member string, data agent.EventData) {
-	e := agent.Event{Member: member, Data: data}
+func (n *notices) tell(member string, data events.Data) {
+	e := events.Event{Member: member, Data: data}
 	n.mu.Lock()
 	waits := !n.heard
 	if waits {
@@ -34,7 +34,7 @@ func (n *notices) tell(member string, data agent.EventData) {
 
 // warn writes a warning for people.
 func (n *notices) warn(format string, args ...any) {
-	n.tell("", agent.Warning{Text: fmt.Sprintf(format, args...)})
+	n.tell("", events.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // begin writes the buffered events to the journal.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -77,7 +78,7 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others 
 		return Tree{}, err
 	}
 	own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: branch, Base: base}
-	e := Changed{Op: "created", Path: path, Branch: branch, Base: base}
+	e := events.WorktreeChanged{Op: "created", Path: path, Branch: branch, Base: base}
 	if base == "" { // its own branch, from an earlier run whose copy is gone
 		e.Reason = "the branch existed and has unmerged work"
 		t.notices.warn("branch %s existed already and has unmerged work: %s continues on it", branch, m.Name)

@@ -20,20 +20,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Changed is sent when a member's working copy is created, adopted, removed, kept or
-// rescued.
-type Changed struct {
-	Op     string `json:"op"` // created, adopted, removed, kept, rescued
-	Path   string `json:"path"`
-	Branch string `json:"branch,omitempty"`
-	Base   string `json:"base,omitempty"`   // created: the commit that it starts from
-	Ref    string `json:"ref,omitempty"`    // rescued: the reference that keeps the work
-	Reason string `json:"reason,omitempty"` // adopted, kept: why
-}
-
-// EventType returns the event's name in the journal.
-func (Changed) EventType() string { return "worktree" }
-
 // Hooks runs the hooks of the team.
 type Hooks interface {
 	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)

@@ -1,16 +1,15 @@
 package view
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
-// Apply changes the State by the next line of the journal.
-func (s *State) Apply(l journal.Line) {
+// Apply changes the State by the next event of the journal.
+func (s *State) Apply(l events.Event) {
 	if s.isAnother(l) {
 		*s = State{}
 	}
@@ -18,12 +17,13 @@ func (s *State) Apply(l journal.Line) {
 		return
 	}
 	s.count(l)
-	// Each part knows its types of lines; one that no part knows changes nothing more.
+	// Each part knows its types of events; one that no part knows changes nothing more.
 	switch {
 	case (teamFold{s}).apply(l), (workFold{s}).apply(l), (gateFold{s}).apply(l):
 		s.Work = l.Seq
 	case (turnFold{s}).apply(l):
-		if l.Type == "turn_started" || l.Type == "turn_ended" || l.Type == "idle" {
+		switch l.Data.(type) {
+		case events.TurnStarted, events.TurnEnded, events.Idle:
 			s.Work = l.Seq
 		}
 	default:
@@ -34,16 +34,22 @@ func (s *State) Apply(l journal.Line) {
 
 // isAnother reports whether a line begins another journal than that of the State: `covey up
 // --fresh` forgets the old one, and its numbers begin again.
-func (s *State) isAnother(l journal.Line) bool {
-	return s.Seq > 0 && l.Seq == 1 && l.Type == "team_started" && l.Time.After(s.Time)
+func (s *State) isAnother(l events.Event) bool {
+	return s.Seq > 0 && l.Seq == 1 && begins(l) && l.Time.After(s.Time)
+}
+
+// begins reports whether an event begins a run.
+func begins(l events.Event) bool {
+	_, ok := l.Data.(events.TeamStarted)
+	return ok
 }
 
 // count notes the number of the line.
-func (s *State) count(l journal.Line) {
+func (s *State) count(l events.Event) {
 	if s.Seq == 0 {
 		s.First = l.Seq
 	} else if l.Seq != s.Seq+1 {
-		gap := Gap{After: s.Seq, Before: l.Seq, Restart: l.Type == "team_started"}
+		gap := Gap{After: s.Seq, Before: l.Seq, Restart: begins(l)}
 		s.Gaps = newest(append(s.Gaps, gap), maxGaps)
 	}
 	s.Version, s.Team = Version, l.Team
@@ -53,7 +59,7 @@ func (s *State) count(l journal.Line) {
 // extend adds the line to what it is a part of: the run, the turn of its member, and the
 // member's tasks in progress. It comes after the line's own effect: the line that begins a turn
 // or claims a task is the first one of it.
-func (s *State) extend(l journal.Line) {
+func (s *State) extend(l events.Event) {
 	if len(s.Runs) > 0 {
 		s.Runs[len(s.Runs)-1].Last = l.Seq
 	}
@@ -70,12 +76,6 @@ func (s *State) extend(l journal.Line) {
 			t.extend(l)
 		}
 	}
-}
-
-// decoded returns the data of a line. Data of an unknown shape gives what can be decoded.
-func decoded[T any](l journal.Line) (data T) {
-	_ = json.Unmarshal(l.Data, &data) // see above
-	return data
 }
 
 // lineWidth is the length in characters of the texts of a State.

@@ -9,7 +9,7 @@ import (
 // begin in the middle.
 func TestNumbers(t *testing.T) {
 	s := &State{}
-	apply := func(seq int, text string) { s.Apply(lineOf(seq, text)) }
+	apply := func(seq int, text string) { s.Apply(lineOf(seq, text).Event()) }
 	apply(7, `ana.3 text {"text":"Hello"}`)
 	apply(8, `ana.3 news_from_the_future {"text":[1]}`)
 	apply(8, `ana.3 text {"text":"again"}`)
@@ -34,13 +34,13 @@ func TestFresh(t *testing.T) {
 	if s.apply(""); encoded(t, s) != before {
 		t.Error("nothing was applied, and something has changed")
 	}
-	s.Apply(lineOf(1, `- team_started {"goal":"Ship it"}`))
+	s.Apply(lineOf(1, `- team_started {"goal":"Ship it"}`).Event())
 	if encoded(t, s) != before {
 		t.Error("the first line was applied again")
 	}
 	l := lineOf(1, `- team_started {"goal":"Anew","members":["lead"]}`)
 	l.Time = noon.Add(1 << 40)
-	s.Apply(l)
+	s.Apply(l.Event())
 	if s.Seq != 1 || len(s.Tasks) != 0 || len(s.Members) != 1 || s.Run().Goal != "Anew" {
 		t.Errorf("after a fresh start: %s", encoded(t, s))
 	}
@@ -119,7 +119,7 @@ func TestDamagedData(t *testing.T) {
 		for _, kind := range kinds {
 			l := lineOf(int(s.Seq)+1, "ana.1 "+kind)
 			l.Data = json.RawMessage(data)
-			s.Apply(l)
+			s.Apply(l.Event())
 		}
 		if s.Seq != uint64(7+len(kinds)) {
 			t.Errorf("%s: %d lines", data, s.Seq)

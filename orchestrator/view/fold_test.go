@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // noon is the time of line 0; each further line is a second later.
@@ -15,10 +15,10 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 // lineOf makes a line of a text: "ana.2 text {…}" is of ana's second turn, "ana.2/a1 …" of its
 // helper a1, and "- …" of the team.
-func lineOf(seq int, text string) journal.Line {
+func lineOf(seq int, text string) events.Line {
 	who, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	kind, data, _ := strings.Cut(rest, " ")
-	l := journal.Line{Seq: uint64(seq), Time: noon.Add(time.Duration(seq) * time.Second), Team: "crew", Type: kind, Data: json.RawMessage(data)}
+	l := events.Line{Seq: uint64(seq), Time: noon.Add(time.Duration(seq) * time.Second), Team: "crew", Type: kind, Data: json.RawMessage(data)}
 	if data == "" {
 		l.Data = json.RawMessage("{}")
 	}
@@ -42,7 +42,7 @@ func fold(text string) *State {
 func (s *State) apply(text string) {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
-			s.Apply(lineOf(int(s.Seq)+1, line))
+			s.Apply(lineOf(int(s.Seq)+1, line).Event())
 		}
 	}
 }

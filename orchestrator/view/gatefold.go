@@ -6,37 +6,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // gateFold is the part of a fold that handles hooks and gates.
 type gateFold struct{ *State }
 
 // apply handles the lines of hooks and gates. It returns false for others.
-func (s gateFold) apply(l journal.Line) bool {
-	switch l.Type {
-	case "gate":
-		e := decoded[hooklist.GateAsked](l)
+func (s gateFold) apply(l events.Event) bool {
+	switch e := l.Data.(type) {
+	case events.GateAsked:
 		s.gate(l, e)
 		s.noteTask(e.TaskID, l)
-	case "hook_started":
-		s.hookStarted(l, decoded[agent.HookStarted](l))
-	case "hook_finished":
-		s.hookFinished(l, decoded[agent.HookFinished](l))
-	case "hook_feedback":
-		s.feedback(l, decoded[agent.HookFeedback](l))
-	case "hook_stopped_continuation":
-		e := decoded[agent.HookStopped](l)
+	case events.HookStarted:
+		s.hookStarted(l, e)
+	case events.HookFinished:
+		s.hookFinished(l, e)
+	case events.HookFeedback:
+		s.feedback(l, e)
+	case events.HookStopped:
 		if g := s.found().gates[e.ToolUseID]; g != nil {
 			g.Last, g.Reason = l.Seq, cut(e.Message)
 			s.judged(g, Halted, l.Time)
 		}
-	case "verdict", "verdict_reused":
-		s.verdict(l, decoded[treeVerdict](l))
+	case events.VerdictFound:
+		s.verdict(l, events.VerdictReused{Task: e.Task, Command: e.Command, Tree: e.Tree})
+	case events.VerdictReused:
+		s.verdict(l, e)
 	default:
 		return false
 	}
@@ -50,7 +49,7 @@ func isGate(event string) bool {
 
 // gate returns the gate with a tool-use id, and adds it if it is new. A fold that begins in
 // the middle of a journal may meet a gate's hooks first.
-func (s gateFold) gate(l journal.Line, asked hooklist.GateAsked) *Gate {
+func (s gateFold) gate(l events.Event, asked events.GateAsked) *Gate {
 	x := s.found()
 	if g := x.gates[asked.ToolUseID]; g != nil {
 		g.Last = l.Seq
@@ -114,7 +113,7 @@ func (s *State) judged(g *Gate, v Verdict, at time.Time) {
 
 // hookStarted notes a hook that runs. While one of the turn end runs, the member has done its
 // work and waits for a verdict.
-func (s gateFold) hookStarted(l journal.Line, e agent.HookStarted) {
+func (s gateFold) hookStarted(l events.Event, e events.HookStarted) {
 	var m *Member
 	if l.Member != "" {
 		m = s.member(l.Member)
@@ -125,7 +124,7 @@ func (s gateFold) hookStarted(l journal.Line, e agent.HookStarted) {
 	if !isGate(e.Event) || l.Helper != "" {
 		return
 	}
-	g := s.gate(l, hooklist.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
+	g := s.gate(l, events.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
 	g.Hooks = newest(append(g.Hooks, HookRun{Command: cut(e.Command)}), maxHookRuns)
 	if g.Verdict != Judging { // its last hook had to wait for a slot
 		g.Verdict, g.Ended = Judging, time.Time{}
@@ -138,7 +137,7 @@ func (s gateFold) hookStarted(l journal.Line, e agent.HookStarted) {
 }
 
 // hookFinished counts a hook and notes its result.
-func (s gateFold) hookFinished(l journal.Line, e agent.HookFinished) {
+func (s gateFold) hookFinished(l events.Event, e events.HookFinished) {
 	end := hooklist.EndOf(e)
 	if l.Member == "" {
 		end.Event = hooklist.AtMerge
@@ -153,7 +152,7 @@ func (s gateFold) hookFinished(l journal.Line, e agent.HookFinished) {
 	if !isGate(e.Event) || e.Background || l.Helper != "" {
 		return
 	}
-	g := s.gate(l, hooklist.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
+	g := s.gate(l, events.GateAsked{Event: e.Event, ToolUseID: e.ToolUseID})
 	run := g.running(cut(e.Command))
 	run.Seq, run.Outcome, run.ExitCode, run.DurationMS = l.Seq, e.Outcome, e.ExitCode, e.DurationMS
 	run.Output = cmp.Or(firstLine(e.Stderr), firstLine(e.Stdout), firstLine(e.Warning))
@@ -200,11 +199,11 @@ func (g *Gate) verdict() Verdict {
 }
 
 // feedback counts a refusal. The member goes on with what the hooks said.
-func (s gateFold) feedback(l journal.Line, e agent.HookFeedback) {
+func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	if l.Member == "" {
 		return
 	}
-	m := s.see(l, e)
+	m := s.see(l)
 	s.run().Refusals++
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Refusals++
@@ -229,16 +228,8 @@ func (s gateFold) feedback(l journal.Line, e agent.HookFeedback) {
 	}
 }
 
-// treeVerdict is the data of merging.VerdictFound and merging.VerdictReused.
-type treeVerdict struct {
-	Task    string    `json:"task"`
-	Command string    `json:"command"`
-	Tree    string    `json:"tree"`
-	Judged  time.Time `json:"judged"` // of a reused verdict
-}
-
-// verdict notes which files a hook judges that runs now.
-func (s gateFold) verdict(l journal.Line, v treeVerdict) {
+// verdict notes which files a hook judges that runs now. Judged is zero if the verdict is new.
+func (s gateFold) verdict(l events.Event, v events.VerdictReused) {
 	s.noteTask(v.Task, l)
 	for _, g := range s.found().judging {
 		work := g.Task

@@ -75,9 +75,9 @@ func TestGeneratedJournals(t *testing.T) {
 			}
 			seq := int(s.Seq) + rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "step")
 			l := lineOf(seq, aLine(t))
-			s.Apply(l)
+			s.Apply(l.Event())
 			if i >= at {
-				joined.Apply(l)
+				joined.Apply(l.Event())
 			}
 		}
 		if a, b := encoded(t, s), encoded(t, joined); a != b {

@@ -3,10 +3,10 @@ package view
 import (
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // Member is one member of the team. What it has done and the numbers of its turns are of this
@@ -56,8 +56,8 @@ type Member struct {
 	Unread     int         `json:"unread"` // messages that were sent to it and not delivered
 
 	// Limits is the use of its own limits, as last reported.
-	Limits []journal.BudgetUse `json:"limits,omitempty"`
-	Hooks  hooklist.Tally      `json:"hooks,omitempty"` // in this run
+	Limits []events.BudgetUse `json:"limits,omitempty"`
+	Hooks  hooklist.Tally     `json:"hooks,omitempty"` // in this run
 	// Texts are what it said last, the newest last.
 	Texts []Note `json:"texts,omitempty"`
 	// Incidents are what happened to its agent, the newest last; IncidentCounts counts all of

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // memberFold is the part of a fold that handles members outside of the course of their turns.
@@ -34,13 +33,13 @@ func (m *Member) rest() api.MemberState {
 		kind = m.Lockout.Kind
 	}
 	switch {
-	case kind == "turn_failed":
+	case kind == events.TurnFailed{}.Type():
 		return api.Waiting
 	case m.Held != nil:
 		return api.Held
-	case kind == "logged_out", m.AttentionKind == "login":
+	case kind == events.LoggedOut{}.Type(), m.AttentionKind == "login":
 		return api.LoggedOut
-	case kind == "limited":
+	case kind == events.Limited{}.Type():
 		return api.Limited
 	case m.Attention != "":
 		return api.NeedsAttention
@@ -75,7 +74,7 @@ func (m *Member) clearAttention(at time.Time) {
 }
 
 // says keeps a text of the member.
-func (m *Member) says(l journal.Line, text string) {
+func (m *Member) says(l events.Event, text string) {
 	if text = cut(text); text != "" {
 		m.Texts = newest(append(m.Texts, Note{Seq: l.Seq, Time: l.Time, Text: text}), maxTexts)
 	}
@@ -107,79 +106,74 @@ func (m *Member) workOrWait(at time.Time) {
 }
 
 // incident keeps what happened to the member's agent.
-func (m *Member) incident(l journal.Line, text string) *Incident {
+func (m *Member) incident(l events.Event, text string) *Incident {
 	if m.IncidentCounts == nil {
 		m.IncidentCounts = map[string]int{}
 	}
-	m.IncidentCounts[l.Type]++
-	news := Incident{Seq: l.Seq, Time: l.Time, Kind: l.Type, Text: cut(text)}
+	kind := l.Data.Type()
+	m.IncidentCounts[kind]++
+	news := Incident{Seq: l.Seq, Time: l.Time, Kind: kind, Text: cut(text)}
 	m.Incidents = newest(append(m.Incidents, news), maxIncidents)
 	return &m.Incidents[len(m.Incidents)-1]
 }
 
 // apply handles the lines about a member outside of the course of its turns. It returns
 // false for others.
-func (s memberFold) apply(l journal.Line) bool {
+func (s memberFold) apply(l events.Event) bool {
 	if l.Member == "" {
 		return false
 	}
-	switch l.Type { // member_left is a lives.MemberLeft, which is shaped like a MemberEnded
-	case "member_started":
+	switch e := l.Data.(type) {
+	case events.MemberStarted:
 		s.run().Staffed, s.Before = true, nil
-		m, e := s.member(l.Member), decoded[agent.MemberStarted](l)
+		m := s.member(l.Member)
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
 		m.enter(m.rest(), l.Time)
-	case "session_rotated":
-		e := decoded[agent.Rotated](l)
-		m := s.see(l, e)
+	case events.Rotated:
+		m := s.see(l)
 		m.Session = cmp.Or(e.Session, m.Session)
-	case "member_ended":
+	case events.MemberEnded:
 		m := s.member(l.Member)
 		s.cutTurn(m)
-		m.Doing = cut(decoded[agent.MemberEnded](l).Reason)
+		m.Doing = cut(e.Reason)
 		m.enter(api.Ended, l.Time)
-	case "member_left":
+	case events.MemberLeft:
 		m := s.member(l.Member)
-		m.Gone = cut(decoded[agent.MemberEnded](l).Reason)
+		m.Gone = cut(e.Reason)
 		m.Doing = m.Gone
 		m.enter(api.Ended, l.Time)
-	case "needs_attention":
-		m, e := s.member(l.Member), decoded[agent.NeedsAttention](l)
+	case events.NeedsAttention:
+		m := s.member(l.Member)
 		m.Attention, m.AttentionKind, m.AttentionSince = cmp.Or(cut(e.Reason), "unknown"), e.Kind, l.Time
 		m.idles(l.Time)
-	case "member_held":
-		m, e := s.member(l.Member), decoded[held](l)
+	case events.MemberHeld:
+		m := s.member(l.Member)
 		m.Held = &Hold{By: e.By, Since: l.Time, Cut: e.Cut}
 		m.idles(l.Time)
-	case "member_resumed":
+	case events.MemberResumed:
 		m := s.member(l.Member)
 		m.Held = nil
 		m.idles(l.Time)
-	case "waiting":
+	case events.Waiting:
 		m := s.member(l.Member)
-		m.WaitsFor = cut(decoded[agent.Waiting](l).For)
+		m.WaitsFor = cut(e.For)
 		m.enter(api.Waiting, l.Time)
-	case "hook_model":
-		m, u := s.member(l.Member), decoded[modelAsked](l).Usage
-		m.Done.Spend(u)
-		m.Spent.Tokens += u.Total()
-	case "fresh_session":
-		s.see(l, decoded[agent.FreshSession](l))
-	case "tokens_used":
-		s.see(l, decoded[agent.TokensUsed](l))
-	case "permission":
-		s.see(l, decoded[agent.PermissionDecided](l))
-	case "worktree":
-		s.member(l.Member).setWorktree(decoded[Worktree](l))
-	case "subagent_started":
-		e := decoded[agent.HelperStarted](l)
+	case events.ModelAsked:
+		m := s.member(l.Member)
+		m.Done.Spend(e.Usage)
+		m.Spent.Tokens += e.Usage.Total()
+	case events.FreshSession, events.TokensUsed, events.PermissionDecided:
+		s.see(l)
+	case events.WorktreeChanged:
+		s.member(l.Member).setWorktree(Worktree{Path: e.Path, Branch: e.Branch, Base: e.Base, Op: e.Op, Reason: cut(e.Reason)})
+	case events.HelperStarted:
 		m := s.member(l.Member)
 		m.Helpers = newest(append(m.Helpers, Helper{
 			ID: e.ID, Kind: e.AgentType, What: cut(e.Description), Began: l.Time, Background: e.Background,
 		}), maxCalls)
-	case "subagent_ended":
-		m, e := s.member(l.Member), decoded[agent.HelperEnded](l)
+	case events.HelperEnded:
+		m := s.member(l.Member)
 		m.Helpers = slices.DeleteFunc(m.Helpers, func(h Helper) bool { return h.ID == e.ID })
 	default:
 		return s.applyIncident(l)
@@ -187,57 +181,29 @@ func (s memberFold) apply(l journal.Line) bool {
 	return true
 }
 
-// The data of lines whose types are in packages further up: of lives.MemberHeld,
-// hooking.ModelAsked, login.AgentChanged and lives.Finding.
-type (
-	held struct {
-		By  string `json:"by"`
-		Cut bool   `json:"cut"`
-	}
-	modelAsked struct {
-		Usage agent.Usage `json:"usage"`
-	}
-	agentChanged struct {
-		From  string    `json:"from"`
-		To    string    `json:"to"`
-		Until time.Time `json:"until"`
-	}
-	finding struct {
-		Reason string `json:"reason"`
-		Did    string `json:"did"`
-	}
-)
-
 // applyIncident handles what happened to a member's agent. It returns false for other lines.
-func (s memberFold) applyIncident(l journal.Line) bool {
-	switch l.Type {
-	case "compacted":
-		e := decoded[agent.Compacted](l)
-		i := s.see(l, e).incident(l, strings.TrimSpace(e.Layer+" "+e.Trigger))
+func (s memberFold) applyIncident(l events.Event) bool {
+	switch e := l.Data.(type) {
+	case events.Compacted:
+		i := s.see(l).incident(l, strings.TrimSpace(e.Layer+" "+e.Trigger))
 		i.Before, i.After = e.Before, e.After
-	case "program_restarts", "member_restarts":
-		m := s.member(l.Member)
-		m.incident(l, decoded[agent.ProgramRestarts](l).Reason)
-		m.Calls = nil
-	case "model_switched":
-		e := decoded[agent.ModelSwitched](l)
+	case events.ProgramRestarts:
+		s.restarts(l, e.Reason)
+	case events.MemberRestarts:
+		s.restarts(l, e.Reason)
+	case events.ModelSwitched:
 		s.member(l.Member).incident(l, fmt.Sprintf("%s to %s: %s", e.From, e.To, cut(e.Why)))
-	case "agent_changed":
-		e := decoded[agentChanged](l)
+	case events.AgentChanged:
 		m := s.member(l.Member)
 		m.incident(l, e.From+" to "+e.To)
 		m.Agent = cmp.Or(e.To, m.Agent)
-	case "watchdog":
-		e := decoded[finding](l)
+	case events.WatchdogFound:
 		s.member(l.Member).incident(l, e.Reason+"; "+e.Did)
-	case "limited":
-		e := decoded[agent.Limited](l)
+	case events.Limited:
 		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Text), Until: e.Until, Known: e.Known})
-	case "logged_out":
-		e := decoded[agent.LoggedOut](l)
+	case events.LoggedOut:
 		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix)})
-	case "turn_failed":
-		e := decoded[agent.TurnFailed](l)
+	case events.TurnFailed:
 		if e.Until.IsZero() {
 			s.member(l.Member).incident(l, e.Text)
 			break
@@ -249,10 +215,17 @@ func (s memberFold) applyIncident(l journal.Line) bool {
 	return true
 }
 
-// lockedOut ends the turn of a member whose agent cannot answer.
-func (s memberFold) lockedOut(l journal.Line, why Lockout) {
+// restarts notes that a member's agent begins anew, so that its calls have no results.
+func (s memberFold) restarts(l events.Event, reason string) {
 	m := s.member(l.Member)
-	why.Kind, why.Since = l.Type, l.Time
+	m.incident(l, reason)
+	m.Calls = nil
+}
+
+// lockedOut ends the turn of a member whose agent cannot answer.
+func (s memberFold) lockedOut(l events.Event, why Lockout) {
+	m := s.member(l.Member)
+	why.Kind, why.Since = l.Data.Type(), l.Time
 	m.Lockout = &why
 	m.incident(l, why.Text)
 	m.WaitsFor = ""
@@ -261,7 +234,6 @@ func (s memberFold) lockedOut(l journal.Line, why Lockout) {
 
 // setWorktree replaces what is known of the member's working copy. A later line has no Base.
 func (m *Member) setWorktree(w Worktree) {
-	w.Reason = cut(w.Reason)
 	if m.Worktree != nil && m.Worktree.Path == w.Path {
 		w.Branch, w.Base = cmp.Or(w.Branch, m.Worktree.Branch), cmp.Or(w.Base, m.Worktree.Base)
 	}

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -109,7 +108,7 @@ func (s *State) StaffedRun() Run {
 }
 
 // Noticed returns what the lead has spent on notices in this run, and how many tasks it has completed.
-func (s *State) Noticed() budget.Coordination {
+func (s *State) Noticed() events.Coordination {
 	c := s.Coordination
 	c.Finished = s.Run().Turns.Completed
 	return c
@@ -122,7 +121,7 @@ func (s *State) Moved() []Note {
 
 // BudgetEnd returns when a limit of the team is used up if the present run goes on at its pace so far,
 // to the minute. It is the zero time if that is more than a day away, or if the run has only begun.
-func (s *State) BudgetEnd(u journal.BudgetUse) time.Time {
+func (s *State) BudgetEnd(u events.BudgetUse) time.Time {
 	run, spent := s.Run(), 0.0
 	begun := run.Started
 	for i, t := range s.Turns {
@@ -132,14 +131,14 @@ func (s *State) BudgetEnd(u journal.BudgetUse) time.Time {
 		if i == 0 && s.Dropped.Turns > 0 {
 			begun = t.Started
 		}
-		if u.What == journal.USD {
+		if u.What == events.USD {
 			spent += t.CostUSD
 		} else {
 			spent += float64(t.Usage.Total())
 		}
 	}
 	worked, left := s.Time.Sub(begun).Seconds(), u.Limit-u.Used
-	if u.What == journal.Time {
+	if u.What == events.Time {
 		spent = worked
 	}
 	if left <= 0 || spent <= 0 || worked < 60 || left*worked/spent > 24*60*60 {

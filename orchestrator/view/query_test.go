@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -33,7 +33,7 @@ func TestRefusalOf(t *testing.T) {
 		`ana.2 task {"op":"completed","task":{"id":"1","status":"completed"}}`:                           " refused ana 2  false",
 		`ana.2 text {"text":"refused"}`: " refused ana 2  false",
 	} {
-		task, r, ok := RefusalOf(lineOf(9, text))
+		task, r, ok := RefusalOf(lineOf(9, text).Event())
 		if got := task + " " + words(r.Kind, r.Member, r.Turn, r.Reason, ok); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
@@ -52,22 +52,22 @@ func TestBudgetEnd(t *testing.T) {
 		},
 	}
 	for _, test := range []struct {
-		use  journal.BudgetUse
+		use  events.BudgetUse
 		want string
 	}{
-		{journal.BudgetUse{What: journal.Tokens, Used: 5000, Limit: 8000}, "12:40"},
-		{journal.BudgetUse{What: journal.USD, Used: 101, Limit: 102}, "12:20"},
-		{journal.BudgetUse{What: journal.Time, Used: 4200, Limit: 6000}, "12:40"},
-		{journal.BudgetUse{What: journal.USD, Used: 1, Limit: 1000}, "00:00"}, // more than a day
-		{journal.BudgetUse{What: journal.USD, Used: 2, Limit: 1}, "00:00"},
-		{journal.BudgetUse{What: journal.USD, Used: 2}, "00:00"},
+		{events.BudgetUse{What: events.Tokens, Used: 5000, Limit: 8000}, "12:40"},
+		{events.BudgetUse{What: events.USD, Used: 101, Limit: 102}, "12:20"},
+		{events.BudgetUse{What: events.Time, Used: 4200, Limit: 6000}, "12:40"},
+		{events.BudgetUse{What: events.USD, Used: 1, Limit: 1000}, "00:00"}, // more than a day
+		{events.BudgetUse{What: events.USD, Used: 2, Limit: 1}, "00:00"},
+		{events.BudgetUse{What: events.USD, Used: 2}, "00:00"},
 	} {
 		if got := s.BudgetEnd(test.use).Format("15:04"); got != test.want {
 			t.Errorf("%+v ends at %s, want %s", test.use, got, test.want)
 		}
 	}
 	s.Time = noon.Add(time.Second)
-	if got := s.BudgetEnd(journal.BudgetUse{What: journal.Time, Limit: 60}); !got.IsZero() {
+	if got := s.BudgetEnd(events.BudgetUse{What: events.Time, Limit: 60}); !got.IsZero() {
 		t.Errorf("a run that has only begun: %v", got)
 	}
 }
@@ -75,8 +75,8 @@ func TestBudgetEnd(t *testing.T) {
 // TestCreates: the line before which a task is not named.
 func TestCreates(t *testing.T) {
 	const created = `lead task {"op":"created","task":{"id":"1","status":"pending"}}`
-	if !Creates(lineOf(1, created), "1") || Creates(lineOf(1, created), "2") ||
-		Creates(lineOf(1, `lead task {"op":"claimed","task":{"id":"1"}}`), "1") || Creates(lineOf(1, `lead text {"text":"1"}`), "1") {
+	if !Creates(lineOf(1, created).Event(), "1") || Creates(lineOf(1, created).Event(), "2") ||
+		Creates(lineOf(1, `lead task {"op":"claimed","task":{"id":"1"}}`).Event(), "1") || Creates(lineOf(1, `lead text {"text":"1"}`).Event(), "1") {
 		t.Error("another line creates the task")
 	}
 }
@@ -137,11 +137,11 @@ ana.1 tool_call {"id":"c","name":"x"}
 ana.1 hook_feedback {"event":"Stop"}
 ana.1 turn_ended {"usage":{"input_tokens":5,"failed_tokens":2},"usage_unknown":true,"empty":true}`)
 	var done = fold(atWork).Member("ana").Done
-	for _, e := range []agent.EventData{
-		agent.PassStarted{Pass: 1}, agent.ToolCalled{ID: "c", Name: "x"}, agent.HookFeedback{Event: "Stop"},
-		agent.TurnEnded{Usage: agent.Usage{InputTokens: 5, FailedTokens: 2}, UsageUnknown: true, Empty: true},
+	for _, e := range []events.Data{
+		events.PassStarted{Pass: 1}, events.ToolCalled{ID: "c", Name: "x"}, events.HookFeedback{Event: "Stop"},
+		events.TurnEnded{Usage: agent.Usage{InputTokens: 5, FailedTokens: 2}, UsageUnknown: true, Empty: true},
 	} {
-		done.See(agent.Event{Member: "ana", Turn: 1, Data: e})
+		done.See(events.Event{Member: "ana", Turn: 1, Data: e})
 	}
 	if got, want := words(s.Member("ana").Done), words(done); got != want {
 		t.Errorf("the State counts %s, the team %s", got, want)

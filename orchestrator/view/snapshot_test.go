@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 var update = flag.Bool("update", false, "write the snapshots in testdata anew")
@@ -42,13 +42,13 @@ func TestSnapshotBytes(t *testing.T) {
 
 // day returns a journal of n lines of a team of this size: members work on their tasks, are
 // refused, write to each other, and begin again.
-func day(n, members int) []journal.Line {
+func day(n, members int) []events.Line {
 	names := make([]string, members)
 	for i := range names {
 		names[i] = fmt.Sprintf("m%d", i)
 	}
 	begin, _ := json.Marshal(names)
-	lines := []journal.Line{lineOf(1, `- team_started {"goal":"Ship it","members":`+string(begin)+`}`)}
+	lines := []events.Line{lineOf(1, `- team_started {"goal":"Ship it","members":`+string(begin)+`}`)}
 	for round := 0; len(lines) < n; round++ {
 		name := names[round%members]
 		turn := round/members + 1
@@ -102,21 +102,21 @@ func TestSnapshotBetween(t *testing.T) {
 	lines := day(500, 3)
 	var whole State
 	for _, l := range lines {
-		whole.Apply(l)
+		whole.Apply(l.Event())
 	}
 	want := encoded(t, &whole)
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, len(lines)).Draw(t, "at")
 		var first State
 		for _, l := range lines[:at] {
-			first.Apply(l)
+			first.Apply(l.Event())
 		}
 		var second State
 		if err := json.Unmarshal([]byte(encoded(t, &first)), &second); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range lines[max(0, at-2):] { // a reader may get lines twice
-			second.Apply(l)
+			second.Apply(l.Event())
 		}
 		if got := encoded(t, &second); got != want {
 			t.Fatalf("joined after line %d:\n%s\nwant\n%s", at, got, want)
@@ -135,9 +135,9 @@ func TestBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.Apply(l)
+		s.Apply(l.Event())
 		if joined.Seq > 0 {
-			joined.Apply(l)
+			joined.Apply(l.Event())
 		}
 	}
 	if n := len(s.Turns); n < maxTurns || n > maxTurns*5/4 || s.Dropped.Turns == 0 || s.Dropped.Gates == 0 || s.Dropped.Mail == 0 {
@@ -159,7 +159,7 @@ func BenchmarkApply(b *testing.B) {
 	for b.Loop() {
 		var s State
 		for _, l := range lines {
-			s.Apply(l)
+			s.Apply(l.Event())
 		}
 	}
 }
@@ -172,13 +172,13 @@ func FuzzApply(f *testing.F) {
 	f.Add(uint64(9), "", "task", []byte(`{"op":"created","task":{"id":"1","metadata":{"a":1}}}`), int64(-1))
 	f.Fuzz(func(t *testing.T, seq uint64, member, kind string, data []byte, at int64) {
 		s := fold(atWork)
-		l := journal.Line{Seq: seq, Time: time.Unix(at%1e9, 0), Member: member, Type: kind, Data: data}
-		s.Apply(l)
-		s.Apply(lineOf(int(s.Seq%1e9)+1, `ana.1 turn_ended {}`))
+		l := events.Line{Seq: seq, Time: time.Unix(at%1e9, 0), Member: member, Type: kind, Data: data}
+		s.Apply(l.Event())
+		s.Apply(lineOf(int(s.Seq%1e9)+1, `ana.1 turn_ended {}`).Event())
 		s.Needs()
 		s.Statuses()
 		before := encoded(t, s)
-		s.Apply(l)
+		s.Apply(l.Event())
 		if l.Seq <= s.Seq && l.Seq != 1 && encoded(t, s) != before {
 			t.Fatal("a line counted twice")
 		}
@@ -186,6 +186,6 @@ func FuzzApply(f *testing.F) {
 		if err := json.Unmarshal([]byte(before), &joined); err != nil {
 			t.Fatal(err)
 		}
-		joined.Apply(lineOf(int(joined.Seq%1e9)+1, `ana.2 turn_started {}`))
+		joined.Apply(lineOf(int(joined.Seq%1e9)+1, `ana.2 turn_started {}`).Event())
 	})
 }

@@ -3,9 +3,8 @@ package view
 import (
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // Version is the version of the JSON of a State.
@@ -31,9 +30,9 @@ type State struct {
 	Waits *Wait `json:"waits,omitempty"`
 	// Budget is the use of the team's budget over all runs, as last reported: at 50, 75, 90
 	// and 100 percent.
-	Budget []journal.BudgetUse `json:"budget,omitempty"`
+	Budget []events.BudgetUse `json:"budget,omitempty"`
 	// Coordination is what the lead has spent on notices in this run.
-	Coordination budget.Coordination `json:"coordination"`
+	Coordination events.Coordination `json:"coordination"`
 	// MergeHooks counts the gates at merges in this run.
 	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
 	// Warnings are those of the team and of its members, which no model sees.
@@ -89,9 +88,9 @@ type Run struct {
 	ExitCode *int `json:"exit_code,omitempty"`
 	Cut      bool `json:"cut,omitempty"`
 	// Counts are the tasks by status at its end. Turns counts its turns so far.
-	Counts   map[string]int    `json:"task_counts,omitempty"`
-	Turns    journal.TurnCount `json:"turns"`
-	Refusals int               `json:"refusals"`
+	Counts   map[string]int   `json:"task_counts,omitempty"`
+	Turns    events.TurnCount `json:"turns"`
+	Refusals int              `json:"refusals"`
 	// Staffed is set once a member has begun its session. A run that finds nothing new has no
 	// members.
 	Staffed bool `json:"staffed,omitempty"`

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 )
@@ -17,7 +18,7 @@ func (s *State) Statuses() []api.MemberStatus {
 			Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.Stopped(), Turn: m.Turn, Attention: m.Attention,
 			Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
 		}
-		if m.Lockout != nil && m.Lockout.Kind == "limited" {
+		if m.Lockout != nil && m.Lockout.Kind == (events.Limited{}).Type() {
 			status.LimitedUntil = m.Lockout.Until
 		}
 		list = append(list, status)

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // isWorkOf reports whether a member owns the task and has it in progress.
@@ -29,14 +28,14 @@ func (t *Task) note(seq uint64) {
 }
 
 // noteTask is note for a task that may not be known.
-func (s *State) noteTask(id string, l journal.Line) {
+func (s *State) noteTask(id string, l events.Event) {
 	if t := s.Task(id); t != nil {
 		t.note(l.Seq)
 	}
 }
 
 // extend adds a line of the task's owner, which has it in progress.
-func (t *Task) extend(l journal.Line) {
+func (t *Task) extend(l events.Event) {
 	t.Last = l.Seq
 	if n := len(t.Spans); n > 0 {
 		if last := &t.Spans[n-1]; last.Member == l.Member && last.Turn == l.Turn {
@@ -50,29 +49,24 @@ func (t *Task) extend(l journal.Line) {
 
 // RefusalOf returns the refusal of a task's completion that a line reports, with its whole text:
 // of a member's call, or at the end of its turn.
-func RefusalOf(l journal.Line) (task string, r Return, ok bool) {
+func RefusalOf(l events.Event) (task string, r Return, ok bool) {
 	r = Return{Seq: l.Seq, Time: l.Time, Kind: "refused", Member: l.Member, Turn: l.Turn}
-	switch l.Type {
-	case "hook_feedback":
-		e := decoded[agent.HookFeedback](l)
+	switch e := l.Data.(type) {
+	case events.HookFeedback:
 		task, r.Reason = e.TaskID, e.Text
-	case "task":
-		c := decoded[tasks.Change](l)
-		if c.Op != tasks.Refused {
+	case events.TaskChanged:
+		if e.Op != tasks.Refused {
 			return "", r, false
 		}
-		task, r.Reason = c.Task.ID, c.Reason
+		task, r.Reason = e.Task.ID, e.Reason
 	}
 	return task, r, task != ""
 }
 
 // Creates reports whether a line creates a task, so that earlier lines do not name it.
-func Creates(l journal.Line, task string) bool {
-	if l.Type != "task" {
-		return false
-	}
-	c := decoded[tasks.Change](l)
-	return c.Op == tasks.Created && c.Task.ID == task
+func Creates(l events.Event, task string) bool {
+	c, ok := l.Data.(events.TaskChanged)
+	return ok && c.Op == tasks.Created && c.Task.ID == task
 }
 
 // refused keeps a refusal.
@@ -84,7 +78,7 @@ func (t *Task) refused(r Return) {
 
 // changed handles a line of type task. What a refusal or a wait contains has not changed the
 // task.
-func (s workFold) changed(l journal.Line, c tasks.Change) {
+func (s workFold) changed(l events.Event, c tasks.Change) {
 	if c.Task.ID == "" {
 		return
 	}
@@ -121,7 +115,7 @@ func (s workFold) refusers(id string) string {
 }
 
 // replace replaces what is known of a task, and passes it from one owner to the next.
-func (s workFold) replace(l journal.Line, t *Task, c tasks.Change) {
+func (s workFold) replace(l events.Event, t *Task, c tasks.Change) {
 	before := t.Task
 	t.Task, t.Deleted = slim(c.Task), c.Op == tasks.Deleted
 	if t.Status != tasks.Completed {
@@ -153,7 +147,7 @@ func (s workFold) replace(l journal.Line, t *Task, c tasks.Change) {
 }
 
 // pass updates who owned the task when.
-func (t *Task) pass(l journal.Line, c tasks.Change) {
+func (t *Task) pass(l events.Event, c tasks.Change) {
 	over := t.Deleted || t.Status == tasks.Completed
 	if n := len(t.Owners); n > 0 {
 		if last := &t.Owners[n-1]; last.Until.IsZero() && (over || last.Owner != t.Owner) {

@@ -4,36 +4,33 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // teamFold is the part of a fold that handles the team as a whole.
 type teamFold struct{ *State }
 
 // apply handles the lines about the team as a whole. It returns false for others.
-func (s teamFold) apply(l journal.Line) bool {
-	switch l.Type {
-	case "team_started":
-		s.teamStarted(l, decoded[journal.TeamStarted](l))
-	case "team_ended":
-		s.teamEnded(l, decoded[journal.TeamEnded](l))
-	case "team_waits":
-		w := decoded[journal.TeamWaits](l)
-		s.Waits = &Wait{Since: l.Time, Until: w.Until, Members: w.Members}
-	case "budget":
-		s.budget(decoded[journal.BudgetUse](l))
-	case "coordination":
-		s.Coordination = s.Coordination.Plus(decoded[budget.Coordination](l))
-	case "warning":
-		w := Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(decoded[agent.Warning](l).Text)}
+func (s teamFold) apply(l events.Event) bool {
+	switch e := l.Data.(type) {
+	case events.TeamStarted:
+		s.teamStarted(l, e)
+	case events.TeamEnded:
+		s.teamEnded(l, e)
+	case events.TeamWaits:
+		s.Waits = &Wait{Since: l.Time, Until: e.Until, Members: e.Members}
+	case events.BudgetUse:
+		s.budget(e)
+	case events.Coordination:
+		s.Coordination = s.Coordination.Plus(e)
+	case events.Warning:
+		w := Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(e.Text)}
 		before := len(s.Warnings) + 1
 		s.Warnings = newest(append(s.Warnings, w), maxWarnings)
 		s.Dropped.Warnings += before - len(s.Warnings)
-	case "spec_changed":
-		s.specChanged(decoded[api.SpecChange](l))
+	case events.SpecChanged:
+		s.specChanged(e)
 	default:
 		return false
 	}
@@ -50,7 +47,7 @@ func (s *State) run() *Run {
 
 // teamStarted begins a run. What members did in the last run is kept until a member begins its
 // session, because a run that finds nothing new has none.
-func (s teamFold) teamStarted(l journal.Line, e journal.TeamStarted) {
+func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	for _, m := range s.Members {
 		s.cutTurn(m)
 	}
@@ -75,7 +72,7 @@ func (s teamFold) teamStarted(l journal.Line, e journal.TeamStarted) {
 			s.Before.Members = append(s.Before.Members, &was)
 		}
 	}
-	s.Coordination, s.MergeHooks = budget.Coordination{}, nil
+	s.Coordination, s.MergeHooks = events.Coordination{}, nil
 	s.seat(e.Members)
 	for _, m := range s.Members {
 		m.begin(l.Time)
@@ -120,11 +117,11 @@ func (s teamFold) seat(names []string) {
 
 // teamEnded ends a run. If all was done, what needed attention was settled in another way, for
 // example because a person completed the task.
-func (s teamFold) teamEnded(l journal.Line, e journal.TeamEnded) {
+func (s teamFold) teamEnded(l events.Event, e events.TeamEnded) {
 	r := s.run()
 	code := e.ExitCode
 	r.Ended, r.Reason, r.ExitCode, r.Counts = l.Time, cut(e.Reason), &code, e.Tasks
-	if e.Turns != (journal.TurnCount{}) {
+	if e.Turns != (events.TurnCount{}) {
 		r.Turns = e.Turns
 	}
 	s.Waits = nil
@@ -147,7 +144,7 @@ func (s *State) Staff() Staff {
 }
 
 // budget replaces the use of a limit by a newer one.
-func (s teamFold) budget(u journal.BudgetUse) {
+func (s teamFold) budget(u events.BudgetUse) {
 	list := &s.Budget
 	if u.Member != "" {
 		m := s.Member(u.Member)
@@ -156,7 +153,7 @@ func (s teamFold) budget(u journal.BudgetUse) {
 		}
 		list = &m.Limits
 	}
-	same := func(o journal.BudgetUse) bool { return o.What == u.What }
+	same := func(o events.BudgetUse) bool { return o.What == u.What }
 	if i := slices.IndexFunc(*list, same); i >= 0 {
 		(*list)[i] = u
 	} else {
@@ -165,15 +162,15 @@ func (s teamFold) budget(u journal.BudgetUse) {
 }
 
 // specChanged handles another version of the spec.
-func (s teamFold) specChanged(c api.SpecChange) {
+func (s teamFold) specChanged(c events.SpecChanged) {
 	if c.Goal != "" {
 		s.run().Goal = cut(c.Goal)
 	}
 	for _, m := range c.Members {
 		switch m.Change {
-		case api.MemberAdded:
+		case events.MemberAdded:
 			s.member(m.Name).Left = false
-		case api.MemberRetires:
+		case events.MemberRetires:
 			s.member(m.Name).Left = true
 		}
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -11,12 +12,12 @@ type Turn struct {
 	Member string `json:"member"`
 	Number int    `json:"turn"`
 	// First and Last are the numbers of its first line and its last one so far.
-	First   uint64      `json:"first"`
-	Last    uint64      `json:"last"`
-	Cause   agent.Cause `json:"cause"`
-	Prompt  string      `json:"prompt"` // its beginning
-	Started time.Time   `json:"started"`
-	Ended   time.Time   `json:"ended,omitzero"`
+	First   uint64       `json:"first"`
+	Last    uint64       `json:"last"`
+	Cause   events.Cause `json:"cause"`
+	Prompt  string       `json:"prompt"` // its beginning
+	Started time.Time    `json:"started"`
+	Ended   time.Time    `json:"ended,omitzero"`
 	// Reason is one of the agent.End constants; "cut" if the run ended or the member started
 	// again within the turn, or if the line of its end was lost; empty: it goes on.
 	Reason string `json:"reason,omitempty"`
@@ -89,7 +90,7 @@ const (
 type HookRun struct {
 	Seq        uint64 `json:"seq"` // number of the line that reports its end; 0: it runs
 	Command    string `json:"command"`
-	Outcome    string `json:"outcome,omitempty"` // of agent.HookFinished
+	Outcome    string `json:"outcome,omitempty"` // of events.HookFinished
 	ExitCode   int    `json:"exit_code"`
 	DurationMS int64  `json:"duration_ms"`
 	// Output is the first line that says something of its errors, else of its output.

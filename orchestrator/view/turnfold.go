@@ -4,52 +4,50 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // turnFold is the part of a fold that handles the course of turns.
 type turnFold struct{ *State }
 
 // apply handles the lines about the course of a member's turn. It returns false for others.
-func (s turnFold) apply(l journal.Line) bool {
+func (s turnFold) apply(l events.Event) bool {
 	if l.Member == "" {
 		return false
 	}
-	switch l.Type {
-	case "turn_started":
-		s.turnStarted(l, decoded[agent.TurnStarted](l))
-	case "pass_started":
-		s.passStarted(l, decoded[agent.PassStarted](l))
-	case "text":
+	switch e := l.Data.(type) {
+	case events.TurnStarted:
+		s.turnStarted(l, e)
+	case events.PassStarted:
+		s.passStarted(l, e)
+	case events.TextSaid:
 		if m := s.member(l.Member); l.Helper == "" {
-			said := cut(decoded[agent.TextSaid](l).Text)
+			said := cut(e.Text)
 			m.works(said, l.Time)
 			m.says(l, said)
 		}
-	case "tool_call":
-		s.called(l, decoded[agent.ToolCalled](l))
-	case "tool_result":
+	case events.ToolCalled:
+		s.called(l, e)
+	case events.ToolReturned:
 		if m := s.member(l.Member); l.Helper == "" {
-			id := decoded[struct{ ID string }](l).ID
-			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == id })
+			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == e.ID })
 			m.Doing, m.WaitsFor = m.busyWith(), ""
 		}
-	case "program_starts":
-		m, e := s.member(l.Member), decoded[agent.ProgramStarts](l)
+	case events.ProgramStarts:
+		m := s.member(l.Member)
 		if e.Ready {
 			m.works(m.busyWith(), l.Time)
 		} else {
 			m.works("starting "+cut(e.Program), l.Time)
 		}
-	case "held_up":
-		s.member(l.Member).WaitsFor = cut(decoded[agent.HeldUp](l).For)
-	case "turn_ended":
-		s.turnEnded(l, decoded[agent.TurnEnded](l))
-	case "idle":
-		s.idle(l, decoded[agent.Idle](l))
+	case events.HeldUp:
+		s.member(l.Member).WaitsFor = cut(e.For)
+	case events.TurnEnded:
+		s.turnEnded(l, e)
+	case events.Idle:
+		s.idle(l, e)
 	default:
 		return false
 	}
@@ -57,15 +55,15 @@ func (s turnFold) apply(l journal.Line) bool {
 }
 
 // see counts an event of a member, and returns the member.
-func (s *State) see(l journal.Line, data agent.EventData) *Member {
+func (s *State) see(l events.Event) *Member {
 	m := s.member(l.Member)
-	m.Done.See(agent.Event{Member: l.Member, Turn: l.Turn, Helper: l.Helper, Data: data})
+	m.Done.See(l)
 	return m
 }
 
 // turnStarted begins a turn. It ends the need for attention and every lockout.
-func (s turnFold) turnStarted(l journal.Line, e agent.TurnStarted) {
-	m := s.see(l, e)
+func (s turnFold) turnStarted(l events.Event, e events.TurnStarted) {
+	m := s.see(l)
 	if l.Helper != "" {
 		return // it is a part of the member's turn
 	}
@@ -87,8 +85,8 @@ func (s turnFold) turnStarted(l journal.Line, e agent.TurnStarted) {
 }
 
 // passStarted notes a request to the model. After a refusal the member is at work again.
-func (s turnFold) passStarted(l journal.Line, e agent.PassStarted) {
-	m := s.see(l, e)
+func (s turnFold) passStarted(l events.Event, e events.PassStarted) {
+	m := s.see(l)
 	if l.Helper != "" {
 		return
 	}
@@ -100,8 +98,8 @@ func (s turnFold) passStarted(l journal.Line, e agent.PassStarted) {
 }
 
 // called notes a tool call. Those of helpers are what their member does.
-func (s turnFold) called(l journal.Line, e agent.ToolCalled) {
-	m := s.see(l, e)
+func (s turnFold) called(l events.Event, e events.ToolCalled) {
+	m := s.see(l)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Calls++
 	}
@@ -117,8 +115,8 @@ func (s turnFold) called(l journal.Line, e agent.ToolCalled) {
 }
 
 // turnEnded ends a turn. Its usage counts for the tasks that were in progress, in equal parts.
-func (s turnFold) turnEnded(l journal.Line, e agent.TurnEnded) {
-	m := s.see(l, e)
+func (s turnFold) turnEnded(l events.Event, e events.TurnEnded) {
+	m := s.see(l)
 	if l.Helper != "" {
 		return
 	}
@@ -152,7 +150,7 @@ func (p *Spent) add(tokens int64, usd float64) {
 }
 
 // idle notes that the member waits for work.
-func (s turnFold) idle(l journal.Line, e agent.Idle) {
+func (s turnFold) idle(l events.Event, e events.Idle) {
 	m := s.member(l.Member)
 	if l.Helper != "" {
 		return
@@ -161,7 +159,7 @@ func (s turnFold) idle(l journal.Line, e agent.Idle) {
 	if m.Lockout == nil {
 		m.Doing = cut(e.LastText)
 	}
-	if e.Reason == agent.IdleAwaiting {
+	if e.Reason == events.IdleAwaiting {
 		m.WaitsFor = strings.TrimPrefix(m.Doing, "it waits for ")
 	}
 	m.enter(m.rest(), l.Time)

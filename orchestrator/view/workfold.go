@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -16,30 +16,25 @@ type workFold struct{ *State }
 
 // apply handles the lines about tasks, mail, requests and merges. It returns false for
 // others.
-func (s workFold) apply(l journal.Line) bool {
-	switch l.Type {
-	case "task":
-		s.changed(l, decoded[tasks.Change](l))
-	case "task_unchanged":
-		if t := s.Task(decoded[struct {
-			Task string `json:"task_id"`
-		}](l).Task); t != nil {
+func (s workFold) apply(l events.Event) bool {
+	switch e := l.Data.(type) {
+	case events.TaskChanged:
+		s.changed(l, e.Change)
+	case events.TaskUnchanged:
+		if t := s.Task(e.Task); t != nil {
 			t.note(l.Seq)
 			t.Unchanged = true
 		}
-	case "message":
-		s.sent(l, decoded[mail.Message](l))
-	case "message_delivered":
-		s.delivered(l, decoded[tasks.Delivery](l).ID)
-	case "request":
-		s.request(l, decoded[requests.Request](l))
-	case "merge":
-		s.merge(l, decoded[tasks.Merge](l))
-	case "target_moved":
-		text := decoded[struct {
-			Text string `json:"text"`
-		}](l).Text
-		s.Moves = newest(append(s.Moves, Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(text)}), maxMoves)
+	case events.MessageSent:
+		s.sent(l, e.Message)
+	case events.MessageDelivered:
+		s.delivered(l, e.ID)
+	case events.RequestChanged:
+		s.request(l, e.Request)
+	case events.MergeChanged:
+		s.merge(l, e.Merge)
+	case events.TargetMoved:
+		s.Moves = newest(append(s.Moves, Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(e.Text)}), maxMoves)
 	default:
 		return false
 	}
@@ -47,7 +42,7 @@ func (s workFold) apply(l journal.Line) bool {
 }
 
 // sent adds a message to the mail, once.
-func (s workFold) sent(l journal.Line, m mail.Message) {
+func (s workFold) sent(l events.Event, m mail.Message) {
 	x := s.found()
 	if m.ID == "" || x.unread[m.ID] != nil {
 		return
@@ -70,7 +65,7 @@ func (s workFold) sent(l journal.Line, m mail.Message) {
 }
 
 // delivered notes that a message was read.
-func (s workFold) delivered(l journal.Line, id string) {
+func (s workFold) delivered(l events.Event, id string) {
 	letter := s.found().unread[id]
 	if letter == nil {
 		return
@@ -83,7 +78,7 @@ func (s workFold) delivered(l journal.Line, id string) {
 }
 
 // request adds a request, or closes it.
-func (s workFold) request(l journal.Line, r requests.Request) {
+func (s workFold) request(l events.Event, r requests.Request) {
 	if r.ID == "" {
 		return
 	}
@@ -116,7 +111,7 @@ func (s workFold) request(l journal.Line, r requests.Request) {
 // asks notes what a request means for the member that it is about. A member that asks for
 // permission waits in its turn, and so does one whose call asks for values; the question why it
 // needs attention is closed once it does not any more, unless a person leaves it so.
-func (m *Member) asks(l journal.Line, r requests.Request) {
+func (m *Member) asks(l events.Event, r requests.Request) {
 	inTurn := m.InTurn && (r.Kind == requests.AskPermission || r.Kind == requests.AskForm)
 	switch {
 	case inTurn && r.Open():
@@ -132,7 +127,7 @@ func (m *Member) asks(l journal.Line, r requests.Request) {
 }
 
 // merge adds a merge, or what became of it. Returned work sends its tasks back.
-func (s workFold) merge(l journal.Line, e tasks.Merge) {
+func (s workFold) merge(l events.Event, e tasks.Merge) {
 	if e.ID == "" {
 		return
 	}

@@ -3,7 +3,6 @@ package requests
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/coveyteam/covey/tasks/store"
@@ -45,13 +44,10 @@ func (d *Desk) next(ctx context.Context) (uint64, error) {
 	return d.drafted, nil
 }
 
-// Skip reserves the number of the request in an event.
-func Skip(t *store.Tx, event json.RawMessage) {
-	var r Request
-	if json.Unmarshal(event, &r) == nil {
-		n, _ := numberOf(r.ID)
-		t.Raise(store.RequestCounter, n)
-	}
+// Skip reserves the number of a request.
+func Skip(t *store.Tx, id string) {
+	n, _ := numberOf(id)
+	t.Raise(store.RequestCounter, n)
 }
 
 // Find returns the request that a person means by text: its id in any case. It fails with

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -35,7 +36,7 @@ type Agent struct {
 	waited       int    // time of the late starts, in parts of Timeouts.Start
 	prompts      program.Prompts
 	closed       bool
-	observer     agent.Observer // of the Run, if any
+	observer     events.Observer // of the Run, if any
 }
 
 // New checks opts and returns the agent. It does not start the program.
@@ -92,14 +93,14 @@ func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
 // reportHeldUp tells people what the turn waits for.
 func (a *Agent) reportHeldUp(format string, args ...any) {
 	if a.observer != nil {
-		a.observer.Observe(agent.HeldUp{For: fmt.Sprintf(format, args...)})
+		a.observer.Observe(events.HeldUp{For: fmt.Sprintf(format, args...)})
 	}
 }
 
 // reportStart tells people that the program starts, or that it is ready.
 func (a *Agent) reportStart(ready bool) {
 	if a.observer != nil {
-		a.observer.Observe(agent.ProgramStarts{Program: filepath.Base(a.opts.Command[0]), Ready: ready})
+		a.observer.Observe(events.ProgramStarts{Program: filepath.Base(a.opts.Command[0]), Ready: ready})
 	}
 }
 
@@ -108,7 +109,7 @@ func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host
 	if a.closed {
 		return agent.Reply{}, errors.New("acp: the agent is closed")
 	}
-	a.observer, _ = h.(agent.Observer)
+	a.observer, _ = h.(events.Observer)
 	return a.prompts.Converse(ctx, inputs, h,
 		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
 			return a.ask(ctx, inputs, h, reply)
@@ -195,7 +196,7 @@ func (a *Agent) drop(why error) {
 // reportRestart reports to the journal that the program is about to be restarted.
 func (a *Agent) reportRestart(reason string, rest time.Duration) {
 	if a.observer != nil {
-		a.observer.Observe(agent.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
+		a.observer.Observe(events.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
 	}
 }
 

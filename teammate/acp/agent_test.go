@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -377,7 +378,7 @@ func TestQuiet(t *testing.T) {
 	if d := <-lull; d != 6*time.Second {
 		t.Errorf("a program that has said something is told of after %v", d)
 	}
-	if want := []agent.EventData{agent.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
+	if want := []events.Data{events.HeldUp{For: "the agent program, which has said nothing for 2s"}}; !reflect.DeepEqual(r.host.events, want) {
 		t.Errorf("observed %+v", r.host.events)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -276,7 +277,7 @@ func TestHangsAtStart(t *testing.T) {
 	}
 }
 
-func isFresh(d agent.EventData) bool { _, ok := d.(agent.FreshSession); return ok }
+func isFresh(d events.Data) bool { _, ok := d.(events.FreshSession); return ok }
 
 // A program that is late for ever is given up in a limited time: one that is known to speak the
 // protocol is not asked whether it does, and is tried at last without its session.

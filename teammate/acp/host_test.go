@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,9 +31,9 @@ type host struct {
 
 	asked    []agent.ToolCall
 	seen     []agent.ToolCall
-	starts   []agent.ProgramStarts
-	events   []agent.EventData    // all others
-	observed chan agent.EventData // nil, or gets what is appended to events
+	starts   []events.ProgramStarts
+	events   []events.Data    // all others
+	observed chan events.Data // nil, or gets what is appended to events
 }
 
 func (h *host) Pass(ctx context.Context) ([]agent.Input, error) {
@@ -54,8 +55,8 @@ func (h *host) Mail(context.Context) []agent.Input {
 	return mail
 }
 
-func (h *host) Observe(d agent.EventData) {
-	if start, ok := d.(agent.ProgramStarts); ok {
+func (h *host) Observe(d events.Data) {
+	if start, ok := d.(events.ProgramStarts); ok {
 		h.starts = append(h.starts, start)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -53,7 +54,7 @@ type office struct {
 	turns int // still to be given
 
 	mu     sync.Mutex
-	events []agent.EventData
+	events []events.Data
 	times  map[string]time.Time
 	took   []time.Duration // from the start of each turn to its end
 }
@@ -63,7 +64,7 @@ func (o *office) Next(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, io.EOF
 	}
 	in := agent.Input{Kind: agent.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
-	return teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
+	return teammate.Work{Cause: events.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
 }
 
 func (o *office) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
@@ -73,13 +74,13 @@ func (o *office) InProgress(context.Context, string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "1", Subject: "s", Status: tasks.InProgress}}, nil
 }
 
-func (o *office) sink(e agent.Event) {
+func (o *office) sink(e events.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch e.Data.(type) {
-	case agent.TurnStarted:
+	case events.TurnStarted:
 		o.times["turn"] = time.Now()
-	case agent.TurnEnded:
+	case events.TurnEnded:
 		o.took = append(o.took, time.Since(o.times["turn"]))
 	}
 	o.events = append(o.events, e.Data)
@@ -89,7 +90,7 @@ func (o *office) sink(e agent.Event) {
 func (o *office) ended() map[string]int {
 	counts := map[string]int{}
 	for _, e := range o.events {
-		if d, ok := e.(agent.TurnEnded); ok {
+		if d, ok := e.(events.TurnEnded); ok {
 			counts[d.Reason]++
 		}
 	}
@@ -150,7 +151,7 @@ func TestCrowd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range offices {
-		if got := o.ended(); got[agent.EndCompleted] != turns || len(got) != 1 {
+		if got := o.ended(); got[events.EndCompleted] != turns || len(got) != 1 {
 			t.Fatalf("member %d: %v", i, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -29,7 +30,7 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 				"end cancelled"}, {"end end_turn"}}})
 			r.opts.Timeouts.Silence = 3 * time.Second
 			bells, last := newBells(t, &r.opts), heldUp("Reconnecting... 5/5")
-			r.host.observed = make(chan agent.EventData, 100)
+			r.host.observed = make(chan events.Data, 100)
 			go func() {
 				watch := bells.next()
 				for d := range r.host.observed {
@@ -45,9 +46,9 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 			if !errors.As(err, &api) || !strings.Contains(api.Message, "has not said anything for 3s") {
 				t.Fatalf("error %v", err)
 			}
-			want := []agent.EventData{last}
+			want := []events.Data{last}
 			if tt.told != "" {
-				want = []agent.EventData{heldUp(tt.told), last}
+				want = []events.Data{heldUp(tt.told), last}
 			}
 			if !reflect.DeepEqual(r.host.events, want) {
 				t.Errorf("observed %+v", r.host.events)
@@ -58,8 +59,8 @@ func TestRetryNoticesAreNoSignOfLife(t *testing.T) {
 }
 
 // heldUp is what people are told of a program that has lost its model.
-func heldUp(words string) agent.EventData {
-	return agent.HeldUp{For: "the agent program, which tries to reach its model again: " + words}
+func heldUp(words string) events.Data {
+	return events.HeldUp{For: "the agent program, which tries to reach its model again: " + words}
 }
 
 // TestMute: a program that gives no answer at all is told of after 20 s, started again after 40 s and
@@ -76,23 +77,23 @@ func TestMute(t *testing.T) {
 		"started 2 times and did not answer; does it speak the Agent Client Protocol?") {
 		t.Fatalf("error %v", err)
 	}
-	told := agent.HeldUp{For: "the agent program, which has not answered since it was started 20s ago"}
+	told := events.HeldUp{For: "the agent program, which has not answered since it was started 20s ago"}
 	held := 0
 	for _, e := range r.host.events {
 		switch e := e.(type) {
-		case agent.HeldUp:
+		case events.HeldUp:
 			held++
 			if e != told {
 				t.Errorf("told %+v", e)
 			}
-		case agent.ProgramRestarts:
+		case events.ProgramRestarts:
 			if held != 1 || !strings.Contains(e.Reason, "it has not answered: its time was over") || e.Left != 2 {
 				t.Errorf("told of the restart %+v", e)
 			}
 		}
 	}
-	if begun := (agent.ProgramStarts{Program: filepath.Base(r.opts.Command[0])}); !slices.Equal(r.host.starts,
-		[]agent.ProgramStarts{begun, begun}) {
+	if begun := (events.ProgramStarts{Program: filepath.Base(r.opts.Command[0])}); !slices.Equal(r.host.starts,
+		[]events.ProgramStarts{begun, begun}) {
 		t.Errorf("told of the starts %+v", r.host.starts)
 	}
 	if held != 2 || len(r.host.events) != 3 {
@@ -149,8 +150,8 @@ func TestSilenceInTheMiddle(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	want := agent.HeldUp{For: "the agent program, which has said nothing for 300ms; its last words on stderr: API error 401, attempt 3"}
-	if !slices.Contains(r.host.events, agent.EventData(want)) {
+	want := events.HeldUp{For: "the agent program, which has said nothing for 300ms; its last words on stderr: API error 401, attempt 3"}
+	if !slices.Contains(r.host.events, events.Data(want)) {
 		t.Errorf("observed %+v", r.host.events)
 	}
 }

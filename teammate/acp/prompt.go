@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -22,7 +23,7 @@ type talk struct {
 	rec      *recorder
 	sup      agent.Supervisor // nil: the Host is none
 	post     agent.Correspondent
-	observer agent.Observer
+	observer events.Observer
 
 	request  *call
 	steers   map[*call][]agent.Input // sent to the running prompt, not answered yet
@@ -296,9 +297,9 @@ func (t *talk) plan(entries []planEntry) {
 	if t.observer == nil {
 		return
 	}
-	p := agent.Planned{Entries: []agent.PlanEntry{}}
+	p := events.Planned{Entries: []events.PlanEntry{}}
 	for _, e := range entries {
-		p.Entries = append(p.Entries, agent.PlanEntry{
+		p.Entries = append(p.Entries, events.PlanEntry{
 			Text: e.Content, Status: e.Status, Priority: e.Priority,
 		})
 	}

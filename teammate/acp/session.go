@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -371,7 +372,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 		return fmt.Errorf("%w: %w", errKeep, err)
 	}
 	if a.lostWhy != "" && a.observer != nil {
-		a.observer.Observe(agent.FreshSession{Reason: a.lostWhy})
+		a.observer.Observe(events.FreshSession{Reason: a.lostWhy})
 	}
 	a.lostWhy = ""
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -57,7 +58,7 @@ func (a *Agent) talk(h agent.Host) *talk {
 	// member does.
 	t.sup, _ = h.(agent.Supervisor)
 	t.post, _ = h.(agent.Correspondent)
-	t.observer, _ = h.(agent.Observer)
+	t.observer, _ = h.(events.Observer)
 	return t
 }
 
@@ -107,7 +108,7 @@ func (t *talk) finish(ctx context.Context, err error, spent Spent) error {
 // warn tells people about lines that were too long.
 func (t *talk) warn() {
 	if n := t.live.conn.dropped.Swap(0); n > 0 && t.observer != nil {
-		t.observer.Observe(agent.Warning{Text: fmt.Sprintf(
+		t.observer.Observe(events.Warning{Text: fmt.Sprintf(
 			"the agent program sent %d messages of more than %d MiB, which were skipped",
 			n, maxLine>>20)})
 	}
@@ -136,7 +137,7 @@ func (a *Agent) verdict(t *talk, err error) error {
 	default:
 		if t.observer != nil {
 			text := fmt.Sprintf("the agent program ended its turn with %q", reason)
-			t.observer.Observe(agent.Warning{Text: text})
+			t.observer.Observe(events.Warning{Text: text})
 		}
 	}
 	return t.reportedFailure(a.opts.Clock())

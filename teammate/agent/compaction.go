@@ -37,18 +37,3 @@ type Compaction struct {
 	Usage   Usage  // likewise
 	Model   string // likewise
 }
-
-// Compacted is sent when a member's conversation was made shorter.
-type Compacted struct {
-	// Layer says how: "results", old results of tools are no longer shown to the model, or
-	// "summary", a summary took the conversation's place.
-	Layer   string `json:"layer"`
-	Trigger string `json:"trigger"`
-	// Before and After are the size of what the model gets, in estimated tokens.
-	Before  int64  `json:"before_tokens"`
-	After   int64  `json:"after_tokens"`
-	Summary string `json:"summary,omitempty"`
-}
-
-// EventType implements EventData.
-func (Compacted) EventType() string { return "compacted" }

@@ -33,39 +33,6 @@ func Describe(m Model) (name string, window int64) {
 	return "", 0
 }
 
-// Switcher is a Host that decides whether another model may answer in place of one that cannot.
-type Switcher interface {
-	// MaySwitch runs the PreModelSwitch hooks. A refusal says why the turn must fail instead;
-	// an empty one allows the switch.
-	MaySwitch(ctx context.Context, s ModelSwitched) (refusal string)
-	// Switched reports a switch, runs the PostModelSwitch hooks, and returns what they add
-	// for the new model.
-	Switched(ctx context.Context, s ModelSwitched) []Input
-}
-
-// ModelSwitched is sent when another model answers the rest of a turn, or all further ones.
-type ModelSwitched struct {
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Why    string `json:"why"`            // what the model said
-	Tokens int64  `json:"context_tokens"` // size of the conversation, estimated
-	// BySpec says that the member has another model of its own, because the spec has changed.
-	BySpec bool `json:"by_spec,omitempty"`
-}
-
-// EventType implements EventData.
-func (ModelSwitched) EventType() string { return "model_switched" }
-
-// TokensUsed is sent for each model request of a member or its helpers, and for the requests of an
-// agent program together, as the program reports them. The sum over a turn is in TurnEnded.
-type TokensUsed struct {
-	Model   string  `json:"model,omitempty"` // empty: the member's own
-	Usage   Usage   `json:"usage"`
-	CostUSD float64 `json:"cost_usd,omitempty"` // by covey's prices; 0: not known
-	// Context is how full the conversation of the member or helper is after the request.
-	Context ContextUse `json:"context,omitzero"`
-}
-
 // ContextUse is how much of what a model can read a conversation takes, in tokens. The zero value
 // means that nobody has said so.
 type ContextUse struct {
@@ -80,9 +47,6 @@ func (c ContextUse) Percent() (part int64, ok bool) {
 	}
 	return 100 * max(c.Tokens, 0) / c.Window, true
 }
-
-// EventType implements EventData.
-func (TokensUsed) EventType() string { return "tokens_used" }
 
 // Request is one model request: the whole conversation so far.
 type Request struct {

@@ -18,20 +18,6 @@ type Brief struct {
 	Model string // likewise
 }
 
-// ByRotation is the cause of a turn in which a member writes the brief for its next session. No
-// gates follow it.
-const ByRotation Cause = "rotate"
-
-// Rotated is sent when another session takes the place of a member's session.
-type Rotated struct {
-	Before  string `json:"before"`  // the UUID of the old session
-	Session string `json:"session"` // the UUID of the new one
-	Brief   string `json:"brief"`   // the first input of the new session
-}
-
-// EventType implements EventData.
-func (Rotated) EventType() string { return "session_rotated" }
-
 // SummaryContents is what a model puts into the summary of a conversation that it will go on
 // from.
 const SummaryContents = "Say what you were asked, in the original words where they matter; what was decided, and " +

@@ -22,12 +22,6 @@ type Correspondent interface {
 	Mail(ctx context.Context) []Input
 }
 
-// Observer is a Host that reports to the journal what no transcript holds, such as plans and
-// warnings of an agent program.
-type Observer interface {
-	Observe(d EventData)
-}
-
 // Permission is the answer to a program that asked for a tool call.
 type Permission struct {
 	Allow  bool

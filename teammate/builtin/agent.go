@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -252,7 +253,7 @@ func (t *turn) ask(ctx context.Context) ([]agent.ToolCall, error) {
 		t.room.reacted = false
 	}
 	if had := t.room.cached; err == nil && t.room.lostCache(response.Usage) {
-		t.observe(agent.Warning{Text: fmt.Sprintf("the provider had %d tokens of the conversation in its cache, "+
+		t.observe(events.Warning{Text: fmt.Sprintf("the provider had %d tokens of the conversation in its cache, "+
 			"and now none: until it keeps them again, each request costs its full price", had)})
 	}
 	if t.cut++; !response.CutOff {

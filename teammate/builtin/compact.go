@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -113,7 +114,7 @@ func (t *turn) makeRoom(ctx context.Context) error {
 		}
 	}
 	if size := t.tokens(); size >= t.room.share(blockedAt) {
-		return &agent.APIError{Type: "invalid_request", End: agent.EndBlockingLimit, Message: fmt.Sprintf(
+		return &agent.APIError{Type: "invalid_request", End: events.EndBlockingLimit, Message: fmt.Sprintf(
 			"the conversation has about %d tokens, and the model reads %d: no request was made. %s",
 			size, t.room.limit, t.room.wayOut())}
 	}
@@ -125,7 +126,7 @@ func (t *turn) makeRoom(ctx context.Context) error {
 func (t *turn) postpone(err error) {
 	t.room.why = err.Error()
 	t.room.next = t.tokens() + t.room.share(tryAgainAfter)
-	t.observe(agent.Warning{Text: "the conversation could not be compacted: " + t.room.why})
+	t.observe(events.Warning{Text: "the conversation could not be compacted: " + t.room.why})
 }
 
 // wayOut says what people can do about a conversation that stays too long.
@@ -137,8 +138,8 @@ func (r *room) wayOut() string {
 }
 
 // observe reports an event to the journal, if the host takes it.
-func (t *turn) observe(d agent.EventData) {
-	if o, ok := t.host.(agent.Observer); ok {
+func (t *turn) observe(d events.Data) {
+	if o, ok := t.host.(events.Observer); ok {
 		o.Observe(d)
 	}
 }
@@ -154,7 +155,7 @@ func (t *turn) collapse(kept, least int64) bool {
 	before := t.tokens()
 	t.conv.collapse(upTo)
 	t.room.cached = 0
-	t.observe(agent.Compacted{
+	t.observe(events.Compacted{
 		Layer: "results", Trigger: agent.AutoCompaction, Before: before, After: t.tokens(),
 	})
 	return true
@@ -191,7 +192,7 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 	var tooLong *agent.APIError
 	if errors.As(err, &tooLong) && tooLong.Overflow {
 		surfaced := *tooLong
-		surfaced.End = agent.EndPromptTooLong
+		surfaced.End = events.EndPromptTooLong
 		surfaced.Message += ". " + t.room.wayOut()
 		return r, &surfaced
 	}
@@ -233,7 +234,7 @@ func (t *turn) generate(ctx context.Context) (agent.Response, error) {
 }
 
 // say tells people of a request under way.
-func (t *turn) say(text string) { t.observe(agent.Warning{Text: text}) }
+func (t *turn) say(text string) { t.observe(events.Warning{Text: text}) }
 
 // raise makes the request for an answer that was cut off again, with a higher limit of output tokens,
 // if the model can have one. If that fails, the cut answer stays, which is continued.
@@ -363,7 +364,7 @@ func compactCommand(prompt []agent.Input) (custom string, ok bool) {
 func (t *turn) compactByHand(ctx context.Context, prompt []agent.Input, custom string) (agent.Reply, error) {
 	host, ok := t.host.(agent.Compactor)
 	if !ok || t.conv.lastAnswer() < 0 {
-		t.observe(agent.Warning{Text: "there is nothing to compact: the model has not answered anything since the last time"})
+		t.observe(events.Warning{Text: "there is nothing to compact: the model has not answered anything since the last time"})
 		return t.reply, t.addInputs(prompt)
 	}
 	t.asked = prompt
@@ -371,7 +372,7 @@ func (t *turn) compactByHand(ctx context.Context, prompt []agent.Input, custom s
 		if ctx.Err() != nil {
 			return t.reply, ctx.Err()
 		}
-		t.observe(agent.Warning{Text: "the conversation could not be compacted: " + err.Error()})
+		t.observe(events.Warning{Text: "the conversation could not be compacted: " + err.Error()})
 	}
 	return t.reply, nil
 }
@@ -449,7 +450,7 @@ func (c *conversation) dropImages() {
 // refusesImages reports whether a model has refused an image.
 func refusesImages(err error) bool {
 	var e *agent.APIError
-	return errors.As(err, &e) && e.End == agent.EndImageError
+	return errors.As(err, &e) && e.End == events.EndImageError
 }
 
 // untold returns the texts since the last answer: the model has not acted on them. Results are

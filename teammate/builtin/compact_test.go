@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -51,12 +52,12 @@ func (m *smallModel) Generate(_ context.Context, r agent.Request) (agent.Respons
 	return agent.Response{Content: m.next(m.requests, r), Usage: used}, nil
 }
 
-// compactingHost is a fakeHost that is an agent.Compactor and an agent.Observer.
+// compactingHost is a fakeHost that is an agent.Compactor and an events.Observer.
 type compactingHost struct {
 	fakeHost
 	refusal string
 	done    []agent.Compaction
-	seen    []agent.EventData
+	seen    []events.Data
 }
 
 func (h *compactingHost) MayCompact(_ context.Context, _, custom string) (string, string) {
@@ -72,7 +73,7 @@ func (h *compactingHost) Compacted(_ context.Context, c agent.Compaction) ([]age
 	return nil, nil
 }
 
-func (h *compactingHost) Observe(d agent.EventData) { h.seen = append(h.seen, d) }
+func (h *compactingHost) Observe(d events.Data) { h.seen = append(h.seen, d) }
 
 // compacting returns an agent on a model, without tools and with a short system prompt.
 func compacting(t *testing.T, m *smallModel) *Agent {
@@ -116,7 +117,7 @@ func TestLongTurn(t *testing.T) {
 	}
 	layers := map[string]int{}
 	for _, d := range h.seen {
-		if c, ok := d.(agent.Compacted); ok {
+		if c, ok := d.(events.Compacted); ok {
 			layers[c.Layer]++
 			if c.After >= c.Before {
 				t.Errorf("%+v", c)
@@ -192,7 +193,7 @@ func TestDeathSpiral(t *testing.T) {
 	}
 	m, refusals, err := spiral(t, true)
 	var failed *agent.APIError
-	if !errors.As(err, &failed) || failed.End != agent.EndPromptTooLong || !strings.Contains(failed.Message, "smaller tasks") {
+	if !errors.As(err, &failed) || failed.End != events.EndPromptTooLong || !strings.Contains(failed.Message, "smaller tasks") {
 		t.Errorf("after %d refusals: %v", refusals, err)
 	}
 	if refusals != 2 || m.summaries != 1 {
@@ -221,7 +222,7 @@ func TestFailedCompactionIsNotTriedAgain(t *testing.T) {
 			}
 			_, err := a.Run(t.Context(), inputs, h)
 			var failed *agent.APIError
-			if !errors.As(err, &failed) || failed.End != agent.EndPromptTooLong {
+			if !errors.As(err, &failed) || failed.End != events.EndPromptTooLong {
 				t.Fatalf("%d: %v", n, err)
 			}
 			inputs = []agent.Input{{Kind: agent.FromHook, Text: "tests fail"}}
@@ -256,7 +257,7 @@ func TestBlockingLimit(t *testing.T) {
 		}
 	}
 	var failed *agent.APIError
-	if !errors.As(err, &failed) || failed.End != agent.EndBlockingLimit || !strings.Contains(failed.Message, "keep everything") {
+	if !errors.As(err, &failed) || failed.End != events.EndBlockingLimit || !strings.Contains(failed.Message, "keep everything") {
 		t.Errorf("%v", err)
 	}
 	if m.overflows > 0 || m.summaries > 0 || len(h.seen) == 0 || len(h.seen) > 3 {
@@ -270,7 +271,7 @@ func TestHugePrompt(t *testing.T) {
 	a := compacting(t, m)
 	_, err := a.Run(t.Context(), prompt(strings.Repeat("word ", 2000)), &compactingHost{})
 	var failed *agent.APIError
-	if !errors.As(err, &failed) || failed.End != agent.EndPromptTooLong || m.requests > 6 {
+	if !errors.As(err, &failed) || failed.End != events.EndPromptTooLong || m.requests > 6 {
 		t.Errorf("%d requests: %v", m.requests, err)
 	}
 }

@@ -4,8 +4,19 @@ import (
 	"context"
 	"errors"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
+
+// switcher is a Host that decides whether another model may answer in place of one that cannot.
+type switcher interface {
+	// MaySwitch runs the PreModelSwitch hooks. A refusal says why the turn must fail instead;
+	// an empty one allows the switch.
+	MaySwitch(ctx context.Context, s events.ModelSwitched) (refusal string)
+	// Switched reports a switch, runs the PostModelSwitch hooks, and returns what they add
+	// for the new model.
+	Switched(ctx context.Context, s events.ModelSwitched) []agent.Input
+}
 
 // use makes a model answer from now on.
 func (t *turn) use(model int) {
@@ -30,15 +41,15 @@ func (t *turn) other() string {
 // whether there is another model, and hooks allow the switch; it fails when the conversation
 // cannot be recorded.
 func (t *turn) fallBack(ctx context.Context, failed agent.Response, err error) (bool, error) {
-	host, ok := t.host.(agent.Switcher)
+	host, ok := t.host.(switcher)
 	if !ok || !cannotAnswer(err) || ctx.Err() != nil || t.model+1 == len(t.models) {
 		return false, nil
 	}
-	s := agent.ModelSwitched{Why: err.Error(), Tokens: t.tokens()}
+	s := events.ModelSwitched{Why: err.Error(), Tokens: t.tokens()}
 	s.From, _ = agent.Describe(t.models[t.model])
 	s.To, _ = agent.Describe(t.models[t.model+1])
 	if refusal := host.MaySwitch(ctx, s); refusal != "" {
-		t.observe(agent.Warning{Text: "the model stays " + s.From + ": " + refusal})
+		t.observe(events.Warning{Text: "the model stays " + s.From + ": " + refusal})
 		return false, nil
 	}
 	if err := t.spend(failed); err != nil {

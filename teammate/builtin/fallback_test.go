@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -16,16 +17,16 @@ type namedModel struct {
 
 func (m *namedModel) Describe() (string, int64) { return m.name, 0 }
 
-// switchingHost is a fakeHost that is an agent.Switcher.
+// switchingHost is a fakeHost that is a switcher.
 type switchingHost struct {
 	fakeHost
 	refusal  string
-	switched []agent.ModelSwitched
+	switched []events.ModelSwitched
 }
 
-func (h *switchingHost) MaySwitch(context.Context, agent.ModelSwitched) string { return h.refusal }
+func (h *switchingHost) MaySwitch(context.Context, events.ModelSwitched) string { return h.refusal }
 
-func (h *switchingHost) Switched(_ context.Context, s agent.ModelSwitched) []agent.Input {
+func (h *switchingHost) Switched(_ context.Context, s events.ModelSwitched) []agent.Input {
 	h.switched = append(h.switched, s)
 	return []agent.Input{{Kind: agent.FromContext, Text: "by a hook"}}
 }

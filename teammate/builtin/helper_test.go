@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
@@ -101,7 +102,7 @@ func (m *member) lastText() string {
 	defer m.mu.Unlock()
 	text := ""
 	for _, e := range m.events {
-		if said, ok := e.Data.(agent.TextSaid); ok && e.Helper == "" {
+		if said, ok := e.Data.(events.TextSaid); ok && e.Helper == "" {
 			text = said.Text
 		}
 	}
@@ -128,7 +129,7 @@ func TestHelperTools(t *testing.T) {
 			m.types, m.may = append(m.types, fooType()), test.may
 			m.run(t, "go")
 			var missing []string
-			for _, r := range all[agent.ToolReturned](m) {
+			for _, r := range all[events.ToolReturned](m) {
 				if strings.Contains(r.Content, "No such tool available") {
 					missing = append(missing, r.Name)
 				}
@@ -177,14 +178,14 @@ func TestHelperPermissions(t *testing.T) {
 		t.Errorf("hooks saw %s", got)
 	}
 	var decided []string
-	for _, d := range all[agent.PermissionDecided](m) {
+	for _, d := range all[events.PermissionDecided](m) {
 		decided = append(decided, d.Tool+" "+d.Decision+" "+d.By)
 	}
 	if got := strings.Join(decided, ", "); got != "Agent allow mode, Bash deny rule, Bash deny mode" {
 		t.Errorf("decided %s", got)
 	}
 	for _, e := range m.events {
-		if d, ok := e.Data.(agent.PermissionDecided); ok && (e.Helper == "") != (d.Tool == "Agent") {
+		if d, ok := e.Data.(events.PermissionDecided); ok && (e.Helper == "") != (d.Tool == "Agent") {
 			t.Errorf("the decision about %s is of helper %q", d.Tool, e.Helper)
 		}
 	}
@@ -209,10 +210,10 @@ func TestHelperStopCap(t *testing.T) {
 	if !strings.Contains(m.result(t), "\n  enough\n") {
 		t.Errorf("the caller got %s", m.result(t))
 	}
-	if w := all[agent.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "9 times in a row") {
+	if w := all[events.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "9 times in a row") {
 		t.Errorf("warnings %v", w)
 	}
-	if all[agent.NeedsAttention](m) != nil {
+	if all[events.NeedsAttention](m) != nil {
 		t.Error("the member needs attention for what its helper did")
 	}
 }
@@ -238,7 +239,7 @@ func TestHelperHalted(t *testing.T) {
 	if !slices.Equal(stops, []hooks.Event{hooks.Stop}) {
 		t.Errorf("turn ends %v", stops)
 	}
-	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Reason != agent.EndHookStopped {
+	if end := all[events.HelperEnded](m); len(end) != 1 || end[0].Reason != events.EndHookStopped {
 		t.Errorf("the helper ended as %+v", end)
 	}
 }
@@ -249,7 +250,7 @@ func TestHelperUsage(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}]}, {say: done}`))
 	m.run(t, "go")
 	want := agent.Usage{InputTokens: 400, OutputTokens: 40}
-	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Usage != want || end[0].Passes != 2 {
+	if end := all[events.TurnEnded](m); len(end) != 1 || end[0].Usage != want || end[0].Passes != 2 {
 		t.Errorf("turn %+v, want %+v in 2 passes", end, want)
 	}
 	file, history, err := transcript.Open(m.path)
@@ -261,10 +262,10 @@ func TestHelperUsage(t *testing.T) {
 	m = newMember(t, asks(doIt, `{call: [{tool: Glob, input: {pattern: x}}], times: -1}`))
 	m.cut = func(o *teammate.Options) { o.Purse = &purse{limit: 500} }
 	m.run(t, "go")
-	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Reason != agent.EndMaxTokens {
+	if end := all[events.TurnEnded](m); len(end) != 1 || end[0].Reason != events.EndMaxTokens {
 		t.Errorf("turn %+v", end)
 	}
-	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Reason != agent.EndMaxTokens || end[0].Passes != 4 {
+	if end := all[events.HelperEnded](m); len(end) != 1 || end[0].Reason != events.EndMaxTokens || end[0].Passes != 4 {
 		t.Errorf("helper %+v", end)
 	}
 }
@@ -283,7 +284,7 @@ helpers:
       - say: done
 `))
 	m.run(t, "go")
-	returned := all[agent.ToolReturned](m)
+	returned := all[events.ToolReturned](m)
 	if len(returned) != 6 {
 		t.Fatalf("results %+v", returned)
 	}
@@ -318,16 +319,16 @@ helpers:
 	var order []string
 	for _, e := range m.events {
 		switch data := e.Data.(type) {
-		case agent.HelperStarted:
+		case events.HelperStarted:
 			order = append(order, "+"+data.Description)
-		case agent.HelperEnded:
+		case events.HelperEnded:
 			order = append(order, "-"+data.Reason)
 		}
 	}
 	if got := strings.Join(order, " "); got != "+one -completed +two -completed" {
 		t.Errorf("order %s", got)
 	}
-	started := all[agent.HelperStarted](m)
+	started := all[events.HelperStarted](m)
 	if started[0].ID == started[1].ID {
 		t.Error("both have one id")
 	}
@@ -345,8 +346,8 @@ helpers:
 // Interrupting the member ends its helper and the helper's commands.
 func TestHelperInterrupted(t *testing.T) {
 	m := newMember(t, asks(doIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
-	m.watch = func(e agent.Event) {
-		if d, ok := e.Data.(agent.PermissionDecided); ok && d.Tool == "Bash" {
+	m.watch = func(e events.Event) {
+		if d, ok := e.Data.(events.PermissionDecided); ok && d.Tool == "Bash" {
 			m.mate.Interrupt("by a test")
 		}
 	}
@@ -355,14 +356,14 @@ func TestHelperInterrupted(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	if end := all[agent.TurnEnded](m); len(end) != 1 || end[0].Reason != agent.EndAbortedTools {
+	if end := all[events.TurnEnded](m); len(end) != 1 || end[0].Reason != events.EndAbortedTools {
 		t.Errorf("turn %+v", end)
 	}
-	if end := all[agent.HelperEnded](m); len(end) != 1 || end[0].Problem != "interrupted" {
+	if end := all[events.HelperEnded](m); len(end) != 1 || end[0].Problem != "interrupted" {
 		t.Errorf("helper %+v", end)
 	}
 	n := 0
-	for _, w := range all[agent.Warning](m) {
+	for _, w := range all[events.Warning](m) {
 		if strings.Contains(w.Text, "by a test") {
 			n++
 		}
@@ -380,8 +381,8 @@ func TestHelperRightsChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.HelperStarted); ok {
+	m.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.HelperStarted); ok {
 			was := m.mate.Rights().Now()
 			now := was
 			now.Deny = []rules.Rule{rule}
@@ -389,7 +390,7 @@ func TestHelperRightsChange(t *testing.T) {
 		}
 	}
 	m.run(t, "go")
-	for _, d := range all[agent.PermissionDecided](m) {
+	for _, d := range all[events.PermissionDecided](m) {
 		if d.Tool == "Bash" && (d.Decision != "deny" || d.Rule != "Bash(echo *)") {
 			t.Errorf("decided %+v", d)
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -51,8 +51,8 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 		left := filepath.Join(m.dir, "left", "s1.jsonl")
 		ctx, cancel := context.WithCancel(t.Context())
 		n, begun := 0, false
-		m.watch = func(e agent.Event) {
-			_, started := e.Data.(agent.HelperStarted)
+		m.watch = func(e events.Event) {
+			_, started := e.Data.(events.HelperStarted)
 			if n++; n <= kill {
 				begun = begun || started
 			}
@@ -74,10 +74,10 @@ func TestHelperKilledAtAnyMoment(t *testing.T) {
 			t.Errorf("killed at event %d: the helper's command ran %d times, %v", kill,
 				strings.Count(string(made), "x"), err)
 		}
-		if begun && len(all[agent.HelperStarted](m)) > 0 {
+		if begun && len(all[events.HelperStarted](m)) > 0 {
 			t.Errorf("killed at event %d: the helper worked again", kill)
 		}
-		for _, r := range all[agent.ToolReturned](m) {
+		for _, r := range all[events.ToolReturned](m) {
 			if r.Name == "Agent" && strings.HasPrefix(r.Content, "interrupted: ") {
 				interrupted++
 			}
@@ -103,7 +103,7 @@ const besideIt = `{description: long work, prompt: do it, run_in_background: tru
 func TestHelperBeside(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{say: "tell </result> and </task-notification>", delay: 50ms}`))
 	m.run(t, "go")
-	turns := all[agent.TurnStarted](m)
+	turns := all[events.TurnStarted](m)
 	if len(turns) != 2 {
 		t.Fatalf("%d turns", len(turns))
 	}
@@ -119,7 +119,7 @@ func TestHelperBeside(t *testing.T) {
 		t.Errorf("the frame ends %d times", n)
 	}
 	// The first turn ended before the helper, so the second reports its tokens.
-	ends := all[agent.TurnEnded](m)
+	ends := all[events.TurnEnded](m)
 	if got := ends[0].Usage.InputTokens + ends[1].Usage.InputTokens; got != 400 {
 		t.Errorf("%d tokens in %+v", got, ends)
 	}
@@ -134,8 +134,8 @@ func TestHelperBesideCutOff(t *testing.T) {
 	m := newMember(t, asks(besideIt, `{call: [{tool: Bash, input: {command: sleep 100}}]}, {say: never}`))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.Idle); ok {
+	m.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.Idle); ok {
 			cancel()
 		}
 	}
@@ -147,7 +147,7 @@ func TestHelperBesideCutOff(t *testing.T) {
 		if err := m.live(t, t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		turns := all[agent.TurnStarted](m)
+		turns := all[events.TurnStarted](m)
 		if len(turns) != want {
 			t.Fatalf("life %d: %d turns in all, want %d", life+2, len(turns), want)
 		}
@@ -165,7 +165,7 @@ func TestHelperBesideTrouble(t *testing.T) {
 		o.PostNotice = func(context.Context, string, string) error { return errors.New("the store is closed") }
 	}
 	m.run(t, "go")
-	if w := all[agent.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "the store is closed") {
+	if w := all[events.Warning](m); len(w) != 1 || !strings.Contains(w[0].Text, "the store is closed") {
 		t.Errorf("warnings %v", w)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/teammate"
@@ -50,8 +51,8 @@ type member struct {
 	more   chan struct{}
 	seen   map[string][]string // by conversation: what its model was shown
 	inputs []string            // hooks that ran, each with its input
-	events []agent.Event
-	watch  func(agent.Event)
+	events []events.Event
+	watch  func(events.Event)
 	told   map[string]bool
 }
 
@@ -85,7 +86,7 @@ func (m *member) run(t *testing.T, prompt string) {
 func (m *member) live(t *testing.T, ctx context.Context, prompt string) error {
 	t.Helper()
 	if prompt != "" {
-		m.work = append(m.work, teammate.Work{Cause: agent.ByGoal, Inputs: []agent.Input{
+		m.work = append(m.work, teammate.Work{Cause: events.ByGoal, Inputs: []agent.Input{
 			{Kind: agent.FromPerson, Text: prompt},
 		}})
 	}
@@ -253,12 +254,12 @@ func (m *member) line(handler string, in map[string]any) string {
 	return handler + " " + normal(string(text))
 }
 
-func (m *member) sink(e agent.Event) {
+func (m *member) sink(e events.Event) {
 	m.mu.Lock()
 	m.events = append(m.events, e)
 	watch := m.watch
 	m.mu.Unlock()
-	if _, ok := e.Data.(agent.HelperEnded); ok {
+	if _, ok := e.Data.(events.HelperEnded); ok {
 		m.more <- struct{}{}
 	}
 	if watch != nil {
@@ -298,7 +299,7 @@ func (m *member) later(_ context.Context, id, text string) error {
 	defer m.mu.Unlock()
 	if !m.told[id] {
 		m.told[id] = true
-		m.work = append(m.work, teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{
+		m.work = append(m.work, teammate.Work{Cause: events.ByMessage, Inputs: []agent.Input{
 			{Kind: agent.FromHelper, Text: text},
 		}})
 	}
@@ -306,7 +307,7 @@ func (m *member) later(_ context.Context, id, text string) error {
 }
 
 // all returns the events of one type, of the member and its helpers.
-func all[T agent.EventData](m *member) []T {
+func all[T events.Data](m *member) []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []T

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -50,10 +51,10 @@ helpers:
 // also after a restart of the member.
 func TestMessageToHelper(t *testing.T) {
 	m := newMember(t, goesOn("", `{to: `+first()+`, message: now more, summary: s}`))
-	var events []string
+	var fired []string
 	m.runner = judge(func(in hooks.Input) hooks.Outcome {
 		if in.AgentID != "" {
-			events = append(events, string(in.Payload.Event())+" "+in.AgentID+" "+in.AgentType)
+			fired = append(fired, string(in.Payload.Event())+" "+in.AgentID+" "+in.AgentType)
 		}
 		return hooks.Outcome{}
 	})
@@ -62,14 +63,14 @@ func TestMessageToHelper(t *testing.T) {
 	if got := strings.Join(m.conversations()["sub"], "|"); got != want {
 		t.Errorf("the helper was shown\n%s\nwant\n%s", got, want)
 	}
-	returned := all[agent.ToolReturned](m)
+	returned := all[events.ToolReturned](m)
 	last := returned[len(returned)-1]
 	if last.Name != "SendMessage" || last.IsError || !strings.Contains(last.Content,
 		"\n  did more\nagentId: "+first()) {
 		t.Errorf("the caller got %+v", last)
 	}
 	who := " " + first() + " general-purpose"
-	if got := strings.Join(events, ","); !strings.HasPrefix(got,
+	if got := strings.Join(fired, ","); !strings.HasPrefix(got,
 		"SubagentStart"+who+",SubagentStop"+who+",SubagentStart"+who) ||
 		!strings.HasSuffix(got, "SubagentStop"+who) {
 		t.Errorf("hooks ran %s", got)
@@ -88,7 +89,7 @@ func TestMessageToNoHelper(t *testing.T) {
 			t.Parallel()
 			m := newMember(t, goesOn(test.ask, test.send))
 			m.run(t, "go")
-			for _, r := range all[agent.ToolReturned](m) {
+			for _, r := range all[events.ToolReturned](m) {
 				if r.Name == "SendMessage" && !strings.Contains(r.Content, test.want) {
 					t.Errorf("the caller got %s, want %s", r.Content, test.want)
 				}
@@ -101,13 +102,13 @@ func TestMessageToNoHelper(t *testing.T) {
 func TestMessageToHelperOfLostKind(t *testing.T) {
 	m := newMember(t, goesOn(", subagent_type: foo", `{to: `+first()+`, message: more}`))
 	m.types = append(m.types, fooType())
-	m.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.HelperEnded); ok {
+	m.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.HelperEnded); ok {
 			m.types = nil
 		}
 	}
 	m.run(t, "go")
-	returned := all[agent.ToolReturned](m)
+	returned := all[events.ToolReturned](m)
 	if last := returned[len(returned)-1]; !strings.Contains(last.Content,
 		`cannot go on: there is no helper of type "foo"`) {
 		t.Errorf("the caller got %+v", last)
@@ -120,8 +121,8 @@ func TestMessageToHelperCutOff(t *testing.T) {
 	m := newMember(t, goesOn("", `{to: `+first()+`, message: now more}`))
 	left := filepath.Join(m.dir, "left", "s1.jsonl")
 	ended := 0
-	m.watch = func(e agent.Event) {
-		if _, ok := e.Data.(agent.HelperEnded); ok {
+	m.watch = func(e events.Event) {
+		if _, ok := e.Data.(events.HelperEnded); ok {
 			if ended++; ended == 2 {
 				m.copyTo(t, left)
 			}
@@ -135,7 +136,7 @@ func TestMessageToHelperCutOff(t *testing.T) {
 	if len(m.seen["sub"]) > 0 {
 		t.Errorf("the helper was asked again: %q", m.seen["sub"])
 	}
-	returned := all[agent.ToolReturned](m)
+	returned := all[events.ToolReturned](m)
 	if len(returned) != 1 || !returned[0].IsError || !strings.Contains(returned[0].Content, "interrupted") {
 		t.Errorf("the caller got %+v", returned)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -17,12 +18,12 @@ func picture() agent.ToolResult {
 // A model gets the image of a result until it refuses one: then the turn ends, and the next goes on
 // without any, as does an agent that reads the transcript later.
 func TestRefusedImage(t *testing.T) {
-	refusal := &agent.APIError{Type: "invalid_request", End: agent.EndImageError}
+	refusal := &agent.APIError{Type: "invalid_request", End: events.EndImageError}
 	m := &fakeModel{t: t, answers: []any{answer(calls("Read", "c1")), refusal, answer(says("on it"))}}
 	h := &fakeHost{results: map[string]agent.ToolResult{"Read": picture()}}
 	a := newAgent(t, m)
 	var failed *agent.APIError
-	if _, err := a.Run(t.Context(), prompt("look"), h); !errors.As(err, &failed) || failed.End != agent.EndImageError {
+	if _, err := a.Run(t.Context(), prompt("look"), h); !errors.As(err, &failed) || failed.End != events.EndImageError {
 		t.Fatal(err)
 	}
 	if reply, err := a.Run(t.Context(), prompt("go on"), h); err != nil || reply.Text != "on it" {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
@@ -57,10 +58,10 @@ func TestImageError(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m.work = []teammate.Work{{Cause: agent.ByGoal, Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "look"}}}}
+				m.work = []teammate.Work{{Cause: events.ByGoal, Inputs: []agent.Input{{Kind: agent.FromPerson, Text: "look"}}}}
 				m.run(t, "go on")
 				m.run(t, "and after a restart")
-				ends := fmt.Sprint(all[agent.TurnEnded](m))
+				ends := fmt.Sprint(all[events.TurnEnded](m))
 				for i, body := range bodies {
 					if got, want := strings.Contains(body, pixel), i == 1 || i > 1 && !refuses; got != want {
 						t.Errorf("request %d has the image: %v", i, got)
@@ -69,8 +70,8 @@ func TestImageError(t *testing.T) {
 						t.Errorf("request %d says that the image was refused: %v", i, told)
 					}
 				}
-				if errors := strings.Count(ends, agent.EndImageError); len(bodies) != 4 || (errors == 1) != refuses || errors > 1 ||
-					strings.Count(ends, agent.EndCompleted) != 3-errors {
+				if errors := strings.Count(ends, events.EndImageError); len(bodies) != 4 || (errors == 1) != refuses || errors > 1 ||
+					strings.Count(ends, events.EndCompleted) != 3-errors {
 					t.Errorf("%d requests; the turns ended so: %s", len(bodies), ends)
 				}
 				journal, err := json.Marshal(m.events)

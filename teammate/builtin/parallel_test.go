@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/teammate"
@@ -115,7 +116,7 @@ func (s *stage) onStage(calls ...string) *member {
 // results returns the results in the order of the journal, "!" before failures.
 func (m *member) results() []string {
 	var list []string
-	for _, r := range all[agent.ToolReturned](m) {
+	for _, r := range all[events.ToolReturned](m) {
 		text := r.Content
 		if r.IsError {
 			text = "!" + text

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -122,7 +123,7 @@ func (a *Agent) ask(
 			return later, err
 		}
 		if t.observer != nil {
-			t.observer.Observe(agent.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
+			t.observer.Observe(events.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
 		}
 		// A prompt without any response is sent again unchanged; otherwise the model must
 		// know what happened.

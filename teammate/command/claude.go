@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -160,9 +161,9 @@ func claudePlan(b claudeBlock) []news {
 		} `json:"todos"`
 	}
 	lenient(b.Input, &in)
-	var plan []agent.PlanEntry
+	var plan []events.PlanEntry
 	for _, t := range in.Todos {
-		plan = append(plan, agent.PlanEntry{Text: t.Content, Status: t.Status})
+		plan = append(plan, events.PlanEntry{Text: t.Content, Status: t.Status})
 	}
 	if plan == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -219,13 +220,13 @@ func codexPlan(it codexItem) []news {
 		Done bool   `json:"completed"`
 	}
 	lenient(it["items"], &items)
-	var plan []agent.PlanEntry
+	var plan []events.PlanEntry
 	for _, step := range items {
 		status := "pending"
 		if step.Done {
 			status = "completed"
 		}
-		plan = append(plan, agent.PlanEntry{Text: step.Text, Status: status})
+		plan = append(plan, events.PlanEntry{Text: step.Text, Status: status})
 	}
 	if plan == nil {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,13 +31,13 @@ type host struct {
 
 	report func(call agent.ToolCall, r agent.ToolResult) agent.Remarks
 	seen   []string // calls reported
-	plans  []agent.Planned
+	plans  []events.Planned
 	warned []string
 	held   []string
 	told   chan string // nil, or gets what is appended to held
 
-	restarts []agent.ProgramRestarts
-	fresh    []agent.FreshSession
+	restarts []events.ProgramRestarts
+	fresh    []events.FreshSession
 }
 
 func (h *host) Pass(context.Context) ([]agent.Input, error) {
@@ -49,17 +50,17 @@ func (h *host) Call(context.Context, agent.ToolCall) agent.ToolResult {
 	return agent.ToolResult{}
 }
 
-func (h *host) Observe(d agent.EventData) {
+func (h *host) Observe(d events.Data) {
 	switch d := d.(type) {
-	case agent.Planned:
+	case events.Planned:
 		h.plans = append(h.plans, d)
-	case agent.Warning:
+	case events.Warning:
 		h.warned = append(h.warned, d.Text)
-	case agent.ProgramRestarts:
+	case events.ProgramRestarts:
 		h.restarts = append(h.restarts, d)
-	case agent.FreshSession:
+	case events.FreshSession:
 		h.fresh = append(h.fresh, d)
-	case agent.HeldUp:
+	case events.HeldUp:
 		h.held = append(h.held, d.For)
 		if h.told != nil {
 			h.told <- d.For

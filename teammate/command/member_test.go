@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate"
@@ -48,7 +49,7 @@ type office struct {
 	turns int // still to be given
 
 	mu     sync.Mutex
-	events []agent.EventData
+	events []events.Data
 }
 
 func (o *office) Next(ctx context.Context) (teammate.Work, error) {
@@ -56,7 +57,7 @@ func (o *office) Next(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, io.EOF
 	}
 	in := agent.Input{Kind: agent.FromMail, Text: "work", MessageID: fmt.Sprint("m", o.turns)}
-	return teammate.Work{Cause: agent.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
+	return teammate.Work{Cause: events.ByMessage, Inputs: []agent.Input{in}}, ctx.Err()
 }
 
 func (o *office) Waiting(context.Context) ([]agent.Input, error) { return nil, nil }
@@ -66,7 +67,7 @@ func (o *office) InProgress(context.Context, string) ([]tasks.Task, error) {
 	return []tasks.Task{{ID: "1", Subject: "s", Status: tasks.InProgress}}, nil
 }
 
-func (o *office) sink(e agent.Event) {
+func (o *office) sink(e events.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events = append(o.events, e.Data)
@@ -116,7 +117,7 @@ func TestMemberPassesGates(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for _, e := range o.events {
-		counts[e.EventType()]++
+		counts[e.Type()]++
 	}
 	if counts["call_detected"] != 15 || counts["turn_ended"] != 1 {
 		t.Errorf("events %v", counts)

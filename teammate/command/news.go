@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -28,8 +29,8 @@ type news struct {
 	text    string // a whole text block of the model
 	begun   *call
 	ended   *result
-	plan    []agent.PlanEntry // the whole plan; empty: no plan
-	warning string            // for people
+	plan    []events.PlanEntry // the whole plan; empty: no plan
+	warning string             // for people
 	// retries, if set, says that the program has lost its model and is retrying, in words
 	// for people. Such a line is not a sign of life.
 	retries string

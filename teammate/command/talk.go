@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
@@ -19,7 +20,7 @@ type talk struct {
 	box      *inbox
 	errs     *stderrTail
 	sup      agent.Supervisor // nil: the Host is none
-	observer agent.Observer
+	observer events.Observer
 	stop     context.CancelFunc // ends the program
 	// opened is the leave function of Options.Enter; it may be called more than once.
 	opened func(bool)
@@ -65,7 +66,7 @@ func (a *Agent) talk(h agent.Host) *talk {
 	// These interfaces are optional: a test or another host may implement fewer than a
 	// member does.
 	t.sup, _ = h.(agent.Supervisor)
-	t.observer, _ = h.(agent.Observer)
+	t.observer, _ = h.(events.Observer)
 	return t
 }
 
@@ -241,15 +242,15 @@ func (t *talk) show(n news) {
 		return
 	}
 	if len(n.plan) > 0 {
-		t.observer.Observe(agent.Planned{Entries: n.plan})
+		t.observer.Observe(events.Planned{Entries: n.plan})
 	}
 	if n.retries != "" && n.retries != t.notice {
 		t.notice = n.retries
-		t.observer.Observe(agent.HeldUp{For: n.retries})
+		t.observer.Observe(events.HeldUp{For: n.retries})
 	}
 	if n.warning != "" && t.warnings < maxWarnings {
 		t.warnings++
-		t.observer.Observe(agent.Warning{Text: n.warning})
+		t.observer.Observe(events.Warning{Text: n.warning})
 	}
 }
 
@@ -257,12 +258,12 @@ func (t *talk) show(n news) {
 // time.
 func (t *talk) reportSilence() {
 	if t.observer != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
-		t.observer.Observe(agent.HeldUp{For: "the agent program, which has printed nothing for a while"})
+		t.observer.Observe(events.HeldUp{For: "the agent program, which has printed nothing for a while"})
 	}
 }
 
 // recordSession records the session's id, unless the program cannot resume sessions.
-func (a *Agent) recordSession(id string, o agent.Observer) error {
+func (a *Agent) recordSession(id string, o events.Observer) error {
 	if len(a.opts.Resume) == 0 || id == a.session || !sessionID().MatchString(id) {
 		return nil
 	}
@@ -273,7 +274,7 @@ func (a *Agent) recordSession(id string, o agent.Observer) error {
 		return fmt.Errorf("command: the session's id could not be kept: %w", err)
 	}
 	if a.lostWhy != "" && o != nil {
-		o.Observe(agent.FreshSession{Reason: a.lostWhy})
+		o.Observe(events.FreshSession{Reason: a.lostWhy})
 	}
 	a.lostWhy = ""
 	return nil

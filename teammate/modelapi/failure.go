@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -182,7 +183,7 @@ func (f *failure) refusesImage(w wire) {
 	if f.Overflow || f.Type == "rate_limit" || f.Type == "overloaded" || !imageText().MatchString(f.Details+" "+f.words) {
 		return
 	}
-	f.again, f.End, f.Message = false, agent.EndImageError, f.words
+	f.again, f.End, f.Message = false, events.EndImageError, f.words
 	f.tell("invalid_request", "%s refuses an image for %s, which is left out from now on; go on with another message, or "+
 		"use a model that takes it", w.base, w.name)
 }

@@ -366,7 +366,7 @@ func TestBrokenStreams(t *testing.T) {
 			switch {
 			case body.Stream:
 				streams++
-				stream(w, []byte(events(streams0(api))))
+				stream(w, []byte(streamOf(streams0(api))))
 			case refused:
 				w.WriteHeader(http.StatusBadRequest)
 			default:

@@ -47,8 +47,8 @@ func shown(r agent.Response, err error) string {
 	return strings.Join(parts, " | ")
 }
 
-// events returns a stream of events with these data.
-func events(data ...string) string {
+// streamOf returns a stream of events with these data.
+func streamOf(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
 }
 
@@ -67,18 +67,18 @@ func TestFaults(t *testing.T) {
 		name, stream string
 		want         string
 	}{
-		{Messages, "usage is cumulative", events(started,
+		{Messages, "usage is cumulative", streamOf(started,
 			`{"type":"message_delta","usage":{"output_tokens":4}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9,"input_tokens":10}}`, stopped), "10/9"},
-		{Messages, "usage is missing", events(`{"type":"content_block_start","content_block":{"type":"text","text":"Hi"}}`, stopped),
+		{Messages, "usage is missing", streamOf(`{"type":"content_block_start","content_block":{"type":"text","text":"Hi"}}`, stopped),
 			"text Hi | estimated"},
-		{Messages, "empty deltas, unknown events and blocks", events(started, `{"type":"ping"}`, `{"type":"news","index":7}`,
+		{Messages, "empty deltas, unknown events and blocks", streamOf(started, `{"type":"ping"}`, `{"type":"news","index":7}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"later_delta","later":1}}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"later_block"}}`,
 			`{"type":"message_delta","usage":{"output_tokens":2}}`, stopped), "text  | 10/2"},
-		{Messages, "several thoughts, redacted, unsigned", events(started,
+		{Messages, "several thoughts, redacted, unsigned", streamOf(started,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"thinking":"<a> & \"b\""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"signature":"S1"}}`,
@@ -88,51 +88,51 @@ func TestFaults(t *testing.T) {
 			`{"type":"message_delta","usage":{"output_tokens":2}}`, stopped),
 			`thinking {"signature":"S1+/==","thinking":"<a> & \"b\"","type":"thinking"} | thinking {"type":"redacted_thinking","data":"x+/="} | ` +
 				`thinking {"thinking":"more","type":"thinking"} | 10/2`},
-		{Messages, "the window is full", events(started, `{"type":"content_block_start","content_block":{"type":"text","text":"Half"}}`,
+		{Messages, "the window is full", streamOf(started, `{"type":"content_block_start","content_block":{"type":"text","text":"Half"}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"output_tokens":2}}`, stopped),
 			"text Half | 10/2 | cut off"},
-		{Messages, "refusal", events(started, `{"type":"content_block_start","content_block":{"type":"text","text":"Half"}}`,
+		{Messages, "refusal", streamOf(started, `{"type":"content_block_start","content_block":{"type":"text","text":"Half"}}`,
 			`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"Not this."}},"usage":{"output_tokens":2}}`, stopped),
 			"10/2 (12 failed) | invalid_request: " + declined},
 
-		{Responses, "usage is missing, and the output is at the end only", events(
+		{Responses, "usage is missing, and the output is at the end only", streamOf(
 			`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"text":"Hi"}]}]}}`), "text Hi | estimated"},
-		{Responses, "empty deltas, unknown events and items", events(`{"type":"response.later"}`,
+		{Responses, "empty deltas, unknown events and items", streamOf(`{"type":"response.later"}`,
 			`{"type":"response.output_text.delta","delta":""}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"later_call"}}`,
 			`{"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2"},
-		{Responses, "refusal", events(
+		{Responses, "refusal", streamOf(
 			`{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"Not this."}]}],` +
 				`"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2 (12 failed) | invalid_request: " + declined},
-		{Responses, "cut off", events(`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"},` +
+		{Responses, "cut off", streamOf(`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"},` +
 			`"output":[{"type":"message","content":[{"text":"Half"}]}],"usage":{"input_tokens":10,"output_tokens":2}}}`),
 			"text Half | 10/2 | cut off"},
-		{Responses, "failed, with usage", events(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"Bad prompt"},` +
+		{Responses, "failed, with usage", streamOf(`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"Bad prompt"},` +
 			`"usage":{"input_tokens":10,"output_tokens":2}}}`), "10/2 (12 failed) | invalid_request: " + refusing + "Bad prompt"},
-		{Responses, "an error within the stream", events(`{"type":"error","code":"invalid_prompt","message":"Bad prompt"}`),
+		{Responses, "an error within the stream", streamOf(`{"type":"error","code":"invalid_prompt","message":"Bad prompt"}`),
 			"0/0 | invalid_request: " + refusing + "Bad prompt"},
-		{Responses, "a call without call_id, and without arguments", events(
+		{Responses, "a call without call_id, and without arguments", streamOf(
 			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_2","name":"B"}}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","name":"A","arguments":"{}"}}`,
 			`{"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":2}}}`), "call fc_1 A {} | call fc_2 B  | 10/2"},
 
-		{Chat, "usage in a chunk without choices", events(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}`,
+		{Chat, "usage in a chunk without choices", streamOf(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}`,
 			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), "text Hi | 10/2"},
-		{Chat, "usage is missing, content is null", events(`{"choices":[{"delta":{"content":null,"tool_calls":null},"finish_reason":null}]}`,
+		{Chat, "usage is missing, content is null", streamOf(`{"choices":[{"delta":{"content":null,"tool_calls":null},"finish_reason":null}]}`,
 			`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}],"usage":null}`, `[DONE]`), "text Hi | estimated"},
-		{Chat, "indexes out of order", events(
+		{Chat, "indexes out of order", streamOf(
 			`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"B","arguments":"{\"x\":"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{}"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}`,
 			`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), `call a A {} | call b B {"x":1} | 10/2`},
-		{Chat, "a call without id, whose arguments are an object", events(
+		{Chat, "a call without id, whose arguments are an object", streamOf(
 			`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"A","arguments":{"x":1}}}]},"finish_reason":"stop"}],`+
 				`"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), `call  A {"x":1} | 10/2`},
-		{Chat, "refusal", events(`{"choices":[{"delta":{"refusal":"Not this."},"finish_reason":"stop"}],`+
+		{Chat, "refusal", streamOf(`{"choices":[{"delta":{"refusal":"Not this."},"finish_reason":"stop"}],`+
 			`"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), "10/2 (12 failed) | invalid_request: " + declined},
-		{Chat, "a filter", events(`{"choices":[{"delta":{"content":"Not this."},"finish_reason":"content_filter"}],`+
+		{Chat, "a filter", streamOf(`{"choices":[{"delta":{"content":"Not this."},"finish_reason":"content_filter"}],`+
 			`"usage":{"prompt_tokens":10,"completion_tokens":2}}`, `[DONE]`), "10/2 (12 failed) | invalid_request: " + declined},
-		{Chat, "an error after the usage", events(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
+		{Chat, "an error after the usage", streamOf(`{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
 			`{"error":{"message":"bad tool","code":400,"type":"invalid_request_error"}}`), "10/2 (12 failed) | invalid_request: " + refusing + "bad tool"},
 	} {
 		t.Run(string(tc.api)+"/"+tc.name, func(t *testing.T) {
@@ -165,10 +165,10 @@ func TestBigText(t *testing.T) {
 		{Chat, `{"choices":[]}`, `{"choices":[{"delta":{"content":"PIECE"}}]}`, `{"choices":[{"finish_reason":"stop"}]}`},
 	} {
 		t.Run(string(tc.api), func(t *testing.T) {
-			delta := []byte(events(strings.Replace(tc.delta, "PIECE", piece, 1)))
-			after := []byte(events(strings.Replace(tc.after, "WHOLE", whole, 1), "[DONE]"))
+			delta := []byte(streamOf(strings.Replace(tc.delta, "PIECE", piece, 1)))
+			after := []byte(streamOf(strings.Replace(tc.after, "WHOLE", whole, 1), "[DONE]"))
 			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				stream(w, []byte(events(tc.first)))
+				stream(w, []byte(streamOf(tc.first)))
 				for range pieces {
 					stream(w, delta)
 				}

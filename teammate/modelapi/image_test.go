@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -67,7 +68,7 @@ func TestImageRefused(t *testing.T) {
 					t.Fatalf("%s: %v", tc.body, err)
 				}
 				refused := tc.want && withImage
-				if got := api.End == agent.EndImageError; got != refused {
+				if got := api.End == events.EndImageError; got != refused {
 					t.Errorf("%s, with an image %v: the end is %q for %s", name, withImage, api.End, tc.body)
 				}
 				begins := server.URL + " refuses an image for anthropic/claude-x, which is left out from now on; "
@@ -93,7 +94,7 @@ func TestImageRefusedInStream(t *testing.T) {
 		c.API = name
 		_, err := generate(t, c, askImage())
 		var api *agent.APIError
-		if !errors.As(err, &api) || api.End != agent.EndImageError {
+		if !errors.As(err, &api) || api.End != events.EndImageError {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

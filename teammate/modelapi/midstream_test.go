@@ -38,7 +38,7 @@ func askFor(t *testing.T, api API, data ...string) (agent.Response, int32, error
 	var asked atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
-		stream(w, []byte(events(data...)))
+		stream(w, []byte(streamOf(data...)))
 	})
 	c := anthropic(server.URL)
 	c.API = api

@@ -3,6 +3,7 @@ package program
 import (
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -17,7 +18,7 @@ type Afterwards struct{ inARow int }
 
 // Enough counts the next prompt and reports whether it must wait for a prompt with another cause.
 // In that case it tells eye, which may be nil.
-func (a *Afterwards) Enough(next []agent.Input, eye agent.Observer) bool {
+func (a *Afterwards) Enough(next []agent.Input, eye events.Observer) bool {
 	if slices.ContainsFunc(next, func(in agent.Input) bool {
 		return in.Kind != agent.FromHook &&
 			in.Kind != agent.FromContext
@@ -29,7 +30,7 @@ func (a *Afterwards) Enough(next []agent.Input, eye agent.Observer) bool {
 		return false
 	}
 	if eye != nil {
-		eye.Observe(agent.Warning{Text: "hooks objected to finished tool calls after each of the last prompts: their " +
+		eye.Observe(events.Warning{Text: "hooks objected to finished tool calls after each of the last prompts: their " +
 			"last messages wait for the next prompt, because this could go on for ever"})
 	}
 	return true

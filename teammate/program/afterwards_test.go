@@ -3,13 +3,14 @@ package program
 import (
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // eyewitness keeps what it is told.
-type eyewitness struct{ events []agent.EventData }
+type eyewitness struct{ events []events.Data }
 
-func (w *eyewitness) Observe(d agent.EventData) { w.events = append(w.events, d) }
+func (w *eyewitness) Observe(d events.Data) { w.events = append(w.events, d) }
 
 // TestAfterwards: hooks alone cause so many prompts in a row, and mail begins the count
 // again.

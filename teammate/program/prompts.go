@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -23,7 +24,7 @@ func (p *Prompts) Converse(ctx context.Context, inputs []agent.Input, h agent.Ho
 	var reply agent.Reply
 	inputs = append(p.drain(), inputs...)
 	var after Afterwards
-	eye, _ := h.(agent.Observer)
+	eye, _ := h.(events.Observer)
 	for {
 		mail, err := h.Pass(ctx)
 		if err != nil {

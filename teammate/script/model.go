@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -113,7 +114,7 @@ func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
 		return agent.Response{Usage: m.script.usage}, nil
 	}
 	return agent.Response{}, &agent.APIError{
-		Type: "unknown", End: agent.EndModelError,
+		Type: "unknown", End: events.EndModelError,
 		Message: fmt.Sprintf("script %s: none of its %d steps may serve this pass; "+
 			"add a step, or `exhausted: stop`", m.script.name, len(m.script.steps)),
 	}

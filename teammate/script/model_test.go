@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -141,7 +142,7 @@ exhausted: stop
 func TestExhausted(t *testing.T) {
 	_, err := ask(parse(t, "steps: [{say: x, when: never}]").Model(nil), "x")
 	var failure *agent.APIError
-	if !errors.As(err, &failure) || failure.End != agent.EndModelError || !strings.Contains(failure.Message, "demo.yaml") ||
+	if !errors.As(err, &failure) || failure.End != events.EndModelError || !strings.Contains(failure.Message, "demo.yaml") ||
 		!strings.Contains(failure.Message, "exhausted: stop") {
 		t.Errorf("by default: %v", err)
 	}

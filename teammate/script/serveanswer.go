@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -22,7 +23,7 @@ func (s *Server) reply(ctx context.Context, x *exchange) (answer, error) {
 	a := answer{id: fmt.Sprintf("%s_%d", s.began, s.count.Add(1)), at: s.now().Unix()}
 	name, script, err := s.scriptFor(x)
 	if err != nil {
-		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), End: agent.EndModelError}
+		return a, &agent.APIError{Type: "model_not_found", Message: err.Error(), End: events.EndModelError}
 	}
 	if x.isSideRequest() {
 		return a, answerSide(ctx, script, x, &a)

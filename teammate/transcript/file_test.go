@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -42,7 +43,7 @@ func write(tb testing.TB, path string, lines ...Line) {
 }
 
 func started(turn int) Line {
-	return Line{Type: SystemLine, Subtype: TurnStarted, Turn: turn, Cause: agent.ByGoal, PromptID: "p"}
+	return Line{Type: SystemLine, Subtype: TurnStarted, Turn: turn, Cause: events.ByGoal, PromptID: "p"}
 }
 
 func ended(turn int) Line { return Line{Type: SystemLine, Subtype: TurnEnded, Turn: turn} }
@@ -177,7 +178,7 @@ func TestHistory(t *testing.T) {
 			_, h := openTranscript(t, path)
 			equal(t, "cut off", h.Cut != nil, test.want.Turn > 0)
 			if h.Cut != nil {
-				test.want.Cause, test.want.PromptID = agent.ByGoal, "p"
+				test.want.Cause, test.want.PromptID = events.ByGoal, "p"
 				if test.want.Open == nil {
 					test.want.Open = []agent.ToolCall{}
 				}

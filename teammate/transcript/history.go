@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -65,8 +66,8 @@ const (
 // Cut is a turn that a crash interrupted.
 type Cut struct {
 	Turn     int
-	Cause    agent.Cause // why the turn began
-	PromptID string      // prompt_id of its hooks
+	Cause    events.Cause // why the turn began
+	PromptID string       // prompt_id of its hooks
 	Point    CutPoint
 	Open     []agent.ToolCall // calls without a result, in order; only at CutAtTools
 	Passes   int              // model requests answered in this turn
@@ -172,7 +173,7 @@ func (p *past) addSystem(ln Line) {
 	case TurnEnded:
 		p.h.Turns = max(p.h.Turns, ln.Turn)
 		p.cut = Cut{}
-		if ln.Reason == agent.EndImageError { // as the agent does that goes on without a restart
+		if ln.Reason == events.EndImageError { // as the agent does that goes on without a restart
 			p.h.Messages = agent.WithoutImages(p.h.Messages, agent.RefusedImages)
 		}
 	case InputsKept:

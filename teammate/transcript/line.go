@@ -1,6 +1,9 @@
 package transcript
 
-import "github.com/coveyteam/covey/teammate/agent"
+import (
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/teammate/agent"
+)
 
 // Format is the version of the lines, and each line has it. New types and fields of lines
 // appear under the same number.
@@ -21,7 +24,7 @@ type Line struct {
 
 	Turn     int               `json:"turn,omitempty"`
 	PromptID string            `json:"promptId,omitempty"` // turn_started
-	Cause    agent.Cause       `json:"cause,omitempty"`    // turn_started
+	Cause    events.Cause      `json:"cause,omitempty"`    // turn_started
 	Reason   string            `json:"reason,omitempty"`   // turn_ended
 	Inputs   []agent.Input     `json:"inputs,omitempty"`   // kept, session_*: whole inputs
 	Kinds    []agent.InputKind `json:"kinds,omitempty"`    // user: what its text was made from

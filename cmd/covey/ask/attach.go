@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -63,7 +64,7 @@ and what happens until the team ends, and only whole texts.`,
 			if err != nil {
 				return err
 			}
-			a := &attachment{env: env, place: place, want: func(journal.Line) bool { return true },
+			a := &attachment{env: env, place: place, want: func(events.Event) bool { return true },
 				lines: lines, json: asJSON}
 			if len(args) > 0 {
 				if err := cli.KnownMember(place, args[0]); err != nil {
@@ -91,7 +92,7 @@ type attachment struct {
 	env    *cli.Env
 	place  state.Place
 	member string // the member shown and written to; empty: all are shown
-	want   func(journal.Line) bool
+	want   func(events.Event) bool
 	lines  int  // entries to begin with; 0: as many as fit
 	json   bool // print the journal's lines instead of showing them
 	client *api.Client
@@ -130,7 +131,7 @@ func (a *attachment) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	follow := func(ctx context.Context, f func(journal.Line) error) error {
+	follow := func(ctx context.Context, f func(events.Line) error) error {
 		for l, err := range journal.Follow(ctx, a.path, after, wake) {
 			var damaged *journal.LineError
 			switch {
@@ -160,11 +161,12 @@ func (a *attachment) draws() bool {
 
 // isShown reports whether a line is wanted and has a text. Lines without text must
 // not count as history: of the last twenty lines, nineteen may be hooks that started.
-func (a *attachment) isShown(l journal.Line) bool {
-	if !a.want(l) {
+func (a *attachment) isShown(l events.Line) bool {
+	e := l.Event()
+	if !a.want(e) {
 		return false
 	}
-	_, ok := view.Full(l)
+	_, ok := view.Full(e)
 	return ok
 }
 
@@ -183,7 +185,7 @@ func (a *attachment) tailLength() int {
 // onPipe prints the tail and then everything that happens until the team ends. It
 // shortens nothing and does not read standard input: covey send is for scripts. A
 // write error ends it, so that head ends attach.
-func (a *attachment) onPipe(ctx context.Context, tail []journal.Line, follow view.Follower) error {
+func (a *attachment) onPipe(ctx context.Context, tail []events.Line, follow view.Follower) error {
 	show := view.LinePrinter(a.env.Out, a.json)
 	for _, l := range tail {
 		if err := show(l); err != nil {
@@ -215,8 +217,8 @@ func (a *attachment) send(ctx context.Context, text string) view.Answer {
 
 // older reads lines from before the oldest one on the screen. It reads the file
 // backwards from there, so that the length of the journal does not matter.
-func (a *attachment) older(before uint64) ([]journal.Line, error) {
-	var lines []journal.Line
+func (a *attachment) older(before uint64) ([]events.Line, error) {
+	var lines []events.Line
 	for l, err := range journal.Backwards(a.path, before) {
 		if err != nil {
 			return nil, err
@@ -237,7 +239,7 @@ func (a *attachment) older(before uint64) ([]journal.Line, error) {
 const olderLines = 200
 
 // onTerminal shows the attach view until the operator leaves it.
-func (a *attachment) onTerminal(ctx context.Context, tail []journal.Line, follow view.Follower) error {
+func (a *attachment) onTerminal(ctx context.Context, tail []events.Line, follow view.Follower) error {
 	view := view.Attach{Title: "covey: " + a.place.Team + " · " + a.member, Tail: tail, Follow: follow,
 		Send: a.send, Older: a.older, Drafts: a.drafts}
 	over, err := view.Run(ctx, a.env.In, a.env.Out)

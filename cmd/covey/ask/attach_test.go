@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestAttachmentOlder(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	var lines []journal.Line
+	var lines []events.Line
 	for i := range 2 * olderLines {
 		lines = append(lines, teamtest.Line(i, "api", "text", `{"text":"word."}`), teamtest.Line(0, "ben",
 			"text", `{"text":"other"}`), teamtest.Line(0, "ana", "hook_summary", `{}`))

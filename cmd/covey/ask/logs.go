@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -45,7 +46,7 @@ journal's own lines of all runs, one object a line.`,
 			if err != nil {
 				return err
 			}
-			want := func(journal.Line) bool { return true }
+			var want func(events.Event) bool // nil: all
 			if len(args) > 0 {
 				if err := cli.KnownMember(place, args[0]); err != nil {
 					return err
@@ -65,14 +66,18 @@ journal's own lines of all runs, one object a line.`,
 // printLogs prints the wanted lines of the journal. After a tail it continues with
 // the line after the tail's last one, so that no line is lost or repeated.
 func printLogs(
-	ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(journal.Line) bool,
+	ctx context.Context, env *cli.Env, place state.Place, f logFlags, want func(events.Event) bool,
 ) error {
 	show := view.LinePrinter(env.Out, f.json)
 	after := uint64(0)
 	if f.lines > 0 {
-		tail, err := journal.Tail(place.Journal(), f.lines, func(l journal.Line) bool {
-			_, shown := view.Full(l)
-			return want(l) && (shown || f.json)
+		tail, err := journal.Tail(place.Journal(), f.lines, func(l events.Line) bool {
+			if want == nil && f.json {
+				return true
+			}
+			e := l.Event()
+			_, shown := view.Full(e)
+			return (want == nil || want(e)) && (shown || f.json)
 		})
 		if err != nil {
 			return noJournal(place, err)
@@ -88,8 +93,8 @@ func printLogs(
 		}
 	}
 	// after is the last line of the tail, or 0: then all lines come.
-	err := eachLine(ctx, env, place, after, f.follow, func(l journal.Line) error {
-		if !want(l) {
+	err := eachLine(ctx, env, place, after, f.follow, func(l events.Line) error {
+		if want != nil && !want(l.Event()) {
 			return nil
 		}
 		return show(l)
@@ -117,7 +122,7 @@ func noJournal(place state.Place, err error) error {
 // is set and the team runs, for all that come until the team ends. It reports damaged
 // lines on stderr.
 func eachLine(ctx context.Context, env *cli.Env, place state.Place, after uint64, follow bool,
-	f func(journal.Line) error) error {
+	f func(events.Line) error) error {
 	lines := journal.Read(place.Journal(), after)
 	if follow {
 		client, err := api.Dial(ctx, place)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // TestLogsOfATail: the last entries are entries that tell something, unless
@@ -18,7 +18,7 @@ func TestLogsOfATail(t *testing.T) {
 	teamtest.WriteJournal(t, place,
 		teamtest.Line(0, "ana", "text", `{"text":"one"}`), teamtest.Line(0, "ana", "text", `{"text":"two"}`),
 		teamtest.Line(0, "ana", "hook_started", `{"event":"Stop"}`), teamtest.Line(0, "ana", "message_delivered", `{"id":"m"}`))
-	all := func(journal.Line) bool { return true }
+	all := func(events.Event) bool { return true }
 	for _, tc := range []struct {
 		name  string
 		flags logFlags
@@ -53,7 +53,7 @@ func TestLogsOfDamage(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	c, _, _ := program()
-	all := func(journal.Line) bool { return true }
+	all := func(events.Event) bool { return true }
 	if err := printLogs(t.Context(), c, place, logFlags{}, all); err == nil ||
 		!strings.Contains(err.Error(), "no journal yet") {
 		t.Errorf("no journal: %v", err)

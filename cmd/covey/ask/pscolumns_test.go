@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestPsTokensAndCost: the columns of tokens and cost are there if a member has some that can be
 // shown, and a member without any has a dash there.
 func TestPsTokensAndCost(t *testing.T) {
-	used := func(tokens int64, usd float64, limits ...journal.BudgetUse) api.MemberStatus {
+	used := func(tokens int64, usd float64, limits ...events.BudgetUse) api.MemberStatus {
 		return api.MemberStatus{Name: "m", Counts: budget.Counts{Tokens: tokens}, CostUSD: usd, Limits: limits}
 	}
 	full := func(tokens, window int64) api.MemberStatus {

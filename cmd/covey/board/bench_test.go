@@ -20,13 +20,13 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	board := &boardOf{model: newModel(s, "crew"), up: true}
 	for _, l := range played() {
 		l.Seq = board.state.Seq + 1
-		board.state.Apply(l)
+		board.state.Apply(l.Event())
 	}
 	line := teamtest.Line(1, "api", "tool_result", `{"content":"ok  \tgithub.com/coveyteam/covey/cmd/covey/view\t0.9s\nok\nok"}`)
 	n := news{scene: board.look(lives.Drafting{})}
 	for i := range 100_000 {
 		line.Seq = uint64(i + 100)
-		n.rows = append(n.rows, termview.NewRow(line))
+		n.rows = append(n.rows, termview.NewRow(line.Event()))
 	}
 	board.model.take(n)
 	board.Update(tea.WindowSizeMsg{Width: 200, Height: 60})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -96,9 +96,9 @@ func (t *tray) clear() {
 	t.rows, t.fresh = nil, true
 }
 
-// add adds the row of a line, which is made before the lock is taken, because it may be long.
-func (t *tray) add(l journal.Line) {
-	row := view.NewRow(l)
+// add adds the row of an event, which is made before the lock is taken, because it may be long.
+func (t *tray) add(e events.Event) {
+	row := view.NewRow(e)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rows = append(t.rows, row); len(t.rows) > maxWaiting {

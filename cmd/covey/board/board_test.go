@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // patience is how long a test waits for what must happen at once.
@@ -106,15 +106,15 @@ func TestRunEnds(t *testing.T) {
 // that does not read keeps a bounded number of rows.
 func TestTray(t *testing.T) {
 	var arrived tray
-	line := func(n int) journal.Line { return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"%d"}`, n)) }
-	arrived.add(line(1))
-	arrived.add(line(2))
+	line := func(n int) events.Line { return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"%d"}`, n)) }
+	arrived.add(line(1).Event())
+	arrived.add(line(2).Event())
 	if rows, fresh := arrived.take(); len(rows) != 2 || fresh {
 		t.Errorf("%d rows, fresh %v", len(rows), fresh)
 	}
-	arrived.add(line(3))
+	arrived.add(line(3).Event())
 	arrived.clear()
-	arrived.add(line(1))
+	arrived.add(line(1).Event())
 	if rows, fresh := arrived.take(); len(rows) != 1 || !fresh {
 		t.Errorf("%d rows, fresh %v", len(rows), fresh)
 	}
@@ -122,7 +122,7 @@ func TestTray(t *testing.T) {
 		t.Errorf("%d rows, fresh %v: taken twice", len(rows), fresh)
 	}
 	arrived.rows = append(arrived.rows, make([]*view.Row, maxWaiting)...)
-	arrived.add(line(4))
+	arrived.add(line(4).Event())
 	if rows, _ := arrived.take(); len(rows) > maxWaiting || rows[len(rows)-1] == nil {
 		t.Errorf("%d rows wait", len(rows))
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -71,12 +71,12 @@ func (b *boardOf) does(msg tea.Msg) {
 }
 
 // sees applies lines as the next ones of the journal, and shows them.
-func (b *boardOf) sees(lines ...journal.Line) {
+func (b *boardOf) sees(lines ...events.Line) {
 	var n news
 	for _, l := range lines {
 		l.Seq = b.state.Seq + 1
-		b.state.Apply(l)
-		n.rows = append(n.rows, termview.NewRow(l))
+		b.state.Apply(l.Event())
+		n.rows = append(n.rows, termview.NewRow(l.Event()))
 	}
 	n.scene = b.look(lives.Drafting{})
 	b.does(n)
@@ -148,7 +148,7 @@ func (b *boardOf) hides(texts ...string) {
 }
 
 // task is a line about a task.
-func task(at int, op, id, status, owner, blockedBy string) journal.Line {
+func task(at int, op, id, status, owner, blockedBy string) events.Line {
 	subjects := map[string]string{"1": "Add the endpoint", "2": "Describe it 世界",
 		"3": "Cover it with tests", "4": "Tag the release"}
 	return teamtest.Line(at, owner, "task", fmt.Sprintf(
@@ -156,7 +156,7 @@ func task(at int, op, id, status, owner, blockedBy string) journal.Line {
 }
 
 // asks is a line with a question to the operator.
-func asks(at int, id, kind, member, text string) journal.Line {
+func asks(at int, id, kind, member, text string) events.Line {
 	l := teamtest.Line(at, member, "", "")
 	return teamtest.Line(at, member, "request", fmt.Sprintf(
 		`{"id":%q,"kind":%q,"member":%q,"to":"operator","text":%q,"state":"open","created":%q,"deadline":%q}`,
@@ -164,8 +164,8 @@ func asks(at int, id, kind, member, text string) journal.Line {
 }
 
 // played are the lines of a team in the middle of a run.
-func played() []journal.Line {
-	lines := []journal.Line{
+func played() []events.Line {
+	lines := []events.Line{
 		teamtest.Line(0, "", "team_started", `{"goal":"Ship the changelog endpoint.","members":["lead","api","docs"]}`),
 		task(0, "created", "1", "pending", "api", ""),
 		task(0, "created", "2", "pending", "docs", `"1"`),

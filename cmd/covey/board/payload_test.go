@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -30,12 +30,12 @@ var payloads = []string{
 }
 
 // hostile are the lines of a team all of whose texts are one payload.
-func hostile(payload string) []journal.Line {
+func hostile(payload string) []events.Line {
 	quoted, _ := json.Marshal(payload) // strings can be encoded
 	p := string(quoted)
 	name := strings.ToValidUTF8(payload[:min(len(payload), 40)], "\ufffd")
 	n, _ := json.Marshal(name)
-	return []journal.Line{
+	return []events.Line{
 		teamtest.Line(0, "", "team_started", `{"goal":`+p+`,"members":["lead",`+string(n)+`]}`),
 		teamtest.Line(1, name, "member_started", `{"agent":`+p+`}`),
 		teamtest.Line(1, "", "task", `{"op":"created","task":{"id":"1","subject":`+p+`,"description":`+p+`,"status":"pending","owner":`+string(n)+`}}`),

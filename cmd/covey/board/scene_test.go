@@ -8,8 +8,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -43,9 +43,9 @@ func TestFacts(t *testing.T) {
 	var s view.State
 	for i, l := range append(played(), teamtest.Line(20, "api", "turn_ended", `{"reason":"completed","cost_usd":1.25,"usage":{"input_tokens":9}}`)) {
 		l.Seq = uint64(i + 1)
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
-	used := []journal.BudgetUse{{What: journal.USD, Used: 1.25, Limit: 5}, {What: journal.Time, Used: 3}}
+	used := []events.BudgetUse{{What: events.USD, Used: 1.25, Limit: 5}, {What: events.Time, Used: 3}}
 	for want, now := range map[string]termview.Now{
 		"1 of 4 tasks done · 1 refused · $1.25": {State: &s},
 		"1 of 4 tasks done · 1 refused · $1.25 · 25 % of the budget (usd)": {State: &s,
@@ -69,7 +69,7 @@ func TestMemberRow(t *testing.T) {
 		teamtest.Line(23, "", "budget", `{"member":"api","what":"tokens","used":500,"limit":1000,"level":50}`))
 	for i, l := range lines {
 		l.Seq = uint64(i + 1)
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	r := memberRows(&s, true)[2]
 	if want := "task 1 · 1 refused · 1 unread · held after this turn · asks to use Bash: git push origin main"; r.text != want || !r.held {
@@ -89,7 +89,7 @@ func TestTaskRow(t *testing.T) {
 		teamtest.Line(31, "", "merge", `{"id":"1","member":"lead","tasks":["3"],"title":"Cover it with tests","state":"held","reason":"conflict in a.go","into":"main"}`))
 	for i, l := range lines {
 		l.Seq = uint64(i + 1)
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	r := taskRows(&s)[2]
 	if want := "Cover it with tests\ntask 3 (Cover it with tests) is held: conflict in a.go"; r.about != want || !r.merges || !r.returns {

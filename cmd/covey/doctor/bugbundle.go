@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -187,7 +188,8 @@ func asText(_ *bundle, line string) string { return line }
 // Lines of other types, such as refusals and warnings, keep their texts: they say what covey
 // did.
 var conversation = map[string]bool{
-	"text": true, "tool_call": true, "tool_result": true, "turn_started": true, "message": true,
+	events.TextSaid{}.Type(): true, events.ToolCalled{}.Type(): true, events.ToolReturned{}.Type(): true,
+	events.TurnStarted{}.Type(): true, events.MessageSent{}.Type(): true,
 }
 
 // asLine masks a line of JSON value by value, since a secret is escaped there. What members

@@ -14,8 +14,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -73,7 +73,7 @@ print.`,
 
 // OfJob writes the report of a team that has ended in a CI job, as Markdown. The journal has the use of
 // the budget only as of the last level that was reached.
-func OfJob(ctx context.Context, env *cli.Env, path string, budget []journal.BudgetUse) error {
+func OfJob(ctx context.Context, env *cli.Env, path string, budget []events.BudgetUse) error {
 	place, err := env.Find()
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -18,7 +18,7 @@ type headline struct {
 	All      int
 	Tokens   int64
 	CostUSD  float64
-	Turns    journal.TurnCount
+	Turns    events.TurnCount
 	Refused  int
 	Budget   []budgetRow
 	Waits    *view.Wait
@@ -30,7 +30,7 @@ type headline struct {
 
 // budgetRow is a limit of the team, and when it would be used up at the pace so far; zero: nobody knows.
 type budgetRow struct {
-	journal.BudgetUse
+	events.BudgetUse
 	Ends time.Time
 }
 

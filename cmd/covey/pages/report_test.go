@@ -16,16 +16,16 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // reportOf returns the report of a team that has written these lines.
-func reportOf(lines []journal.Line) *report {
+func reportOf(lines []events.Line) *report {
 	s := &view.State{}
 	for _, l := range lines {
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	r := &report{State: s, Made: s.Time, Version: "1", Diffs: map[string]diffText{}, Outputs: map[uint64]string{}}
 	for _, m := range s.Merges {
@@ -74,7 +74,7 @@ func TestMarkdownGroupsRefusals(t *testing.T) {
 	gate := func(task, merge string, turn int, reason string) *view.Gate {
 		return &view.Gate{Event: "TaskCompleted", Task: task, Merge: merge, Member: "ana", Turn: turn, Verdict: view.Refused, Reason: reason}
 	}
-	r := &report{State: &view.State{Budget: []journal.BudgetUse{{What: "tokens", Used: 25, Limit: 20}}}}
+	r := &report{State: &view.State{Budget: []events.BudgetUse{{What: "tokens", Used: 25, Limit: 20}}}}
 	r.State.Gates = []*view.Gate{
 		gate("1", "", 1, "FAIL 0.003s"), gate("1", "", 1, "want 4"), gate("1", "", 1, "FAIL 1.2s"), gate("1", "", 3, "FAIL 12ms"),
 		gate("2", "", 1, "want 4"), gate("", "m1", 0, "want 4"), gate("", "m1", 0, "want 4"), gate("3", "", 2, "x"), gate("3", "", 2, "x"),
@@ -211,7 +211,7 @@ func TestNothingToReport(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	merge := reportOf([]journal.Line{teamtest.Line(1, "", "team_started", `{"merge":"task 1"}`), teamtest.Line(2, "", "team_ended", `{"reason":"merged task 1"}`)})
+	merge := reportOf([]events.Line{teamtest.Line(1, "", "team_started", `{"merge":"task 1"}`), teamtest.Line(2, "", "team_ended", `{"reason":"merged task 1"}`)})
 	merge.describe()
 	if !slices.Contains(merge.Notes, "No member has run: covey merge has merged task 1.") {
 		t.Errorf("%q", merge.Notes)

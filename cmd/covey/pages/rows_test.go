@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -37,7 +36,7 @@ func TestRows(t *testing.T) {
 	}
 	var now *api.Status
 	for i, l := range lines {
-		s.Apply(l)
+		s.Apply(l.Event())
 		now = nil
 		if i%7 > 2 {
 			now = &api.Status{Attached: i}
@@ -66,15 +65,15 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	var s view.State
 	for _, l := range teamtest.BusyDay(40, 3) {
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	s.Time = s.Run().Started.Add(time.Hour)
-	s.Coordination = budget.Coordination{Tokens: 200, Of: 1000, Notices: 3, Turns: 2}
+	s.Coordination = events.Coordination{Tokens: 200, Of: 1000, Notices: 3, Turns: 2}
 	s.Runs[len(s.Runs)-1].Turns.Completed = 4
 	s.Tasks[1].BlockedBy = []string{s.Tasks[0].ID}
 	s.Gates = append(s.Gates, &view.Gate{ID: "g-last", Task: s.Tasks[0].ID, Verdict: view.Refused})
 	now := &api.Status{
-		Budget:  []journal.BudgetUse{{What: journal.Time, Used: 3600, Limit: 7200}},
+		Budget:  []events.BudgetUse{{What: events.Time, Used: 3600, Limit: 7200}},
 		Members: []api.MemberStatus{{Name: s.Members[1].Name, Worktree: &trees.Status{Branch: "b-own", Ahead: 2, Added: 12, Removed: 3}}},
 	}
 	list, err := (&Drawing{State: &s, Now: now, Templates: Templates("")}).Sections()
@@ -155,7 +154,7 @@ func TestTasksThatAreOver(t *testing.T) {
 	t.Parallel()
 	var s view.State
 	for _, l := range teamtest.BusyDay(15*(shownTasks+7)+1, 5) {
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	open := s.Tasks[2]
 	open.Status = tasks.InProgress

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
@@ -439,7 +440,7 @@ func (d *Drawing) merges() (*Section, error) {
 func (d *Drawing) mail() (*Section, error) {
 	s := &Section{ID: "mail", Class: "mail", Title: "Mail"}
 	spent := struct {
-		budget.Coordination
+		events.Coordination
 		TaskTokens int64 // for each finished task
 		TaskTurns  float64
 	}{Coordination: d.State.Noticed()}

@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // run is a `covey up` that this program has started.
 type run struct {
-	lines chan journal.Line // of this run; closed when the process has ended
+	lines chan events.Event // of this run; closed when the process has ended
 	over  chan struct{}     // closed when lines is
 
 	cmd    *exec.Cmd
@@ -46,7 +46,7 @@ func begin(place state.Place, args []string) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		lines: make(chan journal.Line), over: make(chan struct{}), cmd: exec.Command(bin, args...), log: log,
+		lines: make(chan events.Event), over: make(chan struct{}), cmd: exec.Command(bin, args...), log: log,
 	}
 	r.cmd.Stderr, r.cmd.SysProcAttr = log, proc.OwnSession()
 	r.from, err = log.Seek(0, io.SeekEnd)
@@ -75,12 +75,12 @@ func (r *run) read(gone <-chan struct{}) {
 	defer close(r.lines)
 	lines := json.NewDecoder(r.stdout)
 	for reading := true; reading; {
-		var l journal.Line
+		var l events.Line
 		if lines.Decode(&l) != nil { // its output has ended
 			break
 		}
 		select {
-		case r.lines <- l:
+		case r.lines <- l.Event():
 		case <-gone:
 			reading = false
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -27,7 +27,7 @@ type story struct {
 	calls   map[callKey]acp.ToolCallId
 	begun   [thought + 1]bool // by kind: there was a text since the last call
 	said    string            // the last text of the lead
-	ended   *journal.TeamEnded
+	ended   *events.TeamEnded
 }
 
 // callKey names a tool call that is under way: its member, and its id among the member's calls.
@@ -49,18 +49,17 @@ func newStory(lead string, list []tasks.Task) *story {
 
 // tell returns the updates for a line. Changes of tasks are one new plan with the next line of
 // another kind, because each plan has all tasks.
-func (s *story) tell(l journal.Line) []acp.SessionUpdate {
-	if l.Type == "task" {
-		s.task(l)
+func (s *story) tell(e events.Event) []acp.SessionUpdate {
+	if d, ok := e.Data.(events.TaskChanged); ok {
+		s.task(d.Change)
 		return nil
 	}
-	return append(s.rest(), s.line(l)...)
+	return append(s.rest(), s.line(e)...)
 }
 
 // task takes a change of a task over.
-func (s *story) task(l journal.Line) {
-	var change tasks.Change
-	if json.Unmarshal(l.Data, &change) != nil {
+func (s *story) task(change tasks.Change) {
+	if change.Task.ID == "" { // of an unknown shape
 		return
 	}
 	s.planned = false
@@ -104,52 +103,34 @@ func (s *story) plan() acp.SessionUpdate {
 	return acp.UpdatePlan(entries...)
 }
 
-// payload is the data of the lines that a story tells in its own way.
-type payload struct {
-	Text    string
-	ID      string
-	Name    string
-	Input   json.RawMessage
-	Content string
-	IsError bool `json:"is_error"`
-	Kind    string
-	To      string
-	From    string
-}
-
 // line returns the updates for a line that is not about a task.
-func (s *story) line(l journal.Line) []acp.SessionUpdate {
-	var p payload
-	if json.Unmarshal(l.Data, &p) != nil {
-		return nil
-	}
-	switch l.Type {
-	case "text":
-		if l.Member != s.lead || l.Helper != "" {
-			return s.text(thought, l.Member+": "+p.Text)
+func (s *story) line(e events.Event) []acp.SessionUpdate {
+	switch d := e.Data.(type) {
+	case events.TextSaid:
+		if e.Member != s.lead || e.Helper != "" {
+			return s.text(thought, e.Member+": "+d.Text)
 		}
-		s.said = p.Text
-		return s.text(message, p.Text)
-	case "tool_call":
-		return s.call(l, p)
-	case "tool_result":
-		return s.result(l, p)
-	case "team_ended":
-		s.ended = &journal.TeamEnded{}
-		_ = json.Unmarshal(l.Data, s.ended) // it is an object, as p shows
+		s.said = d.Text
+		return s.text(message, d.Text)
+	case events.ToolCalled:
+		return s.call(e, d)
+	case events.ToolReturned:
+		return s.result(e, d)
+	case events.TeamEnded:
+		s.ended = &d
 		return nil
-	case "team_started", "turn_started", "idle":
+	case events.TeamStarted, events.TurnStarted, events.Idle:
 		return nil // the client sees that the team works
-	case "request":
-		if p.To == actors.Operator && p.Kind != string(requests.AskQuestion) {
+	case events.RequestChanged:
+		if d.To == actors.Operator && d.Kind != requests.AskQuestion {
 			return nil // the client is asked, or told with another line
 		}
-	case "message":
-		if s.isPrompt(p) {
+	case events.MessageSent:
+		if s.isPrompt(d) {
 			return nil
 		}
 	}
-	return s.text(thought, view.News(l))
+	return s.text(thought, view.News(e))
 }
 
 // text returns a text in paragraphs of its own; nothing for an empty one.
@@ -177,18 +158,20 @@ func (s *story) answer(text string) []acp.SessionUpdate {
 }
 
 // prompted returns what the client said in an earlier session, if a line has that.
-func (s *story) prompted(l journal.Line) []acp.SessionUpdate {
-	var p payload
-	if l.Type != "message" || json.Unmarshal(l.Data, &p) != nil || !s.isPrompt(p) {
+func (s *story) prompted(e events.Event) []acp.SessionUpdate {
+	m, ok := e.Data.(events.MessageSent)
+	if !ok || !s.isPrompt(m) {
 		return nil
 	}
 	clear(s.begun[:])
-	return []acp.SessionUpdate{acp.UpdateUserMessageText(p.Text)}
+	return []acp.SessionUpdate{acp.UpdateUserMessageText(m.Text)}
 }
 
 // isPrompt reports whether a message is what a client has said, or what another program of the
 // operator has sent to the lead.
-func (s *story) isPrompt(p payload) bool { return p.From == actors.Operator && p.To == s.lead }
+func (s *story) isPrompt(m events.MessageSent) bool {
+	return m.From == actors.Operator && m.To == s.lead
+}
 
 // The longest texts of a tool call that a client gets. It shows them to people; the journal has
 // all.
@@ -200,10 +183,10 @@ const (
 )
 
 // call returns the update for a call that begins.
-func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
+func (s *story) call(e events.Event, p events.ToolCalled) []acp.SessionUpdate {
 	clear(s.begun[:])
-	id := acp.ToolCallId(fmt.Sprintf("%s-%d", l.Member, l.Seq)) // ids of agents may repeat
-	s.calls[callKey{l.Member, p.ID}] = id
+	id := acp.ToolCallId(fmt.Sprintf("%s-%d", e.Member, e.Seq)) // ids of agents may repeat
+	s.calls[callKey{e.Member, p.ID}] = id
 	opts := []acp.ToolCallStartOpt{
 		acp.WithStartKind(kindOf(p.Name)), acp.WithStartStatus(acp.ToolCallStatusInProgress),
 		// The rules and hooks of a team that has this one as a member know the tool by its name.
@@ -219,13 +202,13 @@ func (s *story) call(l journal.Line, p payload) []acp.SessionUpdate {
 		opts = append(opts, acp.WithStartLocations([]acp.ToolCallLocation{{Path: where.Path}}))
 	}
 	title := term.PlainLine(strings.TrimSpace(p.Name + " " + notation.MainInput(p.Input)))
-	return []acp.SessionUpdate{acp.StartToolCall(id, notation.Short(l.Member+": "+title, maxTitle), opts...)}
+	return []acp.SessionUpdate{acp.StartToolCall(id, notation.Short(e.Member+": "+title, maxTitle), opts...)}
 }
 
 // result returns the update for a call that has ended. The client does not know a call that began
 // before the lines that were told.
-func (s *story) result(l journal.Line, p payload) []acp.SessionUpdate {
-	key := callKey{l.Member, p.ID}
+func (s *story) result(e events.Event, p events.ToolReturned) []acp.SessionUpdate {
+	key := callKey{e.Member, p.ID}
 	id, known := s.calls[key]
 	delete(s.calls, key)
 	if !known {

@@ -11,7 +11,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"golang.org/x/tools/txtar"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -41,9 +41,9 @@ func TestStory(t *testing.T) {
 					got.Write(append(data, '\n'))
 				}
 			}
-			for _, line := range linesOf(t, archive.Files[0].Data) {
-				write(s.prompted(line))
-				write(s.tell(line))
+			for _, e := range linesOf(t, archive.Files[0].Data) {
+				write(s.prompted(e))
+				write(s.tell(e))
 			}
 			write(s.rest())
 			write(s.answer("The answer."))
@@ -61,18 +61,19 @@ func TestStory(t *testing.T) {
 }
 
 // linesOf reads lines of a journal: the member, the type and the data of each.
-func linesOf(t *testing.T, text []byte) (lines []journal.Line) {
+func linesOf(t *testing.T, text []byte) (list []events.Event) {
 	t.Helper()
 	for i, row := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		words := strings.SplitN(row, " ", 3)
 		if len(words) < 3 {
 			t.Fatalf("line %d is not MEMBER TYPE DATA: %s", i+1, row)
 		}
-		lines = append(lines, journal.Line{
+		l := events.Line{
 			Seq: uint64(i + 1), Member: strings.Trim(words[0], "-"), Type: words[1], Data: json.RawMessage(words[2]),
-		})
+		}
+		list = append(list, l.Event())
 	}
-	return lines
+	return list
 }
 
 // TestStoryBounds: what is long is shortened, since clients get it for people to look at.
@@ -80,20 +81,13 @@ func TestStoryBounds(t *testing.T) {
 	t.Parallel()
 	s := newStory("lead", nil)
 	long := strings.Repeat("x", 100_000)
-	line := func(kind string, data any) journal.Line {
-		text, err := json.Marshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return journal.Line{Seq: 1, Member: "lead", Type: kind, Data: text}
-	}
-	for _, l := range []journal.Line{
-		line("tool_call", map[string]any{"id": "a", "name": "Write", "input": map[string]string{"content": long, "file_path": "/w/" + long}}),
-		line("tool_result", map[string]any{"id": "a", "name": "Write", "content": long}),
+	for _, d := range []events.Data{
+		events.ToolCalled{ID: "a", Name: "Write", Input: json.RawMessage(`{"content":"` + long + `","file_path":"/w/` + long + `"}`)},
+		events.ToolReturned{ID: "a", Name: "Write", Content: long},
 	} {
-		data, err := json.Marshal(s.tell(l)[0])
+		data, err := json.Marshal(s.tell(events.Event{Seq: 1, Member: "lead", Data: d})[0])
 		if err != nil || len(data) > maxResult+500 {
-			t.Errorf("%s has %d bytes (%v)", l.Type, len(data), err)
+			t.Errorf("%s has %d bytes (%v)", d.Type(), len(data), err)
 		}
 	}
 }
@@ -106,8 +100,8 @@ func FuzzStory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
 		s := newStory("lead", []tasks.Task{{ID: "1"}})
-		l := journal.Line{Seq: 1, Member: "lead", Type: kind, Data: data}
-		for _, u := range append(append(s.prompted(l), s.tell(l)...), s.rest()...) {
+		e := events.Line{Seq: 1, Member: "lead", Type: kind, Data: data}.Event()
+		for _, u := range append(append(s.prompted(e), s.tell(e)...), s.rest()...) {
 			if _, err := json.Marshal(u); err != nil {
 				t.Error(err)
 			}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
@@ -56,15 +56,12 @@ func (t *talk) send(updates ...acp.SessionUpdate) {
 // follow tells of a run until it is over. Questions end with it, or with ctx.
 func (t *talk) follow(ctx context.Context, run *run) {
 	ctx, cancel := context.WithCancel(ctx)
-	for l := range run.lines {
-		t.send(t.story.tell(l)...)
-		switch l.Type {
-		case "request":
-			var r requests.Request
-			if json.Unmarshal(l.Data, &r) == nil {
-				t.request(ctx, r)
-			}
-		case "member_started": // the team answers questions now
+	for e := range run.lines {
+		t.send(t.story.tell(e)...)
+		switch d := e.Data.(type) {
+		case events.RequestChanged:
+			t.request(ctx, d.Request)
+		case events.MemberStarted: // the team answers questions now
 			for _, r := range t.open {
 				t.request(ctx, r)
 			}
@@ -87,8 +84,9 @@ func (t *talk) replay() {
 		return
 	}
 	for _, l := range lines {
-		t.send(t.story.prompted(l)...)
-		t.send(t.story.tell(l)...)
+		e := l.Event()
+		t.send(t.story.prompted(e)...)
+		t.send(t.story.tell(e)...)
 	}
 	t.send(t.story.plan())
 }

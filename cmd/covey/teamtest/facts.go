@@ -17,7 +17,7 @@ func Fold(path string) (*view.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		state.Apply(l)
+		state.Apply(l.Event())
 	}
 	return state, nil
 }

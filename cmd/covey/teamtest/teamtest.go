@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -73,7 +73,7 @@ func OtherVersion(t *testing.T, place state.Place) {
 }
 
 // WriteJournal writes a journal with these lines.
-func WriteJournal(t *testing.T, place state.Place, lines ...journal.Line) {
+func WriteJournal(t *testing.T, place state.Place, lines ...events.Line) {
 	t.Helper()
 	var text bytes.Buffer
 	for i, l := range lines {
@@ -107,9 +107,9 @@ func Screen() (*term.Screen, *bytes.Buffer) {
 }
 
 // Line returns a line of the journal with JSON data, seq seconds after noon.
-func Line(seq int, member, kind, data string) journal.Line {
+func Line(seq int, member, kind, data string) events.Line {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local).Add(time.Duration(seq) * time.Second)
-	return journal.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind,
+	return events.Line{Seq: uint64(seq), Time: at, Team: "crew", Member: member, Turn: 2, Type: kind,
 		Data: json.RawMessage(data)}
 }
 
@@ -141,12 +141,12 @@ tasks: [{id: a, subject: Do it, owner: lead}]
 }
 
 // TwoRuns returns the lines of two runs of a team.
-func TwoRuns() []journal.Line {
-	finished := func(outcome string) journal.Line {
+func TwoRuns() []events.Line {
+	finished := func(outcome string) events.Line {
 		return Line(0, "ana", "hook_finished", `{"event":"Stop","command":"./x","outcome":"`+outcome+
 			fmt.Sprintf(`","failed_open":%t}`, outcome == "cancelled" || outcome == "non_blocking_error"))
 	}
-	return []journal.Line{
+	return []events.Line{
 		Line(0, "", "team_started", `{"goal":"Ship","members":["lead","old"]}`),
 		Line(0, "old", "member_started", `{"agent":"builtin/script"}`),
 		finished("non_blocking_error"),
@@ -165,8 +165,8 @@ func TwoRuns() []journal.Line {
 }
 
 // BusyDay returns n lines of a team whose members work on tasks, are refused, ask and merge.
-func BusyDay(n, members int) []journal.Line {
-	lines := []journal.Line{Line(1, "", "team_started", `{"goal":"Ship it","members":["m0","m1"]}`)}
+func BusyDay(n, members int) []events.Line {
+	lines := []events.Line{Line(1, "", "team_started", `{"goal":"Ship it","members":["m0","m1"]}`)}
 	for i := 1; len(lines) < n; i++ {
 		name := fmt.Sprintf("m%d", i%members)
 		task := fmt.Sprintf(`"task":{"id":"%d","subject":"Task %d","owner":"%s","blockedBy":["%d"],"evidence":[{"text":"seen","by":"%s"}]`, i, i, name, i-2, name)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // textLine is a journal line that says "word N".
-func textLine(n int) journal.Line {
+func textLine(n int) events.Line {
 	return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n))
 }
 
@@ -26,7 +26,7 @@ func pagerOf(width, height, from, to int) *pager {
 	p := newPager(s, "api of crew", nil)
 	p.width, p.height = width, height
 	for i := from; i <= to; i++ {
-		p.add(NewRow(textLine(i)))
+		p.add(NewRow(textLine(i).Event()))
 	}
 	return p
 }
@@ -114,7 +114,7 @@ func TestPagerPaste(t *testing.T) {
 }
 
 // wordOf is a journal line that says "word N", of api if N is even, else of ben.
-func wordOf(n int) journal.Line {
+func wordOf(n int) events.Line {
 	l := textLine(n)
 	if n%2 == 1 {
 		l.Member = "ben"
@@ -160,7 +160,7 @@ func TestPagerScrolls(t *testing.T) {
 func TestPagerStaysWhereItIs(t *testing.T) {
 	p := pagerOf(60, 8, 1, 20)
 	press(p, "pgup")
-	p.add(NewRow(textLine(21)))
+	p.add(NewRow(textLine(21).Event()))
 	if got := shown(p); got != "12 13 14 15 16" {
 		t.Errorf("while scrolled up: %s", got)
 	}
@@ -168,7 +168,7 @@ func TestPagerStaysWhereItIs(t *testing.T) {
 		t.Error("nothing says that this is not the end")
 	}
 	press(p, "end")
-	p.add(NewRow(textLine(22)))
+	p.add(NewRow(textLine(22).Event()))
 	if got := shown(p); got != "18 19 20 21 22" {
 		t.Errorf("at the end: %s", got)
 	}
@@ -186,7 +186,7 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 	if a := press(p, "pgup"); a.older {
 		t.Error("asked twice")
 	}
-	p.addOlder(rowsOf([]journal.Line{textLine(9), textLine(10)}))
+	p.addOlder(rowsOf([]events.Line{textLine(9), textLine(10)}))
 	if a := press(p, "home"); !a.older {
 		t.Error("did not ask at the new top")
 	}
@@ -198,7 +198,7 @@ func TestPagerAsksForOlderLines(t *testing.T) {
 
 func TestPagerCutsLongResults(t *testing.T) {
 	p := pagerOf(80, 200, 1, 0)
-	p.add(NewRow(teamtest.Line(1, "api", "tool_result", fmt.Sprintf(`{"content":%q}`, strings.Repeat("x\n", 500)))))
+	p.add(NewRow(teamtest.Line(1, "api", "tool_result", fmt.Sprintf(`{"content":%q}`, strings.Repeat("x\n", 500))).Event()))
 	view := p.view()
 	if n := strings.Count(view, "│ x"); n != maxRowLines || !strings.Contains(view, "the rest: covey logs") {
 		t.Errorf("%d lines shown:\n%s", n, view)
@@ -213,7 +213,7 @@ func TestPagerFits(t *testing.T) {
 		p.log.screen = p.screen
 		for i := range rapid.IntRange(0, 30).Draw(t, "lines") {
 			text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
-			p.add(NewRow(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text))))
+			p.add(NewRow(teamtest.Line(i, "api", "text", fmt.Sprintf(`{"text":%q}`, text)).Event()))
 		}
 		var now lives.Drafting
 		for _, text := range rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "drafts") {

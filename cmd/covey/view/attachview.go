@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -32,7 +32,7 @@ type (
 type attachModel struct {
 	pager *pager
 	send  func(text string) Answer
-	older func(before uint64) ([]journal.Line, error)
+	older func(before uint64) ([]events.Line, error)
 	over  bool // the team has ended
 }
 
@@ -45,8 +45,8 @@ type Answer struct {
 // Attach is the content of the attach view, and the actions of its keys.
 type Attach struct {
 	Title  string
-	Tail   []journal.Line // the lines to begin with
-	Follow Follower       // reads the lines after them
+	Tail   []events.Line // the lines to begin with
+	Follow Follower      // reads the lines after them
 	// Send sends a typed line to the member. It may take long.
 	Send func(ctx context.Context, text string) Answer
 	// Drafts waits until what models write differs from what the number is of; nil: nothing is
@@ -54,7 +54,7 @@ type Attach struct {
 	Drafts func(ctx context.Context, after uint64) (lives.Drafting, error)
 	// Older reads lines from before the given one; an empty list means that there are
 	// none.
-	Older func(before uint64) ([]journal.Line, error)
+	Older func(before uint64) ([]events.Line, error)
 }
 
 // Run shows the view on the terminal until the operator leaves it. over reports
@@ -75,8 +75,8 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 		readers.Go(func() { a.followDrafts(ctx, program) })
 	}
 	readers.Go(func() {
-		err := a.Follow(ctx, func(l journal.Line) error {
-			program.Send(rowMsg{NewRow(l)})
+		err := a.Follow(ctx, func(l events.Line) error {
+			program.Send(rowMsg{NewRow(l.Event())})
 			return nil
 		})
 		program.Send(overMsg{err})
@@ -88,10 +88,10 @@ func (a Attach) Run(ctx context.Context, in io.Reader, out *term.Screen) (over b
 }
 
 // rowsOf returns the rows of lines.
-func rowsOf(lines []journal.Line) []*Row {
+func rowsOf(lines []events.Line) []*Row {
 	rows := make([]*Row, len(lines))
 	for i, l := range lines {
-		rows[i] = NewRow(l)
+		rows[i] = NewRow(l.Event())
 	}
 	return rows
 }
@@ -111,7 +111,7 @@ func (a Attach) followDrafts(ctx context.Context, program *tea.Program) {
 
 // Follower calls f for each wanted line of the journal, until the team ends, f fails,
 // or the context ends. Tests replace it.
-type Follower func(ctx context.Context, f func(journal.Line) error) error
+type Follower func(ctx context.Context, f func(events.Line) error) error
 
 // Init starts nothing.
 func (m *attachModel) Init() tea.Cmd { return nil }

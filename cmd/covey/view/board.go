@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -36,10 +36,10 @@ func newBoard(team string, members []string, started time.Time) *board {
 	return &board{team: team, names: members, started: started}
 }
 
-// apply handles the next line of the journal.
-func (b *board) apply(l journal.Line) {
-	b.state.Apply(l)
-	if e, ok := brief(l); ok {
+// apply handles the next event of the journal.
+func (b *board) apply(event events.Event) {
+	b.state.Apply(event)
+	if e, ok := brief(event); ok {
 		b.addNews(e)
 	}
 }

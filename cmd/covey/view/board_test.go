@@ -11,19 +11,19 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // playedBoard is a board in the middle of a run.
 func playedBoard() *board {
 	b := newBoard("crew", []string{"lead", "api", "docs"}, teamtest.Line(0, "", "", "").Time)
-	task := func(op, id, status, owner, blockedBy string) journal.Line {
+	task := func(op, id, status, owner, blockedBy string) events.Line {
 		return teamtest.Line(3, "", "task", fmt.Sprintf(
 			`{"op":%q,"task":{"id":%q,"subject":"S%s","status":%q,"owner":%q,"blockedBy":[%s]}}`, op, id, id, status, owner, blockedBy))
 	}
-	for _, l := range []journal.Line{
+	for _, l := range []events.Line{
 		teamtest.Line(0, "", "team_started", `{"goal":"Ship it","members":["lead","api","docs"]}`),
 		task("created", "1", "pending", "", ""),
 		task("created", "2", "pending", "docs", `"1"`),
@@ -46,9 +46,9 @@ func playedBoard() *board {
 }
 
 // see applies a line as the next one of the journal.
-func (b *board) see(l journal.Line) {
+func (b *board) see(l events.Line) {
 	l.Seq = b.state.Seq + 1
-	b.apply(l)
+	b.apply(l.Event())
 }
 
 // memberOf returns a member and what the board says of it.

@@ -1,20 +1,19 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // PrintBudget prints what is used of the team's budget, if it has one.
-func PrintBudget(out *term.Screen, uses []journal.BudgetUse) {
+func PrintBudget(out *term.Screen, uses []events.BudgetUse) {
 	if len(uses) == 0 {
 		return
 	}
@@ -27,7 +26,7 @@ func PrintBudget(out *term.Screen, uses []journal.BudgetUse) {
 
 // UsedCell formats what a member has used of its own limits: 12000/20000,
 // $1.25/$2.00.
-func UsedCell(limits []journal.BudgetUse) term.Cell {
+func UsedCell(limits []events.BudgetUse) term.Cell {
 	var texts []string
 	level := 0
 	for _, u := range limits {
@@ -65,9 +64,8 @@ func levelStyle(level int) term.Style {
 }
 
 // budgetText describes how much of a limit or a budget is used.
-func budgetText(l journal.Line) (string, term.Style) {
-	var u journal.BudgetUse
-	if json.Unmarshal(l.Data, &u) != nil || u.Limit <= 0 {
+func budgetText(u events.BudgetUse) (string, term.Style) {
+	if u.Limit <= 0 {
 		return "", term.Normal
 	}
 	whose := "the budget"
@@ -78,16 +76,12 @@ func budgetText(l journal.Line) (string, term.Style) {
 }
 
 // fallbackText describes a member's change to another agent.
-func fallbackText(l journal.Line) string {
-	var a login.AgentChanged
-	if json.Unmarshal(l.Data, &a) != nil {
-		return ""
-	}
+func fallbackText(a events.AgentChanged, now time.Time) string {
 	if a.Until.IsZero() {
 		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
 	}
 	return fmt.Sprintf("goes on with %s, until the limit of %s ends (%s)", a.To, a.From,
-		notation.ShortTime(a.Until.Local(), l.Time.Local()))
+		notation.ShortTime(a.Until.Local(), now.Local()))
 }
 
 // nearlyFull is the part of a model's window, in percent, above which people are told how full a

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -24,7 +24,7 @@ func draftEntry(d lives.Draft) (e Entry, ok bool) {
 	if d.Cut {
 		text = "…" + text
 	}
-	return Entry{Who: term.PlainLine(d.Member), Text: named(journal.Line{Helper: d.Helper}, text), Style: term.Faint}, true
+	return Entry{Who: term.PlainLine(d.Member), Text: named(events.Event{Helper: d.Helper}, text), Style: term.Faint}, true
 }
 
 // DraftOf describes a draft as the line that its text may become; false: there is nothing to read

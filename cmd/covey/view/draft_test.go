@@ -15,7 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -41,13 +41,13 @@ func TestAttachFrames(t *testing.T) {
 		func() { p.log.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
 		func() {
 			for n := 3; n <= 10; n++ {
-				p.add(NewRow(textLine(n)))
+				p.add(NewRow(textLine(n).Event()))
 			}
 			p.log.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
 			press(p, "shift+up")
 		},
 		func() { press(p, "end") },
-		func() { p.add(NewRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`))) },
+		func() { p.add(NewRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`).Event())) },
 		func() { p.log.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
 		func() { p.log.SetDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
 		func() { p.log.SetDrafts(drafting(11)) },
@@ -101,7 +101,7 @@ func TestBoardSaysWhoWrites(t *testing.T) {
 	api.Add(strings.Repeat("long ", 30) + "\nand \x1b[1m wide")
 	view.Drafts.Of("api", "a01").Add("not this")
 	view.Drafts.Of("lead", "").Add("not now")
-	view.Apply(teamtest.Line(1, "api", "turn_started", `{"cause":"goal"}`))
+	view.Apply(teamtest.Line(1, "api", "turn_started", `{"cause":"goal"}`).Event())
 	m := &liveModel{view: view, width: 120, height: 10}
 	m.Update(tickMsg{})
 	content := m.View().Content
@@ -126,8 +126,8 @@ func TestAttachWithoutDrafts(t *testing.T) {
 	defer file.Close()
 	asked := make(chan uint64, 2)
 	a := Attach{
-		Title: "crew", Tail: []journal.Line{textLine(1)},
-		Follow: func(ctx context.Context, f func(journal.Line) error) error { <-ctx.Done(); return ctx.Err() },
+		Title: "crew", Tail: []events.Line{textLine(1)},
+		Follow: func(ctx context.Context, f func(events.Line) error) error { <-ctx.Done(); return ctx.Err() },
 		Drafts: func(_ context.Context, after uint64) (lives.Drafting, error) {
 			asked <- after
 			if after == 0 {

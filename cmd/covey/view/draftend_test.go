@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -17,13 +17,13 @@ import (
 // that the team has sent before that text does not come back; one that it has sent after does.
 func TestDraftEnds(t *testing.T) {
 	member, helper := lives.Draft{Member: "api", Text: "mine"}, lives.Draft{Member: "api", Helper: "a01", Text: "helper's"}
-	said := func(seq int, helper, kind string) journal.Line {
+	said := func(seq int, helper, kind string) events.Line {
 		l := teamtest.Line(seq, "api", kind, `{"text":"said"}`)
 		l.Helper = helper
 		return l
 	}
 	for name, test := range map[string]struct {
-		line journal.Line
+		line events.Line
 		now  lives.Drafting // what the team says next
 		want string         // the drafts that are shown after both
 	}{
@@ -36,7 +36,7 @@ func TestDraftEnds(t *testing.T) {
 	} {
 		p := pagerOf(60, 12, 1, 2)
 		p.log.SetDrafts(drafting(2, member, helper))
-		p.add(NewRow(test.line))
+		p.add(NewRow(test.line.Event()))
 		p.log.SetDrafts(test.now)
 		var shown []string
 		for _, d := range p.log.drafts {

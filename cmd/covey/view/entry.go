@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // nameColumn is the width of the column of names; longer names shift their line.
@@ -55,8 +55,8 @@ func printEntry(s *term.Screen, e Entry) error {
 // LinePrinter returns a function that prints lines of the journal as JSON or as text.
 // JSON is one object a line, complete and as in the journal; text omits lines without
 // meaning for people.
-func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
-	return func(l journal.Line) error {
+func LinePrinter(out *term.Screen, asJSON bool) func(events.Line) error {
+	return func(l events.Line) error {
 		if asJSON {
 			text, err := term.CompactJSON(l)
 			if err != nil {
@@ -65,7 +65,7 @@ func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
 			_, err = out.Writer.Write(text)
 			return err
 		}
-		e, ok := Full(l)
+		e, ok := Full(l.Event())
 		if !ok {
 			return nil
 		}
@@ -73,10 +73,10 @@ func LinePrinter(out *term.Screen, asJSON bool) func(journal.Line) error {
 	}
 }
 
-// News describes a noteworthy line of the journal in one line of plain text, with whom it is
-// about; empty: the line is not noteworthy.
-func News(l journal.Line) string {
-	e, ok := brief(l)
+// News describes a noteworthy event in one line of plain text, with whom it is
+// about; empty: it is not noteworthy.
+func News(event events.Event) string {
+	e, ok := brief(event)
 	if !ok {
 		return ""
 	}
@@ -85,14 +85,15 @@ func News(l journal.Line) string {
 
 // BriefPrinter returns a function that prints the noteworthy lines of the journal. It
 // fails if the output is closed.
-func BriefPrinter(out *term.Screen) func(journal.Line) error {
-	return func(l journal.Line) error {
-		e, ok := brief(l)
+func BriefPrinter(out *term.Screen) func(events.Line) error {
+	return func(l events.Line) error {
+		event := l.Event()
+		e, ok := brief(event)
 		if !ok {
 			return nil
 		}
-		if p := data(l); l.Type == "team_ended" && p.Fault != "" {
-			e.Text = "the team ends [" + p.Fault + "]" // the report of the run begins with the reason
+		if end, ok := event.Data.(events.TeamEnded); ok && end.Fault != "" {
+			e.Text = "the team ends [" + end.Fault + "]" // the report of the run begins with the reason
 		}
 		return printEntry(out, e)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -30,7 +31,7 @@ type Feed struct {
 	// Begin and Line, if set before Run, get what the feed reads: Begin is called when it begins with
 	// the first line of a journal, and Line with each line. They hold up the feed, and nothing else.
 	Begin func()
-	Line  func(journal.Line)
+	Line  func(events.Event)
 	// Drafting is set before Run if what models write at the moment is wanted, too.
 	Drafting bool
 
@@ -119,10 +120,11 @@ func (f *Feed) Follow(ctx context.Context, wake <-chan struct{}) error {
 		case err != nil:
 			return err
 		}
+		e := l.Event()
 		if f.Line != nil {
-			f.Line(l)
+			f.Line(e)
 		}
-		f.Change(func(s *view.State) { s.Apply(l) })
+		f.Change(func(s *view.State) { s.Apply(e) })
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func TestHookTroubleOfMembers(t *testing.T) {
 	seq := 0
 	note := func(member, kind, data string) {
 		seq++
-		counted.Apply(teamtest.Line(seq, member, kind, data))
+		counted.Apply(teamtest.Line(seq, member, kind, data).Event())
 	}
 	on := func(event, member, command, more string) {
 		note(member, "hook_finished", fmt.Sprintf(`{"event":%q,"command":%q%s}`, event, command, more))

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // hostileLines are lines of a journal of which each text ends with a payload.
-func hostileLines(t *testing.T, payload string) []journal.Line {
-	var lines []journal.Line
+func hostileLines(t *testing.T, payload string) []events.Line {
+	var lines []events.Line
 	for i, l := range append(teamtest.BusyDay(16, 1), teamtest.Line(17, "m0", "needs_attention", `{"reason":"x"}`),
 		teamtest.Line(18, "m0", "warning", `{"text":"x"}`), teamtest.Line(19, "m0", "text", `{"text":"x"}`)) {
 		var data any
@@ -54,8 +54,8 @@ func TestHostileViews(t *testing.T) {
 		print, p := LinePrinter(s, false), newPager(s, "m0 of crew", nil)
 		p.width, p.height = 60, 24
 		for _, l := range hostileLines(t, payload) {
-			b.apply(l)
-			p.add(NewRow(l))
+			b.apply(l.Event())
+			p.add(NewRow(l.Event()))
 			if err := print(l); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestLongLine(t *testing.T) {
 	data, _ := json.Marshal(map[string]string{"text": teamtest.LongPayload()}) // a string can be encoded
 	l := teamtest.Line(1, "m0", "text", string(data))
 	b := newBoard("crew", []string{"m0"}, l.Time)
-	b.apply(l)
+	b.apply(l.Event())
 	s, _ := teamtest.Screen()
 	text := strings.Join(b.draw(s, 60, 24, l.Time), "\n")
 	if teamtest.CheckPlain(t, "a long line", text); len(text) > 10_000 {

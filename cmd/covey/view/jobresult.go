@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -61,16 +61,16 @@ type JobResult struct {
 	Answer   string    `json:"answer,omitempty" jsonschema:"the lead's last answer, whole"`
 	Goal     string    `json:"goal"`
 	// TrustedCommit is absent if the spec itself was trusted.
-	TrustedCommit string              `json:"trusted_commit,omitempty" jsonschema:"the commit that decided what may run"`
-	Began         time.Time           `json:"began"`
-	Seconds       float64             `json:"seconds"`
-	Tasks         []TaskResult        `json:"tasks"`
-	Gates         []GateResult        `json:"gates" jsonschema:"the last verdict of each gate on each task, merge or member"`
-	Members       []MemberResult      `json:"members"`
-	Budget        []journal.BudgetUse `json:"budget"`
-	Problems      []string            `json:"problems" jsonschema:"what needs a person"`
-	Unmerged      []string            `json:"unmerged" jsonschema:"finished work that is in no branch of yours"`
-	Moved         []string            `json:"moved" jsonschema:"what has changed in target branches and your checkout without the merge queue"`
+	TrustedCommit string             `json:"trusted_commit,omitempty" jsonschema:"the commit that decided what may run"`
+	Began         time.Time          `json:"began"`
+	Seconds       float64            `json:"seconds"`
+	Tasks         []TaskResult       `json:"tasks"`
+	Gates         []GateResult       `json:"gates" jsonschema:"the last verdict of each gate on each task, merge or member"`
+	Members       []MemberResult     `json:"members"`
+	Budget        []events.BudgetUse `json:"budget"`
+	Problems      []string           `json:"problems" jsonschema:"what needs a person"`
+	Unmerged      []string           `json:"unmerged" jsonschema:"finished work that is in no branch of yours"`
+	Moved         []string           `json:"moved" jsonschema:"what has changed in target branches and your checkout without the merge queue"`
 }
 
 // TaskResult is what became of a task.
@@ -119,7 +119,7 @@ func (j Job) Result(mask func(string) string) JobResult {
 		Version: ResultVersion, Covey: j.Covey, Team: j.Team, Status: j.status(), ExitCode: j.Code, Reason: e.Reason,
 		Answer: e.Answer, Goal: j.State.Run().Goal, TrustedCommit: j.Commit, Began: j.Began.UTC(),
 		Seconds: j.Elapsed.Seconds(), Tasks: j.taskResults(), Gates: j.gateResults(),
-		Members: []MemberResult{}, Budget: append([]journal.BudgetUse{}, e.Budget...),
+		Members: []MemberResult{}, Budget: append([]events.BudgetUse{}, e.Budget...),
 		Problems: append([]string{}, e.Problems...), Unmerged: append([]string{}, e.Unmerged...),
 		Moved: append([]string{}, e.Moved...),
 	}

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -52,7 +52,7 @@ func jobOf() Job {
 	return Job{
 		Team: "crew", Covey: "v0.1.0", Began: time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC), Elapsed: 90 * time.Second,
 		Code: 1, Ending: orchestrator.Ending{
-			Code: orchestrator.CodeUnfinished, Reason: "ben needs attention", Budget: []journal.BudgetUse{{What: "usd", Used: 1, Limit: 5}},
+			Code: orchestrator.CodeUnfinished, Reason: "ben needs attention", Budget: []events.BudgetUse{{What: "usd", Used: 1, Limit: 5}},
 			Members:  []orchestrator.MemberEnding{{Name: "ana", Agent: "claude", State: "idle", Turns: 2, Tokens: 10, TokensUnknown: true, Completed: []string{"1"}}},
 			Problems: []string{"ben: lost"},
 		},
@@ -102,7 +102,7 @@ func TestJobResultHasWholeReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := []journal.Line{
+	lines := []events.Line{
 		teamtest.Line(1, "ana", "gate", `{"event":"TaskCompleted","tool_use_id":"u1","task_id":"1"}`),
 		teamtest.Line(2, "ana", "hook_finished", `{"event":"TaskCompleted","tool_use_id":"u1","command":"go test","outcome":"blocking","stdout":`+
 			string(output)+`}`),
@@ -116,7 +116,7 @@ func TestJobResultHasWholeReasons(t *testing.T) {
 	teamtest.WriteJournal(t, place, lines...)
 	s := &view.State{}
 	for _, l := range lines {
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
 	r := Job{State: s, Place: place}.Result(unmasked)
 	var got []string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -40,7 +41,7 @@ func foldAfter(s *view.State, place state.Place, after uint64) error {
 		var damaged *journal.LineError
 		switch {
 		case err == nil:
-			s.Apply(l)
+			s.Apply(l.Event())
 		case !errors.As(err, &damaged):
 			return err
 		}
@@ -58,8 +59,8 @@ func lastStart(place state.Place) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		began = began || l.Type == "member_started"
-		if l.Type != "team_started" || data(l).Merge != "" {
+		began = began || events.Is[events.MemberStarted](l)
+		if !events.Is[events.TeamStarted](l) || l.Event().Data.(events.TeamStarted).Merge != "" {
 			continue
 		}
 		if began {

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 func TestReadLastRun(t *testing.T) {
@@ -47,7 +47,7 @@ func TestReadLastRun(t *testing.T) {
 func TestReadLastRunCounts(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	helper := func(kind, data string) journal.Line {
+	helper := func(kind, data string) events.Line {
 		l := teamtest.Line(0, "ana", kind, data)
 		l.Helper = "search"
 		return l

@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -49,10 +49,10 @@ func NewLiveView(s *term.Screen, team string, members []string, interrupt func()
 }
 
 // Apply handles a line of the journal. It holds the lock only to change a few fields.
-func (v *LiveView) Apply(l journal.Line) {
+func (v *LiveView) Apply(e events.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.board.apply(l)
+	v.board.apply(e)
 }
 
 // lookAtDrafts reads what the members write at the moment.

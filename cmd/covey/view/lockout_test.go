@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 )
 
 // The lines of a member that reached its limit at noon, and one that is logged
 // out.
-func lockedLines() []journal.Line {
+func lockedLines() []events.Line {
 	until := time.Date(2026, 11, 21, 15, 4, 0, 0, time.Local).Format(time.RFC3339)
-	return []journal.Line{
+	return []events.Line{
 		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","api","docs"]}`),
 		teamtest.Line(1, "lead", "member_started", `{"agent":"acp/codex"}`),
 		teamtest.Line(1, "api", "member_started", `{"agent":"acp/codex"}`),
@@ -37,10 +37,10 @@ func lockedLines() []journal.Line {
 func TestStoryOfLockouts(t *testing.T) {
 	var briefly, fully []string
 	for _, l := range lockedLines()[4:] {
-		if e, ok := brief(l); ok {
+		if e, ok := brief(l.Event()); ok {
 			briefly = append(briefly, e.Who+": "+e.Text)
 		}
-		if e, ok := Full(l); ok {
+		if e, ok := Full(l.Event()); ok {
 			fully = append(fully, e.Who+": "+e.Text)
 		}
 	}
@@ -62,7 +62,7 @@ func TestStoryOfLockouts(t *testing.T) {
 		}
 	}
 	guess := teamtest.Line(1, "api", "limited", `{"agent":"codex","until":"2026-11-23T09:00:00Z","text":"no more"}`)
-	if e, _ := brief(guess); !strings.Contains(e.Text, "reached; it tries again at Mon ") {
+	if e, _ := brief(guess.Event()); !strings.Contains(e.Text, "reached; it tries again at Mon ") {
 		t.Errorf("a guess is told as %q", e.Text)
 	}
 }
@@ -95,7 +95,7 @@ func TestBoardOfLockouts(t *testing.T) {
 func TestLastRunOfLockouts(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
-	read := func(lines []journal.Line) (limited, loggedOut api.MemberStatus) {
+	read := func(lines []events.Line) (limited, loggedOut api.MemberStatus) {
 		teamtest.WriteJournal(t, place, lines...)
 		run, err := ReadLastRun(place)
 		if err != nil {
@@ -121,7 +121,7 @@ func TestLastRunOfLockouts(t *testing.T) {
 // of the turn is not told beside it, and does not take the words off the board.
 func TestStoryOfFailedTurns(t *testing.T) {
 	until := teamtest.Line(6, "", "", "").Time.Format(time.RFC3339)
-	lines := []journal.Line{
+	lines := []events.Line{
 		teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","api"]}`),
 		teamtest.Line(1, "api", "turn_started", `{"cause":"task"}`),
 		teamtest.Line(2, "api", "turn_failed", `{"text":"429 Too Many Requests","passing":true,"failed":3,"until":"`+until+`","left":6}`),
@@ -131,7 +131,7 @@ func TestStoryOfFailedTurns(t *testing.T) {
 	b := newBoard("crew", nil, lines[0].Time)
 	var told []string
 	for _, l := range lines[2:] {
-		if e, ok := brief(l); ok {
+		if e, ok := brief(l.Event()); ok {
 			told = append(told, e.Text)
 		}
 	}
@@ -146,14 +146,14 @@ func TestStoryOfFailedTurns(t *testing.T) {
 		t.Errorf("on the board it is %+v", m)
 	}
 	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
-	if e, _ := brief(restarts); e.Text != "its program is started again: the agent program failed (signal: killed)" {
+	if e, _ := brief(restarts.Event()); e.Text != "its program is started again: the agent program failed (signal: killed)" {
 		t.Errorf("a restart is told as %q", e.Text)
 	}
 	for data, want := range map[string]string{
 		`{"text":"no such model"}`:                  "turn 2 failed: no such model",
 		`{"text":"busy","passing":true,"failed":9}`: "turn 2 failed, and so did the 8 before it: busy",
 	} {
-		if e, _ := brief(teamtest.Line(3, "api", "turn_failed", data)); e.Text != want {
+		if e, _ := brief(teamtest.Line(3, "api", "turn_failed", data).Event()); e.Text != want {
 			t.Errorf("%s is told as %q, want %q", data, e.Text, want)
 		}
 	}

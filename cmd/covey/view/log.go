@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // Bounds of a Log. The oldest rows are dropped first.
@@ -36,14 +36,13 @@ type Row struct {
 	shown  bool
 }
 
-// NewRow returns the row of a line. It may be slow for a line of many megabytes, so it is called
+// NewRow returns the row of an event. It may be slow for one of many megabytes, so it is called
 // outside of the loop that draws.
-func NewRow(l journal.Line) *Row {
-	p := data(l)
-	e, _ := full(l, p)
-	r := &Row{seq: l.Seq, entry: cutEntry(e), names: concerned(l, p), shown: true}
-	if l.Type == "text" {
-		r.writer = author{l.Member, l.Helper}
+func NewRow(e events.Event) *Row {
+	entry, _ := Full(e)
+	r := &Row{seq: e.Seq, entry: cutEntry(entry), names: concerned(e), shown: true}
+	if _, ok := e.Data.(events.TextSaid); ok {
+		r.writer = author{e.Member, e.Helper}
 	}
 	return r
 }

@@ -16,7 +16,7 @@ func logOf(from, to int) *Log {
 	s, _ := teamtest.Screen()
 	g := NewLog(s)
 	for i := from; i <= to; i++ {
-		g.Add(NewRow(wordOf(i)))
+		g.Add(NewRow(wordOf(i).Event()))
 	}
 	return g
 }
@@ -37,7 +37,7 @@ func laidOut(g *Log) int {
 func TestLogLaysOutWhatIsSeen(t *testing.T) {
 	s, _ := teamtest.Screen()
 	g := NewLog(s)
-	row := NewRow(textLine(1))
+	row := NewRow(textLine(1).Event())
 	for range maxRows {
 		r := *row
 		g.Add(&r)
@@ -64,7 +64,7 @@ func TestLogLaysOutWhatIsSeen(t *testing.T) {
 func TestLogForgets(t *testing.T) {
 	s, _ := teamtest.Screen()
 	g := NewLog(s)
-	row, dropped := NewRow(textLine(1)), 0
+	row, dropped := NewRow(textLine(1).Event()), 0
 	for range 2 * maxRows {
 		r := *row
 		if g.Add(&r) {
@@ -112,8 +112,8 @@ func TestLogChooses(t *testing.T) {
 	if got := words(); got != "2 4 6 8 10" {
 		t.Errorf("at the top: %s", got)
 	}
-	g.Add(NewRow(wordOf(41)))
-	g.Add(NewRow(wordOf(42)))
+	g.Add(NewRow(wordOf(41).Event()))
+	g.Add(NewRow(wordOf(42).Event()))
 	if got := words(); got != "2 4 6 8 10" || !g.Up() {
 		t.Errorf("new rows moved the screen: %s", got)
 	}
@@ -135,11 +135,11 @@ func TestLogPosition(t *testing.T) {
 			case 0:
 				width, height = rapid.IntRange(1, 100).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "height")
 			case 1:
-				g.Add(NewRow(wordOf(next)))
+				g.Add(NewRow(wordOf(next).Event()))
 				next++
 			case 2:
 				first -= 2
-				g.AddOlder([]*Row{NewRow(wordOf(first)), NewRow(wordOf(first + 1))})
+				g.AddOlder([]*Row{NewRow(wordOf(first).Event()), NewRow(wordOf(first + 1).Event())})
 			case 3:
 				g.Choose(rapid.SampledFrom([]string{"", "api", "ben"}).Draw(t, "member"), "")
 			default:
@@ -166,7 +166,7 @@ func TestLogPosition(t *testing.T) {
 // TestLongRow: of a line of many megabytes a row keeps what can be seen of it.
 func TestLongRow(t *testing.T) {
 	for name, text := range map[string]string{"long": strings.Repeat("世", 1<<20), "many": strings.Repeat("x\n", 1<<20)} {
-		r := NewRow(teamtest.Line(1, "api", "text", fmt.Sprintf(`{"text":%q}`, text)))
+		r := NewRow(teamtest.Line(1, "api", "text", fmt.Sprintf(`{"text":%q}`, text)).Event())
 		if len(r.entry.Text) > maxRowBytes+100 || !strings.HasSuffix(r.entry.Text, "… the rest: covey logs") {
 			t.Errorf("%s: %d bytes", name, len(r.entry.Text))
 		}

@@ -1,10 +1,9 @@
 package view
 
 import (
-	"cmp"
-	"encoding/json"
 	"strings"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -16,8 +15,8 @@ import (
 // line, which the run has.
 func OutputOf(place state.Place, h view.HookRun, most int) (text string, isCut bool) {
 	for l, err := range journal.Range(place.Journal(), h.Seq, h.Seq) {
-		var said struct{ Stdout, Stderr string }
-		if err != nil || json.Unmarshal(l.Data, &said) != nil {
+		said, ok := l.Event().Data.(events.HookFinished)
+		if err != nil || !ok {
 			break
 		}
 		text = strings.TrimRight(said.Stdout, "\n")
@@ -37,11 +36,13 @@ func feedbackOf(place state.Place, event string, seq uint64, brief string) strin
 			break
 		}
 		text := ""
-		var said struct{ Text, Message string } // of agent.HookFeedback, and of agent.HookStopped
-		if _, r, ok := view.RefusalOf(l); ok {
-			text = r.Reason
-		} else if json.Unmarshal(l.Data, &said) == nil {
-			text = cmp.Or(said.Text, said.Message)
+		switch said := l.Event().Data.(type) {
+		case events.HookFeedback:
+			text = said.Text
+		case events.HookStopped:
+			text = said.Message
+		case events.TaskChanged:
+			text = said.Reason
 		}
 		if text = hooklist.Feedback(event, text); text != "" {
 			return text

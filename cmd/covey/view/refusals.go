@@ -31,10 +31,11 @@ func ReadRefusals(place state.Place, task string) ([]Refusal, error) {
 		if err != nil {
 			return nil, err
 		}
-		if id, r, ok := view.RefusalOf(l); ok && id == task {
+		e := l.Event()
+		if id, r, ok := view.RefusalOf(e); ok && id == task {
 			list = append(list, Refusal{r.Time, r.Member, r.Turn, r.Reason})
 		}
-		if view.Creates(l, task) {
+		if view.Creates(e, task) {
 			break
 		}
 	}

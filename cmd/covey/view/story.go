@@ -17,16 +17,19 @@ package view
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Entry is a journal line as text. The texts are plain, and Text may have several lines; a
@@ -39,12 +42,11 @@ type Entry struct {
 	Style term.Style
 }
 
-// brief describes the noteworthy lines of the journal in one line each, for `covey
+// brief describes the noteworthy events in one line each, for `covey
 // up` on a pipe and the news below its live view: who works on what, what was
 // refused, and what went wrong. It omits tool calls and texts, which logs shows.
-func brief(l journal.Line) (Entry, bool) {
-	p := data(l)
-	text, st := briefText(l, p)
+func brief(e events.Event) (Entry, bool) {
+	text, st := briefText(e)
 	if text == "" {
 		return Entry{}, false
 	}
@@ -52,131 +54,146 @@ func brief(l journal.Line) (Entry, bool) {
 	if forPeople(st) {
 		short = term.ShortMiddle
 	}
-	return Entry{Time: l.Time, Who: subjectOf(l, p), Text: short(named(l, text)), Style: st}, true
+	return Entry{Time: e.Time, Who: subjectOf(e), Text: short(named(e, text)), Style: st}, true
 }
 
 // forPeople reports whether a text of that style may ask a person for something, or warn of it. Its end
 // says what to do.
 func forPeople(st term.Style) bool { return st == term.Yellow || st == term.Red }
 
-// subjectOf returns whom an entry is about: a member; the author of a line without
+// subjectOf returns whom an entry is about: a member; the author of an event without
 // member; or the team.
-func subjectOf(l journal.Line, p payload) string {
-	if m, ok := mergeOf(l); ok {
-		return term.PlainLine(m.Member)
+func subjectOf(e events.Event) string {
+	who := e.Member
+	switch d := e.Data.(type) {
+	case events.MergeChanged:
+		who = d.Member
+	case events.MessageSent:
+		who = cmp.Or(who, d.From)
+	case events.TaskChanged:
+		who = cmp.Or(who, d.By)
+	case events.RequestChanged:
+		who = cmp.Or(who, d.By)
 	}
-	return term.PlainLine(cmp.Or(l.Member, p.From, p.By, "team"))
+	return term.PlainLine(cmp.Or(who, "team"))
 }
 
 // briefText returns the text of a brief entry; empty: not noteworthy.
-func briefText(l journal.Line, p payload) (string, term.Style) {
-	switch l.Type {
-	case "team_started":
+func briefText(e events.Event) (string, term.Style) {
+	switch d := e.Data.(type) {
+	case events.TeamStarted:
 		switch {
-		case p.Merge != "":
-			return "covey merge begins: " + p.Merge, term.Bold
-		case p.Resumed:
+		case d.Merge != "":
+			return "covey merge begins: " + d.Merge, term.Bold
+		case d.Resumed:
 			return "the team goes on where it was", term.Bold
 		}
-		return "the team starts: " + p.Goal, term.Bold
-	case "team_ended":
-		if p.Merge != "" {
-			return "covey merge ends: " + p.Reason, term.Bold
+		return "the team starts: " + d.Goal, term.Bold
+	case events.TeamEnded:
+		if d.Merge != "" {
+			return "covey merge ends: " + d.Reason, term.Bold
 		}
-		return "the team ends: " + p.Reason, term.Bold
-	case "member_ended":
-		if p.Reason != endedInOrder {
-			return "ended: " + p.Reason, term.Faint
+		return "the team ends: " + d.Reason, term.Bold
+	case events.MemberEnded:
+		if d.Reason != endedInOrder {
+			return "ended: " + d.Reason, term.Faint
 		}
-	case "turn_started":
-		return fmt.Sprintf("turn %d begins (%s)", l.Turn, p.Cause), term.Faint
-	case "turn_ended":
-		if p.Reason != "completed" && !isLockout(p.Reason) {
-			return fmt.Sprintf("turn %d ended: %s", l.Turn, p.Reason), term.Yellow
+	case events.TurnStarted:
+		return fmt.Sprintf("turn %d begins (%s)", e.Turn, d.Cause), term.Faint
+	case events.TurnEnded:
+		if d.Reason != events.EndCompleted && d.Reason != events.EndUsageLimit && d.Reason != events.EndLoggedOut {
+			return fmt.Sprintf("turn %d ended: %s", e.Turn, d.Reason), term.Yellow
 		}
-	case "idle":
+	case events.Idle:
 		switch {
-		case isLockout(p.Reason), p.Reason == idleFailed:
-			return "", term.Normal
-		case p.LastText != "":
-			return "idle: " + p.LastText, term.Faint
+		case d.Reason == events.IdleUsageLimit, d.Reason == events.IdleLoggedOut, d.Reason == events.IdleFailed:
+			return "", term.Normal // another event has told of it
+		case d.LastText != "":
+			return "idle: " + d.LastText, term.Faint
 		}
 		return "idle", term.Faint
-	case "message":
-		if p.Kind == "goal" { // told with the start of the team
-			return "", term.Normal
-		}
-		// A notice repeats why a member needs attention, which the member's own line has said.
-		text, _, told := strings.Cut(cmp.Or(p.Summary, p.Text), needsAttention)
-		if told {
-			text += strings.TrimSuffix(needsAttention, ": ")
-		}
-		return "to " + p.To + ": " + text, term.Normal
-	case "task":
-		return taskText(l, p), taskStyle(p.Op)
-	case "request":
-		return requestText(l, p)
-	case "merge":
-		if m, ok := mergeOf(l); ok {
-			return mergeText(m)
-		}
-	case "task_unchanged":
-		return "task " + p.TaskID + " (" + p.Subject + ") was completed without a change: there is nothing to merge", term.Yellow
-	case "target_moved":
-		return p.Text, term.Yellow
-	case "held_up":
-		return "waits for " + p.For, term.Faint
-	case "member_held":
-		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(p.By), l.Member), term.Yellow
-	case "member_resumed":
-		return "goes on: resumed by " + byWhom(p.By), term.Normal
-	case "fresh_session":
-		return "fresh session: the old one could not be opened (" + p.Reason + ")", term.Yellow
-	case "program_restarts":
-		return "its program is started again: " + p.Reason, term.Yellow
-	case "schedule":
-		return scheduleText(p), term.Faint
-	case "notified":
-		return notifiedText(p), term.Faint
-	case "budget":
-		return budgetText(l)
-	case "agent_changed", "compacted", "session_rotated", "model_switched":
-		return agentText(l, p)
-	case "limited", "team_waits":
-		return limitText(l, p), term.Yellow
-	case "turn_failed":
-		return failureText(l, p), term.Yellow
+	case events.MessageSent:
+		return messageText(d.Message), term.Normal
+	case events.TaskChanged:
+		return taskText(e.Member, d.Change), taskStyle(d.Op)
+	case events.RequestChanged:
+		return requestText(d.Request)
+	case events.MergeChanged:
+		return mergeText(d.Merge)
+	case events.TaskUnchanged:
+		return "task " + d.Task + " (" + d.Subject + ") was completed without a change: there is nothing to merge", term.Yellow
+	case events.TargetMoved:
+		return d.Text, term.Yellow
+	case events.HeldUp:
+		return "waits for " + d.For, term.Faint
+	case events.MemberHeld:
+		return fmt.Sprintf("held by %s until covey resume %s or a text from you", byWhom(d.By), e.Member), term.Yellow
+	case events.MemberResumed:
+		return "goes on: resumed by " + byWhom(d.By), term.Normal
+	case events.ScheduleRan:
+		return scheduleText(d), term.Faint
+	case events.Notified:
+		return notifiedText(d), term.Faint
+	case events.BudgetUse:
+		return budgetText(d)
 	}
-	return problemText(l, p)
+	if text, st := agentText(e); text != "" {
+		return text, st
+	}
+	return problemText(e)
 }
 
-// agentText is briefText for changes of what a member works with: its agent, its model, its
-// session.
-func agentText(l journal.Line, p payload) (string, term.Style) {
-	switch l.Type {
-	case "agent_changed":
-		return fallbackText(l), term.Yellow
-	case "compacted":
-		return compactedText(p), term.Faint
-	case "session_rotated":
+// messageText describes a message; empty: the goal, which is told with the start of the team.
+func messageText(m mail.Message) string {
+	if m.Kind == mail.Goal {
+		return ""
+	}
+	// A notice repeats why a member needs attention, which the member's own event has said.
+	text, _, told := strings.Cut(cmp.Or(m.Summary, m.Text), needsAttention)
+	if told {
+		text += strings.TrimSuffix(needsAttention, ": ")
+	}
+	return "to " + m.To + ": " + text
+}
+
+// agentText is briefText for what a member works with: its agent, its model, its session, and the
+// limits of its account.
+func agentText(e events.Event) (string, term.Style) {
+	switch d := e.Data.(type) {
+	case events.FreshSession:
+		return "fresh session: the old one could not be opened (" + d.Reason + ")", term.Yellow
+	case events.ProgramRestarts:
+		return "its program is started again: " + d.Reason, term.Yellow
+	case events.AgentChanged:
+		return fallbackText(d, e.Time), term.Yellow
+	case events.Compacted:
+		return compactedText(d), term.Faint
+	case events.Rotated:
 		return "begins a new session with a brief of the one before", term.Faint
-	case "model_switched":
-		if p.BySpec {
-			return "goes on with the model " + p.To + " in place of " + p.From + ": " + p.Why, term.Normal
+	case events.ModelSwitched:
+		if d.BySpec {
+			return "goes on with the model " + d.To + " in place of " + d.From + ": " + d.Why, term.Normal
 		}
 		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
-			p.From, p.To, p.Why), term.Yellow
+			d.From, d.To, d.Why), term.Yellow
+	case events.Limited:
+		return limitText(d, e.Time), term.Yellow
+	case events.TeamWaits:
+		return fmt.Sprintf("waits until %s for %s (usage limit)", notation.ShortTime(d.Until.Local(), e.Time.Local()),
+			strings.Join(d.Members, ", ")), term.Yellow
+	case events.TurnFailed:
+		return failureText(e, d), term.Yellow
 	}
 	return "", term.Normal
 }
 
 // compactedText says what was left out of a conversation, and what that saved.
-func compactedText(p payload) string {
+func compactedText(d events.Compacted) string {
 	what := "the conversation was replaced by a summary"
-	if p.Layer == "results" {
+	if d.Layer == "results" {
 		what = "old results of tools are not shown to the model any more"
 	}
-	return fmt.Sprintf("%s: about %d tokens became %d", what, p.Before, p.After)
+	return fmt.Sprintf("%s: about %d tokens became %d", what, d.Before, d.After)
 }
 
 // byWhom names the author of an action.
@@ -187,80 +204,67 @@ func byWhom(name string) string {
 	return name
 }
 
-// isLockout reports whether a turn ended because its agent may not go on for now.
-// Another line reports that, so this one is omitted.
-func isLockout(reason string) bool {
-	return reason == "usage_limit" || reason == "logged_out"
-}
-
 // limitText describes a usage limit and how long it lasts.
-func limitText(l journal.Line, p payload) string {
-	at := notation.ShortTime(p.Until.Local(), l.Time.Local())
-	switch {
-	case l.Type == "team_waits":
-		return fmt.Sprintf("waits until %s for %s (usage limit)", at, strings.Join(p.Members, ", "))
-	case p.Known:
-		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", p.Agent, at)
+func limitText(d events.Limited, now time.Time) string {
+	at := notation.ShortTime(d.Until.Local(), now.Local())
+	if d.Known {
+		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", d.Agent, at)
 	}
-	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", p.Agent, at)
+	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", d.Agent, at)
 }
-
-// idleFailed is the idle reason after a failed turn, which a line turn_failed has
-// reported.
-const idleFailed = "failed"
 
 // failureText describes a failed turn, and when it is retried.
-func failureText(l journal.Line, p payload) string {
+func failureText(e events.Event, d events.TurnFailed) string {
 	switch {
-	case !p.Until.IsZero():
-		left := fmt.Sprintf("%d tries left", p.Left)
-		if p.Left == 1 {
+	case !d.Until.IsZero():
+		left := fmt.Sprintf("%d tries left", d.Left)
+		if d.Left == 1 {
 			left = "1 try left"
 		}
-		return fmt.Sprintf("turn %d failed; it is tried again in %s (%s): %s", l.Turn,
-			term.Elapsed(p.Until.Sub(l.Time).Round(time.Second)), left, p.Text)
-	case p.Failed > 1:
-		return fmt.Sprintf("turn %d failed, and so did the %d before it: %s", l.Turn, p.Failed-1, p.Text)
+		return fmt.Sprintf("turn %d failed; it is tried again in %s (%s): %s", e.Turn,
+			term.Elapsed(d.Until.Sub(e.Time).Round(time.Second)), left, d.Text)
+	case d.Failed > 1:
+		return fmt.Sprintf("turn %d failed, and so did the %d before it: %s", e.Turn, d.Failed-1, d.Text)
 	}
-	return fmt.Sprintf("turn %d failed: %s", l.Turn, p.Text)
+	return fmt.Sprintf("turn %d failed: %s", e.Turn, d.Text)
 }
 
 // needsAttention comes before the reason in texts about a member that needs attention.
 const needsAttention = " needs attention: "
 
 // problemText is briefText for errors and refusals.
-func problemText(l journal.Line, p payload) (string, term.Style) {
-	switch l.Type {
-	case "needs_attention":
-		if p.Kind == "login" { // the reason says what to do
-			return p.Reason, term.Red
+func problemText(e events.Event) (string, term.Style) {
+	switch d := e.Data.(type) {
+	case events.NeedsAttention:
+		if d.Kind == "login" { // the reason says what to do
+			return d.Reason, term.Red
 		}
-		return "needs attention: " + p.Reason, term.Red
-	case "hook_feedback":
-		return "refused by " + p.Event + ": " + hooklist.Feedback(p.Event, p.Text), term.Yellow
-	case "hook_stopped_continuation":
-		return "stopped by " + p.Event + ": " + p.Message, term.Red
-	case "hook_finished":
-		if p.Warning != "" {
-			return fmt.Sprintf("%s hook %s: %s", p.Event, p.Command, p.Warning), term.Yellow
+		return "needs attention: " + d.Reason, term.Red
+	case events.HookFeedback:
+		return "refused by " + d.Event + ": " + hooklist.Feedback(d.Event, d.Text), term.Yellow
+	case events.HookStopped:
+		return "stopped by " + d.Event + ": " + d.Message, term.Red
+	case events.HookFinished:
+		if d.Warning != "" {
+			return fmt.Sprintf("%s hook %s: %s", d.Event, d.Command, d.Warning), term.Yellow
 		}
-		if hasFailed(p.Outcome) {
-			return fmt.Sprintf("%s hook %s failed (%s): %s", p.Event, p.Command, p.Outcome, p.Stderr), term.Yellow
+		if hasFailed(d.Outcome) {
+			return fmt.Sprintf("%s hook %s failed (%s): %s", d.Event, d.Command, d.Outcome, d.Stderr), term.Yellow
 		}
-	case "permission":
-		if p.Decision == "deny" && p.By != "hook" { // the hook's feedback reports it
-			tool := p.Tool
-			if p.Call != "" {
-				tool += " (" + notation.Clip(p.Call, maxCall) + ")"
+	case events.PermissionDecided:
+		if d.Decision == "deny" && d.By != "hook" { // the hook's feedback reports it
+			tool := d.Tool
+			if d.Call != "" {
+				tool += " (" + notation.Clip(d.Call, maxCall) + ")"
 			}
-			return "may not use " + tool + whyDenied(p), term.Yellow
+			return "may not use " + tool + whyDenied(d), term.Yellow
 		}
-	case "subagent_ended":
-		if p.Problem != "" {
-			return helperEnds(p)
+	case events.HelperEnded:
+		if d.Problem != "" {
+			return helperEnds(d)
 		}
-	case "warning":
-		return "warning: " + p.Text, term.Yellow
+	case events.Warning:
+		return "warning: " + d.Text, term.Yellow
 	}
 	return "", term.Normal
 }
@@ -269,7 +273,7 @@ func problemText(l journal.Line, p payload) (string, term.Style) {
 const maxCall = 100
 
 // whyDenied returns why a tool call was denied, as the end of a sentence.
-func whyDenied(p payload) string {
+func whyDenied(p events.PermissionDecided) string {
 	asked := "" // a rule that wants a person to decide
 	if p.Rule != "" {
 		asked = p.Rule + " asks, and "
@@ -290,108 +294,112 @@ func whyDenied(p payload) string {
 // endedInOrder is the reason with which members end when their team does.
 const endedInOrder = "done"
 
-// taskText describes what happened to a task. Other changes than those of its status
-// and refusals are not noteworthy.
-func taskText(l journal.Line, p payload) string {
-	if p.Task == nil {
+// taskText describes what happened to a task, whose change is told of a member. Other changes than
+// those of its status and refusals are not noteworthy.
+func taskText(member string, c tasks.Change) string {
+	if c.Task.ID == "" {
 		return ""
 	}
-	task := "task " + p.Task.ID + " (" + p.Task.Subject + ")"
-	switch p.Op {
-	case "claimed":
-		if p.Task.Owner == l.Member {
+	task := "task " + c.Task.ID + " (" + c.Task.Subject + ")"
+	switch c.Op {
+	case tasks.Claimed:
+		if c.Task.Owner == member {
 			return "takes " + task
 		}
-		return p.Task.Owner + " gets " + task
-	case "created", "completed", "released", "deleted", "refused":
-		return task + " " + p.Op
-	case "awaits":
-		return task + " waits for " + p.Reason
+		return c.Task.Owner + " gets " + task
+	case tasks.Created, tasks.TaskCompleted, tasks.Released, tasks.Deleted, tasks.Refused:
+		return task + " " + string(c.Op)
+	case tasks.Awaits:
+		return task + " waits for " + c.Reason
 	}
 	return ""
 }
 
 // taskStyle highlights completed and refused tasks only: colour everywhere would say
 // nothing.
-func taskStyle(op string) term.Style {
+func taskStyle(op tasks.Op) term.Style {
 	switch op {
-	case "completed":
+	case tasks.TaskCompleted:
 		return term.Green
-	case "refused":
+	case tasks.Refused:
 		return term.Yellow
 	}
 	return term.Normal
 }
 
-// Full describes a line of the journal in full, for `covey logs` and `covey attach`.
-func Full(l journal.Line) (Entry, bool) { return full(l, data(l)) }
+// Full describes an event in full, for `covey logs` and `covey attach`.
+func Full(e events.Event) (Entry, bool) {
+	text, st := fullText(e)
+	text = named(e, strings.Trim(term.Plain(text), "\n"))
+	return Entry{Time: e.Time, Who: subjectOf(e), Text: text, Style: st}, text != ""
+}
 
-// full is Full for a line whose data are decoded.
-func full(l journal.Line, p payload) (Entry, bool) {
-	e := Entry{Time: l.Time, Who: subjectOf(l, p)}
-	switch l.Type {
-	case "turn_started":
-		e.Text, e.Style = fmt.Sprintf("turn %d begins (%s)\n%s", l.Turn, p.Cause, quoted(p.Prompt)), term.Cyan
-	case "text":
-		e.Text = p.Text
-	case "tool_call":
-		e.Text, e.Style = "calls "+callText(p.Name, p.Input), term.Bold
-	case "tool_result":
-		e.Text, e.Style = quoted(p.Content), term.Faint
-		if p.IsError {
-			e.Style = term.Red
+// fullText returns the text of a full entry; empty: the event has no meaning for people.
+func fullText(e events.Event) (string, term.Style) {
+	switch d := e.Data.(type) {
+	case events.TurnStarted:
+		return fmt.Sprintf("turn %d begins (%s)\n%s", e.Turn, d.Cause, quoted(d.Prompt)), term.Cyan
+	case events.TextSaid:
+		return d.Text, term.Normal
+	case events.ToolCalled:
+		return "calls " + callText(d.Name, d.Input), term.Bold
+	case events.ToolReturned:
+		if d.IsError {
+			return quoted(d.Content), term.Red
 		}
-	case "hook_feedback":
-		e.Text, e.Style = "refused\n"+quoted(hooklist.Untagged(p.Text)), term.Yellow
-	case "message":
-		e.Text = "to " + p.To + "\n" + quoted(p.Text)
-	case "idle":
-		e.Text, e.Style = "idle", term.Faint
-	case "turn_ended":
-		reason := p.Reason
-		if p.ModelFailed && reason == "completed" { // as programs know it; the line before says more
+		return quoted(d.Content), term.Faint
+	case events.HookFeedback:
+		return "refused\n" + quoted(hooklist.Untagged(d.Text)), term.Yellow
+	case events.MessageSent:
+		return "to " + d.To + "\n" + quoted(d.Text), term.Normal
+	case events.Idle:
+		return "idle", term.Faint
+	case events.TurnEnded:
+		reason := d.Reason
+		if d.ModelFailed && reason == events.EndCompleted { // as programs know it; the line before says more
 			reason = "failed"
 		}
-		e.Text, e.Style = fmt.Sprintf("turn %d ended: %s", l.Turn, reason), term.Faint
-	case "hook_finished":
-		e.Text, e.Style = hookText(p)
-	case "limited":
-		e.Text, e.Style = limitText(l, p)+"\n"+quoted(p.Text), term.Yellow
-	case "logged_out":
-		e.Text, e.Style = p.Agent+" is not logged in\n"+quoted(p.Hint), term.Yellow
-	case "request":
-		e.Text, e.Style = requestText(l, p)
-	case "waiting", "held_up":
-		e.Text, e.Style = "waits for "+p.For, term.Faint
-	case "subagent_started":
-		e.Text, e.Style = helperBegins(p), term.Faint
-	case "subagent_ended":
-		e.Text, e.Style = helperEnds(p)
-	case "compacted":
-		e.Text, e.Style = strings.TrimRight(compactedText(p)+"\n"+quoted(p.Summary), "\n"), term.Faint
-	case "session_rotated":
-		e.Text, e.Style = "begins a new session with this brief of the one before:\n"+quoted(p.Brief), term.Faint
-	case "program_starts":
-		e.Text, e.Style = "its program "+p.Program+" starts", term.Faint
-		if p.Ready {
-			e.Text = "its program " + p.Program + " is ready"
+		return fmt.Sprintf("turn %d ended: %s", e.Turn, reason), term.Faint
+	case events.HookFinished:
+		return hookText(d)
+	case events.Limited:
+		return limitText(d, e.Time) + "\n" + quoted(d.Text), term.Yellow
+	case events.LoggedOut:
+		return d.Agent + " is not logged in\n" + quoted(d.Hint), term.Yellow
+	case events.Waiting:
+		return "waits for " + d.For, term.Faint
+	case events.HelperStarted:
+		return helperBegins(d), term.Faint
+	case events.HelperEnded:
+		return helperEnds(d)
+	case events.Compacted:
+		return strings.TrimRight(compactedText(d)+"\n"+quoted(d.Summary), "\n"), term.Faint
+	case events.Rotated:
+		return "begins a new session with this brief of the one before:\n" + quoted(d.Brief), term.Faint
+	case events.ProgramStarts:
+		if d.Ready {
+			return "its program " + d.Program + " is ready", term.Faint
 		}
-	case "member_started":
-		e.Text, e.Style = "starts, agent "+p.Agent, term.Faint
-	default:
-		e.Text, e.Style = briefText(l, p)
+		return "its program " + d.Program + " starts", term.Faint
+	case events.MemberStarted:
+		return "starts, agent " + d.Agent, term.Faint
 	}
-	e.Text = named(l, strings.Trim(term.Plain(e.Text), "\n"))
-	return e, e.Text != ""
+	return briefText(e)
+}
+
+// callText describes a tool call in one line: the tool's name and its main input. It
+// is plain and may be as long as the input; callers shorten it.
+func callText(name string, input json.RawMessage) string {
+	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(notation.MainInput(input)))
 }
 
 // hookText describes how a hook ended, and its error if it failed open.
-func hookText(p payload) (string, term.Style) {
+func hookText(p events.HookFinished) (string, term.Style) {
 	outcome := p.Outcome
 	if p.Awaits != "" {
 		outcome = "waits for " + p.Awaits
 	}
-	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, term.PlainLine(p.Command), outcome, p.MS)
+	text := fmt.Sprintf("%s hook %s: %s (%d ms)", p.Event, term.PlainLine(p.Command), outcome, p.DurationMS)
 	problem := p.Warning
 	if problem == "" && hasFailed(p.Outcome) {
 		problem = p.Stderr
@@ -422,7 +430,7 @@ func quoted(text string) string {
 }
 
 // notifiedText describes a notice that was sent. A warning reports one that was given up.
-func notifiedText(p payload) string {
+func notifiedText(p events.Notified) string {
 	switch {
 	case p.GivenUp != "":
 		return ""
@@ -433,36 +441,32 @@ func notifiedText(p payload) string {
 }
 
 // scheduleText describes a schedule that was due.
-func scheduleText(p payload) string {
+func scheduleText(p events.ScheduleRan) string {
 	switch {
 	case p.Skipped != "":
 		return fmt.Sprintf("schedule %s: skipped, %s", p.Name, p.Skipped)
-	case p.TaskID != "":
-		return fmt.Sprintf("schedule %s: task %s", p.Name, p.TaskID)
+	case p.Task != "":
+		return fmt.Sprintf("schedule %s: task %s", p.Name, p.Task)
 	}
 	return fmt.Sprintf("schedule %s: a message to %s", p.Name, p.To)
 }
 
-// Concerns returns a filter for the lines of a member, and the messages and tasks
+// Concerns returns a filter for the events of a member, and the messages and tasks
 // that name it, whoever caused them.
-func Concerns(member string) func(journal.Line) bool {
-	return func(l journal.Line) bool {
-		return l.Member == member || slices.Contains(concerned(l, data(l)), member)
-	}
+func Concerns(member string) func(events.Event) bool {
+	return func(e events.Event) bool { return slices.Contains(concerned(e), member) }
 }
 
-// concerned returns the members whom a line concerns: its own, and those that a message, a task
+// concerned returns the members whom an event concerns: its own, and those that a message, a task
 // or a merge names.
-func concerned(l journal.Line, p payload) []string {
-	names := []string{l.Member}
-	if m, ok := mergeOf(l); ok {
-		return append(names, m.Member)
+func concerned(e events.Event) []string {
+	switch d := e.Data.(type) {
+	case events.MergeChanged:
+		return []string{e.Member, d.Member}
+	case events.MessageSent:
+		return []string{e.Member, d.To}
+	case events.TaskChanged:
+		return []string{e.Member, d.Task.Owner}
 	}
-	if l.Type == "message" {
-		names = append(names, p.To)
-	}
-	if p.Task != nil {
-		names = append(names, p.Task.Owner)
-	}
-	return names
+	return []string{e.Member}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -108,10 +108,10 @@ func TestStory(t *testing.T) {
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			l := teamtest.Line(1, "api", tc.kind, tc.data)
-			if e, ok := brief(l); e.Text != tc.brief || ok != (tc.brief != "") {
-				t.Errorf("brief(%s) = %q, %t, want %q", tc.data, e.Text, ok, tc.brief)
+			if e, ok := brief(l.Event()); e.Text != tc.brief || ok != (tc.brief != "") {
+				t.Errorf("brief(%s.Event()) = %q, %t, want %q", tc.data, e.Text, ok, tc.brief)
 			}
-			if e, ok := Full(l); e.Text != tc.full || ok != (tc.full != "") {
+			if e, ok := Full(l.Event()); e.Text != tc.full || ok != (tc.full != "") {
 				t.Errorf("full(%s) = %q, %t, want %q", tc.data, e.Text, ok, tc.full)
 			}
 		})
@@ -131,8 +131,8 @@ func TestStoryIsDisarmed(t *testing.T) {
 			"message":"E","last_text":"E","to":"E","summary":"E","op":"claimed","task":{"id":"E","subject":"E","owner":"E"},
 			"tool":"E","decision":"deny","by":"E","rule":"E"}`, "E", evil)
 		l := teamtest.Line(1, "m\x1b[2J", kind, data)
-		for name, tell := range map[string]func(journal.Line) (Entry, bool){"brief": brief, "full": Full} {
-			e, ok := tell(l)
+		for name, tell := range map[string]func(events.Event) (Entry, bool){"brief": brief, "full": Full} {
+			e, ok := tell(l.Event())
 			if !ok && name == "full" {
 				t.Errorf("%s: nothing told", kind)
 			}
@@ -160,7 +160,7 @@ func TestCallText(t *testing.T) {
 
 func TestEntryLines(t *testing.T) {
 	s, _ := teamtest.Screen()
-	e, _ := Full(teamtest.Line(5, "backend", "text", `{"text":"first line that is long\n\tsecond"}`))
+	e, _ := Full(teamtest.Line(5, "backend", "text", `{"text":"first line that is long\n\tsecond"}`).Event())
 	for _, tc := range []struct {
 		width int
 		want  []string
@@ -186,10 +186,10 @@ func TestTeller(t *testing.T) {
 		{"", "warning", `{"text":"x"}`, "team"},
 	} {
 		l := teamtest.Line(1, tc.member, tc.typ, tc.data)
-		if e, _ := brief(l); e.Who != tc.want {
+		if e, _ := brief(l.Event()); e.Who != tc.want {
 			t.Errorf("brief %s: %q, want %q", tc.data, e.Who, tc.want)
 		}
-		if e, _ := Full(l); e.Who != tc.want {
+		if e, _ := Full(l.Event()); e.Who != tc.want {
 			t.Errorf("full %s: %q, want %q", tc.data, e.Who, tc.want)
 		}
 	}
@@ -212,10 +212,10 @@ func TestHelperStory(t *testing.T) {
 	} {
 		l := teamtest.Line(1, "api", tc.kind, tc.data)
 		l.Helper = "a123456789abcdef0"
-		if e, ok := brief(l); e.Text != tc.brief || ok != (tc.brief != "") {
+		if e, ok := brief(l.Event()); e.Text != tc.brief || ok != (tc.brief != "") {
 			t.Errorf("%s briefly: %q, want %q", tc.kind, e.Text, tc.brief)
 		}
-		if e, ok := Full(l); e.Text != tc.full || ok != (tc.full != "") {
+		if e, ok := Full(l.Event()); e.Text != tc.full || ok != (tc.full != "") {
 			t.Errorf("%s in full: %q, want %q", tc.kind, e.Text, tc.full)
 		}
 	}
@@ -251,7 +251,7 @@ func TestConcerns(t *testing.T) {
 	mine := Concerns("ana")
 	for _, tc := range []struct {
 		name string
-		line journal.Line
+		line events.Line
 		want bool
 	}{
 		{"its own", teamtest.Line(1, "ana", "text", `{"text":"x"}`), true},
@@ -262,7 +262,7 @@ func TestConcerns(t *testing.T) {
 		{"another's task", teamtest.Line(1, "", "task", `{"op":"completed","task":{"id":"1","owner":"ben"}}`), false},
 		{"the team's", teamtest.Line(1, "", "team_ended", `{"reason":"done"}`), false},
 	} {
-		if got := mine(tc.line); got != tc.want {
+		if got := mine(tc.line.Event()); got != tc.want {
 			t.Errorf("%s: %t", tc.name, got)
 		}
 	}
@@ -278,8 +278,8 @@ func TestRequestText(t *testing.T) {
 		`{"state":"expired","kind":"permission","member":"dev"}`:                              "permission request of dev was not answered in time",
 		`{"state":"withdrawn","kind":"permission","member":"dev"}`:                            "",
 	} {
-		l := teamtest.Line(1, "dev", "request", text)
-		if got, _ := briefText(l, data(l)); got != want {
+		e := teamtest.Line(1, "dev", "request", text).Event()
+		if got, _ := briefText(e); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

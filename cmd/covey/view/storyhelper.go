@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // helperName returns the prefix of lines of a member's helper: the first letters of
@@ -16,17 +16,17 @@ func helperName(id string) string {
 	return "[" + strings.ToValidUTF8(id[:min(len(id), enough)], "") + "] "
 }
 
-// named adds a helper's name to the text of its line. A member's own lines are
+// named adds a helper's name to the text of its event. A member's own ones are
 // unchanged.
-func named(l journal.Line, text string) string {
-	if l.Helper == "" || text == "" {
+func named(e events.Event, text string) string {
+	if e.Helper == "" || text == "" {
 		return text
 	}
-	return helperName(l.Helper) + text
+	return helperName(e.Helper) + text
 }
 
 // helperBegins describes the start of a helper.
-func helperBegins(p payload) string {
+func helperBegins(p events.HelperStarted) string {
 	where := ""
 	if p.Background {
 		where = " in the background"
@@ -35,7 +35,7 @@ func helperBegins(p payload) string {
 }
 
 // helperEnds describes the end of a helper.
-func helperEnds(p payload) (string, term.Style) {
+func helperEnds(p events.HelperEnded) (string, term.Style) {
 	if p.Problem != "" {
 		return "helper ended: " + p.Problem, term.Yellow
 	}

@@ -2,18 +2,11 @@ package view
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 )
-
-// mergeOf returns the merge in a line of type merge.
-func mergeOf(l journal.Line) (m tasks.Merge, ok bool) {
-	return m, l.Type == "merge" && json.Unmarshal(l.Data, &m) == nil
-}
 
 // mergeText describes how far finished work has come.
 func mergeText(m tasks.Merge) (string, term.Style) {

@@ -5,19 +5,18 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // requestText describes a question, and how the operator answers it. A question that
 // was withdrawn has no text.
-func requestText(_ journal.Line, p payload) (string, term.Style) {
+func requestText(p requests.Request) (string, term.Style) {
 	who := byWhom(p.By)
-	switch requests.State(p.State) {
+	switch p.State {
 	case requests.Open:
 		// The line before has said why a member needs attention.
-		if _, how, ok := strings.Cut(p.Text, "\n("); ok && p.Kind == string(requests.AskAttention) {
+		if _, how, ok := strings.Cut(p.Text, "\n("); ok && p.Kind == requests.AskAttention {
 			p.Text = "what now (" + how
 		}
 		if p.To == actors.Operator {

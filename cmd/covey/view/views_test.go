@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // TestLiveModel: keys, sizes and looks of the live view, without a terminal.
@@ -32,7 +32,7 @@ func TestLiveModel(t *testing.T) {
 		t.Errorf("before its size is known it draws %q", v.Content)
 	}
 	m.Update(tea.WindowSizeMsg{Width: 60, Height: 12})
-	view.Apply(teamtest.Line(1, "lead", "turn_started", `{"cause":"goal"}`))
+	view.Apply(teamtest.Line(1, "lead", "turn_started", `{"cause":"goal"}`).Event())
 	view.Tell("stopping in order")
 	view.News("the disk is full\x1b")
 	content := m.View().Content
@@ -83,9 +83,9 @@ func newAttached(answer Answer) *attached {
 		a.sent = append(a.sent, text)
 		return answer
 	}
-	a.older = func(before uint64) ([]journal.Line, error) {
+	a.older = func(before uint64) ([]events.Line, error) {
 		a.asked = append(a.asked, before)
-		return []journal.Line{textLine(3), textLine(4)}, nil
+		return []events.Line{textLine(3), textLine(4)}, nil
 	}
 	return a
 }
@@ -191,7 +191,7 @@ func TestAttachReadsOlderLines(t *testing.T) {
 		t.Errorf("asked %v, view\n%s", a.asked, view)
 	}
 	a = newAttached(Answer{})
-	a.older = func(uint64) ([]journal.Line, error) { return nil, fs.ErrPermission }
+	a.older = func(uint64) ([]events.Line, error) { return nil, fs.ErrPermission }
 	a.does(tea.KeyPressMsg{Code: tea.KeyHome})
 	if a.pager.reading || !a.pager.isBad {
 		t.Errorf("reading %t, bad %t after a failure", a.pager.reading, a.pager.isBad)
@@ -201,7 +201,7 @@ func TestAttachReadsOlderLines(t *testing.T) {
 // TestAttachSeesTheEnd: it says so and stays, for there is something to read.
 func TestAttachSeesTheEnd(t *testing.T) {
 	a := newAttached(Answer{})
-	a.does(rowMsg{NewRow(textLine(10))})
+	a.does(rowMsg{NewRow(textLine(10).Event())})
 	a.does(overMsg{})
 	view := a.View().Content
 	if !a.over || !strings.Contains(view, "the team has ended; q leaves") || !strings.Contains(view, "word 10.") {

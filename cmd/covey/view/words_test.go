@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -25,26 +25,26 @@ func TestTeamWord(t *testing.T) {
 	started := teamtest.Line(1, "", "team_started", `{"members":["lead","ana"]}`)
 	for name, test := range map[string]struct {
 		runs  bool
-		lines []journal.Line
+		lines []events.Line
 		want  said
 	}{
 		"never ran": {false, nil, said{"has never run", term.Faint}},
-		"idle":      {true, []journal.Line{started}, said{"idle", term.Faint}},
-		"at work": {true, []journal.Line{started, teamtest.Line(2, "ana", "turn_started", `{"cause":"task"}`)},
+		"idle":      {true, []events.Line{started}, said{"idle", term.Faint}},
+		"at work": {true, []events.Line{started, teamtest.Line(2, "ana", "turn_started", `{"cause":"task"}`)},
 			said{"1 member of 2 at work", term.Green}},
-		"needs somebody": {true, []journal.Line{started, teamtest.Line(2, "ana", "needs_attention", `{"reason":"no"}`)},
+		"needs somebody": {true, []events.Line{started, teamtest.Line(2, "ana", "needs_attention", `{"reason":"no"}`)},
 			said{"needs you", term.Red}},
-		"waits": {true, []journal.Line{started, teamtest.Line(2, "", "team_waits", `{"until":"2026-11-21T13:00:00Z","members":["ana"]}`)},
+		"waits": {true, []events.Line{started, teamtest.Line(2, "", "team_waits", `{"until":"2026-11-21T13:00:00Z","members":["ana"]}`)},
 			said{"waits for the end of a usage limit", term.Yellow}},
-		"killed": {false, []journal.Line{started}, said{"does not run: it was cut off; covey up goes on", term.Red}},
-		"done": {false, []journal.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"all work is done","exit_code":0}`)},
+		"killed": {false, []events.Line{started}, said{"does not run: it was cut off; covey up goes on", term.Red}},
+		"done": {false, []events.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"all work is done","exit_code":0}`)},
 			said{"done: all work is done", term.Green}},
-		"stopped": {false, []journal.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"told to stop","exit_code":1}`)},
+		"stopped": {false, []events.Line{started, teamtest.Line(2, "", "team_ended", `{"reason":"told to stop","exit_code":1}`)},
 			said{"ended: told to stop", term.Red}},
 	} {
 		var s view.State
 		for _, l := range test.lines {
-			s.Apply(l)
+			s.Apply(l.Event())
 		}
 		if word, style := TeamWord(&s, test.runs); (said{word, style}) != test.want {
 			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)

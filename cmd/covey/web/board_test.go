@@ -152,7 +152,7 @@ func TestSeenVersion(t *testing.T) {
 func TestBoardKeepsWhatIsTrue(t *testing.T) {
 	b, f := testBoard()
 	for _, l := range teamtest.BusyDay(400, 5) {
-		f.Change(func(s *view.State) { s.Apply(l) })
+		f.Change(func(s *view.State) { s.Apply(l.Event()) })
 		kept, _, err := b.all()
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -164,7 +164,7 @@ func TestBrowserLoadServer(t *testing.T) {
 func (l *loaded) add(member int) {
 	l.seq++
 	line := teamtest.Line(l.seq, fmt.Sprintf("m%d", member), "text", fmt.Sprintf(`{"text":"at %d, line %d, I look at it"}`, time.Now().UnixMilli(), l.seq))
-	text, err := json.Marshal(journal.Line(line))
+	text, err := json.Marshal(events.Line(line))
 	if err == nil {
 		_, err = l.file.Write(append(text, '\n'))
 	}

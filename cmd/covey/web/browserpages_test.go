@@ -13,14 +13,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // staged starts the page of a team in which everything has happened that a page shows. Texts of
 // members are text.
 func staged(t *testing.T, text string) *framed {
 	f := newFramed(t, "ana", "ben")
-	line := func(member, kind, data string) journal.Line {
+	line := func(member, kind, data string) events.Line {
 		return teamtest.Line(0, member, kind, strings.ReplaceAll(data, "TEXT", jsonText(text)))
 	}
 	f.add(
@@ -266,12 +266,12 @@ func harmless(t *testing.T, b browser) {
 }
 
 // planned returns a line that makes a task with this subject, or changes it.
-func planned(id int, subject string) journal.Line {
+func planned(id int, subject string) events.Line {
 	return teamtest.Line(0, "", "task", fmt.Sprintf(`{"op":"created","task":{"id":"%d","subject":%s,"status":"pending"}}`, id, jsonText(subject)))
 }
 
 // letter returns a line with a message.
-func letter(id int, text string) journal.Line {
+func letter(id int, text string) events.Line {
 	return teamtest.Line(0, "ana", "message", fmt.Sprintf(`{"id":"m%d","from":"ana","to":"ben","kind":"text","summary":%s}`, id, jsonText(text)))
 }
 

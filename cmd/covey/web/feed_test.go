@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -73,7 +73,7 @@ func TestFeedTrouble(t *testing.T) {
 		t.Errorf("it has never run: %v", err)
 	}
 	newer := teamtest.Line(0, "", "team_started", `{"members":["lead"]}`)
-	newer.Format = journal.Format + 1
+	newer.Format = events.Format + 1
 	teamtest.WriteJournal(t, place, newer)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

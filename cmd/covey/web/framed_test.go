@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -56,19 +56,19 @@ func newFramed(t *testing.T, members ...string) *framed {
 }
 
 // started returns the lines that begin a run.
-func started(members ...string) []journal.Line {
+func started(members ...string) []events.Line {
 	names, _ := json.Marshal(append([]string{"lead"}, members...)) // strings can be encoded
-	return []journal.Line{teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":`+string(names)+`}`)}
+	return []events.Line{teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":`+string(names)+`}`)}
 }
 
 // says returns a line with what a member said.
-func says(member, text string) journal.Line {
+func says(member, text string) events.Line {
 	data, _ := json.Marshal(map[string]string{"text": text}) // strings can be encoded
 	return teamtest.Line(0, member, "text", string(data))
 }
 
 // encoded returns lines of the journal as text, with the next numbers.
-func (f *framed) encoded(lines ...journal.Line) string {
+func (f *framed) encoded(lines ...events.Line) string {
 	var text strings.Builder
 	for _, l := range lines {
 		f.seq++
@@ -94,7 +94,7 @@ func (f *framed) write(text string) {
 }
 
 // add appends lines to the journal.
-func (f *framed) add(lines ...journal.Line) { f.write(f.encoded(lines...)) }
+func (f *framed) add(lines ...events.Line) { f.write(f.encoded(lines...)) }
 
 // follow lets the feed follow the journal until the file is replaced or the test ends.
 func (f *framed) follow() (ended <-chan error) {
@@ -191,15 +191,15 @@ func lineOfID(id string) int {
 	return int(markOf(r).line)
 }
 
-// events is a stream that a browser reads.
-type events struct {
+// listening is a stream that a browser reads.
+type listening struct {
 	io.Closer
 	f    *framed
 	text *bufio.Reader
 }
 
 // events opens a stream. It returns when the first event or comment has come.
-func (f *framed) events(path, last string) *events {
+func (f *framed) events(path, last string) *listening {
 	f.Helper()
 	header := []string{"Accept", "text/event-stream"}
 	if last != "" {
@@ -209,11 +209,11 @@ func (f *framed) events(path, last string) *events {
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		f.Fatalf("%s: %d, %s", path, resp.StatusCode, kind)
 	}
-	return &events{resp.Body, f, bufio.NewReader(resp.Body)}
+	return &listening{resp.Body, f, bufio.NewReader(resp.Body)}
 }
 
 // next returns the next event. As in a browser, a line ends with CR, LF or both.
-func (e *events) next() (id, data string) {
+func (e *listening) next() (id, data string) {
 	e.f.Helper()
 	for {
 		text, err := e.text.ReadString('\n')

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -22,11 +22,11 @@ import (
 func hostileBoard(templates *template.Template, payload string) (string, error) {
 	var s view.State
 	for _, l := range teamtest.BusyDay(16, 1) {
-		s.Apply(l)
+		s.Apply(l.Event())
 	}
-	s.Apply(teamtest.Line(17, "m0", "needs_attention", `{"reason":"x"}`))
-	s.Apply(teamtest.Line(18, "m0", "limited", `{"agent":"x","text":"x","until":"2026-11-25T15:00:00Z","known":true}`))
-	s.Apply(teamtest.Line(19, "", "request", `{"id":"r9","kind":"plan","member":"m0","to":"operator","state":"open","text":"Bash"}`))
+	s.Apply(teamtest.Line(17, "m0", "needs_attention", `{"reason":"x"}`).Event())
+	s.Apply(teamtest.Line(18, "m0", "limited", `{"agent":"x","text":"x","until":"2026-11-25T15:00:00Z","known":true}`).Event())
+	s.Apply(teamtest.Line(19, "", "request", `{"id":"r9","kind":"plan","member":"m0","to":"operator","state":"open","text":"Bash"}`).Event())
 	notation.MaskAll(&s, func(old string) string {
 		if old == "operator" || old == string(requests.Open) {
 			return old
@@ -81,11 +81,11 @@ func hostilePages(payload string) map[string]any {
 	for _, data := range []any{one, &one.taskState, who, question, link} {
 		notation.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
 	}
-	for _, l := range []journal.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {
+	for _, l := range []events.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {
 		if l.Type == "tool_call" {
 			l.Data, _ = json.Marshal(map[string]any{"id": "c1", "name": payload, "input": map[string]string{"command": payload}}) // strings can be encoded
 		}
-		if line, ok := lineOf(l); ok {
+		if line, ok := lineOf(l.Event()); ok {
 			who.Log.Lines, one.Talk.Lines = append(who.Log.Lines, line), append(one.Talk.Lines, line)
 		}
 	}
@@ -129,7 +129,7 @@ func TestLongPayload(t *testing.T) {
 	long := teamtest.LongPayload()
 	data, _ := json.Marshal(map[string]string{"text": long}) // strings can be encoded
 	for i, kind := range []string{"turn_started", "text"} {
-		s.Apply(teamtest.Line(i+1, "ana", kind, string(data)))
+		s.Apply(teamtest.Line(i+1, "ana", kind, string(data)).Event())
 	}
 	d := pages.Drawing{State: &s, Templates: newTemplates("")}
 	sections, err := d.Sections()
@@ -137,7 +137,7 @@ func TestLongPayload(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := fmt.Sprint(sections[2].Rows)
-	line, _ := lineOf(teamtest.Line(9, "ana", "text", string(data)))
+	line, _ := lineOf(teamtest.Line(9, "ana", "text", string(data)).Event())
 	html, err := pages.Execute(d.Templates, "logline", line)
 	for name, text := range map[string]template.HTML{"board": template.HTML(page), "log": html} {
 		if teamtest.CheckPlain(t, name, string(text)); err != nil || len(text) > 4*maxText || len(text) < 100 {

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -34,13 +35,13 @@ type logLine struct {
 	Long  bool // Text is cut
 }
 
-// lineOf returns a line of the journal for people; false: it has no meaning for them.
-func lineOf(l journal.Line) (logLine, bool) {
-	e, ok := termview.Full(l)
+// lineOf returns an event for people; false: it has no meaning for them.
+func lineOf(event events.Event) (logLine, bool) {
+	e, ok := termview.Full(event)
 	if !ok {
 		return logLine{}, false
 	}
-	one := logLine{Seq: l.Seq, Time: e.Time, Who: e.Who, Text: e.Text, Class: map[term.Style]string{
+	one := logLine{Seq: event.Seq, Time: e.Time, Who: e.Who, Text: e.Text, Class: map[term.Style]string{
 		term.Bold: "call", term.Faint: "quiet", term.Red: "bad", term.Green: "good", term.Yellow: "wait", term.Cyan: "turnline",
 	}[e.Style]}
 	if len(one.Text) > maxText {
@@ -61,7 +62,7 @@ const maxUpdate = 1 << 20
 
 // linesBetween draws the lines after a number that somebody wants to see, up to another number, as
 // HTML. It returns the number of the last line that it has read, and whether there may be more now.
-func (p *Page) linesBetween(after, upTo uint64, wants func(journal.Line) bool) (html string, last uint64, more bool, err error) {
+func (p *Page) linesBetween(after, upTo uint64, wants func(events.Event) bool) (html string, last uint64, more bool, err error) {
 	var lines strings.Builder
 	last = after
 	for l, err := range journal.Range(p.place.Journal(), after+1, upTo) {
@@ -73,8 +74,9 @@ func (p *Page) linesBetween(after, upTo uint64, wants func(journal.Line) bool) (
 			break // the file was replaced: the page is drawn anew
 		}
 		last = l.Seq
-		one, ok := lineOf(l)
-		if !ok || !wants(l) {
+		e := l.Event()
+		one, ok := lineOf(e)
+		if !ok || !wants(e) {
 			continue
 		}
 		html, err := p.board.execute("logline", one)
@@ -90,21 +92,22 @@ func (p *Page) linesBetween(after, upTo uint64, wants func(journal.Line) bool) (
 }
 
 // tail reads the last lines before a number that somebody wants to see; 0 is the end.
-func (p *Page) tail(before uint64, wants func(journal.Line) bool) (log, error) {
+func (p *Page) tail(before uint64, wants func(events.Event) bool) (log, error) {
 	var found log
 	for l, err := range journal.Backwards(p.place.Journal(), before) {
 		if err != nil {
 			return log{}, err
 		}
 		found.Last = max(found.Last, l.Seq)
-		if !wants(l) {
+		e := l.Event()
+		if !wants(e) {
 			continue
 		}
 		if len(found.Lines) == shownLines {
 			found.Older = fmt.Sprintf("?before=%d", found.Lines[len(found.Lines)-1].Seq)
 			break
 		}
-		if one, ok := lineOf(l); ok {
+		if one, ok := lineOf(e); ok {
 			found.Lines = append(found.Lines, one)
 		}
 	}

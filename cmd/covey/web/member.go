@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 // memberPage is a member with its log.
@@ -123,11 +123,11 @@ func (m *memberLive) since(_ context.Context, has mark) (html string, now mark, 
 		return "", has, 0, err
 	}
 	concerns := termview.Concerns(m.name)
-	lines, last, more, err := m.page.linesBetween(has.line, math.MaxUint64, func(l journal.Line) bool {
-		if l.Type == "text" && l.Member == m.name {
-			m.said[l.Helper] = l.Seq
+	lines, last, more, err := m.page.linesBetween(has.line, math.MaxUint64, func(e events.Event) bool {
+		if _, ok := e.Data.(events.TextSaid); ok && e.Member == m.name {
+			m.said[e.Helper] = e.Seq
 		}
-		return concerns(l)
+		return concerns(e)
 	})
 	if err != nil {
 		return "", has, 0, err

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 )
 
 var eventsOf = regexp.MustCompile(`hx-sse:connect="([^"]+)"`)
@@ -90,7 +90,7 @@ func TestTooManyStreams(t *testing.T) {
 // A viewer that does not read holds up neither the feed nor other viewers.
 func TestViewerThatDoesNotRead(t *testing.T) {
 	f := newFramed(t, "ana")
-	f.add(slices.Repeat([]journal.Line{says("ana", strings.Repeat("x", maxText))}, 400)...) // more than a connection buffers
+	f.add(slices.Repeat([]events.Line{says("ana", strings.Repeat("x", maxText))}, 400)...) // more than a connection buffers
 	f.follow()
 	f.untilLine()
 	conn, err := net.Dial("tcp", f.server.Listener.Addr().String())

@@ -218,7 +218,7 @@ func conversation(place state.Place, spans []view.Span, before uint64) (log, err
 			if l.Seq < s.First {
 				break
 			}
-			one, ok := lineOf(l)
+			one, ok := lineOf(l.Event())
 			if !ok || l.Member != s.Member {
 				continue
 			}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -135,7 +135,7 @@ func TestCutHunks(t *testing.T) {
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	place := state.Place{Dir: t.TempDir(), Team: "crew"}
-	var lines []journal.Line
+	var lines []events.Line
 	for i := range 600 {
 		who := []string{"ana", "ben"}[i%2]
 		lines = append(lines, teamtest.Line(i+1, who, "message", fmt.Sprintf(`{"to":"lead","text":"line %d"}`, i+1)))

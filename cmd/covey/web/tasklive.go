@@ -11,7 +11,7 @@ import (
 	"time"
 
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -124,10 +124,10 @@ func (t *taskLive) since(ctx context.Context, has mark) (html string, now mark, 
 	return html, now, again, nil
 }
 
-// isAbout reports whether a line is one of a member while it worked on the task.
-func (t *taskState) isAbout(l journal.Line) bool {
+// isAbout reports whether an event is one of a member while it worked on the task.
+func (t *taskState) isAbout(e events.Event) bool {
 	return slices.ContainsFunc(t.Spans, func(s view.Span) bool {
-		return l.Member == s.Member && l.Seq >= s.First && l.Seq <= s.Last
+		return e.Member == s.Member && e.Seq >= s.First && e.Seq <= s.Last
 	})
 }
 

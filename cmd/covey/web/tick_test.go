@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -17,16 +17,16 @@ func largeBoard() (*board, *termview.Feed) {
 	b, f := testBoard()
 	b.alarms = &alarmBook{judged: true}
 	for _, l := range teamtest.BusyDay(15_001, 200) {
-		f.Change(func(s *view.State) { s.Apply(l) })
+		f.Change(func(s *view.State) { s.Apply(l.Event()) })
 	}
 	return b, f
 }
 
 // work lets one of the members of a team do something.
-func work(f *termview.Feed, i int) { f.Change(func(s *view.State) { s.Apply(works(s, i)) }) }
+func work(f *termview.Feed, i int) { f.Change(func(s *view.State) { s.Apply(works(s, i).Event()) }) }
 
 // works returns the next line of a team, of one of its members.
-func works(s *view.State, i int) journal.Line {
+func works(s *view.State, i int) events.Line {
 	return teamtest.Line(int(s.Seq)+1, fmt.Sprintf("m%d", i%200), "tool_call",
 		fmt.Sprintf(`{"id":"x%d","name":"Bash","input":{"command":"go test -run %d"}}`, i, i))
 }

@@ -1,30 +1,11 @@
-package agent
+package events
 
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// Event is something that a member did or that happened to it. It becomes one line of the
-// journal.
-type Event struct {
-	Member string
-	Turn   int // counts the member's turns from 1; 0 before its first
-	// Helper is the id of the member's helper that the event belongs to; empty: the member
-	// itself.
-	Helper string
-	Data   EventData
-}
-
-// EventData is the payload of an Event. Its JSON is the line's data, and its EventType is the
-// line's type.
-type EventData interface {
-	EventType() string
-}
-
-// Sink takes a member's events. It must not block for long and may be called
-// from several goroutines.
-type Sink func(Event)
 
 // Cause says why a turn began.
 type Cause string
@@ -142,10 +123,10 @@ type (
 	}
 	// TurnEnded is sent when a turn is over. Reason is one of the End constants.
 	TurnEnded struct {
-		Reason  string  `json:"reason"`
-		Usage   Usage   `json:"usage"`
-		CostUSD float64 `json:"cost_usd"`
-		Passes  int     `json:"passes"`
+		Reason  string      `json:"reason"`
+		Usage   agent.Usage `json:"usage"`
+		CostUSD float64     `json:"cost_usd"`
+		Passes  int         `json:"passes"`
 		// ModelFailed says that a model request failed, which the Reason completed does not tell.
 		ModelFailed bool `json:"model_failed,omitempty"`
 		// UsageUnknown says that an agent program did not report all of its usage: Usage is
@@ -230,78 +211,78 @@ type (
 		Typed  string `json:"typed"`
 		Prompt string `json:"prompt"`
 	}
-	// Notified reports a Notification event.
-	Notified struct {
+	// Notification reports a Notification event.
+	Notification struct {
 		Kind    string `json:"kind"`
 		Message string `json:"message"`
 	}
 )
 
-// EventType implements EventData.
-func (MemberStarted) EventType() string { return "member_started" }
+// Type implements Data.
+func (MemberStarted) Type() string { return "member_started" }
 
-// EventType implements EventData.
-func (MemberEnded) EventType() string { return "member_ended" }
+// Type implements Data.
+func (MemberEnded) Type() string { return "member_ended" }
 
-// EventType implements EventData.
-func (TurnStarted) EventType() string { return "turn_started" }
+// Type implements Data.
+func (TurnStarted) Type() string { return "turn_started" }
 
-// EventType implements EventData.
-func (PassStarted) EventType() string { return "pass_started" }
+// Type implements Data.
+func (PassStarted) Type() string { return "pass_started" }
 
-// EventType implements EventData.
-func (TextSaid) EventType() string { return "text" }
+// Type implements Data.
+func (TextSaid) Type() string { return "text" }
 
-// EventType implements EventData.
-func (ToolCalled) EventType() string { return "tool_call" }
+// Type implements Data.
+func (ToolCalled) Type() string { return "tool_call" }
 
-// EventType implements EventData.
-func (ToolReturned) EventType() string { return "tool_result" }
+// Type implements Data.
+func (ToolReturned) Type() string { return "tool_result" }
 
-// EventType implements EventData.
-func (HookStarted) EventType() string { return "hook_started" }
+// Type implements Data.
+func (HookStarted) Type() string { return "hook_started" }
 
-// EventType implements EventData.
-func (HookFinished) EventType() string { return "hook_finished" }
+// Type implements Data.
+func (HookFinished) Type() string { return "hook_finished" }
 
-// EventType implements EventData.
-func (HookFeedback) EventType() string { return "hook_feedback" }
+// Type implements Data.
+func (HookFeedback) Type() string { return "hook_feedback" }
 
-// EventType implements EventData.
-func (HookStopped) EventType() string { return "hook_stopped_continuation" }
+// Type implements Data.
+func (HookStopped) Type() string { return "hook_stopped_continuation" }
 
-// EventType implements EventData.
-func (HookSummary) EventType() string { return "hook_summary" }
+// Type implements Data.
+func (HookSummary) Type() string { return "hook_summary" }
 
-// EventType implements EventData.
-func (TurnEnded) EventType() string { return "turn_ended" }
+// Type implements Data.
+func (TurnEnded) Type() string { return "turn_ended" }
 
-// EventType implements EventData.
-func (Idle) EventType() string { return "idle" }
+// Type implements Data.
+func (Idle) Type() string { return "idle" }
 
-// EventType implements EventData.
-func (NeedsAttention) EventType() string { return "needs_attention" }
+// Type implements Data.
+func (NeedsAttention) Type() string { return "needs_attention" }
 
-// EventType implements EventData.
-func (Limited) EventType() string { return "limited" }
+// Type implements Data.
+func (Limited) Type() string { return "limited" }
 
-// EventType implements EventData.
-func (LoggedOut) EventType() string { return "logged_out" }
+// Type implements Data.
+func (LoggedOut) Type() string { return "logged_out" }
 
-// EventType implements EventData.
-func (TurnFailed) EventType() string { return "turn_failed" }
+// Type implements Data.
+func (TurnFailed) Type() string { return "turn_failed" }
 
-// EventType implements EventData.
-func (Waiting) EventType() string { return "waiting" }
+// Type implements Data.
+func (Waiting) Type() string { return "waiting" }
 
-// EventType implements EventData.
-func (PermissionDecided) EventType() string { return "permission" }
+// Type implements Data.
+func (PermissionDecided) Type() string { return "permission" }
 
-// EventType implements EventData.
-func (Warning) EventType() string { return "warning" }
+// Type implements Data.
+func (Warning) Type() string { return "warning" }
 
-// EventType implements EventData.
-func (Notified) EventType() string { return "notification" }
+// Type implements Data.
+func (Notification) Type() string { return "notification" }
 
-// EventType implements EventData.
-func (PromptExpanded) EventType() string { return "prompt_expanded" }
+// Type implements Data.
+func (PromptExpanded) Type() string { return "prompt_expanded" }

@@ -1,4 +1,4 @@
-package agent
+package events
 
 // The reasons of TurnEnded. The words are those of HOOKS.md section 9; the last ones are covey's
 // own.

@@ -1,0 +1,154 @@
+// Package events defines everything that can happen in a team: one type for each type of line of
+// the journal, with its name there and its JSON.
+//
+// Programs read these lines, so types and fields may be added, but none is renamed.
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/notation"
+)
+
+// Event is something that happened in a team. It becomes one line of the journal, which sets
+// Seq, Time and Team.
+type Event struct {
+	Seq    uint64    // number of its line, see Line
+	Time   time.Time // for display only
+	Team   string
+	Member string // empty: the team
+	Turn   int    // counts the member's turns from 1; 0 before its first
+	// Helper is the id of the member's helper that the event belongs to; empty: the member
+	// itself.
+	Helper string
+	Store  uint64 // id of the store's event; 0: it is no change of the store
+	Data   Data
+}
+
+// Data is the payload of an Event. Its JSON is the line's data, and its Type is the
+// line's type.
+type Data interface {
+	Type() string
+}
+
+// Sink takes a member's events. It must not block for long and may be called
+// from several goroutines.
+type Sink func(Event)
+
+// Format is the version of the lines' format. Each line holds it. New types and fields do not
+// change it.
+const Format = 1
+
+// Line is an Event as it stands in a journal. Its data are decoded only for who asks for them.
+type Line struct {
+	Seq    uint64          `json:"seq"`  // strictly increasing in a team; a restart may leave a gap
+	Time   time.Time       `json:"time"` // for display only
+	Team   string          `json:"team"`
+	Member string          `json:"member"` // empty for events of the team
+	Turn   int             `json:"turn"`   // of the member; 0 before its first
+	Type   string          `json:"type"`
+	Data   json.RawMessage `json:"data"`
+	// Helper is the member's helper that the event is about; empty: the member
+	// itself.
+	Helper string `json:"helper,omitempty"`
+	// Store is the id of the store's event; 0 for other lines.
+	Store  uint64 `json:"store,omitempty"`
+	Format int    `json:"format,omitempty"` // of the covey that wrote the line
+
+	known Data // what Data says, if the line was made from an Event
+}
+
+var errNoSeq = errors.New("no seq")
+
+// Decode reads a line. It fails for text that is not a line of a journal.
+func Decode(text []byte) (Line, error) {
+	var l Line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return Line{}, err
+	}
+	if l.Seq == 0 {
+		return Line{}, errNoSeq
+	}
+	return l, nil
+}
+
+// Line encodes the data of an event.
+func (e Event) Line() (Line, error) {
+	encode := notation.Marshal
+	if e.Store > 0 {
+		encode = json.Marshal // lines of the store have always escaped <, > and &
+	}
+	data, err := encode(e.Data)
+	if err != nil {
+		return Line{}, fmt.Errorf("encode an event of type %s: %w", e.Data.Type(), err)
+	}
+	return Line{
+		Seq: e.Seq, Time: e.Time, Team: e.Team, Member: e.Member, Turn: e.Turn, Type: e.Data.Type(), Data: data,
+		Helper: e.Helper, Store: e.Store, Format: Format, known: e.Data,
+	}, nil
+}
+
+// Event decodes the data of a line. Data of an unknown shape give what can be decoded, because
+// the journal of a newer covey must be shown, too.
+func (l Line) Event() Event {
+	e := Event{
+		Seq: l.Seq, Time: l.Time, Team: l.Team, Member: l.Member, Turn: l.Turn, Helper: l.Helper, Store: l.Store,
+		Data: l.known,
+	}
+	if e.Data != nil {
+		return e
+	}
+	t, ok := types()[l.Type]
+	if !ok {
+		e.Data = Unknown{l.Type, l.Data}
+		return e
+	}
+	data := reflect.New(t)
+	_ = json.Unmarshal(l.Data, data.Interface()) // see above
+	e.Data = data.Elem().Interface().(Data)
+	return e
+}
+
+// Is reports whether a line is of a type, without decoding its data.
+func Is[T Data](l Line) bool {
+	var data T
+	return l.Type == data.Type()
+}
+
+// Unknown is the data of a line of a newer covey.
+type Unknown struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Type implements Data.
+func (u Unknown) Type() string { return u.Name }
+
+// MarshalJSON returns the data as they are in the line.
+func (u Unknown) MarshalJSON() ([]byte, error) { return u.JSON, nil }
+
+// types returns all types of data by their names.
+var types = sync.OnceValue(func() map[string]reflect.Type {
+	byName := map[string]reflect.Type{}
+	for _, data := range []Data{
+		TeamStarted{}, TeamWaits{}, TeamEnded{}, BudgetUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
+		AfterTurn{}, Warning{}, Notification{},
+		MemberStarted{}, MemberEnded{}, MemberLeft{}, MemberHeld{}, MemberResumed{}, MemberRestarts{}, AgentChanged{},
+		WatchdogFound{}, NeedsAttention{}, Limited{}, LoggedOut{}, Waiting{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},
+		TurnStarted{}, TurnEnded{}, TurnFailed{}, Idle{}, PassStarted{}, TextSaid{}, PromptExpanded{}, ToolCalled{},
+		ToolReturned{}, CallDetected{}, PermissionDecided{}, HelperStarted{}, HelperEnded{}, HeldUp{}, Planned{},
+		Compacted{}, ModelSwitched{}, TokensUsed{},
+		HookStarted{}, HookFinished{}, HookFeedback{}, HookStopped{}, HookSummary{}, ModelAsked{}, GateAsked{},
+		VerdictFound{}, VerdictReused{},
+		TaskChanged{}, TaskUnchanged{}, MessageSent{}, MessageDelivered{}, RequestChanged{}, MergeChanged{}, TargetMoved{},
+		WorktreeChanged{},
+	} {
+		byName[data.Type()] = reflect.TypeOf(data)
+	}
+	return byName
+})
