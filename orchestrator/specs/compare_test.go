@@ -121,7 +121,8 @@ func TestEveryKeyCounts(t *testing.T) {
 	known := "File Override Unchecked Name Goal Workspace Lead Teammates Tasks FailClosed Warnings Merge Budget Worktree Git Web Sandbox"
 	team := reflect.TypeFor[configs.Team]()
 	for i := range team.NumField() {
-		if name := team.Field(i).Name; !strings.Contains(" "+known+" ", " "+name+" ") {
+		// What is unexported says where the spec has something, not what.
+		if name := team.Field(i).Name; team.Field(i).IsExported() && !strings.Contains(" "+known+" ", " "+name+" ") {
 			now := configs.Team{}
 			filled(reflect.ValueOf(&now).Elem().Field(i))
 			if len(teamKeys(&configs.Team{}, &now)) == 0 {
