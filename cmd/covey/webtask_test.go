@@ -209,7 +209,7 @@ func (r *reviewer) decidesOnTask1() {
 	for _, want := range []string{
 		"Add lib/abs.sh", "It prints the absolute value of its argument.", "lib/abs.sh -3 prints 3, and all tests pass", // evidence
 		"ok tests/test_abs.sh", "exit code 0", // the gate's output
-		`<td class="code">echo ${1#-}</td>`, "takes task 1 (Add lib/abs.sh)", "Merge into main",
+		`<td>echo ${1#-}</td>`, "takes task 1 (Add lib/abs.sh)", "Merge into main",
 	} {
 		if !strings.Contains(page, want) {
 			r.Errorf("there is no %q in\n%s", want, page)

@@ -57,12 +57,20 @@ func (s *State) GatesOf(accept func(*Gate) bool) []*Gate {
 type Works struct {
 	Gates  map[string][]*Gate // about the task, and at the merges of its work
 	Merges map[string]*Merge  // the newest of its work
+	Empty  map[string]int     // turns of its owners that did nothing
 }
 
 // Works sorts the gates and merges of the State by tasks, in one pass, for whoever shows many
 // tasks.
 func (s *State) Works() Works {
-	w := Works{Gates: map[string][]*Gate{}, Merges: map[string]*Merge{}}
+	w := Works{Gates: map[string][]*Gate{}, Merges: map[string]*Merge{}, Empty: map[string]int{}}
+	for _, t := range s.Turns {
+		for _, id := range t.Tasks {
+			if t.Empty {
+				w.Empty[id]++
+			}
+		}
+	}
 	for _, m := range s.Merges {
 		for _, id := range m.Tasks {
 			w.Merges[id] = m

@@ -81,6 +81,17 @@ func (w Work) Alarms() []Alarm {
 	return list
 }
 
+// AlarmWords returns the words of the alarms that are a reason to look, each once.
+func AlarmWords(alarms []Alarm) []string {
+	var list []string
+	for _, a := range alarms {
+		if !a.Weak && !slices.Contains(list, a.Word) {
+			list = append(list, a.Word)
+		}
+	}
+	return list
+}
+
 // isAbout reports whether one of the alarms is about a file.
 func isAbout(list []Alarm, name string) bool {
 	return slices.ContainsFunc(list, func(a Alarm) bool { return slices.Contains(a.Files, name) })

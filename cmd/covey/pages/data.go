@@ -19,14 +19,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
-	"github.com/coveyteam/covey/tasks"
 )
 
 // Bounds of what is read for a report. How much of it is shown depends on its size; see limits.
 const (
 	maxDiff   = 64 << 10 // bytes of the differences of one task
 	maxDiffs  = 8 << 20  // of all
-	maxOutput = 8 << 10  // bytes of what one gate has printed
+	maxOutput = 4 << 10  // bytes of what one gate has printed
 	maxRuns   = 1000     // gates whose output is read
 	keptGates = 12       // of a task, the newest
 )
@@ -40,12 +39,14 @@ type report struct {
 	Notes   []string            // what a reader must know before the rest
 	Diffs   map[string]diffText // by the id of the merge
 	Outputs map[uint64]string   // of hooks, by the number of their line
+
+	team *configs.Team // nil: its spec cannot be read
 }
 
 // diffText is what a piece of work has changed.
 type diffText struct {
-	Text  string
-	Left  bool   // Text is cut
+	merging.Diff
+	Cut   bool   // Text is not all
 	Fault string // why there is no text
 }
 
@@ -62,17 +63,16 @@ func readReport(ctx context.Context, env *cli.Env, place state.Place) (*report, 
 	if err != nil {
 		r.note("The team runs, but does not answer: %v", err)
 	}
-	team, err := env.TeamOf(place)
-	if err != nil {
-		team = nil
+	if r.team, err = env.TeamOf(place); err != nil {
+		r.team = nil
 		r.note("The spec cannot be read, so values of its key files are not masked, and no changes are shown: %v",
 			err)
 	}
 	r.readOutputs(place)
-	if team != nil {
-		r.readDiffs(ctx, place, team)
+	if r.team != nil {
+		r.readDiffs(ctx, place)
 	}
-	r.mask(launch.Secrets(team, os.Environ()))
+	r.mask(launch.Secrets(r.team, os.Environ()))
 	r.describe()
 	return r, nil
 }
@@ -128,9 +128,10 @@ func (r *report) fold(place state.Place) (*view.State, error) {
 
 // readOutputs reads what gates have printed that did not agree, and for each task the last one.
 func (r *report) readOutputs(place state.Place) {
-	works := newWorks(r.State)
+	works := r.State.Works()
 	for _, t := range r.State.Tasks {
 		gates := works.Gates[t.ID]
+		gates = gates[max(0, len(gates)-keptGates):]
 		for i, g := range gates {
 			if i < len(gates)-1 && g.Verdict == view.Agreed {
 				continue
@@ -150,27 +151,27 @@ func (r *report) readOutputs(place state.Place) {
 
 // readDiffs reads what finished work has changed. A repository that cannot tell is no reason to
 // report nothing.
-func (r *report) readDiffs(ctx context.Context, place state.Place, team *configs.Team) {
+func (r *report) readDiffs(ctx context.Context, place state.Place) {
 	room := maxDiffs
 	for _, m := range r.State.Merges {
 		if len(m.Tasks) == 0 || m.Commit == "" {
 			continue
 		}
 		if room <= 0 {
-			r.Diffs[m.ID] = diffText{Left: true}
+			r.Diffs[m.ID] = diffText{Cut: true}
 			continue
 		}
 		reviews := api.ReviewReply{Reviews: []api.Review{{Merge: m.Merge}}}
-		list, err := merging.ReadDiff(ctx, place, team, reviews, merging.DiffRequest{Task: m.Tasks[0]})
+		list, err := merging.ReadDiff(ctx, place, r.team, reviews, merging.DiffRequest{Task: m.Tasks[0]})
 		if err != nil {
 			r.Diffs[m.ID] = diffText{Fault: err.Error()}
 			continue
 		}
 		var one diffText
 		for _, d := range list {
-			one.Text += d.Text
+			one.Text, one.Prefix = one.Text+d.Text, d.Prefix
 		}
-		one.Text, one.Left = firstLines(one.Text, maxDiff)
+		one.Text, one.Cut = firstLines(one.Text, maxDiff)
 		room -= len(one.Text)
 		r.Diffs[m.ID] = one
 	}
@@ -234,55 +235,4 @@ func (r *report) describe() {
 			r.note("The oldest %d %s are not shown; covey logs has them.", d.n, d.what)
 		}
 	}
-}
-
-// works finds what belongs to a task.
-type works struct {
-	view.Works
-	empty map[string]int // turns that did nothing
-}
-
-// newWorks returns the works of a State.
-func newWorks(s *view.State) works {
-	w := works{s.Works(), map[string]int{}}
-	for id, list := range w.Gates {
-		w.Gates[id] = list[max(0, len(list)-keptGates):]
-	}
-	for _, t := range s.Turns {
-		if t.Empty {
-			for _, id := range t.Tasks {
-				w.empty[id]++
-			}
-		}
-	}
-	return w
-}
-
-// shown returns the tasks that are not deleted.
-func shown(s *view.State) []*view.Task {
-	var list []*view.Task
-	for _, t := range s.Tasks {
-		if !t.Deleted {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
-// rowOf returns the row of a task. w is the Works of s.
-func rowOf(s *view.State, w view.Works, t *view.Task) TaskRow {
-	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID], Waits: WaitsOf(s, t)}
-	one.Word, one.Class = TaskWord(one)
-	return one
-}
-
-// WaitsOf returns the ids of the open tasks that a task waits for.
-func WaitsOf(s *view.State, t *view.Task) []string {
-	var open []string
-	for _, id := range t.BlockedBy {
-		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
-			open = append(open, id)
-		}
-	}
-	return open
 }

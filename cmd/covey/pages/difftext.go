@@ -295,9 +295,6 @@ func (l DiffLine) Class() string {
 	return map[byte]string{'+': "added", '-': "removed", '\\': "remark"}[l.Kind]
 }
 
-// Sign returns what stands before a line.
-func (l DiffLine) Sign() string { return string(rune(l.Kind)) }
-
 // Line returns the number of the first changed line of a hunk: the one to comment on.
 func (h Hunk) Line() int {
 	for _, l := range h.Lines {

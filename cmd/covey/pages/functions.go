@@ -86,8 +86,15 @@ func functions(root string) template.FuncMap {
 		"took":        term.Took,
 		"needword":    termview.NeedWord,
 		"needcommand": termview.NeedCommand,
-		"needtext":    termview.NeedText,
 		"denied":      termview.DeniedText,
+		"hunkform":    func(page any, f FileView, h Hunk) HunkForm { return HunkForm{page, f, h} },
+		"live":        func() bool { return true },
+		"part": func(name string) template.HTMLAttr {
+			return template.HTMLAttr(fmt.Sprintf(`id="task-%s" aria-labelledby="%[1]s-title"`, name)) //nolint:gosec // our own
+		},
+		"heading": func(name string) template.HTMLAttr {
+			return template.HTMLAttr(fmt.Sprintf(`id="%s-title"`, name)) //nolint:gosec // our own
+		},
 	}
 	maps.Copy(list, pageLinks(root))
 	return list

@@ -69,8 +69,11 @@ func drawGraph(s *view.State) graph {
 		case len(g.Nodes) == maxNodes:
 			g.Omitted++
 		default:
-			n := &node{ID: t.ID, Owner: t.Owner, Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters), task: t}
-			n.Word, n.Class = TaskWord(TaskRow{Task: t, Waits: WaitsOf(s, t)})
+			row := rowOf(s, view.Works{}, t) // a merge is no matter of the graph
+			n := &node{
+				ID: t.ID, Owner: t.Owner, Word: row.Word, Class: row.Class,
+				Label: term.Fit(term.PlainLine(t.ID+" "+t.Subject), nodeLetters), task: t,
+			}
 			if strings.HasPrefix(n.Word, "waits for ") {
 				n.Word = "waits" // the lines that lead to it say for what
 			}

@@ -34,8 +34,14 @@ type budgetRow struct {
 	Ends time.Time
 }
 
-// header summarizes the team.
+// header is the section of the headline.
 func (d *Drawing) header() (*Section, error) {
+	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
+	return s, d.row(s, "headline", "headline", d.headline())
+}
+
+// headline summarizes the team.
+func (d *Drawing) headline() headline {
 	run, counts := d.State.Run(), d.State.TaskCounts()
 	if worked := d.State.StaffedRun(); run.Merge != "" && worked.First > 0 {
 		run = worked // covey merge has no goal and no turns
@@ -65,6 +71,5 @@ func (d *Drawing) header() (*Section, error) {
 	}
 	words, style := termview.TeamWord(d.State, d.Now != nil)
 	h.Words, h.Class = words, classOf(style)
-	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
-	return s, d.row(s, "headline", "headline", h)
+	return h
 }

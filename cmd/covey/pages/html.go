@@ -16,26 +16,25 @@ import (
 // maxReport is how large the HTML of a report may be, in bytes.
 const maxReport = 5_000_000
 
-// limits say how much of a team a report shows. What is left out is said, and where it is.
+// limits say how much of a team is shown. What is left out is said, and where it is.
 type limits struct {
-	Rows, Works, Turns int // of each list, tasks with their history, turn ends
-	Diff, Diffs        int // bytes of the differences of one task, of all
-	Output, Outputs    int // bytes of what one gate has printed, all
-	Marks, Answers     int // turns and refusals on the timeline, answered questions
+	Rows, Turns, Merges, Tasks int // of each list, turn ends, merges and tasks that are over
+	Answers, Marks, Works      int // answered questions, turns and refusals on the timeline, tasks with their history
+	Diff, Diffs, Outputs       int // bytes of the differences of one task, of all, of what gates have printed
 }
 
 // fullLimits are those of nearly all reports.
 func fullLimits() limits {
 	return limits{
-		Rows: 2000, Works: 300, Turns: 200, Marks: 1000, Answers: 100,
-		Diff: 48 << 10, Diffs: 2 << 20, Output: 4 << 10, Outputs: 1 << 20,
+		Rows: 2000, Turns: 200, Merges: 2000, Tasks: 2000, Answers: 100, Marks: 1000, Works: 300,
+		Diff: 96 << 10, Diffs: 2 << 20, Outputs: 1 << 20,
 	}
 }
 
 // halved are limits for a report that is too large.
 func (l limits) halved() limits {
 	for _, n := range []*int{
-		&l.Rows, &l.Works, &l.Turns, &l.Marks, &l.Answers, &l.Diff, &l.Diffs, &l.Output, &l.Outputs,
+		&l.Rows, &l.Turns, &l.Merges, &l.Tasks, &l.Answers, &l.Marks, &l.Works, &l.Diff, &l.Diffs, &l.Outputs,
 	} {
 		*n /= 2
 	}
@@ -60,7 +59,8 @@ func (r *report) HTML() ([]byte, error) {
 }
 
 // reportFunctions are what templates call in a report in another way than in the page: links lead
-// to places in the report, and times say their day if the report has several.
+// to places in the report, times say their day if the report has several, and the parts of a task, which
+// are there for each task, have no ids.
 func reportFunctions(s *view.State) template.FuncMap {
 	layout := "15:04:05"
 	if first := beginning(s); s.Time.Sub(first) > 20*time.Hour {
@@ -72,6 +72,9 @@ func reportFunctions(s *view.State) template.FuncMap {
 		"memberhref": func(name string) string { return "#member-" + DomID(name) },
 		"linehref":   func(name string, _ uint64) string { return "#member-" + DomID(name) },
 		"gatehref":   func(id string, _ string) string { return "#work-" + DomID(id) },
+		"live":       func() bool { return false },
+		"part":       func(string) template.HTMLAttr { return "" },
+		"heading":    func(string) template.HTMLAttr { return `aria-level="3"` },
 	}
 }
 
@@ -90,14 +93,9 @@ type reportPage struct {
 	Policy   string
 	From     time.Time
 	Zone     string
-	Needs    []view.Need
-	Sections map[string]*Section
-	Graph    graph
-	Lanes    []lane
-	Middle   time.Time
-	Works    []taskReport
+	Sections []*Section
+	Works    []Task
 	Fewer    int // tasks that are only in the list
-	Answers  []*view.Request
 }
 
 // render makes the page.
@@ -110,15 +108,13 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 		Style: template.CSS(all), //nolint:gosec // it is our own file
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(sum[:]) + "'",
-		Needs: r.State.Needs(), Graph: drawGraph(r.State), Lanes: lanes(r.State, l.Marks),
-		Answers: answered(r.State, l.Answers),
 	}
-	p.Middle = p.From.Add(r.State.Time.Sub(p.From) / 2)
+	p.Works, p.Fewer = r.tasks(l)
+	d := Drawing{State: r.State, Now: r.Now, Stopped: r.Now == nil, Templates: tmpl, Marks: marksOf(p.Works), most: &l}
 	var err error
-	if p.Sections, err = r.sections(tmpl, l); err != nil {
+	if p.Sections, err = d.Sections(); err != nil {
 		return nil, err
 	}
-	p.Works, p.Fewer = r.works(l)
 	var out bytes.Buffer
 	if err = tmpl.ExecuteTemplate(&out, "report", p); err != nil {
 		return nil, fmt.Errorf("fill in its template: %w", err)
@@ -126,28 +122,25 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// sections makes the sections that a report has in common with the page.
-func (r *report) sections(tmpl *template.Template, l limits) (map[string]*Section, error) {
-	d := Drawing{
-		State: r.State, Now: r.Now, Stopped: r.Now == nil, Templates: tmpl,
-		turnsShown: l.Turns, mergesShown: l.Rows, tasksShown: len(r.State.Tasks),
+// marksOf returns the Marks of a Drawing that also shows these tasks.
+func marksOf(list []Task) func(view.Works, *view.Task) []string {
+	words := map[string][]string{}
+	for _, t := range list {
+		words[t.ID] = AlarmWords(t.Alarms)
 	}
-	all := map[string]*Section{}
-	for _, make := range []func(*Drawing) (*Section, error){
-		(*Drawing).header, (*Drawing).members, (*Drawing).tasks, (*Drawing).turns, (*Drawing).merges,
-		(*Drawing).mail,
-	} {
-		one, err := make(&d)
-		if err != nil {
-			return nil, fmt.Errorf("draw its sections: %w", err)
-		}
-		if more := len(one.Rows) - l.Rows; more > 0 {
-			one.Rows = append(one.Rows[:l.Rows:l.Rows], Row{HTML: template.HTML(fmt.Sprintf( //nolint:gosec // a number
-				`<p class="quiet">%d more; covey tasks and covey logs have them</p>`, more))})
-		}
-		all[one.ID] = one
-	}
-	return all, nil
+	return func(_ view.Works, t *view.Task) []string { return words[t.ID] }
+}
+
+// timeline is the time of all members.
+type timeline struct {
+	From, Middle, To time.Time
+	Lanes            []lane
+}
+
+// timelineOf draws the newest turns over the time of the team.
+func timelineOf(s *view.State, most int) timeline {
+	from := beginning(s)
+	return timeline{From: from, Middle: from.Add(s.Time.Sub(from) / 2), To: s.Time, Lanes: lanes(s, most)}
 }
 
 // lane is the time of one member: its turns, and where gates refused.
@@ -207,15 +200,4 @@ func turnClass(t *view.Turn) string {
 		return "good"
 	}
 	return "bad"
-}
-
-// answered returns the newest questions that were answered.
-func answered(s *view.State, most int) []*view.Request {
-	var list []*view.Request
-	for _, q := range slices.Backward(s.Requests) {
-		if !q.Open() && len(list) < most {
-			list = append(list, q)
-		}
-	}
-	return list
 }

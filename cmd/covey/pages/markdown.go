@@ -34,17 +34,16 @@ func quoted(text string) string { return notation.MarkdownText(text) }
 func (r *report) Markdown() string {
 	var b strings.Builder
 	s := r.State
-	words, _ := termview.TeamWord(s, r.Now != nil)
-	fmt.Fprintf(&b, "%s\n## covey: team %s\n\n**%s**\n\n", markdownHead, quoted(s.Team), quoted(words))
-	run := s.StaffedRun()
-	if run.Goal != "" {
-		fmt.Fprintf(&b, "%s\n\n", quoted(run.Goal))
+	h := (&Drawing{State: s, Now: r.Now}).headline()
+	fmt.Fprintf(&b, "%s\n## covey: team %s\n\n**%s**\n\n", markdownHead, quoted(s.Team), quoted(h.Words))
+	if h.Run.Goal != "" {
+		fmt.Fprintf(&b, "%s\n\n", quoted(h.Run.Goal))
 	}
-	r.summary(&b, run)
+	h.summary(&b, s.Time.Sub(beginning(s)))
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "> %s\n\n", quoted(n))
 	}
-	for _, n := range s.Moved() {
+	for _, n := range h.Moved {
 		fmt.Fprintf(&b, "> %s\n\n", quoted(n.Text))
 	}
 	if needs := s.Needs(); len(needs) > 0 {
@@ -66,27 +65,16 @@ func (r *report) Markdown() string {
 }
 
 // summary writes the figures of the team.
-func (r *report) summary(b *strings.Builder, run view.Run) {
-	s := r.State
-	counts := s.TaskCounts()
-	var tokens int64
-	var cost float64
-	for _, m := range s.Members {
-		tokens, cost = tokens+m.Spent.Tokens, cost+m.Spent.CostUSD
-	}
-	turns := fmt.Sprintf("%d", run.Turns.Turns)
-	if run.Turns.Completed > 0 {
-		turns += fmt.Sprintf(" (%.1f a task)", run.Turns.PerTask)
+func (h headline) summary(b *strings.Builder, lasted time.Duration) {
+	turns := fmt.Sprint(h.Turns.Turns)
+	if h.Turns.Completed > 0 {
+		turns += fmt.Sprintf(" (%.1f a task)", h.Turns.PerTask)
 	}
 	b.WriteString("| tasks done | turns | empty | refused | tokens | cost | time |\n|-|-|-|-|-|-|-|\n")
-	fmt.Fprintf(b, "| %d of %d | %s | %d | %d | %d | $%.2f | %s |\n\n", counts.Completed, counts.Total(), turns,
-		run.Turns.Empty, run.Refusals, tokens, cost, term.Elapsed(s.Time.Sub(beginning(s))))
-	uses := s.Budget
-	if r.Now != nil {
-		uses = r.Now.Budget
-	}
-	for _, u := range uses {
-		fmt.Fprintf(b, "Budget: %s\n\n", u)
+	fmt.Fprintf(b, "| %d of %d | %s | %d | %d | %d | $%.2f | %s |\n\n", h.Done, h.All, turns,
+		h.Turns.Empty, h.Refused, h.Tokens, h.CostUSD, term.Elapsed(lasted))
+	for _, u := range h.Budget {
+		fmt.Fprintf(b, "Budget: %s\n\n", u.BudgetUse)
 	}
 }
 
@@ -96,15 +84,15 @@ func (r *report) taskTable(b *strings.Builder) {
 	if len(all) == 0 {
 		return
 	}
-	w := newWorks(r.State)
+	w := r.State.Works()
 	b.WriteString("| task | state | owner | turns | empty | refused | cost |\n|-|-|-|-|-|-|-|\n")
 	for _, t := range all[:min(len(all), maxListed)] {
-		row := rowOf(r.State, w.Works, t)
+		row := rowOf(r.State, w, t)
 		if t.Unchanged {
 			row.Word += ", no change"
 		}
 		fmt.Fprintf(b, "| %s %s | %s | %s | %d | %d | %d | $%.2f |\n",
-			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, w.empty[t.ID], t.Refusals, t.Spent.CostUSD)
+			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, row.Empty, t.Refusals, t.Spent.CostUSD)
 	}
 	if more := len(all) - maxListed; more > 0 {
 		fmt.Fprintf(b, "\n%s: covey tasks\n", term.Plural(more, "more task"))
@@ -192,7 +180,7 @@ func (r *report) refusals(b *strings.Builder) {
 
 // parts writes for each finished task the text of its pull request, as far as there is room.
 func (r *report) parts(b *strings.Builder) {
-	w := newWorks(r.State)
+	w := r.State.Works()
 	left := 0
 	done := map[string]bool{}
 	for _, t := range shown(r.State) {
@@ -216,7 +204,7 @@ func (r *report) parts(b *strings.Builder) {
 }
 
 // pullText returns the text of the pull request of a task, which may have none.
-func (r *report) pullText(w works, t *view.Task, m *view.Merge) string {
+func (r *report) pullText(w view.Works, t *view.Task, m *view.Merge) string {
 	work := tasks.Merge{Tasks: []string{t.ID}, Title: t.Subject, Member: t.Owner}
 	list := []tasks.Task{t.Task}
 	if m != nil {
@@ -228,7 +216,8 @@ func (r *report) pullText(w works, t *view.Task, m *view.Merge) string {
 		}
 	}
 	var verdicts []requests.Verdict
-	for _, g := range w.Gates[t.ID] {
+	gates := w.Gates[t.ID]
+	for _, g := range gates[max(0, len(gates)-keptGates):] {
 		moment := "task"
 		if g.At == view.AtMerge {
 			moment = "merge"

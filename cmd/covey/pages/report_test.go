@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"html"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -29,7 +29,7 @@ func reportOf(lines []events.Line) *report {
 	}
 	r := &report{State: s, Made: s.Time, Version: "1", Diffs: map[string]diffText{}, Outputs: map[uint64]string{}}
 	for _, m := range s.Merges {
-		r.Diffs[m.ID] = diffText{Text: "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"}
+		r.Diffs[m.ID] = diffText{Diff: merging.Diff{Text: "diff --git a/x.go b/x.go\nindex 1..2 100644\n--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"}}
 	}
 	for _, g := range s.Gates {
 		for _, h := range g.Hooks {
@@ -53,7 +53,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("the policy does not have %s", want)
 	}
 	for _, want := range []string{
-		"default-src 'none'", "Ship it", `href="#work-1"`, `id="work-1"`, "m1", "seen", "<h3>Changes</h3>", `<span class="del">-old`,
+		"default-src 'none'", "Ship it", `href="#work-1"`, `id="work-1"`, "m1", "seen", "Changes", `<tr class="removed"><td>2</td><td></td><td>old</td>`,
 		"--- FAIL: TestX", "Questions that were answered", `class="edge`, "go test ./...", "1 refused",
 	} {
 		if !strings.Contains(page, want) {
@@ -128,13 +128,13 @@ func TestLargeReport(t *testing.T) {
 	t.Parallel()
 	r := reportOf(teamtest.BusyDay(5_000, 100))
 	for id := range r.Diffs {
-		r.Diffs[id] = diffText{Text: "diff --git a/x b/x\n@@ -1 +1 @@\n" + strings.Repeat("+\"'<>&\n", maxDiff/8)}
+		r.Diffs[id] = diffText{Diff: merging.Diff{Text: "diff --git a/x b/x\n@@ -1 +1 @@\n" + strings.Repeat("+\"'<>&\n", maxDiff/8)}}
 	}
 	page, err := r.HTML()
 	if err != nil || len(page) > maxReport {
 		t.Fatalf("%d bytes, %v", len(page), err)
 	}
-	for _, want := range []string{"older tasks without room here", "There are more changes than have room here: covey diff"} {
+	for _, want := range []string{"older tasks without room here", "There are more changes than have room here: <code>covey diff"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -165,31 +165,11 @@ func TestMaskAll(t *testing.T) {
 	r := reportOf(teamtest.BusyDay(100, 2))
 	r.State.Tasks[0].Subject, r.State.Gates[0].Hooks[0].Command = "the-secret is here", "echo the-secret"
 	r.State.Tasks[0].Metadata = map[string]json.RawMessage{"a": json.RawMessage(`"the-secret"`), "b": json.RawMessage(`{"c":["x the-secret"]}`)}
-	r.Diffs["1"], r.Outputs[7] = diffText{Text: "+the-secret"}, "the-secret"
+	r.Diffs["1"], r.Outputs[7] = diffText{Diff: merging.Diff{Text: "+the-secret"}}, "the-secret"
 	r.mask([]string{"the-secret"})
 	text, err := json.Marshal(r)
 	if err != nil || bytes.Contains(text, []byte("the-secret")) || bytes.Count(text, []byte(`***`)) < 6 {
 		t.Errorf("%v, %s", err, text)
-	}
-}
-
-func TestDiffFiles(t *testing.T) {
-	t.Parallel()
-	files := RowsOf("diff --git a/old name b/new name\nsimilarity index 90%\nrename from old name\nindex 1..2\n--- a/old name\n+++ b/new name\n" +
-		"@@ -1,3 +1,3 @@ func\n same\n--- no header\n-two\n+three\n@@ -9 +9 @@\n+x\ndiff --git a/i.png b/i.png\nBinary files differ\n")
-	var got []string
-	for _, f := range files {
-		got = append(got, fmt.Sprintf("%s +%d -%d %q", f.Name, f.Added, f.Taken, f.Notes))
-		for _, p := range f.Parts {
-			got = append(got, fmt.Sprintf("%s:%q", p.Class, p.Text))
-		}
-	}
-	want := []string{
-		`new name +2 -2 ["from old name" "renamed"]`, `hunk:"@@ -1 +1 @@ func\n"`, `:" same\n"`,
-		`del:"--- no header\n-two\n"`, `add:"+three\n"`, `hunk:"@@ -9 +9 @@\n"`, `add:"+x\n"`, `i.png +0 -0 ["binary"]`,
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }
 

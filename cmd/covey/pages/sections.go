@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,11 +23,12 @@ import (
 
 // Bounds of what the main page shows; the rest has pages of its own.
 const (
-	shownTurns  = 40 // turn ends
-	shownMail   = 50
-	shownMerges = 50  // those that are over; the others are all there
-	shownTasks  = 100 // likewise
-	shownGates  = 6   // of a task
+	shownTurns   = 40 // turn ends
+	shownMail    = 50
+	shownMerges  = 50  // those that are over; the others are all there
+	shownTasks   = 100 // likewise
+	shownGates   = 6   // of a task
+	shownAnswers = 20  // questions that were answered
 )
 
 // Section is a part of a page: a title and rows.
@@ -64,23 +66,23 @@ type Drawing struct {
 	// about what a member says and does. Nil: all are drawn.
 	Kept []*Section
 
-	turnsShown  int // turn ends, at most
-	mergesShown int // merges that are over, at most
-	tasksShown  int // tasks that are over, at most
-	rows        Rows
+	most *limits // of a report; nil: of a page
+	rows Rows
 }
 
 // Sections returns the sections of the main page, in the order in which a person needs them. All
 // are always there, because only what is in the page can be replaced.
 func (d *Drawing) Sections() ([]*Section, error) {
-	d.turnsShown, d.mergesShown, d.tasksShown = shownTurns, shownMerges, shownTasks
+	if d.most == nil {
+		d.most = &limits{Rows: math.MaxInt, Turns: shownTurns, Merges: shownMerges, Tasks: shownTasks, Answers: shownAnswers}
+	}
 	var done []*Section
 	for i, part := range []struct {
 		draw func(*Drawing) (*Section, error)
 		work bool // it depends on what State.Work is about alone
 	}{
 		{(*Drawing).needs, false}, {(*Drawing).header, false}, {(*Drawing).members, false}, {(*Drawing).graph, true},
-		{(*Drawing).tasks, true}, {(*Drawing).turns, false}, {(*Drawing).merges, true}, {(*Drawing).mail, true},
+		{(*Drawing).tasks, true}, {(*Drawing).turns, false}, {(*Drawing).merges, true}, {(*Drawing).mail, true}, {(*Drawing).answers, false},
 	} {
 		if part.work && d.Kept != nil {
 			done = append(done, d.keep(d.Kept[i]))
@@ -89,6 +91,10 @@ func (d *Drawing) Sections() ([]*Section, error) {
 		one, err := part.draw(d)
 		if err != nil {
 			return nil, fmt.Errorf("draw the team: %w", err)
+		}
+		if more := len(one.Rows) - d.most.Rows; more > 0 {
+			one.Rows = append(one.Rows[:d.most.Rows:d.most.Rows], Row{HTML: template.HTML(fmt.Sprintf( //nolint:gosec // a number
+				`<p class="quiet">%d more; covey tasks and covey logs have them</p>`, more))})
 		}
 		done = append(done, one)
 	}
@@ -250,16 +256,6 @@ func (d *Drawing) copyOf(member string) *trees.Status {
 	return nil
 }
 
-// TaskRow is one task.
-type TaskRow struct {
-	*view.Task
-	Word  string
-	Class string
-	Gates []*view.Gate // in order
-	Waits []string     // ids of open tasks that it waits for
-	Merge *view.Merge
-}
-
 // graph shows what waits for what.
 func (d *Drawing) graph() (*Section, error) {
 	g := drawGraph(d.State)
@@ -282,7 +278,7 @@ func (d *Drawing) tasks() (*Section, error) {
 		m := works.Merges[t.ID]
 		return !t.Deleted && t.Status == tasks.Completed && (m == nil || m.State.Over())
 	}
-	older := -d.tasksShown // how many are left out
+	older := -d.most.Tasks // how many are left out
 	for _, t := range d.State.Tasks {
 		if over(t) {
 			older++
@@ -340,12 +336,6 @@ func signs(gates []*view.Gate, n int) []gateSign {
 	return list
 }
 
-// TaskWord says a task's state in a word or two, and the class of its colour.
-func TaskWord(t TaskRow) (word, class string) {
-	word, style := termview.TaskWord(t.Task, t.Merge, t.Waits)
-	return word, classOf(style)
-}
-
 // turnRow is one turn with its ends: after a refusal the member goes on, and the turn ends again.
 type turnRow struct {
 	*view.Turn
@@ -364,6 +354,12 @@ type bar struct {
 // turns is the timeline of turn ends: the newest turns with gates first.
 func (d *Drawing) turns() (*Section, error) {
 	s := &Section{ID: "turns", Class: "turns", Title: "Turn ends"}
+	if d.most.Marks > 0 {
+		var err error
+		if s.Head, err = Execute(d.Templates, "lanes", timelineOf(d.State, d.most.Marks)); err != nil {
+			return nil, err
+		}
+	}
 	type turnKey struct { // a text in its place took most of the time of this list
 		member string
 		number int
@@ -375,7 +371,7 @@ func (d *Drawing) turns() (*Section, error) {
 		}
 	}
 	for _, t := range slices.Backward(d.State.Turns) {
-		if len(s.Rows) == d.turnsShown {
+		if len(s.Rows) == d.most.Turns {
 			break
 		}
 		gates := ends[turnKey{t.Member, t.Number}]
@@ -425,7 +421,7 @@ func (d *Drawing) merges() (*Section, error) {
 	over := 0
 	for _, m := range slices.Backward(d.State.Merges) {
 		if m.State.Over() {
-			if over++; over > d.mergesShown {
+			if over++; over > d.most.Merges {
 				continue
 			}
 		}
@@ -457,6 +453,26 @@ func (d *Drawing) mail() (*Section, error) {
 		if err := d.row(s, "letter-"+DomID(m.ID), "letter", m); err != nil {
 			return nil, err
 		}
+	}
+	return s, nil
+}
+
+// answers lists the newest questions that were answered.
+func (d *Drawing) answers() (*Section, error) {
+	s := &Section{ID: "answers", Class: "answers", Title: "Questions that were answered"}
+	for _, q := range slices.Backward(d.State.Requests) {
+		if q.Open() {
+			continue
+		}
+		if len(s.Rows) == d.most.Answers {
+			break
+		}
+		if err := d.row(s, "answer-"+DomID(q.ID), "answer", q); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Rows) == 0 {
+		s.Class = "answers empty"
 	}
 	return s, nil
 }

@@ -55,17 +55,17 @@ func hostilePages(payload string) map[string]any {
 	task := tasks.Task{ID: "1", Subject: "s", Description: "d", Owner: "o", Author: "a", Status: tasks.Completed, Evidence: []tasks.Evidence{{By: "b", Text: "t", File: "f"}}}
 	merge := view.Merge{Merge: tasks.Merge{ID: "1", Member: "o", Into: "main", Reason: "r", State: tasks.MergeHeld, Tasks: []string{"1"}, Commit: "c"}}
 	work := pages.Work{Task: task, Files: pages.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
-	one := &taskPage{
+	one := &taskPage{Task: pages.Task{
 		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Alarms: []pages.Alarm{{Word: "w", Text: "t", Files: []string{"x"}}},
 		Stored: []requests.Verdict{{Command: "c", Log: "l", Moment: "m"}}, Question: &requests.Request{ID: "r1", Kind: "plan", Member: "o", Text: "t"},
-		Rounds: []round{{Gate: view.Gate{ID: "g", Event: "Stop", Verdict: view.Refused, Reason: "r"}, Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: "c", Outcome: "o", Observed: "b"}, Text: "t"}}}},
-		taskState: taskState{
+		Rounds: []pages.Round{{Gate: &view.Gate{ID: "g", Event: "Stop", Verdict: view.Refused, Reason: "r"}, Runs: []pages.HookRun{{HookRun: view.HookRun{Seq: 1, Command: "c", Outcome: "o", Observed: "b"}, Text: "t"}}}},
+		TaskState: pages.TaskState{
 			Up: true, Present: true, Author: "o", Merges: []view.Merge{merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: "s"}},
 			TaskRow: pages.TaskRow{Word: "w", Class: "good", Merge: &merge, Task: &view.Task{Task: task, Owners: []view.Owned{{Owner: "o", By: "b", End: "e"}},
 				Returns: []view.Return{{Kind: "k", Member: "m", By: "b", Reason: "r"}}}},
 		},
-	}
-	one.Diff = viewDiff(work, one.Alarms)
+	}}
+	one.Diff = pages.NewDiffView(work, one.Alarms, pages.Bounds{File: fileLines, All: pageLines})
 	one.Alarms[0].Weak = false
 	who := &memberPage{Form: "token", Up: true, Live: true, Data: pages.MemberRow{
 		Name: "ana", Agent: "acp", Word: "idle", Class: "quiet", Task: "1", InProgress: []string{"1"}, Attention: "a", WaitsFor: "w", Doing: "d", Branch: "b",
@@ -78,7 +78,7 @@ func hostilePages(payload string) map[string]any {
 		More string
 	}{"token", asked, "m"}
 	link := &linkPage{Team: "crew", Request: asked, More: "m", Refused: "r"}
-	for _, data := range []any{one, &one.taskState, who, question, link} {
+	for _, data := range []any{one, &one.TaskState, who, question, link} {
 		notation.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
 	}
 	for _, l := range []events.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {

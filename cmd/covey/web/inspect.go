@@ -65,13 +65,7 @@ func (b *alarmBook) words(s *view.State, w view.Works, t *view.Task) []string {
 	b.mu.Lock()
 	gated := b.judged
 	b.mu.Unlock()
-	var list []string
-	for _, a := range append(slices.Clone(b.of(t.ID)), pages.StateAlarms(s, w, t, gated)...) {
-		if !a.Weak && !slices.Contains(list, a.Word) {
-			list = append(list, a.Word)
-		}
-	}
-	return list
+	return pages.AlarmWords(append(slices.Clone(b.of(t.ID)), pages.StateAlarms(s, w, t, gated)...))
 }
 
 // gated reports whether the team has gates for tasks. The spec is read again after a while,

@@ -83,8 +83,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 // newTemplates returns the templates of a page below a root: those that the report has too, and its own.
 func newTemplates(root string) *template.Template {
 	own := template.FuncMap{
-		"keep":     func() int { return keptLines },
-		"hunkform": func(p *taskPage, f fileView, h pages.Hunk) hunkForm { return hunkForm{p, f, h} },
+		"keep": func() int { return keptLines },
 	}
 	return template.Must(pages.Templates(root).Funcs(own).ParseFS(templates, "templates/*.html"))
 }

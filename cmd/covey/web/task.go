@@ -17,7 +17,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // readTime is how long the parts of a task's page may take that git reads.
@@ -29,111 +28,21 @@ const shownOutputs = 12
 // taskPage is the page of one task. Its parts are drawn by one template each, named as their
 // ids.
 type taskPage struct {
-	Form string
-	taskState
-	Full     tasks.Task         // with its whole texts
-	Question *requests.Request  // the open question about it
-	Review   api.Review         // of its newest work
-	Rounds   []round            // its gates, the newest first
-	Stored   []requests.Verdict // of gates that the journal's fold has dropped
-	Alarms   []pages.Alarm
-	Diff     diffView
-	Talk     log
-	Faults   []string // what could not be read
-	Unread   []string // likewise, of its work
+	pages.Task
+	Talk log
 }
 
-// taskState is what the journal says about a task, copied from the State.
-type taskState struct {
-	pages.TaskRow
-	Up      bool // the team runs
-	Author  string
-	Present bool // Author is a member now
-	Merges  []view.Merge
-	Judged  []view.Gate
-	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
-	Blocks  []*tasks.Outline
-	Facts   []pages.Alarm
-	Stamp   string // changes with whatever the page shows but its changes and its conversation
-	Seq     uint64 // the line of the journal up to which this is known
-}
-
-// round is one run of all hooks about the task, with what they said.
-type round struct {
-	view.Gate
-	Took time.Duration
-	Runs []hookRun
-}
-
-// hookRun is one hook of a round.
-type hookRun struct {
-	view.HookRun
-	Text string // its output, or the first line of it
-	Cut  bool   // Text is not all
-}
-
-// task copies what the State says about a task; nil: there is no such task. gated says that the
-// team has gates for tasks.
-func (p *Page) task(id string, gated bool) (one *taskState) {
+// task copies what the State says about a task; nil: there is no such task.
+func (p *Page) task(id string) (one *pages.TaskState) {
+	gated := p.alarms.gated(p)
 	p.feed.Read(func(now termview.Now) {
 		s := now.State
-		t := s.Task(id)
-		if t == nil || t.Deleted {
-			return
+		if t := s.Task(id); t != nil && !t.Deleted {
+			known := pages.TaskOf(s, s.Works(), t, now.Status != nil, gated)
+			one = &known
 		}
-		copied := *t
-		copied.Owners, copied.Returns = slices.Clone(t.Owners), slices.Clone(t.Returns)
-		copied.Spans = slices.Clone(t.Spans)
-		one = &taskState{TaskRow: pages.TaskRow{Task: &copied, Waits: pages.WaitsOf(s, t)}, Up: now.Status != nil, Author: t.Owner, Seq: s.Seq}
-		one.Facts = pages.StateAlarms(s, s.Works(), t, gated)
-		for _, m := range s.Merges {
-			if slices.Contains(m.Tasks, id) {
-				c := *m
-				one.Merges = append(one.Merges, c)
-				one.Merge, one.Author = &c, m.Member
-			}
-		}
-		one.collect(s)
-		one.Word, one.Class = pages.TaskWord(one.TaskRow)
 	})
 	return one
-}
-
-// collect copies what concerns the task from the rest of the State.
-func (t *taskState) collect(s *view.State) {
-	m := s.Member(t.Author)
-	t.Present = m != nil && !m.Left
-	for _, g := range s.Gates {
-		if g.Task == t.ID || g.Merge != "" && slices.Contains(t.Task.Merges, g.Merge) {
-			c := *g
-			c.Hooks = slices.Clone(g.Hooks)
-			t.Judged = append(t.Judged, c)
-		}
-	}
-	for _, other := range s.Graph() {
-		if slices.Contains(t.BlockedBy, other.ID) {
-			t.Blocked = append(t.Blocked, &other)
-			if other.Status != tasks.Completed {
-				t.Waits = append(t.Waits, other.ID)
-			}
-		}
-		if slices.Contains(other.BlockedBy, t.ID) {
-			t.Blocks = append(t.Blocks, &other)
-		}
-	}
-	stamp := []any{t.Version, t.Status, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Present, t.Waits, t.Facts, t.Spent}
-	for _, g := range t.Judged {
-		stamp = append(stamp, g.ID, g.Last, g.Verdict)
-	}
-	for _, m := range t.Merges {
-		stamp = append(stamp, m.ID, m.Version)
-	}
-	for _, r := range s.Requests {
-		if r.Open() && r.Member == t.Author {
-			stamp = append(stamp, r.ID)
-		}
-	}
-	t.Stamp = fmt.Sprint(stamp...)
 }
 
 // readTask reads all parts of a task's page but its differences and its conversation. Parts that
@@ -150,7 +59,7 @@ func (p *Page) readTask(ctx context.Context, one *taskPage) {
 		return c.Task(ctx, id)
 	}, func(ctx context.Context, s *tasks.Store) (tasks.Task, error) { return s.Task(ctx, id) })
 	if err != nil {
-		one.Full = one.Task.Task
+		one.Full = one.TaskRow.Task.Task
 	}
 	fault("its texts are cut", err)
 	open, err := cli.ReadInbox(ctx, p.place, api.InboxQuery{})
@@ -163,41 +72,26 @@ func (p *Page) readTask(ctx context.Context, one *taskPage) {
 	if n := len(reply.Reviews); n > 0 {
 		one.Review = reply.Reviews[n-1]
 	}
-	one.Rounds = rounds(p.place, one.Judged)
+	read := 0
+	one.Rounds = pages.Rounds(one.Gates, func(h view.HookRun) (string, bool) {
+		if read++; h.Seq > 0 && read <= shownOutputs {
+			return termview.OutputOf(p.place, h, maxText)
+		}
+		return h.Output, false
+	})
 	if len(one.Rounds) == 0 {
 		one.Stored = one.Review.Verdicts
 		slices.Reverse(one.Stored)
 	}
 }
 
-// rounds returns gates with their outputs, the newest first.
-func rounds(place state.Place, gates []view.Gate) []round {
-	var list []round
-	read := 0
-	for _, g := range slices.Backward(gates) {
-		r := round{Gate: g}
-		if !g.Ended.IsZero() {
-			r.Took = g.Ended.Sub(g.Started)
-		}
-		for _, h := range g.Hooks {
-			run := hookRun{HookRun: h, Text: h.Output}
-			if read++; h.Seq > 0 && read <= shownOutputs {
-				run.Text, run.Cut = termview.OutputOf(place, h, maxText)
-			}
-			r.Runs = append(r.Runs, run)
-		}
-		list = append(list, r)
-	}
-	return list
-}
-
 // taskPage reads the page of a task but for its changes and its conversation.
 func (p *Page) taskPage(ctx context.Context, id string) (*taskPage, error) {
-	known := p.task(id, p.alarms.gated(p))
+	known := p.task(id)
 	if known == nil {
 		return nil, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, id)
 	}
-	one := &taskPage{Form: p.guard.formToken(), taskState: *known}
+	one := &taskPage{Task: pages.Task{Form: p.guard.formToken(), TaskState: *known}}
 	p.readTask(ctx, one)
 	return one, nil
 }

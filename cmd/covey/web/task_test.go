@@ -46,13 +46,13 @@ func TestHostileTask(t *testing.T) {
 		strings.Repeat(hostile, 10<<20/len(hostile)) + "\n")}
 	w.Files[0].Name, w.Files[0].Old, w.Files[0].Modes = hostile, hostile, hostile
 	w.Diff = merging.Diff{Title: hostile, Withheld: hostile}
-	one := &taskPage{
+	one := &taskPage{Task: pages.Task{
 		Full: task, Review: api.Review{Conflicts: []string{hostile}}, Faults: []string{hostile},
 		Alarms: []pages.Alarm{{Word: hostile, Text: hostile, Files: []string{hostile}}}, Form: "token",
 		Stored: []requests.Verdict{{Command: hostile, Log: hostile, Moment: hostile}},
-		Rounds: []round{{Gate: view.Gate{ID: hostile, Event: hostile, Verdict: view.Refused, Reason: hostile},
-			Runs: []hookRun{{HookRun: view.HookRun{Seq: 1, Command: hostile, Outcome: hostile, Observed: hostile, Tree: hostile}, Text: hostile}}}},
-		taskState: taskState{
+		Rounds: []pages.Round{{Gate: &view.Gate{ID: hostile, Event: hostile, Verdict: view.Refused, Reason: hostile},
+			Runs: []pages.HookRun{{HookRun: view.HookRun{Seq: 1, Command: hostile, Outcome: hostile, Observed: hostile, Tree: hostile}, Text: hostile}}}},
+		TaskState: pages.TaskState{
 			Up: true, Present: true, Author: hostile,
 			TaskRow: pages.TaskRow{Word: hostile, Merge: merge, Task: &view.Task{
 				Task: task, Owners: []view.Owned{{Owner: hostile, By: hostile, End: hostile}},
@@ -60,8 +60,8 @@ func TestHostileTask(t *testing.T) {
 			}},
 			Merges: []view.Merge{*merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: hostile}},
 		},
-	}
-	one.Diff = viewDiff(w, one.Alarms)
+	}}
+	one.Diff = pages.NewDiffView(w, one.Alarms, pages.Bounds{File: fileLines, All: pageLines})
 	for _, question := range []*requests.Request{nil, {ID: "r1", Kind: requests.Kind(hostile), Member: hostile, Text: hostile}} {
 		one.Question = question
 		page := drawn(t, one)
@@ -85,11 +85,11 @@ func TestBigDiff(t *testing.T) {
 		fmt.Fprintf(&text, "diff --git a/f%d b/f%d\n--- a/f%d\n+++ b/f%d\n@@ -0,0 +1,400 @@\n%s", i, i, i, i, strings.Repeat("+0123456789012345678901234567890123456789\n", 400))
 	}
 	w := pages.Work{Files: pages.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
-	v := viewDiff(w, []pages.Alarm{{Word: "test deleted", Files: []string{"f650"}}})
+	v := pages.NewDiffView(w, []pages.Alarm{{Word: "test deleted", Files: []string{"f650"}}}, pages.Bounds{File: fileLines, All: pageLines})
 	if v.Added != 280_000 || v.Count != 700 || v.Omitted != 200 || v.Files[0].Name != "f650" || !v.Files[0].Open || v.Files[1].Open {
 		t.Errorf("+%d, %d files, %d omitted", v.Added, v.Count, v.Omitted)
 	}
-	page := drawn(t, &taskPage{Diff: v, taskState: taskState{TaskRow: pages.TaskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}})
+	page := drawn(t, &taskPage{Task: pages.Task{Diff: v, TaskState: pages.TaskState{TaskRow: pages.TaskRow{Task: &view.Task{Task: tasks.Task{ID: "1"}}}}}})
 	if len(page) > 2<<20 || !strings.Contains(page, "100 more lines: show the whole file") || !strings.Contains(page, "200 more files") {
 		t.Errorf("a page of %d bytes", len(page))
 	}
@@ -172,21 +172,21 @@ func TestConversation(t *testing.T) {
 // The differences of a task are those of its work, or of its owner's copy while it works.
 func TestRequest(t *testing.T) {
 	t.Parallel()
-	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *taskState {
-		return &taskState{TaskRow: pages.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner, Unchanged: unchanged}}}}
+	of := func(s tasks.Status, owner string, m *view.Merge, unchanged bool) *pages.TaskState {
+		return &pages.TaskState{TaskRow: pages.TaskRow{Merge: m, Task: &view.Task{Task: tasks.Task{ID: "1", Status: s, Owner: owner, Unchanged: unchanged}}}}
 	}
-	for want, state := range map[merging.DiffRequest]*taskState{
+	for want, state := range map[merging.DiffRequest]*pages.TaskState{
 		{Task: "1"}:     of(tasks.Completed, "ana", &view.Merge{}, false),
 		{Member: "ana"}: of(tasks.InProgress, "ana", nil, false),
 	} {
-		if got, none := state.request(); got != want || none != "" {
+		if got, none := state.Changes(); got != want || none != "" {
 			t.Errorf("%+v, %q", got, none)
 		}
 	}
-	for _, state := range []*taskState{
+	for _, state := range []*pages.TaskState{
 		of(tasks.Completed, "ana", nil, false), of(tasks.Completed, "ana", nil, true), of(tasks.Pending, "ana", nil, false),
 	} {
-		if got, none := state.request(); got != (merging.DiffRequest{}) || none == "" {
+		if got, none := state.Changes(); got != (merging.DiffRequest{}) || none == "" {
 			t.Errorf("%+v, %q", got, none)
 		}
 	}

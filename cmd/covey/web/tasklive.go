@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -58,15 +59,15 @@ func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	p := t.page
-	state := p.task(t.id, p.alarms.gated(p))
+	state := p.task(t.id)
 	if state == nil {
 		return 0, refuse(http.StatusNotFound, "team %s has no task %q", p.place.Team, t.id)
 	}
 	if t.one == nil || t.one.Stamp != state.Stamp {
-		t.one = &taskPage{Form: p.guard.formToken(), taskState: *state}
+		t.one = &taskPage{Task: pages.Task{Form: p.guard.formToken(), TaskState: *state}}
 		p.readTask(ctx, t.one)
 	}
-	t.one.taskState = *state
+	t.one.TaskState = *state
 	w, again := p.workOf(ctx, t.one)
 	if now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano()); now != t.drawn {
 		t.one.show(w)
@@ -111,7 +112,7 @@ func (t *taskLive) since(ctx context.Context, has mark) (html string, now mark, 
 			return "", has, 0, err
 		}
 	}
-	lines, last, more, err := t.page.linesBetween(has.line, t.one.Seq, t.one.isAbout)
+	lines, last, more, err := t.page.linesBetween(has.line, t.one.Seq, t.isAbout)
 	if err != nil {
 		return "", has, 0, err
 	}
@@ -125,8 +126,8 @@ func (t *taskLive) since(ctx context.Context, has mark) (html string, now mark, 
 }
 
 // isAbout reports whether an event is one of a member while it worked on the task.
-func (t *taskState) isAbout(e events.Event) bool {
-	return slices.ContainsFunc(t.Spans, func(s view.Span) bool {
+func (t *taskLive) isAbout(e events.Event) bool {
+	return slices.ContainsFunc(t.one.Spans, func(s view.Span) bool {
 		return e.Member == s.Member && e.Seq >= s.First && e.Seq <= s.Last
 	})
 }

@@ -83,7 +83,7 @@ func (p *Page) workOf(ctx context.Context, one *taskPage) (w knownWork, again ti
 // workState says on which state of a task its work and the alarms about it depend.
 func (t *taskPage) workState() string {
 	hooks := 0
-	for _, g := range t.Judged {
+	for _, g := range t.Gates {
 		hooks += len(g.Hooks)
 	}
 	if t.Merge != nil {
@@ -99,7 +99,7 @@ func (t *taskPage) workState() string {
 // inspect reads the changes of a task and looks for alarms in them.
 func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 	w := knownWork{Work: pages.Work{Task: one.Full, Review: one.Review}}
-	request, none := one.request()
+	request, none := one.Changes()
 	w.None = none
 	if none == "" {
 		list, err := p.env.ReadDiff(ctx, p.place, request)
@@ -114,13 +114,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 		}
 	}
 	if team, err := p.env.TeamOf(p.place); err == nil {
-		var ran []string
-		for _, g := range one.Judged {
-			for _, h := range g.Hooks {
-				ran = append(ran, h.Command)
-			}
-		}
-		w.Judges = merging.JudgesOf(team, ran)
+		w.Judges = merging.JudgesOf(team, one.Ran())
 	} else {
 		w.faults = append(w.faults, "the spec: "+err.Error())
 	}
@@ -137,5 +131,5 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 func (t *taskPage) show(w knownWork) {
 	t.Alarms = append(slices.Clone(w.alarms), t.Facts...)
 	t.Unread = w.faults
-	t.Diff = viewDiff(w.Work, t.Alarms)
+	t.Diff = pages.NewDiffView(w.Work, t.Alarms, pages.Bounds{File: fileLines, All: pageLines})
 }

@@ -1,0 +1,80 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bounds are how many lines of differences a page shows.
+type Bounds struct{ File, All int }
+
+const (
+	openLines = 120 // a file with more is folded
+	maxFiles  = 500 // files of a task
+)
+
+// DiffView is the work on a task as differences.
+type DiffView struct {
+	Title    string
+	None     string // why there are none
+	With     string // the task at which the same differences are shown
+	Fault    string // why they cannot be read
+	Withheld string
+	Added    int
+	Removed  int
+	Count    int
+	Files    []FileView // what needs a look first comes first
+	Omitted  int        // files that are not shown
+	Cut      bool       // more is left out
+}
+
+// FileView is one file of it.
+type FileView struct {
+	FileDiff
+	Flags []string // words of the alarms about it
+	Open  bool     // it is not folded
+	Parts []Hunk   // what is shown of the hunks
+	Left  int      // lines that are not shown
+	Task  string   // of the link that shows them
+	Shown string   // its path below the workspace
+}
+
+// NewDiffView lays out work. Files with alarms come first and are open.
+func NewDiffView(w Work, alarms []Alarm, b Bounds) DiffView {
+	v := DiffView{
+		Title: w.Diff.Title, None: w.None, Fault: w.Fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
+	}
+	flags := map[string][]string{}
+	for _, a := range alarms {
+		for _, name := range a.Files {
+			name, _, _ = strings.Cut(name, ": ")
+			if !a.Weak && !slices.Contains(flags[name], a.Word) {
+				flags[name] = append(flags[name], a.Word)
+			}
+		}
+	}
+	for _, f := range w.Files {
+		v.Added, v.Removed = v.Added+f.Added, v.Removed+f.Removed
+		name := w.Name(f)
+		v.Files = append(v.Files, FileView{FileDiff: f, Task: w.Task.ID, Shown: name, Flags: flags[name]})
+	}
+	slices.SortStableFunc(v.Files, func(a, b FileView) int {
+		return min(len(b.Flags), 1) - min(len(a.Flags), 1)
+	})
+	v.Omitted = max(0, len(v.Files)-maxFiles)
+	v.Files = v.Files[:len(v.Files)-v.Omitted]
+	for i := range v.Files {
+		f := &v.Files[i]
+		f.Parts, f.Left = CutHunks(f.Hunks, 0, min(b.File, b.All))
+		b.All -= f.Total - f.Left
+		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
+	}
+	return v
+}
+
+// HunkForm is a hunk with what the form below it needs.
+type HunkForm struct {
+	Page any // a Task, or a page that has one
+	File FileView
+	Hunk Hunk
+}
