@@ -120,12 +120,12 @@ func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 // Only the crew's loop calls it. It reads each part under that part's own lock, so the
 // parts may differ by a moment; see director.scene.
 func (s *Seat) view() plan.Seat {
-	now := s.Life.State()
+	now, did := s.Life.State(), s.crew.ports.Watch.Of(s.Member.Name)
 	v := plan.Seat{
-		Name: s.Member.Name, Lead: s.Member.Lead, Began: s.crew.ports.Watch.Of(s.Member.Name).Turn > 0, Idle: now.Idle &&
+		Name: s.Member.Name, Lead: s.Member.Lead, Began: did.Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: lives.Skills(s.Member.Member),
-		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged,
+		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged, Refused: did.Refused,
 	}
 	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
 	v.Runs = s.AwaitedRun() != ""

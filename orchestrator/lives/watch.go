@@ -5,7 +5,9 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
@@ -24,6 +26,7 @@ type Activity struct {
 	Doing      string // for people; empty: nothing
 	LastText   string
 	Unreported []string // tasks completed since its last message to the lead
+	Refused    string   // the last line of a refused completion since it had other work than reminders
 }
 
 // activity is an Activity with the counts for the watchdog.
@@ -129,6 +132,9 @@ func (a *activity) record(e events.Event) {
 	switch data := e.Data.(type) {
 	case events.TurnStarted:
 		a.InTurn, a.Pass, a.Doing, a.open = true, 0, "starting a turn", nil
+		if data.Cause != events.ByNudge {
+			a.Refused = ""
+		}
 	case events.PassStarted:
 		a.Pass, a.Doing = data.Pass, "thinking"
 	case events.TextSaid:
@@ -145,6 +151,10 @@ func (a *activity) record(e events.Event) {
 		}
 	case events.HeldUp:
 		a.Doing = data.For
+	case events.HookFeedback:
+		if data.Event == string(hooks.TaskCompleted) {
+			a.Refused = notation.LastLine(hooklist.Feedback(data.Event, data.Text))
+		}
 	case events.HookStarted:
 		a.Doing = data.Event + " hooks"
 	case events.HookFinished:

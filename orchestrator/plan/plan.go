@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -86,7 +87,8 @@ type Seat struct {
 	// Nudged counts the reminders by mark since it last had other work. A single
 	// count would never reach its limit for a member that owes an answer and a
 	// task, because reminders of the one would reset the count of the other.
-	Nudged map[string]int
+	Nudged  map[string]int
+	Refused string // how its tasks' gates last refused since it had other work; empty: they did not
 }
 
 // Kind is the kind of a move.
@@ -255,10 +257,14 @@ func ignored(seat Seat) (Move, bool) {
 func remind(seat Seat, own []tasks.Task) Move {
 	mark := Fingerprint(own)
 	if seat.Nudged[mark] >= MaxNudges {
-		return Move{
+		m := Move{
 			Kind: NeedAttention, Member: seat.Name, Tasks: own,
 			Reason: "it was reminded " + strconv.Itoa(MaxNudges) + " times of " + tasks.NamesOf(own) + " and nothing changed",
 		}
+		if seat.Refused != "" {
+			m.Reason += "; its gates last refused: " + notation.Short(seat.Refused, 200)
+		}
+		return m
 	}
 	return Move{Kind: GiveNudge, Member: seat.Name, Tasks: own, Mark: mark}
 }
