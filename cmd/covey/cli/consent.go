@@ -107,7 +107,7 @@ func CopiesText(ctx context.Context, team *configs.Team) string {
 	}
 	branch, who := look.Members[0], look.Members[0]
 	if len(look.Members) > 1 {
-		branch, who = "MEMBER", "each of "+strings.Join(look.Members, ", ")
+		branch, who = "MEMBER", "each of "+term.FewNames(look.Members)
 	}
 	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (git worktree) for %s.",
 		worktree.BranchName(team.Name, branch), who)
