@@ -194,7 +194,7 @@ func (c *ciRun) run(ctx context.Context) error {
 	}
 	job := view.Job{
 		Team: c.team.Name, Covey: c.env.Version, Commit: c.commit, Began: began, Elapsed: time.Since(began),
-		Code: cmp.Or(ending.Code, cli.ExitCode(failed)), Ending: ending, Failed: failed, State: r.facts(), Place: r.place,
+		Code: cmp.Or(ending.Code, cli.ExitCode(failed)), Ending: ending, Failed: failed, State: &r.seen, Place: r.place,
 	}
 	result := job.Result(c.mask)
 	saved := errors.Join(result.Save(c.out), c.summarize(context.WithoutCancel(ctx), result))

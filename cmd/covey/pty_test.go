@@ -215,15 +215,19 @@ func appears(t *testing.T, dir, name string) {
 	}
 }
 
-// TestTerminalView: the live view survives every size and leaves the terminal
+// TestTerminalView: the board of covey up survives every size and leaves the terminal
 // in order; the report follows on the main screen.
 func TestTerminalView(t *testing.T) {
 	t.Parallel()
 	dir := teamtest.TeamDir(t, quickScript)
 	c := newConsole(t, dir, "up", "--trust")
-	c.waits("covey: crew · 0 of")
-	c.waits("Bash while [ ! -e go ]")
-	c.waits("Ctrl-C stops the team in order")
+	c.sees("covey: crew · 1 member of 1 at work · 0 of 1 tasks done", "Bash while [ ! -e go ]", "Ctrl-C stop")
+	c.types("q")
+	c.sees("Ctrl-C stops the team in order, and ends the board with it")
+	c.types("s")
+	c.sees("to the lead:")
+	c.types("hello there\r")
+	c.sees("queued for lead", "hello there")
 	for _, size := range [][2]int{{40, 8}, {20, 3}, {1, 1}, {3, 40}, {200, 60}, {80, 24}} {
 		c.resize(size[0], size[1])
 		time.Sleep(30 * time.Millisecond) // sizes that come faster are one to the program
@@ -269,8 +273,8 @@ func TestTerminalSuspend(t *testing.T) {
 	dir := teamtest.TeamDir(t, quickScript)
 	for _, tt := range []struct{ command, shows, leave string }{
 		{"up --trust --detach --keep && covey attach", "Log of the team", "q"},
-		{"attach lead", "Ctrl-D or q leaves", "q"},
-		{"down && covey up --trust --keep", "Ctrl-C stops the team in order", "\x03"},
+		{"attach lead", "Ctrl-D quit", "q"},
+		{"down && covey up --trust --keep", "Ctrl-C stop", "\x03"},
 	} {
 		c := consoleOf(t, dir, exec.Command("sh", "-c",
 			"set -m; covey "+tt.command+"; echo \"stopped with $?\"; read answer; fg; echo \"ended with $?\""))
@@ -393,14 +397,13 @@ func TestTerminalAttach(t *testing.T) {
 	up.waits("crew is up")
 	up.ends(cli.ExitDone)
 	one, two := newConsole(t, dir, "attach", "lead"), newConsole(t, dir, "attach")
-	one.waits(`All is \x1b[31mwell\x1b[0m.`)
-	one.waits("Ctrl-D or q leaves")
-	two.waits("covey: crew")
+	one.sees(`All is \x1b[31mwell\x1b[0m.`, "to lead:", "Ctrl-D quit")
+	two.sees("covey: crew")
 	one.types("quick question\r")
 	one.waits("delivered to lead", "queued for lead")
-	two.waits("quick question")
+	two.sees("quick question")
 	one.types("\x1b[A\x1b[D\x1b[D!\x05?\r") // Up, twice to the left, Ctrl-E
-	two.waits("quick questi!on?")
+	two.sees("quick questi!on?")
 	one.resize(30, 6)
 	one.resize(1, 1)
 	one.types("\x1b[5~\x1b[6~") // PgUp, PgDn

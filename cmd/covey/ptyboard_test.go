@@ -3,7 +3,10 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,6 +140,31 @@ func TestTerminalBoardEnds(t *testing.T) {
 	c.types("1a\x03")
 	c.ends(cli.ExitDone)
 	c.waits("crew has ended; covey ps tells how")
+}
+
+// TestTerminalUpAsks: somebody who runs a team on a terminal can be asked by it, from its first question
+// on, and answers on the board.
+func TestTerminalUpAsks(t *testing.T) {
+	t.Parallel()
+	dir := askingTeam(t)
+	spec, err := os.ReadFile(filepath.Join(dir, "team.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unattended := bytes.ReplaceAll(spec, []byte("on_ask: wait\n"), nil)
+	if err := os.WriteFile(filepath.Join(dir, "team.yaml"), unattended, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newConsole(t, dir, "up", "--trust")
+	c.sees("1 Needs you (1)", "> lead  permission", "touch asked", "a approve", "Ctrl-C stop")
+	c.types("a")
+	c.sees("approve r1 of lead (a text may go along):")
+	c.types("\r")
+	appears(t, dir, "asked")
+	c.sees("r2", "touch asked again")
+	c.types("dnot twice\r")
+	c.ends(cli.ExitDone)
+	c.waits("crew: all work is done")
 }
 
 // finishingTeam is a team in a repository whose member finishes two tasks, in a folder of its own,

@@ -73,7 +73,7 @@ func TestTerminalRunAsks(t *testing.T) {
 	}
 }
 
-// TestTerminalNotices: a terminal with a live view is told of tasks and of the end of the run.
+// TestTerminalNotices: a terminal with a board is told of tasks and of the end of the run.
 func TestTerminalNotices(t *testing.T) {
 	t.Setenv("VTE_VERSION", "")
 	t.Setenv("TMUX", "")

@@ -58,7 +58,7 @@ func reportSays(ts *testscript.TestScript, state *view.State) {
 	}
 	for _, t := range state.Tasks {
 		if !t.Deleted {
-			word, _ := termview.TaskWord(t, state.Works().Merges[t.ID], pages.WaitsOf(state, t))
+			word, _ := termview.TaskWord(t, state.Works().Merges[t.ID], state.OpenBlockers(t))
 			row("task-"+pages.DomID(t.ID), word)
 		}
 	}

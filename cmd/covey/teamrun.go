@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/coveyteam/covey/cmd/covey/ask"
+	"github.com/coveyteam/covey/cmd/covey/board"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
@@ -31,11 +33,11 @@ type teamRun struct {
 	log      *slog.Logger
 	logFile  *lazyFile
 	stopper  *stopper
-	parent   *parent        // nil unless in the background
-	view     *view.LiveView // nil unless on a terminal
-	seen     facts.State    // unless on a terminal: what was shown of this run
-	page     *web.Page      // nil without --web
-	hidePage func()         // ends the page, and waits for it
+	parent   *parent     // nil unless in the background
+	board    *board.Live // nil unless on a terminal
+	seen     facts.State // what the journal says about this run
+	page     *web.Page   // nil without --web
+	hidePage func()      // ends the page, and waits for it
 
 	first   chan uint64   // receives the number of the run's first line, once
 	once    sync.Once     // guards first
@@ -77,7 +79,7 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 			return orchestrator.Ending{}, err
 		}
 	}
-	r.show(o)
+	r.show(o.Place())
 	r.showPage(ctx)
 	defer r.hide()
 	if f.initOnly {
@@ -90,7 +92,7 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 // stays visible. The error carries the exit code of a run that is not done.
 func (r *teamRun) report(e orchestrator.Ending) error {
 	if !r.flags.json {
-		printReport(r.env.Out, r.team.Name, e, r.facts())
+		printReport(r.env.Out, r.team.Name, e, &r.seen)
 		if hint := endHint(e, r.flags.job); hint != "" {
 			r.env.Out.Printf("\n")
 			r.env.Out.Line(term.Faint, hint)
@@ -115,6 +117,9 @@ func (r *teamRun) onLine(l events.Line) {
 // onUp is called once, when the team can be reached. It wakes the parent of covey up
 // --detach, which then asks for the address of the page.
 func (r *teamRun) onUp(state.Place) {
+	if r.board != nil {
+		r.board.Up()
+	}
 	if r.page == nil {
 		r.parent.ready()
 		return
@@ -136,8 +141,8 @@ func (r *teamRun) showPage(ctx context.Context) {
 	}
 	if r.parent == nil {
 		r.env.Err.Printf("the page of team %s: %s\n", r.team.Name, r.page.URL())
-		if r.view != nil {
-			r.view.News("the page of this team: " + r.page.URL())
+		if r.board != nil {
+			r.board.News("the page of this team: " + r.page.URL())
 		}
 	}
 	// The page outlives a Ctrl-C: it shows how the team ends. hide ends it.
@@ -155,48 +160,31 @@ func (r *teamRun) showPage(ctx context.Context) {
 	}
 }
 
-// show starts the display of the run: a live view on a terminal, otherwise lines.
+// show starts the display of the run: the board on a terminal, otherwise lines.
 // With a pipe or JSON, notices go to stderr: stdout is for the output of the run.
-func (r *teamRun) show(o *orchestrator.Orchestrator) {
-	place := o.Place()
+func (r *teamRun) show(place state.Place) {
 	r.place = place
 	r.logFile.path = place.Log()
 	switch {
 	case r.flags.json:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
-		r.read(view.LinePrinter(r.env.Out, true), r.skipEarlier)
+		r.read(view.LinePrinter(r.env.Out, true))
 	case r.env.Out.Draws():
 		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
-			r.startView(o)
+			r.board = ask.BoardOf(place).Start(r.env.In, r.env.Out, r.stopper.press)
+			r.stopper.show(r.board.Tell, r.board.Force)
+			r.read(func(events.Line) error { return nil })
 		}
 	default:
 		r.stopper.show(func(text string) { r.env.Err.Printf("%s\n", text) }, nil)
-		r.read(view.BriefPrinter(r.env.Out), r.skipEarlier)
+		r.read(view.BriefPrinter(r.env.Out))
 	}
 }
 
-// startView takes the terminal. The board reads the journal from its beginning, which
-// has the tasks of earlier runs.
-func (r *teamRun) startView(o *orchestrator.Orchestrator) {
-	var names []string
-	for _, m := range r.team.Members() {
-		names = append(names, m.Name)
-	}
-	r.view = view.NewLiveView(r.env.Out, r.team.Name, names, r.stopper.press)
-	r.view.Drafts = o.Drafts()
-	r.stopper.show(r.view.Tell, r.view.Force)
-	r.view.Start(r.env.In)
-	r.read(func(events.Line) error { return nil }, func(uint64) uint64 { return 0 })
-}
-
-// skipEarlier skips the lines of earlier runs.
-func (r *teamRun) skipEarlier(first uint64) uint64 { return first - 1 }
-
-// read starts to follow the journal. from returns the number after which to begin,
-// given the number of the run's first line. read waits for that line, because the
-// journal exists only then. hide waits for the reader.
-func (r *teamRun) read(show func(events.Line) error, from func(first uint64) uint64) {
+// read starts to follow the journal from the run's first line on, and keeps what the report at the
+// end needs. It waits for that line, because the journal exists only then. hide waits for the reader.
+func (r *teamRun) read(show func(events.Line) error) {
 	r.reading.Go(func() {
 		first, ok := <-r.first
 		if !ok {
@@ -204,35 +192,18 @@ func (r *teamRun) read(show func(events.Line) error, from func(first uint64) uin
 		}
 		// Not the run's context: the last lines come after it has ended. The loop ends when
 		// hide closes wake.
-		for l, err := range journal.Follow(context.Background(), r.place.Journal(), from(first), r.wake) {
+		for l, err := range journal.Follow(context.Background(), r.place.Journal(), first-1, r.wake) {
 			if err != nil {
 				r.log.Error("the journal cannot be read", "err", err)
 				continue
 			}
-			r.fold(l.Event())
+			r.seen.Apply(l.Event())
 			if err := show(l); err != nil {
 				r.stopper.outputLost(err)
 				return
 			}
 		}
 	})
-}
-
-// fold keeps what the report at the end needs.
-func (r *teamRun) fold(e events.Event) {
-	if r.view != nil {
-		r.view.Apply(e)
-		return
-	}
-	r.seen.Apply(e)
-}
-
-// facts returns what the journal says about the run. It may be called after hide.
-func (r *teamRun) facts() *facts.State {
-	if r.view != nil {
-		return r.view.State()
-	}
-	return &r.seen
 }
 
 // hide shows the rest of a run that is over, and restores the terminal. The reader
@@ -244,8 +215,8 @@ func (r *teamRun) hide() {
 	close(r.wake)
 	r.reading.Wait()
 	r.hidePage()
-	if r.view != nil {
-		r.view.Stop()
+	if r.board != nil {
+		r.board.End()
 	}
 	r.stopper.show(nil, nil)
 	if err := r.logFile.close(); err != nil {
@@ -253,11 +224,11 @@ func (r *teamRun) hide() {
 	}
 }
 
-// warn shows a warning or error of covey itself, which the log has in full. A live
-// view must neither hide it nor be disturbed by it.
+// warn shows a warning or error of covey itself, which the log has in full. The
+// board must neither hide it nor be disturbed by it.
 func (r *teamRun) warn(text string) {
-	if r.view != nil {
-		r.view.News(text)
+	if r.board != nil {
+		r.board.News(text)
 		return
 	}
 	r.env.Err.Printf("covey: %s\n", term.PlainLine(cli.Reword(text)))
@@ -269,8 +240,8 @@ func (r *teamRun) desktop() func(title, text string) {
 	switch {
 	case !r.flags.json && r.env.Out.Draws():
 		return func(title, text string) {
-			if r.view != nil { // else the team runs already, and this run ends at once
-				r.view.Send(view.DesktopNotice(os.Getenv, title, text))
+			if r.board != nil { // else the team runs already, and this run ends at once
+				r.board.Send(view.DesktopNotice(os.Getenv, title, text))
 			}
 		}
 	case r.env.Err.Draws():

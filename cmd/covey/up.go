@@ -38,6 +38,7 @@ If the team already runs, up applies the changes in its spec: members join, rest
 or leave when their turn is over, tasks are added, and gates, hooks, limits and
 schedules apply from then on. A spec with mistakes changes nothing.
 
+On a terminal, up shows the board of "covey attach", and the team may ask you there.
 Ctrl-C stops the team in order; a second Ctrl-C ends the process at once.
 
 Exit codes: 0 done; 1 ended without finishing; 2 wrong usage or spec; 3 a limit

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/ask"
@@ -146,7 +147,7 @@ func endTable(members []orchestrator.MemberEnding) *term.Table {
 		term.Text("PASSES", func(m member) string { return fmt.Sprint(m.Passes) }),
 		term.Text("COMPLETED", func(m member) string {
 			completed := slices.Clone(m.Completed)
-			slices.SortFunc(completed, func(x, y string) int { return view.TaskNumber(x) - view.TaskNumber(y) })
+			slices.SortFunc(completed, func(x, y string) int { return taskNumber(x) - taskNumber(y) })
 			return strings.Join(completed, ", ")
 		}),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
@@ -158,6 +159,16 @@ func endTable(members []orchestrator.MemberEnding) *term.Table {
 			return view.UsedCell(m.Limits)
 		}},
 	)
+}
+
+// taskNumber returns a task id as a number, for ordering. Ids that are not numbers
+// come last, in undefined order.
+func taskNumber(id string) int {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return 1 << 30
+	}
+	return n
 }
 
 // tokensText formats what a member has used. No report does not mean no usage.

@@ -41,6 +41,17 @@ func (s *State) Member(name string) *Member { return s.found().members[name] }
 // Task returns a task, deleted ones too; nil if there is none with that id.
 func (s *State) Task(id string) *Task { return s.found().tasks[id] }
 
+// OpenBlockers returns the ids of the open tasks that a task waits for.
+func (s *State) OpenBlockers(t *Task) []string {
+	var open []string
+	for _, id := range t.BlockedBy {
+		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
+			open = append(open, id)
+		}
+	}
+	return open
+}
+
 // GatesOf returns the gates that accept returns true for, in order: those of a turn, for a
 // timeline, or those of a task or of a merge, for its page.
 func (s *State) GatesOf(accept func(*Gate) bool) []*Gate {

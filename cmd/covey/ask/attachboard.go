@@ -4,40 +4,63 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/coveyteam/covey/cmd/covey/board"
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// board shows the team as a board until the operator leaves it. A team that another version runs
-// is refused, as by every command. One that does not run is shown if it has ever run.
-func (a *attachment) board(ctx context.Context) error {
-	client, err := api.Dial(ctx, a.place)
+// showBoard shows the team as a board until the operator leaves it, first the log of a member if one is
+// named. A team that another version runs is refused, as by every command. One that does not run is
+// shown if it has ever run.
+func showBoard(ctx context.Context, env *cli.Env, place state.Place, member string) error {
+	client, err := api.Dial(ctx, place)
 	switch {
 	case err == nil:
 		_, err = client.Status(ctx)
 		_ = client.Close() // it was only asked
 	case errors.Is(err, api.ErrNotRunning):
-		if _, missing := os.Stat(a.place.Journal()); missing == nil {
+		if _, missing := os.Stat(place.Journal()); missing == nil {
 			err = nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	runs, err := board.Board{Place: a.place, Do: a.do, Question: a.question}.Run(ctx, a.env.In, a.env.Out)
-	if err != nil {
+	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	context.AfterFunc(ctx, cancel) // a second signal ends the process: the terminal may not read any more
+	b := BoardOf(place)
+	b.Member = member
+	switch runs, err := b.Run(ctx, env.In, env.Out); {
+	case err != nil:
 		return err
+	case runs:
+		env.Out.Printf("left; %s goes on\n", place.Team)
+	default:
+		env.Out.Printf("%s has ended; covey ps tells how\n", place.Team)
 	}
-	a.sayLeft(runs)
 	return nil
 }
 
+// BoardOf returns the board of a team, whose keys do what the commands of these names do.
+func BoardOf(place state.Place) board.Board {
+	return board.Board{
+		Place: place,
+		Do: func(ctx context.Context, a board.Act) (string, error) {
+			return do(ctx, place, a)
+		},
+		Question: func(ctx context.Context, id string) (string, error) { return question(ctx, place, id) },
+	}
+}
+
 // question returns the full text of an open question, as covey inbox show prints it.
-func (a *attachment) question(ctx context.Context, id string) (string, error) {
-	list, err := cli.ReadInbox(ctx, a.place, api.InboxQuery{ID: id})
+func question(ctx context.Context, place state.Place, id string) (string, error) {
+	list, err := cli.ReadInbox(ctx, place, api.InboxQuery{ID: id})
 	if err != nil {
 		return "", err
 	}
@@ -53,10 +76,10 @@ func (a *attachment) question(ctx context.Context, id string) (string, error) {
 //
 // Each act has a connection of its own, because the team may have ended and started again
 // since the last one.
-func (a *attachment) do(ctx context.Context, act board.Act) (said string, err error) {
+func do(ctx context.Context, place state.Place, act board.Act) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	client, err := api.Dial(ctx, a.place)
+	client, err := api.Dial(ctx, place)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +93,7 @@ func (a *attachment) do(ctx context.Context, act board.Act) (said string, err er
 	case board.Send:
 		to := act.Member
 		if to == "" {
-			to = a.lead()
+			to = lead(place)
 		}
 		r, err := client.Send(ctx, api.Send{To: to, Text: act.Text})
 		return deliveryText(r.Delivery, to), err
@@ -90,8 +113,8 @@ func (a *attachment) do(ctx context.Context, act board.Act) (said string, err er
 }
 
 // lead returns the name of the lead. The team checks it.
-func (a *attachment) lead() string {
-	if all := cli.Members(a.place); len(all) > 0 {
+func lead(place state.Place) string {
+	if all := cli.Members(place); len(all) > 0 {
 		return all[0]
 	}
 	return ""

@@ -16,16 +16,16 @@ import (
 // runs; the error is that of every command.
 func TestBoardIsRefused(t *testing.T) {
 	teamtest.StateHome(t)
-	a := &attachment{place: teamtest.Place(t, "crew")}
-	if err := a.board(t.Context()); !errors.Is(err, api.ErrNotRunning) {
+	place := teamtest.Place(t, "crew")
+	if err := showBoard(t.Context(), nil, place, ""); !errors.Is(err, api.ErrNotRunning) {
 		t.Errorf("of a team that has never run: %v", err)
 	}
-	teamtest.OtherVersion(t, a.place)
+	teamtest.OtherVersion(t, place)
 	want := "team crew: running with covey 9.0.0; covey down, then covey up"
-	if err := a.board(t.Context()); !errors.Is(err, api.ErrOtherVersion) || err.Error() != want {
+	if err := showBoard(t.Context(), nil, place, ""); !errors.Is(err, api.ErrOtherVersion) || err.Error() != want {
 		t.Errorf("of a team of another version: %v", err)
 	}
-	if _, err := a.do(t.Context(), board.Act{Verb: board.Hold, Member: "ana"}); !errors.Is(err, api.ErrOtherVersion) {
+	if _, err := do(t.Context(), place, board.Act{Verb: board.Hold, Member: "ana"}); !errors.Is(err, api.ErrOtherVersion) {
 		t.Errorf("a key: %v", err)
 	}
 }
@@ -33,19 +33,19 @@ func TestBoardIsRefused(t *testing.T) {
 // TestActsNeedARunningTeam: whatever a key asks for, a team that does not run is not changed.
 func TestActsNeedARunningTeam(t *testing.T) {
 	teamtest.StateHome(t)
-	a := &attachment{place: teamtest.Place(t, "crew")}
+	place := teamtest.Place(t, "crew")
 	for _, v := range []board.Verb{
 		board.Approve, board.Deny, board.Send, board.Hold, board.Release, board.Interrupt, board.Merge, board.Return,
 	} {
-		if said, err := a.do(t.Context(), board.Act{Verb: v, Request: "r1", Member: "ana", Task: "1", Text: "x"}); !errors.Is(err, api.ErrNotRunning) {
+		if said, err := do(t.Context(), place, board.Act{Verb: v, Request: "r1", Member: "ana", Task: "1", Text: "x"}); !errors.Is(err, api.ErrNotRunning) {
 			t.Errorf("%s: %q, %v", v, said, err)
 		}
 	}
 	want := "there is no request r1: team crew has never run"
-	if text, err := a.question(t.Context(), "r1"); err == nil || err.Error() != want {
+	if text, err := question(t.Context(), place, "r1"); err == nil || err.Error() != want {
 		t.Errorf("a question of nobody: %q, %v", text, err)
 	}
-	if entries, err := os.ReadDir(a.place.Dir); err != nil ||
+	if entries, err := os.ReadDir(place.Dir); err != nil ||
 		strings.Contains(fmt.Sprint(entries), "tasks.db") {
 		t.Errorf("%v, %v", entries, err)
 	}

@@ -103,27 +103,26 @@ func TestRunEnds(t *testing.T) {
 }
 
 // TestTray: what arrives is taken once, a new journal drops what came before it, and a terminal
-// that does not read keeps a bounded number of rows.
+// that does not read keeps a bounded number of rows, after which the log begins anew.
 func TestTray(t *testing.T) {
 	var arrived tray
 	line := func(n int) events.Line { return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"%d"}`, n)) }
+	takes := func(rows int, fresh bool) {
+		t.Helper()
+		var n news
+		if arrived.take(&n); len(n.rows) != rows || n.fresh != fresh {
+			t.Errorf("%d rows, fresh %v; want %d, %v", len(n.rows), n.fresh, rows, fresh)
+		}
+	}
 	arrived.add(line(1).Event())
 	arrived.add(line(2).Event())
-	if rows, fresh := arrived.take(); len(rows) != 2 || fresh {
-		t.Errorf("%d rows, fresh %v", len(rows), fresh)
-	}
+	takes(2, false)
 	arrived.add(line(3).Event())
 	arrived.clear()
 	arrived.add(line(1).Event())
-	if rows, fresh := arrived.take(); len(rows) != 1 || !fresh {
-		t.Errorf("%d rows, fresh %v", len(rows), fresh)
-	}
-	if rows, fresh := arrived.take(); len(rows) != 0 || fresh {
-		t.Errorf("%d rows, fresh %v: taken twice", len(rows), fresh)
-	}
-	arrived.rows = append(arrived.rows, make([]*view.Row, maxWaiting)...)
+	takes(1, true)
+	takes(0, false)
+	arrived.rows = make([]*view.Row, maxWaiting)
 	arrived.add(line(4).Event())
-	if rows, _ := arrived.take(); len(rows) > maxWaiting || rows[len(rows)-1] == nil {
-		t.Errorf("%d rows wait", len(rows))
-	}
+	takes(maxWaiting-maxWaiting/10+1, true)
 }

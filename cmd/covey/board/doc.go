@@ -1,6 +1,7 @@
-// Package board is the board of a team on a terminal, which `covey attach` opens: what needs a
-// person, the members, the tasks and a log, and one key for each thing that a person can do about
-// them. It makes no promise of compatibility to programs outside covey.
+// Package board is the board of a team on a terminal: what needs a person, the members, the tasks and a
+// log, and one key for each thing that a person can do about them. `covey up` shows it while it runs the
+// team, and `covey attach` opens it for any team, on one member if it is named. It makes no promise of
+// compatibility to programs outside covey.
 //
 // A view.Feed follows the team. A goroutine takes a scene from it, at most ten times a second: all
 // rows of the lists as plain values, with their texts made plain. The model gets scenes, rows of the

@@ -35,7 +35,11 @@ func (m *model) draw() string {
 		return ""
 	}
 	lines := []string{m.heading()}
-	if room := m.height - 1 - footer; m.width >= leastWidth && m.height >= leastHeight {
+	if room := m.height - 1 - footer; m.isTiny() {
+		if m.typing != nil {
+			lines[0] = m.status()
+		}
+	} else {
 		body := m.body(room)
 		for len(body) < room {
 			body = append(body, "")
@@ -50,6 +54,9 @@ func (m *model) draw() string {
 	}
 	return strings.Join(lines, "\n") + strings.Repeat("\n", m.height-len(lines))
 }
+
+// isTiny reports whether there is no room for panes.
+func (m *model) isTiny() bool { return m.width < leastWidth || m.height < leastHeight }
 
 // heading sums up the team. What matters most comes first, because a narrow terminal cuts the end.
 func (m *model) heading() string {
@@ -205,8 +212,11 @@ func (m *model) label() (text string, room int) {
 	return text, m.width - ansi.StringWidth(text)
 }
 
-// readOnly says that keys do nothing to a team that does not run.
-const readOnly = "the team does not run: this is its last state, to read; covey up goes on"
+// What is said when keys do nothing, because the team cannot be asked.
+const (
+	readOnly = "the team does not run: this is its last state, to read; covey up goes on"
+	notYet   = "the team takes nothing at the moment: it starts, or ends"
+)
 
 // status draws the line above the keys: what is typed, what became of it, or the goal.
 func (m *model) status() string {
@@ -215,10 +225,8 @@ func (m *model) status() string {
 		label, room := m.label()
 		text, _ := m.line.View(room)
 		return m.screen.Paint(term.Bold, label) + text
-	case m.notice != "" && m.bad:
-		return m.screen.Paint(term.Red, m.notice)
 	case m.notice != "":
-		return m.screen.Paint(term.Green, m.notice)
+		return m.noticed()
 	case m.scene.stopped:
 		return m.screen.Paint(term.Yellow, readOnly)
 	case m.scene.goal != "":
@@ -227,12 +235,23 @@ func (m *model) status() string {
 	return ""
 }
 
+// noticed draws what became of an act.
+func (m *model) noticed() string {
+	if m.bad {
+		return m.screen.Paint(term.Red, m.notice)
+	}
+	return m.screen.Paint(term.Green, m.notice)
+}
+
 // cursor returns where the cursor stands while somebody types.
 func (m *model) cursor() (x, y int, ok bool) {
-	if m.typing == nil || m.width < leastWidth || m.height < leastHeight {
+	if m.typing == nil {
 		return 0, 0, false
 	}
 	label, room := m.label()
 	_, at := m.line.View(room)
-	return min(ansi.StringWidth(label)+at, m.width-1), m.height - 2, true
+	if !m.isTiny() {
+		y = m.height - 2
+	}
+	return min(ansi.StringWidth(label)+at, m.width-1), y, true
 }

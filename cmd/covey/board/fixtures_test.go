@@ -56,7 +56,7 @@ func (b *boardOf) does(msg tea.Msg) {
 		return
 	}
 	switch answer := cmd().(type) {
-	case nil:
+	case nil, quitSoonMsg:
 	case tea.QuitMsg:
 		b.quit = true
 	case tea.BatchMsg:
@@ -88,7 +88,7 @@ func (b *boardOf) look(drafts lives.Drafting) scene {
 	if b.up {
 		now.Status, now.Absent = &api.Status{}, nil
 	}
-	return sceneOf(now)
+	return sceneOf(now, b.stop != nil)
 }
 
 // named are the keys that have no letter.

@@ -16,14 +16,22 @@ type keyHint struct{ key, does string }
 // left out.
 func (m *model) keyLine() string {
 	filter, out := keyHint{"/", "filter"}, []keyHint{{"?", "help"}, {"q", "quit"}}
+	if m.stop != nil {
+		out[1] = keyHint{"Ctrl-C", "stop"}
+	}
 	var hints []keyHint
 	switch {
+	case m.typing != nil && m.typing.stays && m.notice != "":
+		return m.noticed()
 	case m.help:
 		out = []keyHint{{"any key", "back"}}
 	case m.typing != nil && m.typing.filter:
 		hints, out = []keyHint{{"Enter", "keep"}}, []keyHint{{"Esc", "clear"}}
 	case m.typing != nil:
 		hints, out = []keyHint{{"Enter", string(m.typing.deed.verb)}}, []keyHint{{"Esc", "cancel"}}
+		if m.typing.stays {
+			hints, out = append(hints, keyHint{"PgUp", "scroll"}), []keyHint{{"Esc", "keys"}, {"Ctrl-D", "quit"}}
+		}
 		if m.typing.deed.typed != nothing {
 			hints = append(hints, keyHint{"Up", "earlier text"})
 		}
@@ -105,8 +113,8 @@ func helpLines(height int) []string {
   Enter       one pane fills the board: the whole text of a question, the log
   /           show only what contains a text, in the list or the log
   Esc         one step back; out of what is typed, the filter, the whole pane
-  q, Ctrl-C   leave the board; the team goes on
-  Ctrl-Z      suspend the board
+  q, Ctrl-C   leave the board; under "covey up", Ctrl-C stops the team
+  Ctrl-Z      suspend covey
 
 "all" stands for the whole team. Red needs a person, yellow waits, green goes
 well. covey web shows more: the ends of turns, changes, and verdicts.`

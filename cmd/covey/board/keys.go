@@ -2,6 +2,7 @@ package board
 
 import (
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -12,8 +13,11 @@ import (
 // the board.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	m.keyed = true
+	m.keys++
 	switch {
+	case name == "ctrl+c" && m.stop != nil:
+		m.stop()
+		return nil
 	case name == "ctrl+c":
 		return tea.Quit
 	case name == "ctrl+z":
@@ -25,13 +29,16 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
-	if m.moves(name) {
+	if scrolls(name) {
+		return m.scroll(name)
+	}
+	if cmd, ok := m.moves(name); ok {
 		m.follow()
-		return nil
+		return cmd
 	}
 	switch name {
 	case "q", "ctrl+d":
-		return tea.Quit
+		return m.leave()
 	case "?":
 		m.help = true
 	case "esc":
@@ -57,12 +64,29 @@ func (m *model) out() {
 	case m.focus == logOf:
 		m.focus = m.from
 	default:
-		m.say("q leaves the board; the team goes on", false)
+		m.say(m.wayOut(), false)
 	}
 }
 
-// moves moves the focus, the chosen row or the log. It reports whether the key is one for that.
-func (m *model) moves(name string) bool {
+// wayOut says how the board is left.
+func (m *model) wayOut() string {
+	if m.stop != nil {
+		return "Ctrl-C stops the team in order, and ends the board with it"
+	}
+	return "q leaves the board; the team goes on"
+}
+
+// leave leaves the board. That of a team that this process runs stays as long as the team.
+func (m *model) leave() tea.Cmd {
+	if m.stop == nil {
+		return tea.Quit
+	}
+	m.say(m.wayOut(), false)
+	return nil
+}
+
+// moves moves the focus or the chosen row. It reports whether the key is one for that.
+func (m *model) moves(name string) (cmd tea.Cmd, ok bool) {
 	switch name {
 	case "tab", "right":
 		m.turn(1)
@@ -73,20 +97,18 @@ func (m *model) moves(name string) bool {
 	case "enter":
 		m.whole, m.reader.below = !m.whole, 0
 		m.whole = m.whole && (!m.readsText() || m.about() != "")
-	case "pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end":
-		m.scroll(name)
 	case "up", "k":
-		m.step(-1, "shift+up")
+		return m.step(-1, "shift+up"), true
 	case "down", "j":
-		m.step(1, "shift+down")
+		return m.step(1, "shift+down"), true
 	case "home", "g":
-		m.step(-len(m.chosenList().rows), "ctrl+home")
+		return m.step(-len(m.chosenList().rows), "ctrl+home"), true
 	case "end", "G":
-		m.step(len(m.chosenList().rows), "ctrl+end")
+		return m.step(len(m.chosenList().rows), "ctrl+end"), true
 	default:
-		return false
+		return nil, false
 	}
-	return true
+	return nil, true
 }
 
 // turn moves the focus by a number of panes.
@@ -94,7 +116,7 @@ func (m *model) turn(by int) {
 	m.focus = pane((int(m.focus) + by + panes) % panes)
 	m.whole = false
 	if m.focus != logOf {
-		m.from = m.focus
+		m.from, m.member = m.focus, ""
 	}
 }
 
@@ -102,22 +124,40 @@ func (m *model) turn(by int) {
 func (m *model) chosenList() *list { return &m.lists[m.from] }
 
 // step moves the chosen row, or scrolls with a key if a text or the log has the focus.
-func (m *model) step(by int, key string) {
+func (m *model) step(by int, key string) tea.Cmd {
 	if m.focus == logOf || m.whole {
-		m.scroll(key)
-		return
+		return m.scroll(key)
 	}
+	m.member = ""
 	l := m.chosenList()
 	l.choose(l.at + by)
+	return nil
 }
 
-// scroll scrolls the log, or the text that fills the board.
-func (m *model) scroll(key string) {
-	if !m.readsText() {
-		m.log.Key(key)
-		return
+// scrolls reports whether a key scrolls wherever the person is.
+func scrolls(name string) bool {
+	switch name {
+	case "pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end":
+		return true
 	}
-	m.reader.key(key, m.height-footer-2)
+	return false
+}
+
+// scroll scrolls the log, or the text that fills the board. At the top of the log it reads older rows.
+func (m *model) scroll(key string) tea.Cmd {
+	if m.readsText() {
+		m.reader.key(key, m.height-footer-2)
+		return nil
+	}
+	if !m.log.Key(key) || m.top || m.reading || m.older == nil || !m.log.AtTop() {
+		return nil
+	}
+	m.reading = true
+	before, member := m.log.Oldest(), m.chosen().member
+	return func() tea.Msg {
+		rows, err := m.older(before, member)
+		return olderMsg{rows, err}
+	}
 }
 
 // readsText reports whether the text about the chosen row fills the board.
@@ -154,16 +194,17 @@ func (m *model) verb(name string) tea.Cmd {
 		known = true
 		r := m.chosen()
 		switch {
+		case !m.scene.runs && m.stop != nil:
+			m.say(notYet, true)
+			return nil
 		case !m.scene.runs:
 			m.say(readOnly, true)
 			return nil
 		case !d.can(r):
 		case d.ask == "":
-			return m.start(d.act(r))
+			return m.start(d.act(r), "")
 		default:
-			a := d.act(r)
-			m.typing = &typing{label: d.question(a, r), deed: d, act: a}
-			m.line.Set("")
+			m.ask(d)
 			return nil
 		}
 	}
@@ -171,6 +212,15 @@ func (m *model) verb(name string) tea.Cmd {
 		m.say("there is nothing to "+strings.ToLower(string(verbOf(name)))+" here", true)
 	}
 	return nil
+}
+
+// ask asks about a deed with the chosen row before it is done. In the log that fills the board, what is
+// written to its member stays a conversation.
+func (m *model) ask(d deed) {
+	r := m.chosen()
+	a := d.act(r)
+	m.typing = &typing{label: d.question(a, r), deed: d, act: a, stays: d.verb == Send && m.whole && m.readsLog()}
+	m.line.Set("")
 }
 
 // verbOf returns the verb of a key.
@@ -183,9 +233,16 @@ func verbOf(key string) Verb {
 	return ""
 }
 
+// quitDelay is how long a lone q in a line that stays waits for more to be typed before it leaves:
+// longer than anybody takes for the second letter of a word, and too short to notice.
+const quitDelay = 500 * time.Millisecond
+
+// quitLine leaves the board if it is the whole line. covey send can send a message of that one letter.
+const quitLine = "q"
+
 // typeKey handles a key while somebody types.
 func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
-	t := m.typing
+	t, before := m.typing, m.line.Text()
 	switch name := k.String(); {
 	case name == "esc":
 		m.typing = nil
@@ -195,6 +252,12 @@ func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case name == "enter":
 		return m.enter(t)
+	case scrolls(name):
+		return m.scroll(name)
+	case t.stays && (name == "home" || name == "end") && (before == "" || name == "end" && m.log.Up()):
+		return m.scroll("ctrl+" + name)
+	case t.stays && name == "ctrl+d" && before == "": // as in a shell: with text in the line it deletes
+		return m.leave()
 	case !t.takesText():
 		return nil
 	case name == "up", name == "ctrl+p":
@@ -205,6 +268,10 @@ func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
 		m.line.Key(k)
 	}
 	m.typed()
+	if t.stays && before == "" && m.line.Text() == quitLine {
+		keys := m.keys
+		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return quitSoonMsg{keys} })
+	}
 	return nil
 }
 
@@ -224,7 +291,23 @@ func (m *model) enter(t *typing) tea.Cmd {
 	if t.deed.typed == needed && strings.TrimSpace(m.line.Text()) == "" {
 		return nil // people also press Enter to see whether anything is alive
 	}
-	m.typing = nil
-	t.act.Text = m.line.Submit()
-	return m.start(t.act)
+	if !t.stays {
+		m.typing = nil
+	}
+	act, text := t.act, m.line.Submit()
+	act.Text = text
+	switch {
+	case t.stays && text == quitLine:
+		return m.leave()
+	case t.deed.verb == Send && text == ":help":
+		m.say(commands, false)
+		return nil
+	case t.deed.verb == Send && strings.HasPrefix(text, ":"):
+		var err error
+		if act, err = command(text, m.chosen().member); err != nil {
+			m.done(doneMsg{typed: text, err: err})
+			return nil
+		}
+	}
+	return m.start(act, text)
 }

@@ -1,6 +1,8 @@
 package board
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -33,15 +35,25 @@ type (
 		rows   []*view.Row // new lines of the log
 		fresh  bool        // another journal has begun before them
 		drafts lives.Drafting
+		notice string // of covey itself
+		bad    bool   // notice is a warning
 	}
 	secondMsg time.Time // a second has passed: ages grow
 	// doneMsg is what became of an act.
 	doneMsg struct {
-		said string
-		err  error
+		said  string
+		typed string // the line that asked for it
+		err   error
 	}
 	// questionMsg is the full text of a question.
 	questionMsg struct{ id, text string }
+	// olderMsg are the rows before the oldest one of the log; none: there are no such rows.
+	olderMsg struct {
+		rows []*view.Row
+		err  error
+	}
+	// quitSoonMsg comes quitDelay after a q on an empty line. keys is the number of keys pressed by then.
+	quitSoonMsg struct{ keys int }
 )
 
 // model is the board for the terminal library. All that it draws is in its fields.
@@ -56,7 +68,11 @@ type model struct {
 	log   *view.Log
 	focus pane
 	from  pane // the list whose chosen row the log belongs to: the last one that had the focus
-	keyed bool // a key was pressed
+	keys  int  // how many keys were pressed
+
+	member  string // whose log is shown until its row is known, or another is chosen; empty: the chosen one's
+	top     bool   // there is nothing older than what log has
+	reading bool   // older rows were asked for and have not come yet
 
 	logFilter string
 	whole     bool // one pane fills the board
@@ -72,6 +88,12 @@ type model struct {
 
 	do       func(Act) (string, error)
 	question func(id string) (string, error)
+	older    func(before uint64, member string) ([]*view.Row, error)
+	stop     func() // stops the team, which runs in this process; nil: it does not
+
+	sequences func() string    // what waits to be written to the terminal, without being shown
+	sent      func(all string) // the terminal has got them
+	sending   bool             // it is about to
 }
 
 // typing is what somebody types in the line above the keys.
@@ -80,6 +102,7 @@ type typing struct {
 	filter bool // the line is the filter of the focused pane
 	deed   deed
 	act    Act
+	stays  bool // the line stays for more to be sent
 }
 
 // takesText reports whether something can be typed, rather than only agreed to.
@@ -93,6 +116,13 @@ func newModel(s *term.Screen, team string) *model {
 	}
 	m.scene.word = "…"
 	return m
+}
+
+// open opens the log of a member in the whole board, with a line to write to it.
+func (m *model) open(member string) {
+	m.member, m.focus, m.whole, m.keys = member, logOf, true, 1
+	m.follow()
+	m.ask(send)
 }
 
 // Init starts the clock.
@@ -112,6 +142,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
+		m.keys++
 		if m.typing != nil && m.typing.takesText() {
 			m.line.Insert(msg.Content)
 			m.typed()
@@ -120,15 +151,50 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.now, cmd = time.Time(msg), second()
 	case news:
 		m.take(msg)
+		cmd = m.raw()
+	case tea.RawMsg:
+		m.sent(fmt.Sprint(msg.Msg))
+		m.sending = false
+		cmd = m.raw()
 	case doneMsg:
-		m.say(msg.said, false)
-		if msg.err != nil {
-			m.say(msg.err.Error(), true)
-		}
+		m.done(msg)
 	case questionMsg:
 		m.asked[msg.id] = msg.text
+	case olderMsg:
+		m.reading, m.top = false, msg.err == nil && len(msg.rows) == 0
+		m.log.AddOlder(msg.rows)
+		if msg.err != nil {
+			m.say("the journal cannot be read: "+msg.err.Error(), true)
+		}
+	case quitSoonMsg:
+		if m.keys == msg.keys {
+			cmd = m.leave()
+		}
 	}
 	return m, tea.Batch(cmd, m.read())
+}
+
+// raw writes what is not shown to the terminal. It is kept until the terminal has it, because the board
+// may end meanwhile.
+func (m *model) raw() tea.Cmd {
+	if m.sequences == nil || m.sending || m.sequences() == "" {
+		return nil
+	}
+	m.sending = true
+	return tea.Raw(m.sequences())
+}
+
+// done says what became of an act. A line that was not sent comes back, unless something else is typed by
+// now.
+func (m *model) done(msg doneMsg) {
+	m.say(msg.said, false)
+	if msg.err == nil {
+		return
+	}
+	m.say(msg.err.Error(), true)
+	if m.typing != nil && m.typing.stays && m.line.Text() == "" {
+		m.line.Set(msg.typed)
+	}
 }
 
 // take takes up what has changed in the team.
@@ -137,21 +203,36 @@ func (m *model) take(n news) {
 	for i := range m.lists {
 		m.lists[i].set(n.scene.rows[i])
 	}
-	if !m.keyed && len(m.lists[needs].rows) > 0 {
+	if i := slices.IndexFunc(m.lists[members].shown(), func(r row) bool { return r.key == m.member }); m.member != "" && i >= 0 {
+		m.lists[members].choose(i)
+		m.member = ""
+	}
+	if m.keys == 0 && len(m.lists[needs].rows) > 0 {
 		m.focus, m.from = needs, needs // until somebody is at the keys, what needs one comes first
 	}
 	if n.fresh {
 		m.log.Clear()
+		m.top = false
 	}
 	for _, r := range n.rows {
-		m.log.Add(r)
+		if m.log.Add(r) {
+			m.top = false // what was dropped can be read again
+		}
 	}
 	m.log.SetDrafts(n.drafts)
+	if n.notice != "" {
+		m.say(n.notice, n.bad)
+	}
 	m.follow()
 }
 
 // chosen returns the row that keys act on and that the log belongs to.
-func (m *model) chosen() row { return m.lists[m.from].chosen() }
+func (m *model) chosen() row {
+	if m.member == "" {
+		return m.lists[m.from].chosen()
+	}
+	return row{key: m.member, name: term.PlainLine(m.member), member: m.member}
+}
 
 // follow shows the log of the chosen row.
 func (m *model) follow() { m.log.Choose(m.chosen().member, m.logFilter) }
@@ -191,11 +272,11 @@ func (m *model) about() string {
 }
 
 // start does an act outside of the model.
-func (m *model) start(a Act) tea.Cmd {
+func (m *model) start(a Act, typed string) tea.Cmd {
 	m.say("asking the team…", false)
 	return func() tea.Msg {
 		said, err := m.do(a)
-		return doneMsg{said, err}
+		return doneMsg{said, typed, err}
 	}
 }
 

@@ -48,24 +48,26 @@ type row struct {
 	returns bool   // the work on task can be sent back
 }
 
-// sceneOf takes the scene of what a feed knows.
-func sceneOf(now termview.Now) scene {
+// sceneOf takes the scene of what a feed knows. own says that this process runs the team.
+func sceneOf(now termview.Now, own bool) scene {
 	s := now.State
 	run := s.Run()
-	if worked := s.StaffedRun(); run.Merge != "" && worked.First > 0 {
-		run = worked // covey merge has no goal and no turns
+	if run.Merge != "" {
+		run = s.StaffedRun() // covey merge has no goal and no turns
 	}
 	sc := scene{runs: now.Status != nil, goal: term.PlainLine(run.Goal), started: run.Started}
-	if sc.stopped = now.Absent != nil; sc.stopped {
+	if sc.stopped = now.Absent != nil && !own; sc.stopped {
 		sc.ended = cmp.Or(run.Ended, s.Time) // a run that was cut off has no end
 	}
-	sc.word, sc.style = termview.TeamWord(s, sc.runs)
+	sc.word, sc.style = termview.TeamWord(s, sc.runs || own && run.Reason == "")
 	switch {
 	case s.Seq < now.Until && now.Trouble == nil:
 		sc.word, sc.style = fmt.Sprintf("reading the journal, %d %%", s.Seq*100/now.Until), term.Faint
+	case own && run.First == 0:
+		sc.word, sc.style = "starts", term.Faint
 	case now.Trouble != nil:
 		sc.word, sc.style = "the journal cannot be read: "+now.Trouble.Error(), term.Red
-	case sc.runs:
+	case sc.runs, own:
 	case now.Absent == nil:
 		sc.word, sc.style = "…", term.Faint
 	case !errors.Is(now.Absent, api.ErrNotRunning):
@@ -73,7 +75,7 @@ func sceneOf(now termview.Now) scene {
 	}
 	sc.word = term.PlainLine(sc.word)
 	sc.facts = factsOf(now)
-	sc.rows = [lists][]row{needs: needRows(s, sc.runs), members: memberRows(s, sc.runs), tasksOf: taskRows(s)}
+	sc.rows = [lists][]row{needs: needRows(s, sc.runs), members: memberRows(now, sc.runs || own), tasksOf: taskRows(s)}
 	return sc
 }
 
@@ -135,7 +137,8 @@ func needRows(s *view.State, runs bool) []row {
 func isHeld(m *view.Member) bool { return m != nil && m.Held != nil }
 
 // memberRows returns the members, below a row for the whole team.
-func memberRows(s *view.State, runs bool) []row {
+func memberRows(now termview.Now, runs bool) []row {
+	s := now.State
 	rows := []row{{name: "all", text: "the whole team"}}
 	graph := s.Graph()
 	for _, m := range s.Roster(runs) {
@@ -145,14 +148,14 @@ func memberRows(s *view.State, runs bool) []row {
 		r := row{key: m.Name, name: term.PlainLine(m.Name), member: m.Name, since: m.Since,
 			held: m.Held != nil}
 		r.word, r.style = termview.MemberWord(m)
-		r.text, r.about = memberText(s, m, graph), memberAbout(m)
+		r.text, r.about = memberText(now, m, graph), memberAbout(m)
 		rows = append(rows, r)
 	}
 	return rows
 }
 
 // memberText says in one line what a member is at.
-func memberText(s *view.State, m *view.Member, graph []tasks.Outline) string {
+func memberText(now termview.Now, m *view.Member, graph []tasks.Outline) string {
 	var parts []string
 	if len(m.InProgress) > 0 {
 		parts = append(parts, "task "+term.PlainLine(m.InProgress[0]))
@@ -174,7 +177,7 @@ func memberText(s *view.State, m *view.Member, graph []tasks.Outline) string {
 	if cost := termview.Dollars(m.Spent.CostUSD); cost != "" {
 		parts = append(parts, cost)
 	}
-	if does := termview.MemberDoes(s, m, graph); does != "" {
+	if does := cmp.Or(termview.Writing(now.Drafts, m), termview.MemberDoes(now.State, m, graph)); does != "" {
 		parts = append(parts, does)
 	}
 	return strings.Join(parts, " · ")
@@ -209,22 +212,11 @@ func memberAbout(m *view.Member) string {
 
 // taskRows returns the tasks.
 func taskRows(s *view.State) []row {
-	merges := map[string]*view.Merge{}
-	for _, m := range s.Merges {
-		for _, id := range m.Tasks {
-			merges[id] = m
-		}
-	}
+	merges := s.Works().Merges
 	var rows []row
 	for _, t := range s.Tasks {
 		if t.Deleted {
 			continue
-		}
-		var waits []string
-		for _, id := range t.BlockedBy {
-			if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
-				waits = append(waits, id)
-			}
 		}
 		merge := merges[t.ID]
 		r := row{key: t.ID, name: term.PlainLine(t.ID), task: t.ID, member: t.Owner,
@@ -233,7 +225,7 @@ func taskRows(s *view.State) []row {
 			r.member = cmp.Or(t.Owner, merge.Member)
 			r.merges = r.returns && !merge.State.Busy() && !merge.State.Over() && merge.State != tasks.MergeReady
 		}
-		r.word, r.style = termview.TaskWord(t, merge, waits)
+		r.word, r.style = termview.TaskWord(t, merge, s.OpenBlockers(t))
 		r.word = term.PlainLine(r.word)
 		r.held = isHeld(s.Member(r.member))
 		r.who, r.text = term.PlainLine(t.Owner), term.PlainLine(t.Subject)

@@ -32,7 +32,7 @@ func TestSceneOfTrouble(t *testing.T) {
 			term.Faint, true},
 	} {
 		test.now.State = &view.State{}
-		if sc := sceneOf(test.now); sc.word != test.word || sc.style != test.style || sc.runs != test.runs {
+		if sc := sceneOf(test.now, false); sc.word != test.word || sc.style != test.style || sc.runs != test.runs {
 			t.Errorf("%s: %q in %q, runs %v", name, sc.word, sc.style, sc.runs)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMemberRow(t *testing.T) {
 		l.Seq = uint64(i + 1)
 		s.Apply(l.Event())
 	}
-	r := memberRows(&s, true)[2]
+	r := memberRows(termview.Now{State: &s}, true)[2]
 	if want := "task 1 · 1 refused · 1 unread · held after this turn · asks to use Bash: git push origin main"; r.text != want || !r.held {
 		t.Errorf("%q, held %v; want %q", r.text, r.held, want)
 	}

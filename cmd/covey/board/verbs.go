@@ -1,6 +1,10 @@
 package board
 
 import (
+	"cmp"
+	"errors"
+	"strings"
+
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
@@ -57,12 +61,41 @@ const (
 var deeds = []deed{
 	{"a", Approve, func(r row) bool { return r.request != "" }, "approve", maybe},
 	{"d", Deny, func(r row) bool { return r.request != "" }, "deny", maybe},
-	{"s", Send, func(row) bool { return true }, "to", needed},
+	send,
 	{"h", Hold, func(r row) bool { return r.member != "" && !r.held }, "", nothing},
 	{"h", Release, func(r row) bool { return r.member != "" && r.held }, "", nothing},
 	{"i", Interrupt, func(r row) bool { return r.member != "" }, "interrupt", nothing},
 	{"m", Merge, func(r row) bool { return r.merges }, "merge", nothing},
 	{"r", Return, func(r row) bool { return r.returns }, "return", needed},
+}
+
+// send is the deed of writing to somebody.
+var send = deed{"s", Send, func(row) bool { return true }, "to", needed}
+
+// commands are the lines that begin with a colon.
+const commands = ":approve ID [TEXT] · :deny ID [TEXT] · :interrupt · :hold · :resume · :help"
+
+// command returns what a line asks for that begins with a colon. Such a line is never sent to the member: a
+// mistyped command must not become a prompt. It may name another member than the one that is shown.
+func command(line, member string) (Act, error) {
+	word, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimSpace(rest)
+	a := Act{Verb: Verb(word[1:]), Member: cmp.Or(rest, member)}
+	switch a.Verb {
+	case Approve, Deny:
+		a.Member = ""
+		if a.Request, a.Text, _ = strings.Cut(rest, " "); a.Request == "" {
+			return Act{}, errors.New("not answered: name the request by its id, such as r7")
+		}
+		a.Text = strings.TrimSpace(a.Text)
+		return a, nil
+	case Hold, Interrupt:
+		return a, nil
+	case "resume":
+		a.Verb = Release
+		return a, nil
+	}
+	return Act{}, errors.New("there is no " + word + ": " + commands)
 }
 
 // act returns what a deed does with a row.

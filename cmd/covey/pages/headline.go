@@ -43,8 +43,8 @@ func (d *Drawing) header() (*Section, error) {
 // headline summarizes the team.
 func (d *Drawing) headline() headline {
 	run, counts := d.State.Run(), d.State.TaskCounts()
-	if worked := d.State.StaffedRun(); run.Merge != "" && worked.First > 0 {
-		run = worked // covey merge has no goal and no turns
+	if run.Merge != "" {
+		run = d.State.StaffedRun() // covey merge has no goal and no turns
 	}
 	h := headline{
 		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,

@@ -30,7 +30,7 @@ type TaskRow struct {
 
 // rowOf returns the row of a task. w is the Works of s.
 func rowOf(s *view.State, w view.Works, t *view.Task) TaskRow {
-	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID], Waits: WaitsOf(s, t), Empty: w.Empty[t.ID]}
+	one := TaskRow{Task: t, Merge: w.Merges[t.ID], Gates: w.Gates[t.ID], Waits: s.OpenBlockers(t), Empty: w.Empty[t.ID]}
 	word, style := termview.TaskWord(t, one.Merge, one.Waits)
 	one.Word, one.Class = word, classOf(style)
 	return one
@@ -39,17 +39,6 @@ func rowOf(s *view.State, w view.Works, t *view.Task) TaskRow {
 // shown returns the tasks that are not deleted.
 func shown(s *view.State) []*view.Task {
 	return slices.DeleteFunc(slices.Clone(s.Tasks), func(t *view.Task) bool { return t.Deleted })
-}
-
-// WaitsOf returns the ids of the open tasks that a task waits for.
-func WaitsOf(s *view.State, t *view.Task) []string {
-	var open []string
-	for _, id := range t.BlockedBy {
-		if other := s.Task(id); other != nil && !other.Deleted && other.Status != tasks.Completed {
-			open = append(open, id)
-		}
-	}
-	return open
 }
 
 // Task is a task with all that a page shows of it. Its parts are drawn by one template each.

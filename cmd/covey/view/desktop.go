@@ -26,25 +26,3 @@ func DesktopNotice(getenv func(string) string, title, text string) string {
 	}
 	return sequence
 }
-
-// maxSequences bounds the sequences that wait for the terminal.
-const maxSequences = 50
-
-// Send has a sequence without visible text written to the terminal with the next tick. It does
-// not wait for the terminal.
-func (v *LiveView) Send(sequence string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.sequences) < maxSequences {
-		v.sequences = append(v.sequences, sequence)
-	}
-}
-
-// takeSequences returns the sequences that wait.
-func (v *LiveView) takeSequences() string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	all := strings.Join(v.sequences, "")
-	v.sequences = nil
-	return all
-}

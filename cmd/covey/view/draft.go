@@ -8,15 +8,17 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // noTime stands where a journal line has its time, because a draft may never have one.
 const noTime = "writing…"
 
-// draftEntry returns a draft as an entry like that of the text which takes its place, but faint
+// DraftOf returns a draft as an entry like that of the text which takes its place, but faint
 // and without a time. ok is false if there is nothing to read yet.
-func draftEntry(d lives.Draft) (e Entry, ok bool) {
+func DraftOf(d lives.Draft) (e Entry, ok bool) {
 	text := strings.TrimSpace(term.Plain(d.Text))
 	if text == "" {
 		return Entry{}, false
@@ -27,18 +29,12 @@ func draftEntry(d lives.Draft) (e Entry, ok bool) {
 	return Entry{Who: term.PlainLine(d.Member), Text: named(events.Event{Helper: d.Helper}, text), Style: term.Faint}, true
 }
 
-// DraftOf describes a draft as the line that its text may become; false: there is nothing to read
-// yet.
-func DraftOf(d lives.Draft) (Entry, bool) {
-	return draftEntry(d)
-}
-
 // SetDrafts replaces the drafts below the rows. A draft whose text has come from the journal
 // since the team has sent it is not shown again.
 func (g *Log) SetDrafts(now lives.Drafting) {
 	g.drafts = nil
 	for _, d := range now.Drafts {
-		if e, ok := draftEntry(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
+		if e, ok := DraftOf(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
 			g.drafts = append(g.drafts, shownDraft{author{d.Member, d.Helper}, e})
 		}
 	}
@@ -102,6 +98,16 @@ func lastLines(s *term.Screen, e Entry, width, most int) []string {
 		lines[0] = head + rest
 	}
 	return lines
+}
+
+// Writing describes what a member writes; empty: nothing. At the gates its text is about to be
+// whole.
+func Writing(now lives.Drafting, m *view.Member) string {
+	i := slices.IndexFunc(now.Drafts, func(d lives.Draft) bool { return d.Member == m.Name && d.Helper == "" })
+	if i < 0 || m.State != api.Working || m.Gate != "" {
+		return ""
+	}
+	return writes(now.Drafts[i])
 }
 
 // writes describes a draft in one line by its end, which changes while the model writes; empty:

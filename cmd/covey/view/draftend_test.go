@@ -34,12 +34,12 @@ func TestDraftEnds(t *testing.T) {
 		"a text of another helper":  {said(5, "a02", "text"), drafting(4, member, helper), "mine helper's"},
 		"its own text, and no more": {said(5, "", "text"), drafting(6), ""},
 	} {
-		p := pagerOf(60, 12, 1, 2)
-		p.log.SetDrafts(drafting(2, member, helper))
-		p.add(NewRow(test.line.Event()))
-		p.log.SetDrafts(test.now)
+		g := apiLog(1, 2)
+		g.SetDrafts(drafting(2, member, helper))
+		g.Add(NewRow(test.line.Event()))
+		g.SetDrafts(test.now)
 		var shown []string
-		for _, d := range p.log.drafts {
+		for _, d := range g.drafts {
 			for _, text := range []string{member.Text, helper.Text} {
 				if strings.Contains(d.entry.Text, text) {
 					shown = append(shown, text)
@@ -58,14 +58,14 @@ func TestDraftsFit(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab \n\t\x1b\x07é世🙂\u202e")), 0, 300, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		width, room := rapid.IntRange(8, 90).Draw(t, "width"), rapid.IntRange(0, 20).Draw(t, "room")
-		p := pagerOf(width, 24, 1, 3)
+		g := apiLog(1, 3)
 		var now lives.Drafting
 		for i := range rapid.IntRange(0, 25).Draw(t, "drafts") {
 			now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprint("m", i), Text: text.Draw(t, "text"), Cut: i%2 == 0})
 		}
-		p.log.SetDrafts(now)
-		p.log.width = width
-		lines := p.log.draftLines(room)
+		g.SetDrafts(now)
+		g.width = width
+		lines := g.draftLines(room)
 		if len(lines) > room*2/3 {
 			t.Fatalf("%d lines of %d", len(lines), room)
 		}

@@ -45,38 +45,20 @@ func withPayload(v any, payload string) any {
 	return v
 }
 
-// TestHostileViews: whatever is in any text of a team, logs, the live view and attach show it as plain
-// as it looks, and within the width of the screen.
+// TestHostileViews: whatever is in any text of a team, logs and a log on a screen show it as plain
+// as it looks, and within the width of the screen. The board has a test of its own.
 func TestHostileViews(t *testing.T) {
 	for _, payload := range teamtest.Payloads() {
-		b := newBoard("crew", []string{payload}, teamtest.Line(0, "", "", "").Time)
 		s, out := teamtest.Screen()
-		print, p := LinePrinter(s, false), newPager(s, "m0 of crew", nil)
-		p.width, p.height = 60, 24
+		print, g := LinePrinter(s, false), NewLog(s)
 		for _, l := range hostileLines(t, payload) {
-			b.apply(l.Event())
-			p.add(NewRow(l.Event()))
+			g.Add(NewRow(l.Event()))
 			if err := print(l); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b.drafts = []lives.Draft{{Member: "m0" + payload, Text: payload}}
-		p.log.SetDrafts(lives.Drafting{Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
+		g.SetDrafts(lives.Drafting{Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
 		teamtest.CheckPlain(t, "logs: "+payload, out.String())
-		teamtest.CheckPlain(t, "live view: "+payload, strings.Join(b.draw(s, 60, 24, b.started), "\n"))
-		teamtest.CheckPlain(t, "attach: "+payload, p.view())
-	}
-}
-
-// TestLongLine: a line of ten megabytes is one line of the live view.
-func TestLongLine(t *testing.T) {
-	data, _ := json.Marshal(map[string]string{"text": teamtest.LongPayload()}) // a string can be encoded
-	l := teamtest.Line(1, "m0", "text", string(data))
-	b := newBoard("crew", []string{"m0"}, l.Time)
-	b.apply(l.Event())
-	s, _ := teamtest.Screen()
-	text := strings.Join(b.draw(s, 60, 24, l.Time), "\n")
-	if teamtest.CheckPlain(t, "a long line", text); len(text) > 10_000 {
-		t.Errorf("the live view has %d bytes", len(text))
+		teamtest.CheckPlain(t, "a log: "+payload, strings.Join(g.View(60, 24), "\n"))
 	}
 }

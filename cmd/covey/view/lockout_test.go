@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // The lines of a member that reached its limit at noon, and one that is logged
@@ -67,28 +68,24 @@ func TestStoryOfLockouts(t *testing.T) {
 	}
 }
 
-func TestBoardOfLockouts(t *testing.T) {
-	s, _ := teamtest.Screen()
-	b := newBoard("crew", nil, teamtest.Line(0, "", "", "").Time)
-	for _, l := range lockedLines() {
-		b.see(l)
-	}
-	got := strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
-	for _, want := range []string{
-		"covey: crew · 0 of 0 tasks done · 1m00s · waits until 15:04",
-		"  lead  waiting          for a slot of codex",
-		"  api   limited until 15:04  5-hour limit reached",
-		"  docs  logged out       gemini is not logged in; run `gemini`",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
+func TestMembersInLockouts(t *testing.T) {
+	var s view.State
+	says := func(lines []events.Line, want ...string) {
+		t.Helper()
+		for _, l := range lines {
+			l.Seq = s.Seq + 1
+			s.Apply(l.Event())
+		}
+		for i, m := range s.Members {
+			word, _ := MemberWord(m)
+			if got := m.Name + " " + word + ": " + MemberDoes(&s, m, s.Graph()); got != want[i] {
+				t.Errorf("%s, want %s", got, want[i])
+			}
 		}
 	}
-	b.see(teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`))
-	got = strings.Join(b.draw(s, 100, 20, b.started.Add(time.Minute)), "\n")
-	if strings.Contains(got, "· waits until") || !strings.Contains(got, "  api   working          thinks") {
-		t.Errorf("after its next turn began:\n%s", got)
-	}
+	const lead, docs = "lead waiting: for a slot of codex", "docs logged out: gemini is not logged in; run `gemini`"
+	says(lockedLines(), lead, "api limited until 15:04: 5-hour limit reached", docs)
+	says([]events.Line{teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`)}, lead, "api working: thinks", docs)
 }
 
 // A team that does not run is shown from its journal in the same states.
@@ -128,22 +125,24 @@ func TestStoryOfFailedTurns(t *testing.T) {
 		teamtest.Line(2, "api", "turn_ended", `{"reason":"completed"}`),
 		teamtest.Line(2, "api", "idle", `{"reason":"failed","last_text":"API error (rate_limit): 429 Too Many Requests"}`),
 	}
-	b := newBoard("crew", nil, lines[0].Time)
 	var told []string
 	for _, l := range lines[2:] {
 		if e, ok := brief(l.Event()); ok {
 			told = append(told, e.Text)
 		}
 	}
-	for _, l := range lines {
-		b.see(l)
+	var s view.State
+	for i, l := range lines {
+		l.Seq = uint64(i + 1)
+		s.Apply(l.Event())
 	}
 	want := "turn 2 failed; it is tried again in 4s (6 tries left): 429 Too Many Requests"
 	if strings.Join(told, "\n") != want {
 		t.Errorf("told as %q, want %q", told, want)
 	}
-	if m, what := b.memberOf("api"); word(m) != "waiting" || !strings.Contains(what, "after: 429 Too Many Requests") {
-		t.Errorf("on the board it is %+v", m)
+	m := s.Member("api")
+	if word, _ := MemberWord(m); word != "waiting" || !strings.Contains(MemberDoes(&s, m, nil), "after: 429 Too Many Requests") {
+		t.Errorf("it is %+v", m)
 	}
 	restarts := teamtest.Line(3, "api", "program_restarts", `{"reason":"the agent program failed (signal: killed)","left":2}`)
 	if e, _ := brief(restarts.Event()); e.Text != "its program is started again: the agent program failed (signal: killed)" {

@@ -47,6 +47,9 @@ func NewRow(e events.Event) *Row {
 	return r
 }
 
+// NoteRow returns a row of an entry that is in no journal.
+func NoteRow(e Entry) *Row { return &Row{entry: cutEntry(e), shown: true} }
+
 // cutEntry keeps the beginning of a long entry and says where the rest is. It copies what it
 // keeps, because the rest may be large.
 func cutEntry(e Entry) Entry {
@@ -124,12 +127,14 @@ func (g *Log) AddOlder(rows []*Row) {
 // Clear removes all rows: another journal has begun.
 func (g *Log) Clear() { *g = Log{screen: g.screen, choice: g.choice, member: g.member, text: g.text} }
 
-// oldest returns the number of the oldest line; 0: there is none.
-func (g *Log) oldest() uint64 {
-	if len(g.rows) == 0 {
-		return 0
+// Oldest returns the number of the oldest line; 0: there is none.
+func (g *Log) Oldest() uint64 {
+	for _, r := range g.rows {
+		if r.seq > 0 {
+			return r.seq
+		}
 	}
-	return g.rows[0].seq
+	return 0
 }
 
 // Choose shows the rows that concern a member and contain a text, in upper or lower case; both
@@ -230,8 +235,8 @@ func (g *Log) fill() {
 	}
 }
 
-// atTop reports whether the oldest chosen row is on the screen in full.
-func (g *Log) atTop() bool {
+// AtTop reports whether the oldest chosen row is on the screen in full.
+func (g *Log) AtTop() bool {
 	i, cut := g.bottom()
 	have := -cut
 	for ; i >= 0; i = g.before(i - 1) {

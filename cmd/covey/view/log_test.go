@@ -9,7 +9,43 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/events"
 )
+
+// textLine is a journal line that says "word N".
+func textLine(n int) events.Line {
+	return teamtest.Line(n, "api", "text", fmt.Sprintf(`{"text":"word %d."}`, n))
+}
+
+// wordOf is a journal line that says "word N", of api if N is even, else of ben.
+func wordOf(n int) events.Line {
+	l := textLine(n)
+	if n%2 == 1 {
+		l.Member = "ben"
+	}
+	return l
+}
+
+// wordsIn are the numbers of the words in lines.
+func wordsIn(lines []string) string {
+	var words []string
+	for _, field := range strings.Fields(strings.Join(lines, "\n")) {
+		if strings.HasSuffix(field, ".") && field[0] >= '0' && field[0] <= '9' {
+			words = append(words, strings.TrimSuffix(field, "."))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// apiLog is a log with lines from to to, all of api.
+func apiLog(from, to int) *Log {
+	s, _ := teamtest.Screen()
+	g := NewLog(s)
+	for i := from; i <= to; i++ {
+		g.Add(NewRow(textLine(i).Event()))
+	}
+	return g
+}
 
 // logOf is a log with lines from to to, of api and ben in turn.
 func logOf(from, to int) *Log {
@@ -85,6 +121,51 @@ func TestLogForgets(t *testing.T) {
 	}
 	if g.bytes > maxLogBytes+maxLogBytes/10 {
 		t.Errorf("%d bytes kept", g.bytes)
+	}
+}
+
+// TestLogScrolls by pages and lines, and to both ends; what comes does not move what somebody reads.
+func TestLogScrolls(t *testing.T) {
+	g := apiLog(1, 20)
+	for _, step := range []struct{ key, want string }{
+		{"", "16 17 18 19 20"},
+		{"pgup", "12 13 14 15 16"},
+		{"shift+up", "11 12 13 14 15"},
+		{"shift+down", "12 13 14 15 16"},
+		{"pgdown", "16 17 18 19 20"},
+		{"ctrl+home", "1 2 3 4 5"},
+		{"ctrl+end", "16 17 18 19 20"},
+	} {
+		if step.key != "" {
+			g.Key(step.key)
+		}
+		if got := wordsIn(g.View(60, 5)); got != step.want {
+			t.Fatalf("after %q: %s, want %s", step.key, got, step.want)
+		}
+	}
+	g.Key("pgup")
+	g.Add(NewRow(textLine(21).Event()))
+	if got := wordsIn(g.View(60, 5)); got != "12 13 14 15 16" || !g.Up() {
+		t.Errorf("while scrolled up: %s", got)
+	}
+	g.Key("ctrl+end")
+	g.Add(NewRow(textLine(22).Event()))
+	if got := wordsIn(g.View(60, 5)); got != "18 19 20 21 22" || g.Up() {
+		t.Errorf("at the end: %s", got)
+	}
+}
+
+// TestLogOldest: a row that is in no journal has no number.
+func TestLogOldest(t *testing.T) {
+	g := apiLog(1, 0)
+	g.Add(NoteRow(Entry{Text: "a note"}))
+	if got := g.Oldest(); got != 0 {
+		t.Errorf("of a note: %d", got)
+	}
+	g.Add(NewRow(textLine(7).Event()))
+	g.AddOlder([]*Row{NewRow(textLine(5).Event())})
+	if got := g.Oldest(); got != 5 {
+		t.Errorf("got %d", got)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package view draws a team for people: the journal as text, the board of the live
-// view, the attach view, the result of a last run, and the results of a CI job. It takes
+// Package view draws a team for people: the journal as text, a log of it on a screen, the state in
+// words, the result of a last run, and the results of a CI job. It takes
 // data and a screen, and knows neither commands nor flags. It makes no promise of compatibility to
 // programs outside covey.
 //
@@ -8,11 +8,8 @@
 // programs pass through term.Plain or term.PlainLine here, once, when the entry is made: after that
 // nothing in them can act on a terminal.
 //
-// The live view and attach are models of the terminal library: a key or a line of the journal changes
-// the model, and the library asks it for the screen. They draw what is visible and keep a bounded number
-// of entries; older ones are read again from the journal when somebody scrolls up to them. Text that a
-// model is still writing stands below the entries, fainter, until the line with the whole text takes its
-// place.
+// A Log draws what is visible of the journal, and keeps a bounded number of entries. Text that a model is
+// still writing stands below the entries, fainter, until the line with the whole text takes its place.
 package view
 
 import (
@@ -43,7 +40,7 @@ type Entry struct {
 }
 
 // brief describes the noteworthy events in one line each, for `covey
-// up` on a pipe and the news below its live view: who works on what, what was
+// up` on a pipe and notices: who works on what, what was
 // refused, and what went wrong. It omits tool calls and texts, which logs shows.
 func brief(e events.Event) (Entry, bool) {
 	text, st := briefText(e)

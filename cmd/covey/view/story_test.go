@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
@@ -223,20 +222,21 @@ func TestHelperStory(t *testing.T) {
 
 // What a helper does is not the member's state: one that is idle stays so while
 // its helper works in the background.
-func TestHelperOnBoard(t *testing.T) {
-	b := newBoard("crew", []string{"api"}, time.Now())
+func TestHelperIsNotItsMember(t *testing.T) {
+	var s view.State
 	show := func(seq int, helper, kind, data string) (*view.Member, string) {
 		l := teamtest.Line(seq, "api", kind, data)
 		l.Helper = helper
-		b.see(l)
-		return b.memberOf("api")
+		s.Apply(l.Event())
+		m := s.Member("api")
+		return m, MemberDoes(&s, m, nil)
 	}
 	show(1, "", "turn_started", `{"cause":"task"}`)
 	if _, what := show(2, "a1", "tool_call", `{"name":"Bash","input":{"command":"go test"}}`); what != "helper: Bash go test" {
 		t.Errorf("doing %q", what)
 	}
 	m, _ := show(3, "a1", "hook_feedback", `{"event":"SubagentStop","text":"no"}`)
-	if n := b.state.Run().Refusals; m.Done.Refusals != 1 || n != 1 {
+	if n := s.Run().Refusals; m.Done.Refusals != 1 || n != 1 {
 		t.Errorf("refused %d, %d", m.Done.Refusals, n)
 	}
 	show(4, "", "idle", `{"reason":"available","last_text":"later"}`)

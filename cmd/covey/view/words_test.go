@@ -76,6 +76,23 @@ func TestMemberWord(t *testing.T) {
 	}
 }
 
+// TestMemberAtGates: while a gate runs, the member stands at the gates; a hook that has words of its own is
+// named by them.
+func TestMemberAtGates(t *testing.T) {
+	var s view.State
+	for i, test := range []struct{ kind, data, word, does string }{
+		{"hook_started", `{"event":"Stop","command":"./gate.sh"}`, atGates, "Stop: ./gate.sh"},
+		{"hook_started", `{"event":"PreToolUse","command":"./look.sh","status":"Looking closely"}`, atGates, "PreToolUse: Looking closely"},
+		{"idle", `{"last_text":"Done."}`, "idle", "Done."},
+	} {
+		s.Apply(teamtest.Line(i+1, "api", test.kind, test.data).Event())
+		m := s.Member("api")
+		if word, _ := MemberWord(m); word != test.word || MemberDoes(&s, m, nil) != test.does {
+			t.Errorf("after %s it is %q and does %q", test.kind, word, MemberDoes(&s, m, nil))
+		}
+	}
+}
+
 // TestTaskWord: a task is done when its work is merged, if there is something to merge.
 func TestTaskWord(t *testing.T) {
 	merge := func(s tasks.MergeState) *view.Merge { return &view.Merge{Merge: tasks.Merge{State: s}} }

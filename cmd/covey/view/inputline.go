@@ -11,10 +11,10 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// maxSent is how many sent lines attach remembers.
+// maxSent is how many sent lines an InputLine remembers.
 const maxSent = 500
 
-// InputLine is the line that is typed in attach, and the lines that were sent. The
+// InputLine is the line that is typed on the board, and the lines that were sent. The
 // library edits it; it is drawn here, because the library counts the columns before
 // the cursor as characters, and some characters take two.
 type InputLine struct {
