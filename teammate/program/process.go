@@ -2,14 +2,18 @@ package program
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
@@ -147,4 +151,92 @@ func lookPath(name string, env []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is not on the PATH of the agent's environment: %w", name, exec.ErrNotFound)
+}
+
+// maxRest is more than a pipe holds, and bounds what is read, after a program's end, from a
+// child that keeps writing.
+const maxRest = 1 << 20
+
+// Output reads what a program writes. It ends with the program: a child that holds the pipe
+// open does not keep it from ending, and whatever the program has written is read, however
+// late. It has one reader.
+type Output struct {
+	from *os.File
+	late bool // the deadline that the program's end has set has passed
+	rest int  // how many bytes may still be read after it
+}
+
+// Read reads output. Once the deadline has passed, it reads what the pipe holds, and then
+// returns io.EOF: on a busy machine the deadline may pass before anything was read.
+func (o *Output) Read(buf []byte) (int, error) {
+	if !o.late {
+		n, err := o.from.Read(buf)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		o.late = true
+	}
+	n, err := proc.ReadNow(o.from, buf[:min(len(buf), o.rest)])
+	if o.rest -= n; n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close closes the pipe, which ends a read.
+func (o *Output) Close() error { return o.from.Close() }
+
+// Tail is a writer that keeps the end of what is written, for a program's stderr. It is safe for
+// concurrent use. The zero value is ready to use.
+type Tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// tailBytes is how many bytes a Tail keeps.
+const tailBytes = 2000
+
+// Write never fails.
+func (t *Tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, b[max(len(b)-tailBytes, 0):]...)
+	t.data = append(t.data[:0], t.data[max(len(t.data)-tailBytes, 0):]...)
+	return len(b), nil
+}
+
+// debugLine matches lines that a program writes for its own developers: claude-agent-acp 0.101 dumps
+// messages that it does not know.
+var debugLine = notation.Pattern(`(?i)^\s*(unexpected case: [{\["]|\[?(debug|trace)\b)`)
+
+// Text returns the kept text for an error message, without debugging output and without a beginning
+// whose line was cut. It drops invalid UTF-8, because the cut may be in the middle of a character.
+func (t *Tail) Text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.ToValidUTF8(string(t.data), "")
+	if _, whole, ok := strings.Cut(text, "\n"); ok && whole != "" && len(t.data) == tailBytes {
+		text = whole
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !debugLine().MatchString(line) {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Alarm is a timer as agents use one. Tests have such as ring when they say so, since
+// how fast a program is depends on the machine.
+type Alarm struct {
+	C    <-chan time.Time
+	Set  func(time.Duration) // it rings after that time, and not before
+	Stop func()
+}
+
+// NewAlarm is an alarm of the real time, which rings after d.
+func NewAlarm(d time.Duration) Alarm {
+	t := time.NewTimer(d)
+	return Alarm{C: t.C, Set: func(d time.Duration) { t.Reset(d) }, Stop: func() { t.Stop() }}
 }
