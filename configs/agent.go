@@ -252,3 +252,134 @@ func (t *Team) AgentsOf(m Member) []Agent {
 	}
 	return []Agent{m.Agent}
 }
+
+// Auth says how an agent program logs in.
+type Auth string
+
+// The ways to log in.
+const (
+	// Login: the program uses the login that the user has made with it. covey does not
+	// read it.
+	Login Auth = "login"
+	// Key: the program gets an API key, from covey's environment or from a file.
+	Key Auth = "key"
+)
+
+// authSpec is how a program logs in: a word, or a mapping that says where the key is.
+type authSpec struct {
+	at   *yaml.Node // of a mapping
+	mode yaml.Value[string]
+	key  yaml.Value[string]
+	file yaml.Value[string]
+}
+
+// fields returns the keys of the mapping.
+func (a *authSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "key", Part: yaml.Variable(&a.key),
+			Doc: "The variable that the program reads its key from. Default: that of the program, if covey knows it."},
+		{Key: "file", Part: yaml.Text(&a.file),
+			Doc: "The file that holds the key, relative to the spec. Default: the key is in covey's environment."},
+	}
+}
+
+// place returns where the spec says how to log in.
+func (a *authSpec) place() *yaml.Node { return orElse(a.at, a.mode.At) }
+
+// auth resolves how a program logs in.
+func (r *resolver) auth(a *Agent, s *agentSpec) {
+	auth := &s.auth
+	switch {
+	case auth.at != nil:
+		a.Auth, a.KeyVar = Key, auth.key.V
+		a.KeyFile = r.Path(auth.file, "key file")
+		if !auth.key.Given() && !auth.file.Given() && !auth.at.Broken {
+			r.Fail(auth.at.At, "auth has neither key nor file; write {key: VARIABLE}, {file: PATH} or both")
+			return
+		}
+	case auth.mode.V != "":
+		a.Auth = Auth(auth.mode.V)
+	}
+	known := a.Preset != "" || auth.key.Given() || auth.at != nil && auth.at.Broken
+	if a.Auth == Key && !known {
+		r.Fail(auth.place().At, "covey does not know the variable that this program reads its key from; "+
+			"write auth: {key: VARIABLE}, and add file: PATH if the key is in a file")
+	}
+}
+
+// Messages name the key that has to be removed.
+
+// programAgent resolves an agent that is a program.
+func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
+	s := &e.V
+	a := Agent{
+		Name: e.Name.Text, Kind: ACP, Auth: Login,
+		Parallel: int(s.parallel.V), NativeHooks: s.nativeHooks.V,
+	}
+	switch use := s.use.V; {
+	case isPreset(use):
+		a.Preset = Preset(use)
+	default:
+		a.Kind = AgentKind(use)
+		if !s.command.Given() && !s.at.Broken { // a broken key may have been the command
+			r.Fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
+				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(presetNames(), ", "))
+		}
+	}
+	r.place(a.Name, orElse(programAt(s.command), s.use.At))
+	a.Command = r.Command(s.command)
+	a.Resume = r.resume(&a, s.resume)
+	a.Env = r.env(s.env)
+	r.auth(&a, s)
+	if s.model.given() {
+		a.Model = r.model(&s.model)
+		if a.Model.BaseURL != "" {
+			r.Fail(s.model.place().At, "a program brings its own model, so model can only be a script here; remove it")
+		}
+		if a.Auth == Key {
+			r.Warn(s.auth.place().At, "a program with a script model does not log in, so auth has no effect")
+		}
+	}
+	if a.Kind == ACP {
+		r.warnPlaceholder(s.command)
+	}
+	return a
+}
+
+// programAt returns the node of a command's program; nil: none.
+func programAt(command yaml.List[yaml.Value[string]]) *yaml.Node {
+	if len(command.Items) == 0 {
+		return nil
+	}
+	return command.Items[0].At
+}
+
+// warnPlaceholder warns of {prompt} in a command that does not get the prompt as an
+// argument.
+func (r *resolver) warnPlaceholder(command yaml.List[yaml.Value[string]]) {
+	for _, word := range command.Items {
+		if strings.Contains(word.V, "{prompt}") {
+			r.Warn(word.At.At, "{prompt} has no effect here; only use: command replaces it by the prompt")
+		}
+	}
+}
+
+// resume resolves the arguments that resume a session.
+func (r *resolver) resume(a *Agent, l yaml.List[yaml.Value[string]]) []string {
+	switch {
+	case !l.Given():
+		return nil
+	case a.Kind != Command:
+		r.Fail(l.At.At, "resume belongs to use: command; %s agents resume their sessions by themselves, "+
+			"so remove it", a.Kind)
+	case len(l.Items) > 0 && !slices.ContainsFunc(l.Items, holdsSession):
+		r.Fail(l.At.At, "resume does not say which session; put {session} where its id belongs")
+	}
+	return yaml.Arguments(l)
+}
+
+// holdsSession reports whether an argument contains a session's id. An argument that was
+// refused counts, because it may have contained one.
+func holdsSession(v yaml.Value[string]) bool {
+	return strings.Contains(v.V, "{session}") || v.At != nil && v.At.Kind != yaml.TextKind
+}

@@ -25,7 +25,7 @@
 // in a list of texts. Text from a spec is escaped before it reaches a terminal.
 //
 // Package yaml parses the bytes into nodes with positions, and decodes nodes by tables
-// of keys. Each topic of the spec has one file, such as member.go or budget.go. The file
+// of keys. Each topic of the spec has one file, such as member.go or limits.go. The file
 // has the type that a Team holds, the type of what is written, with the position of each
 // value, the table of its keys, and the methods that resolve one into the other. The
 // tables are the only source of keys, kinds of values and descriptions: the decoder, its

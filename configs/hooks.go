@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"encoding/json"
+	"runtime"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -203,3 +205,255 @@ func (r *hookRules) warnSilentEvents(s *hookSection) {
 		}
 	}
 }
+
+// handlerSpec is one hook.
+type handlerSpec struct {
+	at             *yaml.Node
+	kind           yaml.Value[string]
+	condition      yaml.Value[string]
+	timeout        yaml.Value[float64]
+	statusMessage  yaml.Value[string]
+	once           yaml.Value[bool]
+	onFailure      yaml.Value[string]
+	command        yaml.Value[string]
+	args           yaml.List[yaml.Value[string]]
+	shell          yaml.Value[string]
+	async          yaml.Value[bool]
+	asyncRewake    yaml.Value[bool]
+	rewakeMessage  yaml.Value[string]
+	rewakeSummary  yaml.Value[string]
+	mandatory      yaml.Value[bool]
+	mayAct         yaml.Value[bool]
+	mode           yaml.Value[string]
+	windows        yaml.Value[string]
+	linux          yaml.Value[string]
+	osx            yaml.Value[string]
+	cwd            yaml.Value[string]
+	env            []yaml.Entry[yaml.Value[string]]
+	url            yaml.Value[string]
+	headers        []yaml.Entry[yaml.Value[string]]
+	allowedEnvVars yaml.List[yaml.Value[string]]
+	prompt         yaml.Value[string]
+	model          yaml.Value[string]
+
+	continueOnBlock yaml.Value[bool]
+	server          yaml.Value[string]
+	tool            yaml.Value[string]
+	input           map[string]json.RawMessage
+}
+
+// handlerPart decodes a hook by the keys of its type.
+func handlerPart(h *handlerSpec) yaml.Part {
+	kinds := h.kinds()
+	for i, k := range kinds {
+		kinds[i].Fields = h.fields(k.Kind, k.Fields)
+	}
+	return yaml.Shared("hook", yaml.ObjectByType(&h.at, kinds))
+}
+
+// kinds returns the types of hooks with the keys that are specific to each.
+func (h *handlerSpec) kinds() []yaml.KindFields {
+	return []yaml.KindFields{
+		{Kind: "command", Fields: h.commandFields()}, {Kind: "http", Fields: h.httpFields()}, {Kind: "mcp_tool", Fields: h.toolFields()},
+		{Kind: "prompt", Fields: h.promptFields()}, {Kind: "agent", Fields: h.agentFields()},
+	}
+}
+
+// fields returns the keys of a hook of one type, named as in settings files: those that all
+// hooks have, and its own. Keys of other types are included with a message of their own, so
+// that they are not reported as misspelled.
+func (h *handlerSpec) fields(kind string, own []yaml.Field) []yaml.Field {
+	all := append(h.commonFields(kind), own...)
+	for _, other := range hookKeys() {
+		for _, key := range other.keys {
+			known := slices.ContainsFunc(all, func(f yaml.Field) bool { return f.Key == key })
+			if !known {
+				all = append(all, yaml.Field{Key: key, Part: yaml.BelongsTo(other.kind),
+					Doc: "Belongs to hooks of type " + other.kind + "."})
+			}
+		}
+	}
+	return all
+}
+
+// commonFields returns the keys that hooks of all types have. kind is the hook's type.
+func (h *handlerSpec) commonFields(kind string) []yaml.Field {
+	return []yaml.Field{
+		{Key: "type", Need: true, Part: yaml.TypeWord(&h.kind, kind, "command", "http", "mcp_tool", "prompt", "agent"),
+			Doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
+				"model, agent asks an agent with tools."},
+		{Key: "if", Part: yaml.Text(&h.condition),
+			Doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
+		{Key: "timeout", Part: yaml.Amount(&h.timeout),
+			Doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
+		{Key: "statusMessage", Part: yaml.Text(&h.statusMessage), Doc: "What is shown while the hook runs."},
+		{Key: "once", Part: yaml.Truth(&h.once), Doc: "Run the hook only once in a session."},
+		{Key: "onFailure", Part: yaml.OneOf(&h.onFailure, "continue", "block"),
+			Doc: "What happens when the hook fails. Default: continue."},
+		{Key: "mode", Part: yaml.OneOf(&h.mode, "observe"),
+			Doc: "observe: record what the hook decides, and do not act on it."},
+		{Key: "mandatory", Part: yaml.Truth(&h.mandatory),
+			Doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
+				"before the hook can refuse them. Default: false."},
+	}
+}
+
+// keysOfKind holds the keys that are specific to hooks of one type.
+type keysOfKind struct {
+	kind string
+	keys []string
+}
+
+// hookKeys lists the keys of all types that this version supports.
+func hookKeys() []keysOfKind {
+	var all []keysOfKind
+	var h handlerSpec
+	for _, k := range h.kinds() {
+		of := keysOfKind{kind: k.Kind}
+		for _, f := range k.Fields {
+			of.keys = append(of.keys, f.Key)
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// commandFields returns the keys of hooks of type command.
+func (h *handlerSpec) commandFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "command", Need: true, Part: yaml.Text(&h.command),
+			Doc: "The command line, or with args the program."},
+		{Key: "args", Part: yaml.Args(&h.args), Doc: "Arguments; with them no shell is used."},
+		{Key: "shell", Part: yaml.OneOf(&h.shell, "bash", "powershell"), Doc: "The shell. Default: sh."},
+		{Key: "windows", Part: yaml.Text(&h.windows), Doc: "The command on Windows, instead of command."},
+		{Key: "linux", Part: yaml.Text(&h.linux), Doc: "The command on Linux, instead of command."},
+		{Key: "osx", Part: yaml.Text(&h.osx), Doc: "The command on macOS, instead of command."},
+		{Key: "cwd", Part: yaml.Text(&h.cwd),
+			Doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
+		{Key: "env", Part: yaml.TextsByKey(&h.env, "variables"), Doc: "Variables for the command."},
+		{Key: "may_act", Part: yaml.Truth(&h.mayAct),
+			Doc: "true: `covey` below the command may act for the member. Not on hooks that decide about calls. " +
+				"Default: false, it may only read."},
+		{Key: "async", Part: yaml.Truth(&h.async), Doc: "Run the hook in the background; it decides nothing then."},
+		{Key: "asyncRewake", Part: yaml.Truth(&h.asyncRewake),
+			Doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
+		{Key: "rewakeMessage", Part: yaml.Text(&h.rewakeMessage),
+			Doc: "With asyncRewake: what the member reads before what the hook wrote."},
+		{Key: "rewakeSummary", Part: yaml.Text(&h.rewakeSummary),
+			Doc: "With asyncRewake: one line about it for people."},
+	}
+}
+
+// httpFields returns the keys of hooks of type http.
+func (h *handlerSpec) httpFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "url", Need: true, Part: yaml.Text(&h.url),
+			Doc: "Where the hook's input is posted to. Addresses in private networks must be named in " +
+				"allowedHttpHookUrls of a settings file."},
+		{Key: "headers", Part: yaml.TextsByKey(&h.headers, "headers"),
+			Doc: "Headers of the request. $NAME stands for a variable of allowedEnvVars."},
+		{Key: "allowedEnvVars", Part: yaml.Texts(&h.allowedEnvVars),
+			Doc: "Variables of covey's environment that headers may name."},
+	}
+}
+
+// handler returns the hook in the form of package hooks.
+func (h *handlerSpec) handler() hooks.Handler {
+	out := hooks.Handler{
+		Type:           h.kind.V,
+		If:             h.condition.V,
+		Timeout:        h.timeout.V,
+		StatusMessage:  h.statusMessage.V,
+		Once:           h.once.V,
+		OnFailure:      h.onFailure.V,
+		Command:        settings.PickCommand(runtime.GOOS, h.command.V, h.windows.V, h.linux.V, h.osx.V),
+		Mode:           h.mode.V,
+		Cwd:            h.cwd.V,
+		Args:           yaml.Arguments(h.args),
+		Shell:          h.shell.V,
+		Async:          h.async.V,
+		AsyncRewake:    h.asyncRewake.V,
+		RewakeMessage:  h.rewakeMessage.V,
+		RewakeSummary:  h.rewakeSummary.V,
+		Mandatory:      h.mandatory.V,
+		MayAct:         h.mayAct.V,
+		URL:            h.url.V,
+		AllowedEnvVars: yaml.Words(h.allowedEnvVars),
+		Prompt:         h.prompt.V,
+		Model:          h.model.V,
+		Server:         h.server.V,
+		Tool:           h.tool.V,
+		Input:          h.input,
+
+		ContinueOnBlock: h.continueOnBlock.V,
+	}
+	out.Headers, out.Env = textsByName(h.headers), textsByName(h.env)
+	return out
+}
+
+// textsByName turns entries into a map; nil if there are none.
+func textsByName(entries []yaml.Entry[yaml.Value[string]]) map[string]string {
+	if len(entries) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(entries))
+	for _, e := range entries {
+		out[e.Name.Text] = e.V.V
+	}
+	return out
+}
+
+// promptFields returns the keys of hooks of type prompt.
+func (h *handlerSpec) promptFields() []yaml.Field {
+	return append(h.agentFields(), yaml.Field{Key: "continueOnBlock", Part: yaml.Truth(&h.continueOnBlock),
+		Doc: "When the model says no: true lets the agent continue with the reason. Default: false."})
+}
+
+// agentFields returns the keys of hooks of type agent. continueOnBlock is not one of them:
+// hosts have it for prompt hooks only (HOOKS.md section 3).
+func (h *handlerSpec) agentFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "prompt", Need: true, Part: yaml.Text(&h.prompt),
+			Doc: "What is to be judged. $ARGUMENTS stands for the hook's input."},
+		{Key: "model", Part: yaml.Text(&h.model),
+			Doc: "A name under models. Default: the member's own model, or the lead's."},
+	}
+}
+
+// toolFields returns the keys of hooks of type mcp_tool.
+func (h *handlerSpec) toolFields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "server", Need: true, Part: yaml.Text(&h.server),
+			Doc: "covey for the team's own tools, a name under mcp_servers, or plugin:PLUGIN:SERVER."},
+		{Key: "tool", Need: true, Part: yaml.Text(&h.tool), Doc: "The tool to call."},
+		{Key: "input", Part: inputPart{&h.input},
+			Doc: "The tool's input. ${path} in a text stands for a field of the hook's input."},
+	}
+}
+
+// inputPart decodes a mapping from names to values of any kind.
+type inputPart struct{ to *map[string]json.RawMessage }
+
+// Want returns no more than the kind, because all values are allowed.
+func (p inputPart) Want() string { return "a mapping" }
+
+// Decode keeps the values as JSON.
+func (p inputPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
+	if n.Kind != yaml.MappingKind {
+		d.Wrong(key, n, p.Want())
+		return
+	}
+	values := map[string]json.RawMessage{}
+	for _, pair := range d.Unique(n) {
+		raw, err := json.Marshal(pair.Value.Plain())
+		if err != nil {
+			d.Fail(pair.Value.At, "%s cannot be written as JSON: %v", yaml.NameOf(pair.Key), err)
+			continue
+		}
+		values[pair.Key.Text] = raw
+	}
+	*p.to = values
+}
+
+// Schema allows any names.
+func (p inputPart) Schema() *yaml.JSON { return yaml.OpenMapping() }

@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
@@ -81,4 +83,101 @@ func (l limitSpec) resolve() Limits {
 		MaxBudgetUSD:  l.maxBudgetUSD.V,
 		Background:    l.background.Or(defaultBackground),
 	}
+}
+
+// OnLimit says what happens at a limit of an agent's vendor.
+type OnLimit string
+
+// What happens at a vendor's limit.
+const (
+	WaitForLimit OnLimit = "wait"     // the member continues when the limit is over
+	FallBack     OnLimit = "fallback" // the member continues at once with its agent's Fallback
+	StopAtLimit  OnLimit = "stop"     // the team ends
+)
+
+// Budget bounds what the whole team may use. Zero means no limit.
+type Budget struct {
+	Tokens  int64
+	USD     float64       // where prices are known, in US dollars
+	Time    time.Duration // how long the team may be up, over all its runs
+	OnLimit OnLimit       // never empty
+	Prices  string        // absolute path of a file whose prices override covey's own; empty if there is none
+}
+
+// budgetSpec is the section `budget`.
+type budgetSpec struct {
+	at      *yaml.Node
+	tokens  yaml.Value[int64]
+	usd     yaml.Value[float64]
+	time    yaml.Value[time.Duration]
+	onLimit yaml.Value[string]
+	prices  yaml.Value[string]
+}
+
+// fields returns the team's limits. 0 means no limit.
+func (b *budgetSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "tokens", Part: yaml.Count(&b.tokens),
+			Doc: "Tokens of all members, such as 3M or 200k. 0: no limit. Default: no limit."},
+		{Key: "usd", Part: yaml.Amount(&b.usd),
+			Doc: "Cost of all members in US dollars, as far as agents tell it or prices are known; a model without a price is an error. 0: no limit. Default: no limit."},
+		{Key: "time", Part: yaml.Span(&b.time),
+			Doc: "How long the team may be up, such as 2h. 0: no limit. Default: no limit."},
+		{Key: "on_limit", Part: yaml.OneOf(&b.onLimit, string(WaitForLimit), string(FallBack), string(StopAtLimit)),
+			Doc: "What happens when an agent is at a limit of its vendor: wait until it is over; fallback, continue " +
+				"with the agent's fallback; stop, end the team. Default: wait."},
+		{Key: "prices", Part: yaml.Text(&b.prices),
+			Doc: "A file of prices, relative to the spec. They override the prices that covey knows."},
+	}
+}
+
+// budget resolves the team's budget.
+func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
+	b := Budget{
+		Tokens: s.tokens.V, USD: s.usd.V, Time: s.time.V,
+		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.Path(s.prices, "price file"),
+	}
+	// A fallback that was refused is in t.Agents too, so it causes no second message.
+	hasFallback := slices.ContainsFunc(slices.Collect(maps.Values(t.Agents)),
+		func(a Agent) bool { return a.Fallback != "" })
+	if b.OnLimit == FallBack && !hasFallback {
+		r.Warn(s.onLimit.At.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
+			"write agents: {NAME: {fallback: OTHER}}")
+	}
+	return b
+}
+
+// Restart says how often a member whose agent fails is restarted.
+type Restart struct {
+	Max    int           // restarts in Within; 0 means none
+	Within time.Duration // never 0 in a resolved spec
+	// Given says that the spec sets this for the member or under defaults. Then failed turns count, too.
+	Given bool
+}
+
+// restartSpec says how often a member is restarted.
+type restartSpec struct {
+	at     *yaml.Node
+	max    yaml.Value[int64]
+	within yaml.Value[time.Duration]
+}
+
+// fields returns the number of restarts and the time in which they count.
+func (r *restartSpec) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "max", Need: true, Part: yaml.WholeFrom(0, 1000, &r.max),
+			Doc: "How often it is restarted after its agent has failed. 0: never."},
+		{Key: "within", Part: yaml.SomeTime(&r.within),
+			Doc: "The time in which restarts are counted; earlier ones do not count. Default: 1h."},
+	}
+}
+
+// restart resolves how often a member is restarted. A max of 0 means never; without a max
+// the default applies.
+func (r *resolver) restart(s *restartSpec) Restart {
+	out := Restart{Max: defaultRestarts, Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
+	if s.max.Given() {
+		out.Max = int(s.max.V)
+	}
+	return out
 }

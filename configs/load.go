@@ -1,12 +1,22 @@
 package configs
 
 import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // Options extend what a spec may refer to. The zero value is that of the command line.
@@ -136,4 +146,169 @@ type resolver struct {
 	// writable reports why files cannot be created in a folder. Tests replace it, because
 	// root may write everywhere.
 	writable func(dir string) error
+}
+
+// requirement matches one part of `requires`, such as >=0.1: how to compare, and with which
+// version. Missing numbers are 0.
+var requirement = notation.Pattern(`^(>=|<=|>|<|=)v?(\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?)$`)
+
+// required checks `requires`: all of its parts, separated by blanks or commas, must hold. It
+// compares releases only. A build from a commit between two releases may have what the spec
+// needs or not, and whoever builds covey knows that better than its number.
+//
+// It reports whether the running covey meets them. If not, that is the only problem of the
+// spec: what an older covey says about the rest, such as unknown keys, would only mislead.
+func (r *resolver) required(v yaml.Value[string]) (met bool) {
+	ours := canonical(r.opts.Version)
+	for _, part := range strings.FieldsFunc(v.V, func(c rune) bool { return c == ',' || c == ' ' }) {
+		m := requirement().FindStringSubmatch(part)
+		if m == nil || !semver.IsValid("v"+m[2]) {
+			r.Fail(v.At.At, "requires must be versions of covey such as \">=0.1\" or \">=0.1 <2\"; %s is none",
+				yaml.Quote(part))
+			return true
+		}
+		if released(r.opts.Version) && !compares(semver.Compare(ours, "v"+m[2]), m[1]) {
+			r.Problems = nil
+			r.Fail(v.At.At, "this spec requires covey %s, and this is covey %s; use a covey that fits, "+
+				"or change requires", v.V, r.opts.Version)
+			return false
+		}
+	}
+	return true
+}
+
+// canonical returns a version as package semver writes it.
+func canonical(version string) string { return "v" + strings.TrimPrefix(version, "v") }
+
+// released reports whether a version is that of a release.
+func released(version string) bool {
+	v := canonical(version)
+	return semver.IsValid(v) && !module.IsPseudoVersion(v)
+}
+
+// compares reports whether the result of a comparison fits an operator.
+func compares(result int, operator string) bool {
+	switch operator {
+	case ">=":
+		return result >= 0
+	case "<=":
+		return result <= 0
+	case ">":
+		return result > 0
+	case "<":
+		return result < 0
+	}
+	return result == 0
+}
+
+// workspaceDir resolves the team's workspace, and keeps it for resolving programs if it can
+// be used.
+func (r *resolver) workspaceDir(v yaml.Value[string]) string {
+	if !v.Given() {
+		// A mistake about a folder that the spec does not name has no position of its own.
+		v = yaml.Value[string]{V: ".", At: r.Root}
+	}
+	dir, usable := r.Folder(v, "workspace")
+	if usable {
+		r.Workspace = dir
+		if err := r.writable(dir); err != nil {
+			r.Fail(v.At.At, "the workspace %s cannot be written to (%s); change its permissions, "+
+				"or name another folder", yaml.Quote(v.V), notation.Cause(err))
+		}
+	}
+	return dir
+}
+
+// reportRefused reports warnings that keep a file of hooks from being used.
+func (r *resolver) reportRefused(v yaml.Value[string], warnings []error) {
+	for _, err := range settings.Refused(warnings) {
+		r.Fail(v.At.At, "%v", err)
+	}
+}
+
+// trimPackage returns an error's text without the prefix of package hooks.
+func trimPackage(err error) string {
+	return strings.TrimPrefix(err.Error(), "hooks: ")
+}
+
+// Errors are all mistakes of one spec, sorted by position.
+type Errors []yaml.Problem
+
+// Placed is an error about a program that the spec names, such as one that is not installed.
+type Placed struct {
+	Problem yaml.Problem // the error with its place in the spec
+	err     error
+}
+
+// Error returns the error without its place.
+func (p *Placed) Error() string { return p.err.Error() }
+
+// Unwrap returns the error.
+func (p *Placed) Unwrap() error { return p.err }
+
+// serverKey is what Team.Placed knows an MCP server by. No agent has such a name.
+const serverKey = "mcp_servers."
+
+// Placed returns an error about the program of an agent as a *Placed, unless the spec has no place for it.
+func (t *Team) Placed(agent string, err error) error {
+	place, ok := t.places[agent]
+	if !ok || err == nil {
+		return err
+	}
+	place.Message = err.Error()
+	return &Placed{place, err}
+}
+
+// PlacedServer is Placed for the program of an MCP server.
+func (t *Team) PlacedServer(server string, err error) error { return t.Placed(serverKey+server, err) }
+
+// listed is how many problems Error lists. A hostile spec can have tens of thousands, and
+// the text goes to a terminal.
+const listed = 100
+
+// Error lists the problems, one on each line.
+func (e Errors) Error() string {
+	var b strings.Builder
+	for i, p := range e {
+		if i == listed {
+			fmt.Fprintf(&b, "\nand %d more", len(e)-listed)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p.String())
+	}
+	return b.String()
+}
+
+// ErrSpec is wrapped by errors for mistakes in a spec, or in the files that it names, that
+// only show when the team starts, such as a program that is not installed. covey exits
+// with code 2 for them.
+var ErrSpec = errors.New("the spec cannot run")
+
+//go:embed team.schema.json
+var schemaFile []byte
+
+// Schema returns the JSON Schema (draft 2020-12) of the spec, for editors. It is the file
+// team.schema.json, which `go generate` makes from the tables that Parse uses.
+func Schema() []byte { return append([]byte(nil), schemaFile...) }
+
+// makeSchema builds the schema from the tables.
+func makeSchema() ([]byte, error) {
+	root := yaml.ObjectSchema((&teamSpec{}).fields())
+	root.Schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = "covey team"
+	root.Description = "A team of AI agents that `covey up` runs."
+	root.Schema.Defs = root.Defs
+	compact, err := root.Schema.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	indented.WriteByte('\n')
+	return indented.Bytes(), nil
 }

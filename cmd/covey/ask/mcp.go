@@ -1,12 +1,19 @@
 package ask
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
 // MCP returns `covey mcp`.
@@ -42,3 +49,64 @@ type nopCloser struct{ io.Writer }
 
 // Close does nothing.
 func (nopCloser) Close() error { return nil }
+
+// Plan returns `covey plan`, with which a member whose agent lacks the team tools
+// submits its plan. It is not for people, who approve plans.
+func Plan(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan TEXT...",
+		Short: "Submit a member's plan for approval",
+		Long: `Submit the plan of a member with "plan: required", from a process that the member
+started. A message tells the member whether the plan is approved. TEXT "-" reads
+the plan from standard input.`,
+		Example: `  covey plan - < plan.md`,
+		Args:    cli.ArgCount(1, -1, "a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := env.TextOf(args, "the plan is empty; write what you mean to do, as in: covey plan 'first …, then …', or covey plan - < plan.md")
+			if err != nil {
+				return err
+			}
+			return callTool(cmd.Context(), env, teamtools.PlanTool, map[string]any{"plan": text})
+		},
+	}
+}
+
+// insteadOf says what the operator, who has no team tools, can do instead.
+func insteadOf(tool string) string {
+	if tool == teamtools.PlanTool {
+		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"
+	}
+	return "only an agent of the team answers its goal; covey send MEMBER TEXT tells a member, covey down ends the team"
+}
+
+// callTool calls a team tool for the member below which this process runs.
+func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any) error {
+	client, err := env.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	input, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	a, err := client.CallTool(ctx, api.TeamCall{Tool: tool, Input: input})
+	// The team tells callers apart by their process. A person is refused, too, and gets
+	// told what people do instead.
+	if errors.Is(err, api.ErrDenied) && cli.NotFromInside(tool) == nil {
+		return fmt.Errorf("%w: %s", api.ErrDenied, insteadOf(tool))
+	}
+	if err != nil {
+		return err
+	}
+	return printToolAnswer(env.Out, a)
+}
+
+// printToolAnswer prints what a team tool said. It may quote texts of members.
+func printToolAnswer(out *term.Screen, a api.TeamAnswer) error {
+	if a.IsError {
+		return errors.New(a.Text)
+	}
+	out.Printf("%s\n", term.Plain(a.Text))
+	return nil
+}

@@ -15,7 +15,9 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +29,11 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // Ps returns `covey ps`.
@@ -198,4 +204,175 @@ func count(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
+}
+
+// psAll prints all teams of this user, the running ones first. Teams that ended stay
+// in the list as long as their state exists.
+func psAll(env *cli.Env, asJSON bool) error {
+	places, err := state.All()
+	if err != nil {
+		return err
+	}
+	var running, others []cli.TeamInfo
+	for _, p := range places {
+		if env.Team != "" && p.Team != env.Team {
+			continue
+		}
+		if info := cli.InfoOf(p); info.State == cli.TeamRunning {
+			running = append(running, info)
+		} else {
+			others = append(others, info)
+		}
+	}
+	// Within both lists the order is that of All.
+	all := append(running, others...)
+	if asJSON {
+		return env.Out.JSON(append([]cli.TeamInfo{}, all...))
+	}
+	if len(all) == 0 {
+		env.Out.Printf("no teams; covey up starts one\n")
+		return nil
+	}
+	t := term.Table{Head: []string{"TEAM", "STATE", "PROCESS", "STARTED", "RESULT", "WORKSPACE"}}
+	for _, info := range all {
+		t.Add(teamCells(info)...)
+	}
+	t.Print(env.Out)
+	return nil
+}
+
+// teamCells returns the row of a team. For a team that was cut off, the result column
+// says what to do. Times are local; JSON has them with their zone.
+func teamCells(i cli.TeamInfo) []term.Cell {
+	state, started, result := term.Cell{Text: i.State}, "", i.Trouble
+	switch i.State {
+	case cli.TeamRunning:
+		state.Style = term.Green
+	case cli.TeamCutOff, cli.TeamDamaged:
+		state.Style = term.Yellow
+	}
+	if !i.Started.IsZero() {
+		started = i.Started.Local().Format("2006-01-02 15:04")
+	}
+	if i.Result != nil {
+		result = fmt.Sprintf("%s (code %d)", i.Result.Reason, i.Result.ExitCode)
+	}
+	return []term.Cell{{Text: i.Team}, state, {Text: count(i.PID)}, {Text: started}, {Text: result},
+		{Text: i.Workspace}}
+}
+
+// printSchedules lists the schedules and their times. While the team does not run
+// nothing is triggered; missed schedules run when it is started.
+func printSchedules(out *term.Screen, of api.Status, now time.Time) {
+	if len(of.Schedules) == 0 {
+		return
+	}
+	when := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return notation.ShortTime(t.Local(), now)
+	}
+	t := &term.Table{Head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
+	for _, s := range of.Schedules {
+		next := when(s.Next)
+		if missed := !s.Next.IsZero() && s.Next.Before(now); missed && of.PID == 0 {
+			next = "with covey up"
+		}
+		t.Add(term.Cell{Text: s.Name}, term.Cell{Text: s.Cron}, term.Cell{Text: next},
+			term.Cell{Text: when(s.Last)}, term.Cell{Text: s.What})
+	}
+	out.Printf("\n")
+	t.Print(out)
+}
+
+// printServers prints the MCP servers of a spec, if it has any.
+func printServers(out *term.Screen, servers []api.ServerStatus) {
+	if len(servers) == 0 {
+		return
+	}
+	out.Printf("\n")
+	term.TableOf(servers,
+		term.Text("MCP SERVER", func(s api.ServerStatus) string { return s.Name }),
+		term.Text("STATE", func(s api.ServerStatus) string { return string(s.State) }),
+		term.Text("TOOLS", func(s api.ServerStatus) string { return count(s.Tools) }),
+		term.Text("WHY", func(s api.ServerStatus) string { return s.Why }),
+	).Print(out)
+}
+
+// printWorktrees prints where members with a working copy of their own work. It is
+// printed below the table, because a branch and a path fit into no column.
+func printWorktrees(out *term.Screen, members []api.MemberStatus) {
+	for _, m := range members {
+		if m.Worktree != nil {
+			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))
+		}
+	}
+}
+
+// worktreeLine describes a member's working copy in one line.
+func worktreeLine(member string, w trees.Status) string {
+	parts := []string{term.PlainLine(member) + " works in " + term.PlainLine(w.Path)}
+	if w.Branch != "" {
+		parts = append(parts, "branch "+term.PlainLine(w.Branch))
+	}
+	return strings.Join(append(parts, view.CopyWords(w)...), " · ")
+}
+
+// filesStatus returns the status of a team that does not run, from its files. It
+// leaves empty what only a process knows: the pass of the current turn, what a member
+// does, who is attached. What the journal knows comes from view.ReadLastRun; what the store
+// knows, such as tasks and unread mail, is read here. A run that was cut off has no result.
+func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
+	file, err := state.ReadRunFile(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Status{}, fmt.Errorf("team %s never came up; covey up starts it", place.Team)
+	}
+	if err != nil {
+		return api.Status{}, err
+	}
+	// A run that only merged may have put the record of the last full run aside; that one
+	// is what people ask for.
+	file = file.LastRun()
+	run, err := view.ReadLastRun(place)
+	if err != nil {
+		return api.Status{}, err
+	}
+	s := api.Status{
+		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
+		Started: file.Started, FailOpen: run.Hooks().FailedOpen(), Result: file.Result, Turns: run.StaffedRun().Turns,
+	}
+	if file.Result != nil {
+		s.Budget = file.Result.Budget
+		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
+	}
+	store, err := cli.OpenStore(place)
+	if err != nil {
+		return s, err
+	}
+	defer store.Close()
+	snapshot, err := store.Snapshot(ctx)
+	if err == nil {
+		s.Schedules, err = specs.StoredSchedules(ctx, store)
+	}
+	var held []string
+	if err == nil {
+		held, err = lives.HeldIn(ctx, store)
+	}
+	if err != nil {
+		return s, err
+	}
+	// Tasks and mail are from one snapshot of the store, so their numbers agree.
+	all := tasks.Outlines(snapshot.Tasks)
+	s.Tasks = api.CountTasks(all)
+	owned := api.OwnedTasks(all)
+	for _, m := range run.Statuses() {
+		m.Unread = snapshot.Unread[m.Name]
+		if slices.Contains(held, m.Name) {
+			m.Held, m.State, m.WaitsFor = true, api.Held, "covey resume "+m.Name
+		}
+		m.SetTask(owned[m.Name], all)
+		s.Members = append(s.Members, m)
+	}
+	return s, nil
 }

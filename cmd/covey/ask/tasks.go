@@ -1,7 +1,10 @@
 package ask
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +15,12 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Tasks returns `covey tasks`, which by itself lists the tasks. It has the flags of
@@ -304,4 +311,86 @@ func tasksGraphCommand(env *cli.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid flowchart, for Markdown")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// viewTask returns a task as --json prints it: empty lists and metadata are [] and
+// {}, not null.
+func viewTask(t tasks.Task) tasks.Task {
+	t.Blocks, t.BlockedBy, t.Labels = notNil(t.Blocks), notNil(t.BlockedBy), notNil(t.Labels)
+	if t.Metadata == nil {
+		t.Metadata = map[string]json.RawMessage{}
+	}
+	return t
+}
+
+// notNil returns a list that is not null in JSON.
+func notNil(list []string) []string { return append([]string{}, list...) }
+
+// taskViews applies viewTask to a list. The result is never nil, so that it encodes
+// as [].
+func taskViews(list []tasks.Task) []tasks.Task {
+	views := make([]tasks.Task, 0, len(list))
+	for _, t := range list {
+		views = append(views, viewTask(t))
+	}
+	return views
+}
+
+// tokensOf formats the tokens that a task has used; empty: none.
+func tokensOf(c tasks.Cost) string {
+	switch {
+	case c.Tokens == 0:
+		return ""
+	case c.FailedTokens > 0:
+		return fmt.Sprintf("%d (%d failed)", c.Tokens, c.FailedTokens)
+	}
+	return fmt.Sprint(c.Tokens)
+}
+
+// sortedKeys returns a map's keys in order.
+func sortedKeys(m map[string]json.RawMessage) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// evidenceLine formats a piece of evidence in one line, with its author.
+func evidenceLine(e tasks.Evidence) string {
+	parts := []string{e.Text, e.File}
+	if e.Text == "" || e.File == "" {
+		parts = []string{e.Text + e.File}
+	}
+	by := e.By
+	if by == "" {
+		by = "covey"
+	}
+	return term.PlainLine(strings.Join(parts, " · ") + " (" + by + ")")
+}
+
+// shownTask is a task as `tasks show --json` prints it: with the verdicts of its
+// gates, the state of its work, and why hooks have refused its completion. The task's own
+// fields stay where scripts look for them.
+type shownTask struct {
+	tasks.Task
+	api.Standing
+	Refusals []view.Refusal `json:"refusals"`
+}
+
+// readStanding asks the running team for the standing of a task, or reads the store
+// of a team that does not run.
+func readStanding(ctx context.Context, place state.Place, task string) (api.Standing, error) {
+	return cli.AskStore(ctx, place, func(ctx context.Context, c *api.Client) (api.Standing, error) {
+		return c.Standing(ctx, task)
+	}, func(ctx context.Context, s *tasks.Store) (api.Standing, error) {
+		return merging.StandingOf(ctx, s, task)
+	})
+}
+
+// verdictText formats a gate's verdict in one line. It names the tree, because the
+// same gate may decide differently about other files.
+func verdictText(out *term.Screen, v requests.Verdict) string {
+	said, how := "refuses", term.Red
+	if v.Pass {
+		said, how = "agrees", term.Green
+	}
+	return out.Paint(how, said) + " " +
+		term.PlainLine(fmt.Sprintf("%s (tree %.10s, %s, %s)", v.Command, v.Tree, v.Moment, term.Elapsed(v.Duration)))
 }

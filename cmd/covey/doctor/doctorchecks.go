@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,11 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/tasks/backup"
 )
 
 // checkWithin is how long a program may take to print its version.
@@ -266,4 +269,150 @@ func (x *examination) runs() []finding {
 		return []finding{ok("runs", "%d of %d teams run, none was cut off", running, len(places))}
 	}
 	return findings
+}
+
+// path checks which covey a shell starts. After a second way of installing there may be
+// two, and an upgrade of the later one has no effect.
+func (x *examination) path() finding {
+	self, err := os.Executable()
+	if err != nil {
+		return warn("path", fmt.Sprintf("the place of this covey is unknown: %v", err), "look with command -v covey")
+	}
+	return pathFinding(self, onPath("covey"))
+}
+
+// pathFinding is the finding for this program and those that are called covey on the
+// PATH, in its order.
+func pathFinding(self string, found []string) finding {
+	switch {
+	case len(found) == 0:
+		return ok("path", "%s runs; no covey is on the PATH", self)
+	case len(found) > 1:
+		return warn("path", fmt.Sprintf("a shell starts %s; another covey is on the PATH: %s", found[0],
+			strings.Join(found[1:], ", ")), "delete the one that you do not want, or change the order of the PATH")
+	case !sameFile(self, found[0]):
+		return warn("path", fmt.Sprintf("a shell starts %s, and this is %s", found[0], self),
+			"delete the one that you do not want, or put the other's folder first in the PATH")
+	}
+	return ok("path", "%s is the only covey on the PATH", found[0])
+}
+
+// onPath returns the programs of a name in the folders of the PATH, each file once: links
+// to one program are not two.
+func onPath(name string) []string {
+	var found []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // means another folder wherever a shell is
+		}
+		path, err := exec.LookPath(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		if !slices.ContainsFunc(found, func(other string) bool { return sameFile(other, path) }) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// sameFile reports whether two paths lead to one file. A path that leads nowhere is no file.
+func sameFile(a, b string) bool {
+	one, errA := os.Stat(a)
+	two, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(one, two)
+}
+
+// prices checks the age of the prices for costs in dollars. A spec with mistakes has
+// a finding of its own; then only covey's own prices are checked.
+func (x *examination) prices() finding {
+	team, err := configs.Load(x.spec)
+	if err != nil {
+		team = &configs.Team{}
+	}
+	files, err := budget.LoadPrices(team.Budget.Prices)
+	if err != nil {
+		return fail("prices", err.Error(), "correct the file that budget.prices names, or leave the key out")
+	}
+	now := time.Now()
+	var texts []string
+	old := false
+	for _, f := range files {
+		texts = append(texts, PriceAge(f, now))
+		old = old || f.Old(now)
+	}
+	text := strings.Join(texts, "; ")
+	if old {
+		return warn("prices", text, "name a file with current prices in budget.prices, if the team has a budget in dollars")
+	}
+	return ok("prices", "%s", text)
+}
+
+// PriceAge describes whose prices a file has, and from which day.
+func PriceAge(f budget.PriceFile, now time.Time) string {
+	whose := "covey's prices"
+	if f.File != "" {
+		whose = "the prices in " + f.File
+	}
+	return fmt.Sprintf("%s of %d kinds of models are of %s, %d days old", whose, f.Models, f.Date.Format(time.DateOnly),
+		max(int(now.Sub(f.Date)/(24*time.Hour)), 0))
+}
+
+// lateBackup is how far a store may be ahead of its newest backup without a warning.
+// A running team makes one every ten minutes.
+const lateBackup = 25 * time.Minute
+
+// backups reports the age of the backups: always for the teams of this folder, for
+// others only problems. A team that has never run has no store.
+func (x *examination) backups() []finding {
+	places, err := state.All()
+	if err != nil {
+		return nil // runs reports the error
+	}
+	var findings []finding
+	for _, p := range places {
+		b, err := backup.Inspect(p.Store())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		// A place in the list of all does not always know its workspace, so it is compared
+		// with the one that a team of that name would have here.
+		mine, broken := state.PlaceOf(p.Team, x.dir)
+		here := broken == nil && mine.Dir == p.Dir
+		if here {
+			p = mine // it has the workspace, even if nothing has run there yet
+		}
+		f := backupFinding(p, b, time.Now())
+		if err != nil {
+			f = warn("backups", fmt.Sprintf("team %s: %v", p.Team, err), "see who owns "+p.Dir)
+		}
+		if f.Verdict != isOK || here {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// backupFinding judges the backups of one team's store.
+func backupFinding(p state.Place, b backup.State, now time.Time) finding {
+	const check = "backups"
+	about := fmt.Sprintf("team %s in %s: ", p.Team, p.Workspace)
+	age := "there is no backup of its store"
+	if b.Count > 0 {
+		age = fmt.Sprintf("%s of its store, the last one %s old", term.Plural(b.Count, "backup"),
+			now.Sub(b.Newest).Round(time.Second))
+	}
+	logs := "; " + filepath.Join(p.Dir, "covey.log") + " says why"
+	switch {
+	case b.TooBig:
+		return warn(check, fmt.Sprintf("%s%s; with %d MiB the store is too big to be backed up", about, age,
+			b.Size>>20),
+			"when its work is done, covey up --fresh starts a new one")
+	case b.Count == 0 && now.Sub(b.Stored) > time.Minute:
+		return warn(check, about+age, "covey up makes one"+logs)
+	case b.Count > 0 && b.Stored.Sub(b.Newest) > lateBackup:
+		return warn(check, fmt.Sprintf("%s%s, though the store has changed since", about, age),
+			"make room for the backups"+logs)
+	}
+	return ok(check, "%s%s", about, age)
 }

@@ -1,9 +1,21 @@
 package doctor
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // HooksCommand returns `covey hooks`.
@@ -16,4 +28,251 @@ func HooksCommand(env *cli.Env) *cobra.Command {
 	}
 	cmd.AddCommand(hooksListCommand(env), hooksRunCommand(env), hooksDoctorCommand(env))
 	return cmd
+}
+
+// hookDoctorFlags are the flags of `covey hooks doctor`.
+type hookDoctorFlags struct {
+	hookFlags
+	probe, json bool
+}
+
+// hooksDoctorCommand returns `covey hooks doctor`.
+func hooksDoctorCommand(env *cli.Env) *cobra.Command {
+	var f hookDoctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor [SPEC]",
+		Short: "Find hooks that cannot run, never run, or decide nothing",
+		Long: `Check all hooks of a spec (team.yaml by default), or of settings files and
+plugins, without running them. It finds commands that are missing or not
+executable, scripts without an interpreter, misspelt events, fields and keys,
+matchers and "if" conditions that no agent of this team can trigger, time-outs
+that are too long, hooks that other hooks or a policy keep from running, and hooks
+that have no effect. Each finding names the place and the correction. The exit code
+is 1 if something is wrong.`,
+		Example: `  covey hooks doctor
+  covey hooks doctor --settings .claude/settings.json
+  covey hooks doctor --probe     # try whether http hooks' servers answer, too
+  covey hooks doctor --json | jq '.[] | select(.verdict == "fail")'`,
+		Args: cli.ArgCount(0, 1, "at most one spec"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				spec, err := env.SpecPath(args)
+				if err != nil {
+					return err
+				}
+				f.Spec = spec
+			}
+			return hooksDoctor(cmd.Context(), env, f)
+		},
+	}
+	f.Add(env, cmd)
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "check whether the servers of http hooks answer")
+	cli.JSONFlag(cmd, &f.json)
+	return cmd
+}
+
+// hooksDoctor examines hooks and prints the findings.
+func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
+	var findings []finding
+	set, err := readHookSet(env, f.hookFlags)
+	var mistakes configs.Errors
+	switch {
+	// A spec that cannot be read is a finding too. So --json always prints a list.
+	case errors.As(err, &mistakes):
+		findings = specFindings(mistakes)
+	case err != nil:
+		return err
+	default:
+		var count int
+		if findings, count, err = examineHooks(ctx, set, f.probe); err != nil {
+			return err
+		}
+		// No output would look the same as a doctor that found no hooks, so print the
+		// count.
+		if len(findings) == 0 {
+			findings = []finding{ok("hooks", "%s, nothing wrong", hooksAndGates(count))}
+		}
+	}
+	if f.json {
+		if err := env.Out.JSON(findings); err != nil {
+			return err
+		}
+	} else {
+		printFindings(env.Out, findings)
+	}
+	return worst(findings)
+}
+
+// hookFlags name the hooks for a command. By default they are those of the folder's spec.
+type hookFlags struct {
+	Spec     string // that of --spec, or of an argument
+	settings []string
+	plugins  []string
+}
+
+// Add adds the flags to a command.
+func (f *hookFlags) Add(env *cli.Env, cmd *cobra.Command) {
+	cmd.PreRun = func(*cobra.Command, []string) {
+		if env.Spec != "" {
+			f.Spec, _ = env.SpecPath(nil) // it fails only where no spec is named
+		}
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.settings, "settings", nil,
+		"take hooks of the settings `FILE`; may be given more than once")
+	flags.StringArrayVar(&f.plugins, "plugin", nil, "take hooks of the plugin in `DIR`; may be given more than once")
+}
+
+// none reports whether no flag is given.
+func (f *hookFlags) none() bool { return f.Spec == "" && len(f.settings)+len(f.plugins) == 0 }
+
+// hookSet holds the hooks for a command.
+type hookSet struct {
+	Team      *configs.Team // nil: the flags name files and no spec
+	Workspace string
+	Folder    string // the current folder, to which relative names are relative
+	Sources   []settings.Source
+	Servers   []settings.Server // MCP servers that plugins bring
+	Warnings  []error           // mistakes in single entries, and what is disabled
+}
+
+// readHookSet reads what the flags name, and managed settings. It changes nothing.
+func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
+	workspace, err := env.Folder()
+	if err != nil {
+		return nil, err
+	}
+	set := &hookSet{Workspace: workspace, Folder: workspace}
+	if f.Spec != "" || f.none() {
+		path := f.Spec
+		if path == "" {
+			if path, err = env.SpecPath(nil); err != nil {
+				return nil, err
+			}
+		}
+		// If both a spec and files are named, the hooks of the spec come first.
+		if err := set.addSpec(path); err != nil {
+			return nil, err
+		}
+	}
+	options := map[string]map[string]string{}
+	for _, path := range f.settings {
+		if err := set.addSettings(env, path, options); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range f.plugins {
+		if err := set.addPlugin(env, dir, options); err != nil {
+			return nil, err
+		}
+	}
+	return set, set.addManaged(env.Managed)
+}
+
+// hookSetOf returns the hooks of a team and of managed settings. folder is the current
+// folder.
+func hookSetOf(team *configs.Team, managed []string, folder string) (*hookSet, error) {
+	set := &hookSet{Folder: folder}
+	set.addTeam(team)
+	return set, set.addManaged(managed)
+}
+
+// addSpec adds the hooks of a spec's team.
+func (s *hookSet) addSpec(path string) error {
+	team, err := configs.Load(path)
+	if err != nil {
+		return cli.SpecTrouble(path, err)
+	}
+	s.addTeam(team)
+	return nil
+}
+
+// addTeam adds the hooks of a team. It is called once at most.
+func (s *hookSet) addTeam(team *configs.Team) {
+	layers := team.Layers(nil)
+	s.Team, s.Workspace = team, team.Workspace
+	s.Sources = append(s.Sources, layers.Sources...)
+	s.Servers = append(s.Servers, layers.Servers...)
+	s.Warnings = append(s.Warnings, layers.Warnings...)
+}
+
+// addSettings adds the hooks of a settings file, and collects what it sets for
+// plugins. As in a team, an entry with a mistake is left out with a warning, and a file
+// that must not be used is reported by usable.
+func (s *hookSet) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
+	if _, err := os.Stat(c.Path(path)); errors.Is(err, fs.ErrNotExist) {
+		return cli.Usagef("there is no settings file %s", path)
+	}
+	file, warnings := settings.ReadSettings(path, func(name string) ([]byte, error) { return settings.Read(c.Path(name)) })
+	s.Warnings = append(s.Warnings, warnings...)
+	s.Sources = append(s.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
+	for plugin, values := range file.PluginOptions {
+		if options[plugin] == nil {
+			options[plugin] = map[string]string{}
+		}
+		for name, value := range values {
+			options[plugin][name] = value
+		}
+	}
+	return nil
+}
+
+// addPlugin adds the hooks of a plugin, as a spec's key `plugins` does.
+func (s *hookSet) addPlugin(c *cli.Env, dir string, options map[string]map[string]string) error {
+	root, err := filepath.Abs(c.Path(dir))
+	if err != nil {
+		return cli.Usagef("--plugin %s: %v", dir, err)
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return cli.Usagef("there is no plugin folder %s", dir)
+	}
+	plugin, warnings := settings.ReadPlugin(root, settings.Read)
+	s.Warnings = append(s.Warnings, warnings...)
+	for name, value := range options[plugin.Name] {
+		plugin.Options[name] = value
+	}
+	s.Sources = append(s.Sources, plugin.Source())
+	s.Servers = append(s.Servers, plugin.Servers...)
+	return nil
+}
+
+// addManaged adds managed settings, and warnings about what the layers disable in
+// each other.
+func (s *hookSet) addManaged(folders []string) error {
+	managed, warnings, err := settings.LoadManaged(folders)
+	if err != nil {
+		return err
+	}
+	s.Warnings = append(s.Warnings, warnings...)
+	s.Sources = append(s.Sources, managed.Sources...)
+	for _, note := range settings.LimitsOf(s.Sources).Notes() {
+		s.Warnings = append(s.Warnings, errors.New(note))
+	}
+	return nil
+}
+
+// usable returns an error if a file of the set must not be used.
+func (s *hookSet) usable() error {
+	if refused := settings.Refused(s.Warnings); len(refused) > 0 {
+		return cli.Usagef("%v", errors.Join(refused...))
+	}
+	return nil
+}
+
+// prepareData creates the folders in which plugins keep their data, where a team's
+// run has them.
+func (s *hookSet) prepareData() error {
+	home, err := state.StateHome()
+	if err != nil {
+		return fmt.Errorf("folder for the data of plugins: %w", err)
+	}
+	return hooklist.PreparePlugins(home, s.Sources)
+}
+
+// warnAll prints warnings. They go to stderr, so that the JSON on stdout stays one
+// object.
+func warnAll(env *cli.Env, warnings []error) {
+	for _, w := range warnings {
+		env.Err.Printf("%s\n", term.Plain(fmt.Sprintf("warning: %v", w)))
+	}
 }

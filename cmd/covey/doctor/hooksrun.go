@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"os"
@@ -264,4 +265,97 @@ func completeEvent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 		names = append(names, string(e.Event))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// fireWhole fires an event and waits for all its hooks, including those in the
+// background, because the operator wants to see their results. The outcome holds what
+// they say to the model. A turn end to which one of them objects counts as refused,
+// because the agent goes on either way.
+func fireWhole(ctx context.Context, hookRunner *runner.Runner, in hooks.Input) (hooks.Outcome, error) {
+	var late []hooks.Progress
+	out, err := hookRunner.Run(ctx, in, func(p hooks.Progress) {
+		if p.Background != nil && p.Result != nil {
+			late = append(late, p)
+		}
+	})
+	// Drain returns after all observers have been told, so late is complete and needs no
+	// lock.
+	hookRunner.Drain(ctx, "")
+	for _, p := range late {
+		b := p.Background
+		out.Results = append(out.Results, *p.Result)
+		out.SystemMessages = append(out.SystemMessages, b.SystemMessages...)
+		if !b.Wakes {
+			out.AdditionalContext = append(out.AdditionalContext, b.Messages...)
+			continue
+		}
+		out.Feedback, out.Messages = append(out.Feedback, b.Messages...), append(out.Messages, b.Messages...)
+		if b.Feedback && out.Decision == hooks.Pass {
+			out.Decision = hooks.Block
+		}
+	}
+	return out, err
+}
+
+// firedEvent is the output of `covey hooks run`. Programs
+// read it, so it always has the same shape: lists are never null, and no field is
+// omitted.
+type firedEvent struct {
+	Event             hooks.Event                `json:"event"`
+	ToolUseID         string                     `json:"tool_use_id"`
+	Matched           int                        `json:"matched"`
+	Results           []firedHook                `json:"results"`
+	Decision          hooks.Decision             `json:"decision"`
+	Feedback          []string                   `json:"feedback"`
+	StopReason        string                     `json:"stop_reason"`
+	AdditionalContext []string                   `json:"additional_context"`
+	SystemMessages    []string                   `json:"system_messages"`
+	Permission        hooks.Permission           `json:"permission"`
+	UpdatedInput      json.RawMessage            `json:"updated_input"` // null: unchanged
+	Output            map[string]json.RawMessage `json:"output"`
+}
+
+// firedHook is the result of one hook of a firedEvent. Results are in the order in
+// which the hooks ended.
+type firedHook struct {
+	Type       string       `json:"type"`
+	Command    string       `json:"command"`
+	Outcome    hooks.Status `json:"outcome"`
+	ExitCode   int          `json:"exit_code"`
+	DurationMS int64        `json:"duration_ms"`
+	Stdout     string       `json:"stdout"`
+	Stderr     string       `json:"stderr"`
+}
+
+// shown returns the feedback exactly as the model sees it. A turn end frames it, after everything else.
+func shown(o hooks.Outcome) []string {
+	if !hooks.InfoOf(o.Event).EndsTurn() {
+		return o.Feedback
+	}
+	return o.Messages[len(o.Messages)-len(o.Feedback):]
+}
+
+// fired converts an outcome for printing.
+func fired(o hooks.Outcome) firedEvent {
+	f := firedEvent{
+		Event: o.Event, ToolUseID: o.ToolUseID, Matched: o.Matched, Decision: o.Decision,
+		Results:    make([]firedHook, 0, len(o.Results)),
+		Feedback:   append([]string{}, shown(o)...),
+		StopReason: o.StopReason, AdditionalContext: append([]string{}, o.AdditionalContext...),
+		SystemMessages: append([]string{}, o.SystemMessages...), Permission: o.Permission,
+		UpdatedInput: o.UpdatedInput, Output: o.Output,
+	}
+	for _, r := range o.Results {
+		f.Results = append(f.Results, firedHook{
+			Type: r.Type, Command: r.Command, Outcome: r.Outcome, ExitCode: r.ExitCode,
+			DurationMS: r.Duration.Milliseconds(), Stdout: r.Stdout, Stderr: r.Stderr,
+		})
+	}
+	if f.Decision == "" {
+		f.Decision = hooks.Pass
+	}
+	if f.Output == nil {
+		f.Output = map[string]json.RawMessage{}
+	}
+	return f
 }
