@@ -19,6 +19,7 @@ var floors = []arrows{
 	{"hooks/proc", ""},
 	{"hooks/testrun", ""},
 	{"hooks/notation", ""},
+	{"hooks/shell", ""},
 	{"hooks/rules", ""},
 	{"configs/yaml", ""},
 	{"hooks", "hooks/rules"},
@@ -118,6 +119,7 @@ var floors = []arrows{
 // them, save for tasks and bus, which import nothing.
 var leaves = []string{
 	"hooks/notation", // JSON objects field by field, and short texts
+	"hooks/shell",    // command lines of a shell
 	"hooks/proc",     // programs and their process trees
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // A rule that forbids to read a file also forbids shell commands that name the file and show
@@ -57,7 +59,7 @@ func readerOf(name string) (reader, bool) {
 	case "curl":
 		return reader{short: "TK", long: []string{"upload-file"}, files: "TK"}, true
 	}
-	return reader{}, isShell(name)
+	return reader{}, shell.IsShell(name)
 }
 
 // grepOptions returns the long options of searching programs whose value is the next word.
@@ -67,16 +69,16 @@ func grepOptions() []string {
 }
 
 // reads returns the words of a command that name files that it reads.
-func (c command) reads() []word {
-	name, words := c.program(), c.words
+func reads(c shell.Command) []shell.Word {
+	name, words := c.Program(), c.Words
 	switch r, known := readerOf(name); {
 	case name == "git":
-		return c.gitReads()
+		return gitReads(c)
 	case name == "dd":
 		return suffixes(words[1:], "if=")
-	case known && isShell(name):
+	case known && shell.IsShell(name):
 		files, options := r.operands(words[1:])
-		if len(files) == 0 || slices.ContainsFunc(options, func(o word) bool { return strings.Contains(o.value, "c") }) {
+		if len(files) == 0 || slices.ContainsFunc(options, func(o shell.Word) bool { return strings.Contains(o.Value, "c") }) {
 			return nil
 		}
 		return files[:1]
@@ -91,10 +93,10 @@ func (c command) reads() []word {
 }
 
 // suffixes returns what follows a mark in words.
-func suffixes(words []word, mark string) (found []word) {
+func suffixes(words []shell.Word, mark string) (found []shell.Word) {
 	for _, w := range words {
-		if _, after, ok := strings.Cut(w.value, mark); ok {
-			w.value = after
+		if _, after, ok := strings.Cut(w.Value, mark); ok {
+			w.Value = after
 			found = append(found, w)
 		}
 	}
@@ -102,39 +104,39 @@ func suffixes(words []word, mark string) (found []word) {
 }
 
 // fileURLs returns the paths of file: URLs in words.
-func fileURLs(words []word) (found []word) {
+func fileURLs(words []shell.Word) (found []shell.Word) {
 	for _, w := range words {
-		at := strings.Index(strings.ToLower(w.value), "file:/")
+		at := strings.Index(strings.ToLower(w.Value), "file:/")
 		if at < 0 {
 			continue
 		}
-		path := w.value[at+len("file:"):]
+		path := w.Value[at+len("file:"):]
 		if rest, ok := strings.CutPrefix(path, "//"); ok {
 			host, below, _ := strings.Cut(rest, "/")
-			if path = "/" + below; host == string(unknown) { // $PWD
+			if path = "/" + below; host == string(shell.Unknown) { // $PWD
 				path = rest
 			}
 		}
 		if plain, err := url.PathUnescape(path); err == nil {
 			path = plain
 		}
-		found = append(found, word{value: path, static: w.static})
+		found = append(found, shell.Word{Value: path, Static: w.Static})
 	}
 	return found
 }
 
 // gitReads is reads for git: some of its subcommands show what a file holds, or name what holds it.
-func (c command) gitReads() []word {
-	at := gitSubcommand(c.words)
-	if at < len(c.words)-1 && c.words[at].value == "stash" {
+func gitReads(c shell.Command) []shell.Word {
+	at := c.GitSubcommand()
+	if at < len(c.Words)-1 && c.Words[at].Value == "stash" {
 		at++
 	}
-	if at >= len(c.words) {
+	if at >= len(c.Words) {
 		return nil
 	}
-	rest := c.words[at+1:]
+	rest := c.Words[at+1:]
 	r := reader{short: "GSLOU", files: "L"}
-	switch c.words[at].value {
+	switch c.Words[at].Value {
 	case "diff", "show", "blame", "annotate", "cat-file", "archive", "difftool", "diff-tree", "diff-index", "diff-files", "whatchanged",
 		"format-patch", "mv", "rev-parse":
 	case "log", "reflog", "list":
@@ -149,10 +151,10 @@ func (c command) gitReads() []word {
 	files, options := r.operands(rest)
 	files = append(files, options...)
 	files = append(files, suffixes(files, ":")...) // HEAD:file, -L 1,5:file
-	for i, w := range c.words[:at] {
-		if dir := c.words[i+1]; w.value == "-C" && dir.static {
+	for i, w := range c.Words[:at] {
+		if dir := c.Words[i+1]; w.Value == "-C" && dir.Static {
 			for _, f := range files {
-				files = append(files, word{value: resolve(dir.value, f.value), static: f.static})
+				files = append(files, shell.Word{Value: resolve(dir.Value, f.Value), Static: f.Static})
 			}
 		}
 	}
@@ -160,19 +162,19 @@ func (c command) gitReads() []word {
 }
 
 // showsPatch reports whether an option of git log has it show what files hold.
-func showsPatch(w word) bool {
-	return slices.Contains([]string{"-p", "-u", "-c", "-m", "--cc"}, w.value) || slices.ContainsFunc(
+func showsPatch(w shell.Word) bool {
+	return slices.Contains([]string{"-p", "-u", "-c", "-m", "--cc"}, w.Value) || slices.ContainsFunc(
 		[]string{"-U", "-L", "--patch", "--unified", "--word-diff", "--color-words"},
-		func(begin string) bool { return strings.HasPrefix(w.value, begin) })
+		func(begin string) bool { return strings.HasPrefix(w.Value, begin) })
 }
 
 // operands returns the operands that may be files, and options: the values of options that are
 // files, and of shells all options.
-func (r reader) operands(words []word) (files, options []word) {
+func (r reader) operands(words []shell.Word) (files, options []shell.Word) {
 	given, plain := false, false
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		arg := w.value
+		arg := w.Value
 		name, value, set := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		switch {
 		case plain || len(arg) < 2 || arg[0] != '-':
@@ -188,10 +190,10 @@ func (r reader) operands(words []word) (files, options []word) {
 			given = given || r.first && slices.Contains([]string{"regexp", "expression", "file", "from-file"}, name)
 			if !set && slices.Contains(r.long, name) && i+1 < len(words) {
 				i++
-				value = words[i].value
+				value = words[i].Value
 			}
 			if strings.HasSuffix(name, "file") && value != "" {
-				options = append(options, word{value: value, static: w.static})
+				options = append(options, shell.Word{Value: value, Static: w.Static})
 			}
 		default:
 			at := strings.IndexAny(arg, r.short)
@@ -202,8 +204,8 @@ func (r reader) operands(words []word) (files, options []word) {
 				continue
 			}
 			given = given || strings.IndexByte(r.given, arg[at]) >= 0
-			value := word{value: arg[at+1:], static: w.static}
-			if value.value == "" && i+1 < len(words) {
+			value := shell.Word{Value: arg[at+1:], Static: w.Static}
+			if value.Value == "" && i+1 < len(words) {
 				i++
 				value = words[i]
 			}
@@ -230,45 +232,58 @@ const (
 )
 
 // readIn reports whether a line reads a file that r forbids to read, and in which part.
-func (r Rule) readIn(line *shellLine, c Call) (part string, yes bool) {
-	dirs := []string{c.Cwd}
+func (r Rule) readIn(line *shell.Line, c Call) (part string, yes bool) {
+	dirs, whole := foldersOf(line, c.Cwd)
+	if !whole {
+		return line.Text, true
+	}
 	open := "" // a command that reads a file that only the shell knows
 	tries := 0
-	look := func(part string, words ...word) bool {
-		return slices.ContainsFunc(words, func(w word) bool {
-			if strings.Trim(w.value, string(unknown)) == "" {
+	look := func(part string, words ...shell.Word) bool {
+		return slices.ContainsFunc(words, func(w shell.Word) bool {
+			if strings.Trim(w.Value, string(shell.Unknown)) == "" {
 				open = part
 				return false
 			}
-			tries += len(dirs) * (1 + len(w.value)/64) // long paths take longer
+			tries += len(dirs) * (1 + len(w.Value)/64) // long paths take longer
 			return tries > maxTries || r.reaches(c, dirs, w)
 		})
 	}
-	commands := slices.Concat(line.all(), line.started)
-	for _, cmd := range commands {
-		if name := cmd.program(); (name == "cd" || name == "pushd") && len(cmd.words) == 2 && cmd.words[1].static {
-			dir := resolve(dirs[len(dirs)-1], cmd.words[1].value)
-			if len(dir) > maxPath || len(dirs) > maxTries {
-				return cmd.shown(), true
-			}
-			dirs = append(dirs, dir)
+	for _, cmd := range line.Of(shell.Written, shell.Scripted, shell.Started) {
+		if look(shown(cmd), reads(cmd)...) {
+			return shown(cmd), true
 		}
 	}
-	for _, cmd := range commands {
-		if look(cmd.shown(), cmd.reads()...) {
-			return cmd.shown(), true
-		}
-	}
-	for _, w := range line.reads {
-		if part := "< " + strings.ReplaceAll(w.value, string(unknown), "…"); look(part, w) {
+	for _, w := range line.Reads {
+		if part := "< " + strings.ReplaceAll(w.Value, string(shell.Unknown), "…"); look(part, w) {
 			return part, true
 		}
 	}
-	if line.doubtful { // a script that the line does not show, such as base64 -d x | sh
-		return line.doubt, true
+	if line.Doubt != "" { // a script that the line does not show, such as base64 -d x | sh
+		return line.Doubt, true
 	}
 	// The name may come from elsewhere in the line: for f in .env; do cat $f; done.
-	return open, open != "" && look(open, line.values...)
+	return open, open != "" && look(open, line.Values...)
+}
+
+// foldersOf returns the folders in which a line's commands run. whole is false if they are too
+// many, or their paths too long.
+func foldersOf(line *shell.Line, cwd string) (dirs []string, whole bool) {
+	if len(line.Folders) > maxTries {
+		return nil, false
+	}
+	whole = true
+	return line.Resolve(cwd, func(dir string, to shell.Word) string {
+		if !to.Static {
+			return dir
+		}
+		next := resolve(dir, to.Value)
+		if len(next) > maxPath {
+			whole = false
+			return dir
+		}
+		return next
+	}), whole
 }
 
 // resolve returns a path of a command line below a folder. It does not clean the path, which may
@@ -286,14 +301,14 @@ func resolve(dir, path string) string {
 }
 
 // reaches reports whether a word may name a file that r forbids, from one of some folders.
-func (r Rule) reaches(c Call, dirs []string, w word) bool {
+func (r Rule) reaches(c Call, dirs []string, w shell.Word) bool {
 	pattern, base, ok := r.pathPattern(c)
 	if !ok {
 		return true
 	}
-	paths := []string{w.value}
-	if !w.static {
-		paths = guesses(pattern, w.value)
+	paths := []string{w.Value}
+	if !w.Static {
+		paths = guesses(pattern, w.Value)
 	}
 	for _, path := range paths {
 		for _, dir := range dirs {
@@ -316,11 +331,11 @@ func (r Rule) reaches(c Call, dirs []string, w word) bool {
 func guesses(pattern, value string) []string {
 	names := strings.Split(value, "/")
 	for i, name := range names {
-		if !strings.ContainsRune(name, unknown) {
+		if !strings.ContainsRune(name, shell.Unknown) {
 			continue
 		}
-		names[i] = strings.ReplaceAll(name, string(unknown), hole)
-		if strings.Trim(name, string(unknown)) == "" {
+		names[i] = strings.ReplaceAll(name, string(shell.Unknown), hole)
+		if strings.Trim(name, string(shell.Unknown)) == "" {
 			continue // it may be anything, which is nothing to go by
 		}
 		for p := range strings.SplitSeq(pattern, "/") {

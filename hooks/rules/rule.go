@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
@@ -209,13 +211,13 @@ func PermittedBy(rules []Rule, c Call) (Rule, bool) {
 		return Rule{}, false
 	}
 	line, err := readLine(c)
-	if err != nil || !line.certain {
+	if err != nil || !line.Certain {
 		return Rule{}, false
 	}
 	var first Rule
-	for _, command := range line.commands {
+	for _, command := range line.Of(shell.Written) {
 		i := slices.IndexFunc(rules, func(r Rule) bool {
-			return r.names("Bash") && (r.Spec == "" || shellMatch(r.Spec, command.source))
+			return r.names("Bash") && (r.Spec == "" || shellMatch(r.Spec, command.Source))
 		})
 		if i < 0 {
 			return Rule{}, false
@@ -224,5 +226,5 @@ func PermittedBy(rules []Rule, c Call) (Rule, bool) {
 			first = rules[i]
 		}
 	}
-	return first, len(line.commands) > 0
+	return first, len(line.Commands) > 0
 }

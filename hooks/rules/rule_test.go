@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // bashCall is a call of the Bash tool.
@@ -159,7 +161,7 @@ func TestForbids(t *testing.T) {
 		"git push 'unfinished", "git push ((",
 		"echo $[ x='a[$(touch FLAG)]', x ]", "printf -v 'a[$(git push)]' x", "trap 'git push' EXIT",
 		"let 'a[$(git push)]'",
-		"sh -c 'unfinished \"'", strings.Repeat("(", 2000), "echo " + strings.Repeat("x", maxLine),
+		"sh -c 'unfinished \"'", strings.Repeat("(", 2000), "echo " + strings.Repeat("x", 64<<10),
 		"git push\x00"} {
 		if !rule.Forbids(bashCall(command)) {
 			t.Errorf("%.80q is not caught", command)
@@ -397,10 +399,10 @@ func TestRuleNeverBoth(t *testing.T) {
 
 // TestMayFit: against a slow and obvious matcher.
 func TestMayFit(t *testing.T) {
-	letters := rapid.SampledFrom([]rune{'a', 'b', '*', unknown})
+	letters := rapid.SampledFrom([]rune{'a', 'b', '*', shell.Unknown})
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := strings.ReplaceAll(rapid.StringOfN(letters, 0, 6, -1).Draw(t, "pattern"),
-			string(unknown), "")
+			string(shell.Unknown), "")
 		text := strings.ReplaceAll(rapid.StringOfN(letters, 0, 6, -1).Draw(t, "text"), "*", "")
 		if got, want := mayFit(pattern, text), slowFit(pattern, text); got != want {
 			t.Fatalf("%q on %q: %v, want %v", pattern, text, got, want)
@@ -415,7 +417,7 @@ func slowFit(pattern, text string) bool {
 		return true
 	case pattern != "" && pattern[0] == '*':
 		return slowFit(pattern[1:], text) || text != "" && slowFit(pattern, text[1:])
-	case text != "" && text[0] == unknown:
+	case text != "" && text[0] == shell.Unknown:
 		return slowFit(pattern, text[1:]) || pattern != "" && slowFit(pattern[1:], text)
 	}
 	return pattern != "" && text != "" && pattern[0] == text[0] && slowFit(pattern[1:], text[1:])

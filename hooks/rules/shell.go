@@ -2,14 +2,11 @@ package rules
 
 import (
 	"encoding/json"
-	"errors"
-	"path"
 	"slices"
 	"strings"
-)
 
-// errUnreadable is why a command line cannot be judged.
-var errUnreadable = errors.New("the command line cannot be read")
+	"github.com/coveyteam/covey/hooks/shell"
+)
 
 // askShell answers a question about a Bash call.
 func (r Rule) askShell(c Call, q question) bool {
@@ -19,8 +16,8 @@ func (r Rule) askShell(c Call, q question) bool {
 	}
 	switch q {
 	case permitting:
-		return line.certain && len(line.commands) > 0 &&
-			!slices.ContainsFunc(line.commands, func(c command) bool { return !shellMatch(r.Spec, c.source) })
+		return line.Certain && len(line.Commands) > 0 && !slices.ContainsFunc(line.Of(shell.Written),
+			func(c shell.Command) bool { return !shellMatch(r.Spec, c.Source) })
 	case firing:
 		return r.firesOn(line)
 	}
@@ -29,32 +26,32 @@ func (r Rule) askShell(c Call, q question) bool {
 }
 
 // readLine parses the command of a Bash call.
-func readLine(c Call) (*shellLine, error) {
+func readLine(c Call) (*shell.Line, error) {
 	var input struct {
 		Command string `json:"command"`
 	}
 	if json.Unmarshal(c.Input, &input) != nil {
-		return nil, errUnreadable
+		return nil, shell.ErrUnreadable
 	}
-	return parseLine(input.Command, 0)
+	return shell.Read(input.Command)
 }
 
 // firesOn reports whether a hook's `if` matches a command of the line, one that a wrapper
 // starts, or, if the rule names more than a program, anything that only the shell knows
 // (HOOKS.md section 4). A compound command with $() in it is too much for recorded hosts: every
 // rule for Bash fires (section 12, point 9).
-func (r Rule) firesOn(line *shellLine) bool {
-	if line.nests || line.substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
+func (r Rule) firesOn(line *shell.Line) bool {
+	if line.Nests || line.Substitutes && strings.ContainsAny(strings.TrimRight(r.Spec, "*: "), " \t") {
 		return true
 	}
-	return slices.ContainsFunc(line.all(), func(c command) bool {
-		if shellMatch(r.Spec, c.text()) {
+	return slices.ContainsFunc(line.Of(shell.Written, shell.Scripted), func(c shell.Command) bool {
+		if shellMatch(r.Spec, c.Text()) {
 			return true
 		}
-		if !plainWrapper(c.program()) {
+		if !plainWrapper(c.Program()) {
 			return false
 		}
-		return slices.ContainsFunc(c.tails(), func(t command) bool { return shellMatch(r.Spec, t.text()) })
+		return slices.ContainsFunc(tails(c), func(t shell.Command) bool { return shellMatch(r.Spec, t.Text()) })
 	})
 }
 
@@ -72,58 +69,18 @@ func shellMatch(spec, text string) bool {
 	return mayFit(spec, text)
 }
 
-// command is one simple command of a line.
-type command struct {
-	source string // its words as written, separated by single blanks
-	words  []word
-	input  string // what a here-document or here-string gives it to read
-	given  bool   // there is such an input
-	// guessed says that it is from an argument that may be a script or anything else: only
-	// what is plain in it counts.
-	guessed bool
-}
-
-// word is one word of a command after the shell's quoting. Parts that only the shell knows
-// are unknown.
-type word struct {
-	value  string
-	static bool // nothing in it is unknown
-	splits bool // it may expand to any number of words
-}
-
-// all returns the commands of the line and of the scripts in it.
-func (l *shellLine) all() []command { return slices.Concat(l.commands, l.inner) }
-
-// text returns the command as the shell will see it.
-func (c command) text() string {
-	values := make([]string, len(c.words))
-	for i, w := range c.words {
-		values[i] = w.value
-	}
-	return strings.Join(values, " ")
-}
-
-// program returns the name of the program that the command starts, without its folder;
-// empty if it is not known.
-func (c command) program() string {
-	if len(c.words) == 0 || !c.words[0].static {
-		return ""
-	}
-	return path.Base(c.words[0].value)
-}
-
 // tails returns the commands that c may start if it is a plainWrapper: its words from each one
 // on that could name a program.
-func (c command) tails() []command {
-	var tails []command
-	for i := 1; i < len(c.words); i++ {
-		w := c.words[i]
-		if strings.HasPrefix(w.value, "-") {
+func tails(c shell.Command) []shell.Command {
+	var list []shell.Command
+	for i := 1; i < len(c.Words); i++ {
+		w := c.Words[i]
+		if strings.HasPrefix(w.Value, "-") {
 			continue
 		}
-		tails = append(tails, command{words: c.words[i:]})
+		list = append(list, shell.Command{Words: c.Words[i:]})
 	}
-	return tails
+	return list
 }
 
 // plainWrapper reports whether a program starts the command that follows it and changes

@@ -1,10 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
 
-// unknown stands in a command's text for something that only the shell knows when it runs:
-// any text, of any length.
-const unknown = '\x00'
+	"github.com/coveyteam/covey/hooks/shell"
+)
 
 // intersectLimit bounds the work of comparisons with unknown text; beyond it the texts may
 // match.
@@ -36,7 +36,7 @@ func Wild(pattern, text string) bool {
 
 // mayFit reports whether text matches pattern for some value of its unknown parts.
 func mayFit(pattern, text string) bool {
-	if !strings.ContainsRune(text, unknown) {
+	if !strings.ContainsRune(text, shell.Unknown) {
 		return Wild(pattern, text)
 	}
 	if len(pattern)*len(text) > intersectLimit {
@@ -46,14 +46,14 @@ func mayFit(pattern, text string) bool {
 	fits := make([]bool, len(text)+1)
 	fits[0] = true
 	for j := range len(text) {
-		fits[j+1] = fits[j] && text[j] == unknown
+		fits[j+1] = fits[j] && text[j] == shell.Unknown
 	}
 	for i := range len(pattern) {
 		diagonal := fits[0]
 		fits[0] = fits[0] && pattern[i] == '*'
 		for j := range len(text) {
 			above := fits[j+1]
-			if pattern[i] == '*' || text[j] == unknown {
+			if pattern[i] == '*' || text[j] == shell.Unknown {
 				fits[j+1] = above || fits[j] // the wildcard matches nothing, or one more character
 			} else {
 				fits[j+1] = diagonal && pattern[i] == text[j]

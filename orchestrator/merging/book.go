@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -159,7 +160,7 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	var run runner.GateRun
 	words := scriptsIn(gate.Command)
 	if gate.Args != nil {
-		words = scriptsOf(append([]string{gate.Command}, gate.Args...))
+		words = scriptsOf(shell.Args(append([]string{gate.Command}, gate.Args...)))
 	}
 	cwd := c.Cwd
 	if gate.Cwd != "" && !filepath.IsAbs(gate.Cwd) {
@@ -168,11 +169,11 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	var scripts []script
 	instead := map[string]string{}
 	for _, w := range words {
-		s, err := b.script(ctx, c, filepath.Join(cwd, filepath.FromSlash(w.path)))
+		s, err := b.script(ctx, c, filepath.Join(cwd, filepath.FromSlash(w.Value)))
 		if err != nil {
 			return run, "", fmt.Errorf("find the command: %w", err)
 		}
-		scripts, instead[w.path] = append(scripts, s), s.to
+		scripts, instead[w.Value] = append(scripts, s), s.to
 	}
 	switch {
 	case gate.Args == nil:
@@ -186,27 +187,19 @@ func (b *Book) command(ctx context.Context, c Case, gate hooks.Handler) (runner.
 	return run, hash, err
 }
 
-// scriptsOf is scriptsIn for a list of arguments.
-func scriptsOf(args []string) []word {
-	if i, ok := scriptAt(args); ok {
-		return []word{{path: args[i], start: i}}
-	}
-	return nil
-}
-
 // inExecForm replaces the script in the argument list of a gate. It returns zero values
 // if there is nothing to replace.
-func inExecForm(gate hooks.Handler, words []word, instead map[string]string) (string, []string) {
+func inExecForm(gate hooks.Handler, words []shell.Word, instead map[string]string) (string, []string) {
 	for _, w := range words {
-		to := instead[w.path]
+		to := instead[w.Value]
 		if to == "" {
 			continue
 		}
-		if w.start == 0 {
+		if w.At == 0 {
 			return to, gate.Args
 		}
 		args := append([]string{}, gate.Args...)
-		args[w.start-1] = to
+		args[w.At-1] = to
 		return gate.Command, args
 	}
 	return "", nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // Judges are what decides whether work is accepted.
@@ -50,14 +51,14 @@ func (j *Judges) addHook(workspace string, h hooks.Handler) {
 	words, line := scriptsIn(h.Command), strings.Fields(h.Command)
 	if h.Args != nil {
 		line = append([]string{h.Command}, h.Args...)
-		words = scriptsOf(line)
+		words = scriptsOf(shell.Args(line))
 	}
 	cwd := h.Cwd
 	if !filepath.IsAbs(cwd) {
 		cwd = filepath.Join(workspace, cwd)
 	}
 	for _, w := range words {
-		j.add(workspace, filepath.Join(cwd, filepath.FromSlash(w.path)))
+		j.add(workspace, filepath.Join(cwd, filepath.FromSlash(w.Value)))
 	}
 	for _, w := range line {
 		j.Programs = append(j.Programs, path.Base(w))

@@ -38,7 +38,7 @@ func TestScriptsIn(t *testing.T) {
 	} {
 		var got []string
 		for _, w := range scriptsIn(line) {
-			got = append(got, w.path)
+			got = append(got, w.Value)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: scripts %q, want %q", line, got, want)
@@ -65,8 +65,8 @@ func TestScriptsInAnything(t *testing.T) {
 			r.Fatalf("%q became %q", line, got)
 		}
 		for _, w := range words {
-			if w.start < 0 || w.end > len(line) || w.start >= w.end {
-				r.Fatalf("%q: a word at %d to %d", line, w.start, w.end)
+			if w.At < 0 || w.End > len(line) || w.At >= w.End {
+				r.Fatalf("%q: a word at %d to %d", line, w.At, w.End)
 			}
 		}
 	})

@@ -119,8 +119,11 @@ func (w *Writes) askToKeep(ctx context.Context, member *lives.Member, files []st
 	if len(files) > 0 {
 		key = w.keeping(member, files)
 	}
-	if err := w.opts.People.WithdrawOutdated(ctx, member.Name, key); err != nil || len(files) == 0 {
-		return runner.Agree(), err
+	if err := w.opts.People.WithdrawOutdated(ctx, member.Name, key); err != nil {
+		return runner.Agree(), fmt.Errorf("withdraw questions about protected files: %w", err)
+	}
+	if len(files) == 0 {
+		return runner.Agree(), nil
 	}
 	a, err := w.opts.People.Ask(ctx, member.Name, key, files)
 	if err != nil {

@@ -80,7 +80,7 @@ func (t *Turns) renew(ctx context.Context, l Reader) error {
 	}
 	now, err := g.Take(ctx, Snapshot{Base: base}, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the files at the start of the turn: %w", err)
 	}
 	t.kept.Turn, t.kept.From = t.now, now
 	maps.DeleteFunc(t.kept.Owed, func(path string, was State) bool { return !now.Of(path).Same(was) })
@@ -140,7 +140,7 @@ func (t *Turns) changed(ctx context.Context, l Reader) ([]string, Snapshot, erro
 	}
 	now, err := g.Take(ctx, t.kept.From, nil)
 	if err != nil {
-		return nil, now, err
+		return nil, now, fmt.Errorf("read the files that the turn has changed: %w", err)
 	}
 	found := maps.Collect(maps.All(t.kept.Owed))
 	for _, path := range now.Since(t.kept.From) {

@@ -3,6 +3,8 @@ package owned
 import (
 	"fmt"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // UndoText says how to restore files to the state of a branch.
@@ -15,7 +17,7 @@ func UndoText(branch string, files []string) string {
 func quoted(files []string) string {
 	words := make([]string, len(files))
 	for i, f := range files {
-		words[i] = "'" + strings.ReplaceAll(f, "'", `'\''`) + "'"
+		words[i] = shell.Quote(f)
 	}
 	return strings.Join(words, " ")
 }

@@ -176,7 +176,7 @@ func (w *Writes) newGround(ctx context.Context, member *lives.Member, index stri
 	if worktree.InRepository(dir) {
 		g.Repo, err = w.opts.Git.Open(ctx, dir)
 		if err != nil && !errors.Is(err, worktree.ErrNoRepo) && !errors.Is(err, worktree.ErrNoGit) {
-			return nil, err
+			return nil, fmt.Errorf("open the repository of %s: %w", dir, err)
 		}
 	}
 	return g, nil

@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // noStash is the refusal of git stash.
@@ -93,62 +91,27 @@ type gitGuard struct {
 }
 
 // refusal returns why a command line is refused; empty: it is not.
-func (g gitGuard) refusal(line, cwd string) (why string) {
-	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+func (g gitGuard) refusal(line, cwd string) string {
+	read, err := shell.Read(line)
 	if err != nil {
 		return ""
 	}
-	dir := cwd
-	syntax.Walk(file, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.CallExpr)
-		if !ok || why != "" {
-			return why == ""
+	dirs := read.Resolve(cwd, func(dir string, to shell.Word) string { return below(dir, to.Literal()) })
+	for _, c := range read.Commands {
+		if c.Guessed || c.Program() != "git" {
+			continue
 		}
-		words := make([]string, len(call.Args))
-		for i, w := range call.Args {
-			words[i] = literal(w)
-		}
-		if len(words) > 1 && (words[0] == "cd" || words[0] == "pushd") {
-			dir = below(dir, words[len(words)-1])
-			return true
-		}
-		where := []string{dir}
-		for _, a := range call.Assigns {
-			if a.Name != nil && a.Value != nil && (a.Name.Value == "GIT_DIR" || a.Name.Value == "GIT_WORK_TREE") {
-				where = append(where, below(dir, literal(a.Value)))
+		where := []string{dirs[c.Folder]}
+		for _, set := range c.Sets {
+			if set.Name == "GIT_DIR" || set.Name == "GIT_WORK_TREE" {
+				where = append(where, below(where[0], set.Value.Literal()))
 			}
 		}
-		why = g.command(words, where)
-		return true
-	})
-	return why
-}
-
-// literal returns what a word is, as far as the line says; empty: it depends on more.
-func literal(w *syntax.Word) string {
-	var b strings.Builder
-	var add func(parts []syntax.WordPart) bool
-	add = func(parts []syntax.WordPart) bool {
-		for _, p := range parts {
-			switch p := p.(type) {
-			case *syntax.Lit:
-				b.WriteString(strings.ReplaceAll(p.Value, "\\", ""))
-			case *syntax.SglQuoted:
-				b.WriteString(p.Value)
-			case *syntax.DblQuoted:
-				if !add(p.Parts) {
-					return false
-				}
-			default:
-				return false
-			}
+		if why := g.command(c, where); why != "" {
+			return why
 		}
-		return true
 	}
-	if !add(w.Parts) {
-		return ""
-	}
-	return b.String()
+	return ""
 }
 
 // below returns a path relative to dir.
@@ -162,21 +125,13 @@ func below(dir, p string) string {
 	return p
 }
 
-// wrappers are programs that start the command in their arguments.
-var wrappers = []string{"command", "env", "exec", "ionice", "nice", "nohup", "stdbuf", "sudo", "time", "timeout", "xargs"}
-
-// command returns why a command is refused that runs in the folders where.
-func (g gitGuard) command(words, where []string) string {
-	at := slices.IndexFunc(words, func(w string) bool { return path.Base(w) == "git" })
-	if at < 0 || at > 0 && !slices.Contains(wrappers, words[0]) {
-		return ""
-	}
-	rest := words[at+1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		name, value, joined := strings.Cut(rest[0], "=")
-		rest = rest[1:]
-		if takes := slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, name); takes && !joined && len(rest) > 0 {
-			value, rest = rest[0], rest[1:]
+// command returns why a command of git is refused that runs in the folders where.
+func (g gitGuard) command(c shell.Command, where []string) string {
+	words, at := c.Literals(), c.GitSubcommand()
+	for i, word := range words[:min(at, len(words))] {
+		name, value, joined := strings.Cut(word, "=")
+		if !joined && i+1 < len(words) {
+			value = words[i+1]
 		}
 		switch name {
 		case "-C":
@@ -185,10 +140,10 @@ func (g gitGuard) command(words, where []string) string {
 			where = append(where, below(where[0], value))
 		}
 	}
-	if len(rest) == 0 {
+	if at >= len(words) {
 		return ""
 	}
-	sub, args := rest[0], rest[1:]
+	sub, args := words[at], words[at+1:]
 	if sub == "stash" {
 		if len(args) > 0 && slices.Contains([]string{"list", "show", "create", "-h", "--help"}, args[0]) {
 			return ""

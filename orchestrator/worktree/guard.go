@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // maxConfigFiles bounds the configuration files of one repository.
@@ -231,8 +233,7 @@ func last(entries []entry, key string) string {
 // Include returns the value of GIT_CONFIG_PARAMETERS by which commands of git in this working copy,
 // and in no other of the repository, include a file of settings.
 func (r *Repo) Include(file string) string {
-	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-	return quote("includeIf.gitdir:"+globQuote(r.GitDir)+".path") + "=" + quote(file)
+	return shell.Quote("includeIf.gitdir:"+globQuote(r.GitDir)+".path") + "=" + shell.Quote(file)
 }
 
 // globQuote quotes a path for use in a pattern.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -232,24 +233,11 @@ func titleCommand(title string) string {
 // join returns an argument list as a command line. For a shell with a script it returns the
 // script.
 func join(args []string) string {
-	if len(args) == 3 && (args[1] == "-c" || args[1] == "-lc") {
-		switch base := args[0][strings.LastIndexByte(args[0], '/')+1:]; base {
-		case "sh", "bash", "zsh", "dash":
-			return args[2]
-		}
+	if script, ok := shell.ScriptOf(args); ok {
+		return script
 	}
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		quoted[i] = arg
-		if !plainWord().MatchString(arg) {
-			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
+	return shell.Join(args)
 }
-
-// plainWord matches a word without special characters of a shell.
-var plainWord = notation.Pattern(`^[A-Za-z0-9_/:+.,@%-]+$`)
 
 // address returns the URL of a fetch.
 func address(c *toolCall, raw map[string]json.RawMessage) string {

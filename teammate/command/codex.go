@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -265,68 +266,19 @@ func codexUsage(raw json.RawMessage) (agent.Usage, bool) {
 
 // unwrap extracts the script of a command of the form `bash -lc SCRIPT`, because rules apply
 // to the script and people read it.
+//
+// It returns the whole line rather than a wrong script: a rule that is checked against the
+// wrapped command is only too strict, but one that is checked against a script that does not
+// run is a hole.
 func unwrap(command string) string {
-	shell, rest, ok := strings.Cut(command, " ")
-	flag, word, ok2 := strings.Cut(rest, " ")
-	if !ok || !ok2 || !isAny(flag, "-c", "-lc") ||
-		!isAny(shell[strings.LastIndexByte(shell, '/')+1:], "sh", "bash", "zsh", "dash") {
+	line, err := shell.Read(command)
+	if err != nil {
 		return command
 	}
-	if script, ok := unquote(word); ok {
-		return script
+	if c, ok := line.Single(); ok {
+		if script, ok := shell.ScriptOf(c.Literals()); ok && script != "" {
+			return script
+		}
 	}
 	return command
-}
-
-// unquote parses one word of a POSIX shell. It returns false if there is not exactly one word,
-// or a shell would expand it.
-func unquote(word string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(word); {
-		var n int
-		switch c := word[i]; {
-		case c == '\'':
-			end := strings.IndexByte(word[i+1:], '\'')
-			if end < 0 {
-				return "", false
-			}
-			b.WriteString(word[i+1 : i+1+end])
-			n = end + 2
-		case c == '"':
-			if n = doubleQuoted(&b, word[i:]); n == 0 {
-				return "", false
-			}
-		// Return the whole line rather than a wrong script: a rule that is checked
-		// against the wrapped command is only too strict, but one that is checked
-		// against a script that does not run is a hole.
-		case strings.IndexByte(" \t\n\\$`*?[]{}()<>|&;~#!", c) >= 0:
-			return "", false
-		default:
-			b.WriteByte(c)
-			n = 1
-		}
-		i += n
-	}
-	return b.String(), word != ""
-}
-
-// doubleQuoted parses a part in double quotes and returns its length. It returns 0 if the part
-// has no end, or holds something that a shell would expand.
-func doubleQuoted(b *strings.Builder, word string) int {
-	for i := 1; i < len(word); i++ {
-		switch c := word[i]; {
-		case c == '"':
-			return i + 1
-		case c == '$' || c == '`':
-			return 0
-		case c == '\\' && i+1 < len(word) && strings.IndexByte("$`\"\\\n", word[i+1]) >= 0:
-			i++
-			if word[i] != '\n' {
-				b.WriteByte(word[i])
-			}
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return 0
 }

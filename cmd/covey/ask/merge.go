@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -156,8 +156,8 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 		}
 		if m.State == tasks.MergeReady {
 			pull := merging.PullOf(place.Pulls(), m)
-			out.Printf("  %s\n  %s\n", term.PlainLine(shellLine(pull.Push)),
-				term.PlainLine(shellLine(pull.Open)))
+			out.Printf("  %s\n  %s\n", term.PlainLine(shell.Join(pull.Push)),
+				term.PlainLine(shell.Join(pull.Open)))
 		}
 	}
 	// The author repairs returned work in a turn, which needs a running team.
@@ -175,24 +175,4 @@ func printMerged(out *term.Screen, place state.Place, reply api.MergeReply, asJS
 // mergeLine describes the state of a piece of work in one line.
 func mergeLine(m tasks.Merge) string {
 	return m.Authored() + ": " + view.MergeState(m) + view.Because(m)
-}
-
-// shellLine quotes a command so that it can be copied.
-func shellLine(args []string) string {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		quoted[i] = arg
-		if strings.ContainsFunc(arg, special) || arg == "" {
-			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// special reports whether some shell may treat a character specially, if only at the
-// start of a word. It lists the harmless characters, which is safer than the reverse:
-// braces, = and ^ are special in bash or zsh.
-func special(r rune) bool {
-	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-	return !letter && !strings.ContainsRune("-_./:@%+,", r)
 }

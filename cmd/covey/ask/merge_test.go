@@ -9,19 +9,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-func TestShellLine(t *testing.T) {
-	for want, args := range map[string][]string{
-		"git push origin covey/crew/task_1":  {"git", "push", "origin", "covey/crew/task_1"},
-		"gh --title '#1: it'\\''s here' ''":  {"gh", "--title", "#1: it's here", ""},
-		"echo '$(rm -rf x)' 'a;b' '~' '`x`'": {"echo", "$(rm -rf x)", "a;b", "~", "`x`"},
-		"echo 'two\nlines'":                  {"echo", "two\nlines"},
-	} {
-		if got := shellLine(args); got != want {
-			t.Errorf("%q: %s, want %s", args, got, want)
-		}
-	}
-}
-
 // What members write into files must not act on a terminal, and git's colours must.
 func TestPaintedPlain(t *testing.T) {
 	for text, want := range map[string]string{

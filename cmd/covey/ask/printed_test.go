@@ -6,15 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
-	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
@@ -339,21 +336,4 @@ func TestPrintedTeams(t *testing.T) {
 func shiftOf(at time.Time) time.Duration {
 	_, seconds := at.In(time.Local).Zone()
 	return -time.Duration(seconds) * time.Second
-}
-
-// TestShellLineIsReadBack: whatever words are, a shell that gets the line has the same.
-func TestShellLineIsReadBack(t *testing.T) {
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash to ask")
-	}
-	word := rapid.StringOf(rapid.SampledFrom([]rune("ab{},=^~ '\"\\$`#&;|<>()*?[]!%-é\n\t")))
-	rapid.Check(t, func(r *rapid.T) {
-		words := append(rapid.SliceOfN(word, 1, 300).Draw(r, "words"), "x{a,b}", "")
-		out, err := exec.Command(shell, "-c", "printf '%s\\0' "+shellLine(words)).Output()
-		got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		if err != nil || !slices.Equal(got, words) {
-			r.Fatalf("%q became %q (%v)", words, got, err)
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -142,7 +143,7 @@ func printReview(out *term.Screen, r api.Review) {
 		printVerdict(out, v)
 	}
 	if len(r.Open) > 0 {
-		line("open it", shellLine(r.Push)+" && "+shellLine(r.Open), term.Normal)
+		line("open it", shell.Join(r.Push)+" && "+shell.Join(r.Open), term.Normal)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // maxInline is the length in bytes of the longest command that the shell gets as an
@@ -39,16 +41,16 @@ type script struct {
 	shell string
 }
 
-// shell makes scripts from commands.
-type shell struct {
+// scripter makes scripts from commands.
+type scripter struct {
 	path    string // of bash, or of sh if there is no bash
 	folder  string // for the files of scripts
 	envFile string // Env.EnvFile
 }
 
 // newShell returns the shell of this system.
-func newShell(env *Env) shell {
-	s := shell{path: "/bin/bash", folder: env.OutputDir, envFile: env.EnvFile}
+func newShell(env *Env) scripter {
+	s := scripter{path: "/bin/bash", folder: env.OutputDir, envFile: env.EnvFile}
 	if _, err := os.Stat(s.path); err != nil {
 		s.path = "/bin/sh"
 	}
@@ -56,7 +58,7 @@ func newShell(env *Env) shell {
 }
 
 // script prepares command. The caller removes its files with remove.
-func (sh shell) script(command string, follow bool) (*script, error) {
+func (sh scripter) script(command string, follow bool) (*script, error) {
 	// A background command does not move the member, so its directory is not reported;
 	// a short one then needs no files.
 	s := &script{shell: sh.path}
@@ -72,11 +74,11 @@ func (sh shell) script(command string, follow bool) (*script, error) {
 			s.remove()
 			return nil, err
 		}
-		body = `"$(cat ` + quote(s.file) + `)"`
+		body = `"$(cat ` + shell.Quote(s.file) + `)"`
 	}
 	env := ""
 	if sh.envFile != "" {
-		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi; ", quote(sh.envFile))
+		env = fmt.Sprintf("if [ -f %[1]s ]; then . %[1]s; fi; ", shell.Quote(sh.envFile))
 	}
 	if !follow {
 		s.text = env + "eval " + body
@@ -90,7 +92,7 @@ func (sh shell) script(command string, follow bool) (*script, error) {
 		s.remove()
 		return nil, err
 	}
-	report := fmt.Sprintf(reportCwd, quote(s.cwd))
+	report := fmt.Sprintf(reportCwd, shell.Quote(s.cwd))
 	if sh.isBash() {
 		report += exitBash
 	}
@@ -118,19 +120,16 @@ func (s *script) remove() {
 }
 
 // isBash reports whether the shell has the functions and quotes of bash.
-func (sh shell) isBash() bool { return strings.HasSuffix(sh.path, "bash") }
+func (sh scripter) isBash() bool { return strings.HasSuffix(sh.path, "bash") }
 
 // literal returns a command as one word. For bash the word is on one line, so that line
 // numbers in messages are those of the command.
-func (sh shell) literal(command string) string {
+func (sh scripter) literal(command string) string {
 	if !sh.isBash() {
-		return quote(command)
+		return shell.Quote(command)
 	}
 	return "$'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`).Replace(command) + "'"
 }
-
-// quote returns s as one word of any shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // silent lists commands that print nothing when they succeed.
 var silent = map[string]bool{

@@ -75,7 +75,7 @@ type Set struct {
 	stamps stamps
 	web    *fetcher
 	now    func() time.Time
-	shell  shell
+	shell  scripter
 	// id distinguishes the processes of this Set from all others, and calls those of one
 	// command from another's.
 	id    string

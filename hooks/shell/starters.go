@@ -1,4 +1,4 @@
-package rules
+package shell
 
 // starter says where a program that starts another has the command among its words. Words of
 // programs that are no starters are data, whatever they say.
