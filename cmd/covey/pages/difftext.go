@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // FileDiff is what a unified diff of git says about one file.
@@ -49,180 +51,123 @@ type DiffLine struct {
 // ParseDiff reads the output of git diff. It takes any text: what it does not know is left out.
 // The texts of the result share the memory of text.
 func ParseDiff(text string) []FileDiff {
-	p := diffParser{rest: text}
-	for p.next() {
-		p.take()
-	}
-	return p.files
-}
-
-// diffParser reads a diff line by line.
-type diffParser struct {
-	rest, line string
-	files      []FileDiff
-	old, new   int // numbers of the next lines of the hunk
-	oldLeft    int // lines that the hunk still has in each file
-	newLeft    int
-	oldMode    string
-}
-
-// next reads a line, and reports whether there is one.
-func (p *diffParser) next() bool {
-	if p.rest == "" {
-		return false
-	}
-	p.line, p.rest, _ = strings.Cut(p.rest, "\n")
-	return true
-}
-
-// take takes the line up. Within a hunk its numbers alone say how many lines follow, because a
-// removed line may look like a header.
-func (p *diffParser) take() {
-	if p.oldLeft > 0 || p.newLeft > 0 {
-		if p.takeLine() {
-			return
+	var files []FileDiff
+	for i, part := range strings.Split("\n"+strings.TrimSuffix(text, "\n"), "\ndiff --git ") {
+		if i > 0 { // before the first file git says nothing about one
+			files = append(files, parseFile(part))
 		}
-		p.oldLeft, p.newLeft = 0, 0 // the text is damaged; a header may follow
 	}
-	if names, ok := strings.CutPrefix(p.line, "diff --git "); ok {
-		f := FileDiff{What: Changed}
-		f.Old, f.Name = bothNames(names)
-		p.files, p.oldMode = append(p.files, f), ""
-		return
-	}
-	if len(p.files) == 0 {
-		return
-	}
-	f := &p.files[len(p.files)-1]
-	switch {
-	case strings.HasPrefix(p.line, "@@ "):
-		p.takeRange(f)
-	case strings.HasPrefix(p.line, `\`) && len(f.Hunks) > 0:
-		h := &f.Hunks[len(f.Hunks)-1]
-		h.Lines = append(h.Lines, DiffLine{Kind: '\\', Text: strings.TrimPrefix(p.line, `\ `)})
-	default:
-		p.takeHeader(f)
-	}
+	return files
 }
 
-// takeHeader takes up a line before the hunks of a file.
-func (p *diffParser) takeHeader(f *FileDiff) {
-	word := func(prefix string) (string, bool) { return strings.CutPrefix(p.line, prefix) }
+// fileParser reads what a diff says about a file, line by line. A line of a hunk has a sign before it, so
+// that none looks like the beginning of another hunk or file.
+type fileParser struct {
+	FileDiff
+	oldMode  string
+	inHunk   bool
+	old, new int // numbers of the next lines of the hunk
+}
+
+// parseFile reads what follows "diff --git ".
+func parseFile(text string) FileDiff {
+	names, text, _ := strings.Cut(text, "\n")
+	f := fileParser{FileDiff: FileDiff{What: Changed}}
+	f.Old, f.Name = bothNames(names)
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@ "):
+			f.takeRange(line)
+		case f.inHunk:
+			f.takeLine(line)
+		case len(f.Hunks) == 0:
+			f.takeHeader(line)
+		}
+	}
+	if f.What != Renamed && f.What != Copied {
+		f.Old = ""
+	}
+	return f.FileDiff
+}
+
+// takeHeader takes up a line before the hunks.
+func (f *fileParser) takeHeader(line string) {
+	word := func(prefix string) (string, bool) { return strings.CutPrefix(line, prefix) }
 	if mode, ok := word("old mode "); ok {
-		p.oldMode = mode
+		f.oldMode = mode
 	} else if mode, ok := word("new mode "); ok {
-		f.Modes = p.oldMode + " → " + mode
+		f.Modes = f.oldMode + " → " + mode
 	} else if _, ok := word("new file mode "); ok {
 		f.What = Created
 	} else if _, ok := word("deleted file mode "); ok {
 		f.What = Deleted
 	} else if name, ok := word("rename from "); ok {
 		f.What, f.Old = Renamed, unquoted(name)
-	} else if name, ok := word("rename to "); ok {
-		f.Name = unquoted(name)
 	} else if name, ok := word("copy from "); ok {
 		f.What, f.Old = Copied, unquoted(name)
+	} else if name, ok := word("rename to "); ok {
+		f.Name = unquoted(name)
 	} else if name, ok := word("copy to "); ok {
 		f.Name = unquoted(name)
 	} else if name, ok := word("--- "); ok && f.What == Deleted {
 		f.Name = cmp.Or(sided(name), f.Name)
 	} else if name, ok := word("+++ "); ok && f.What != Deleted {
 		f.Name = cmp.Or(sided(name), f.Name)
-	} else if _, ok := word("Binary files "); ok {
+	} else if _, ok := word("Binary files "); ok || line == "GIT binary patch" {
 		f.Binary = true
-	} else if p.line == "GIT binary patch" {
-		f.Binary = true
-	}
-	if f.What != Renamed && f.What != Copied {
-		f.Old = ""
 	}
 }
 
-// takeRange begins a hunk: "@@ -1,2 +1,3 @@ section".
-func (p *diffParser) takeRange(f *FileDiff) {
-	ranges, section, ok := strings.Cut(p.line[len("@@ "):], " @@")
-	before, after, two := strings.Cut(ranges, " ")
-	if !ok || !two {
+// hunkRange matches the beginning of a hunk: "@@ -1,2 +1,3 @@ section".
+var hunkRange = notation.Pattern(`^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@ ?`)
+
+// takeRange begins a hunk.
+func (f *fileParser) takeRange(line string) {
+	found := hunkRange().FindStringSubmatch(line)
+	if f.inHunk = found != nil; !f.inHunk {
 		return
 	}
-	var oldOK, newOK bool
-	p.old, p.oldLeft, oldOK = lineRange(before, "-")
-	p.new, p.newLeft, newOK = lineRange(after, "+")
-	if !oldOK || !newOK {
-		p.oldLeft, p.newLeft = 0, 0
-		return
-	}
-	f.Hunks = append(f.Hunks, Hunk{Old: p.old, New: p.new, Section: strings.TrimPrefix(section, " ")})
+	f.old, _ = strconv.Atoi(found[1]) // the expression lets only numbers through
+	f.new, _ = strconv.Atoi(found[2])
+	f.Hunks = append(f.Hunks, Hunk{Old: f.old, New: f.new, Section: line[len(found[0]):]})
 }
 
-// takeLine takes up a line of a hunk; false: it cannot be one.
-func (p *diffParser) takeLine() bool {
-	f := &p.files[len(p.files)-1]
-	h := &f.Hunks[len(f.Hunks)-1]
+// takeLine takes up a line of a hunk.
+func (f *fileParser) takeLine(line string) {
 	l := DiffLine{Kind: ' '}
-	if p.line != "" { // some programs strip the space of an empty line
-		l.Kind, l.Text = p.line[0], p.line[1:]
+	if line != "" { // some programs strip the space of an empty line
+		l.Kind, l.Text = line[0], line[1:]
 	}
 	switch l.Kind {
 	case ' ':
-		l.Old, l.New = p.old, p.new
+		l.Old, l.New = f.old, f.new
+		f.old, f.new = f.old+1, f.new+1
 	case '-':
-		l.Old = p.old
-		f.Removed++
+		l.Old = f.old
+		f.Removed, f.old = f.Removed+1, f.old+1
 	case '+':
-		l.New = p.new
-		f.Added++
+		l.New = f.new
+		f.Added, f.new = f.Added+1, f.new+1
 	case '\\':
 		l.Text = strings.TrimPrefix(l.Text, " ")
-	default:
-		return false
+	default: // the text is damaged
+		f.inHunk = false
+		return
 	}
-	if l.Old > 0 {
-		p.old, p.oldLeft = p.old+1, p.oldLeft-1
-	}
-	if l.New > 0 {
-		p.new, p.newLeft = p.new+1, p.newLeft-1
-	}
+	h := &f.Hunks[len(f.Hunks)-1]
 	h.Lines = append(h.Lines, l)
 	f.Total++
-	return true
-}
-
-// maxLineNumber bounds what counts as a number of a line.
-const maxLineNumber = 1 << 40
-
-// lineRange reads "-12,3", or "-12" for one line. Line 0 of no lines stands for a file that is
-// not there.
-func lineRange(text, sign string) (first, count int, ok bool) {
-	text, ok = strings.CutPrefix(text, sign)
-	if !ok {
-		return 0, 0, false
-	}
-	number, length, has := strings.Cut(text, ",")
-	n, err := strconv.ParseUint(number, 10, 40)
-	if err != nil {
-		return 0, 0, false
-	}
-	many := uint64(1)
-	if has {
-		if many, err = strconv.ParseUint(length, 10, 40); err != nil {
-			return 0, 0, false
-		}
-	}
-	if n == 0 && many > 0 || n+many > maxLineNumber {
-		return 0, 0, false
-	}
-	return int(n), int(many), true
 }
 
 // bothNames splits the names of "diff --git a/NAME b/NAME", which are equal unless later lines
 // say so.
 func bothNames(names string) (old, now string) {
-	if strings.HasPrefix(names, `"`) || strings.HasSuffix(names, `"`) {
-		if end := quotedEnd(names); end > 0 && end+1 < len(names) {
-			return sided(names[:end]), sided(names[end+1:])
+	if strings.HasPrefix(names, `"`) {
+		if first, err := strconv.QuotedPrefix(names); err == nil {
+			return sided(first), sided(strings.TrimPrefix(names[len(first):], " "))
 		}
-		before, after, _ := strings.Cut(names, ` "`)
+	}
+	if before, after, ok := strings.Cut(names, ` "`); ok && strings.HasSuffix(names, `"`) {
 		return sided(before), sided(`"` + after)
 	}
 	// Both are as long, with a space between them.
@@ -245,49 +190,12 @@ func sided(name string) string {
 	return name
 }
 
-// quotedEnd returns where the quoted name ends with which a text begins; 0: there is none.
-func quotedEnd(text string) int {
-	if !strings.HasPrefix(text, `"`) {
-		return 0
-	}
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// unquoted returns a name that git may have put in quotes, as in C.
+// unquoted returns a name that git may have put in quotes, whose escapes are those of Go.
 func unquoted(name string) string {
-	if len(name) < 2 || quotedEnd(name) != len(name) {
-		return name
+	if plain, err := strconv.Unquote(name); err == nil && strings.HasPrefix(name, `"`) {
+		return plain
 	}
-	var b strings.Builder
-	inner := name[1 : len(name)-1]
-	for i := 0; i < len(inner); i++ {
-		if inner[i] != '\\' || i+1 == len(inner) {
-			b.WriteByte(inner[i])
-			continue
-		}
-		i++
-		if at := strings.IndexByte(`abtnvfr"\`, inner[i]); at >= 0 {
-			b.WriteByte("\a\b\t\n\v\f\r\"\\"[at])
-			continue
-		}
-		if i+3 <= len(inner) {
-			if n, err := strconv.ParseUint(inner[i:i+3], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(inner[i])
-	}
-	return b.String()
+	return name
 }
 
 // Class returns the class of a line's colour.

@@ -75,7 +75,7 @@ func TestParseDiff(t *testing.T) {
 			"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\ndiff --git a/y b/y\nnew file mode 100644\n",
 			`changed "x" +0 -0 @1,1[]| 1,1:a` + "\n" + `new "y" +0 -0` + "\n"},
 		"numbers that are none": {
-			"diff --git a/x b/x\n@@ -1,99999999999999999999 +1 @@\n a\n@@ -x +1 @@\n@@ +1 -1 @@\n@@ -0,3 +1 @@\n@@\n@@ \n",
+			"diff --git a/x b/x\n@@ -1,99999999999999999999 +1 @@\n a\n@@ -x +1 @@\n@@ +1 -1 @@\n@@\n@@ \n",
 			`changed "x" +0 -0` + "\n"},
 		"not a diff": {"fatal: bad object\n@@ -1 +1 @@\n+x\n", ""},
 	} {
