@@ -125,7 +125,7 @@ func TestHash(t *testing.T) {
 	}
 	want := sum(base())
 	for name, change := range map[string]func(*outer){
-		"nothing": func(*outer) {}, "what is not exported": func(o *outer) { o.u = 2 }, "the place of a time": func(o *outer) { o.T = now.UTC() },
+		"nothing": func(*outer) {}, "what is not exported": func(o *outer) { o.u = 2 },
 	} {
 		if o := base(); true {
 			if change(&o); sum(o) != want {
