@@ -31,9 +31,9 @@ func Command(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write what the team has done into one HTML file, or as Markdown",
-		Long: `Write a report of the team, whether it runs or not: a summary, what needs you, the
-task graph, the turn ends, and for each task its evidence, verdicts, changes, turns
-and cost. It is one HTML file of at most 5 MB that loads nothing and runs no script.
+		Long: `Write a report of the team, whether it runs or not: the page of "covey web" with, for
+each task, what to look at first, its evidence, verdicts, changes, turns and cost. It
+is one HTML file of at most 5 MB that loads nothing and runs no script.
 By default, it is covey-report-TEAM.html in the current folder; "--out -" prints it.
 
 --md prints Markdown for a pull request or the summary of a CI job, with the text

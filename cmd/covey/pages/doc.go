@@ -4,9 +4,10 @@
 // # Sections
 //
 // A Drawing makes sections of a view.State, by html/template: what needs a person, the team, its
-// members, what waits for what, the tasks, the ends of turns, merges and mail. The web page and the
-// report show the same sections, so a fact that is added to one of them is in both. They differ in
-// where links lead: in the page to its other pages, in the report to places in it.
+// members, what waits for what, the tasks, the ends of turns, merges, mail and answers. A Task is all
+// that a page shows of one of them. The web page and the report draw both by the same templates, so a
+// fact that is added is in both. They differ in the functions that templates call: where links lead,
+// and whether somebody can answer.
 //
 // What members write reaches a section only through the templates, which escape it, and through
 // term.Plain, which shows control characters and marks of direction instead of obeying them.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -63,6 +64,47 @@ func TestReport(t *testing.T) {
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(page, `id="`+link[1]+`"`) {
 			t.Errorf("a link leads to #%s, which is not there", link[1])
+		}
+	}
+}
+
+// TestReportIsThePage: each section and row of the page is in the report, and so are the parts of the page of
+// a task, with what to look at first.
+func TestReportIsThePage(t *testing.T) {
+	t.Parallel()
+	r := reportOf(teamtest.BusyDay(200, 2))
+	r.team = &configs.Team{}
+	for id := range r.Diffs {
+		r.Diffs[id] = diffText{Diff: merging.Diff{Text: "diff --git a/x_test.go b/x_test.go\ndeleted file mode 100644\n--- a/x_test.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}}
+	}
+	text, err := r.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := (&Drawing{State: r.State, Stopped: true, Templates: Templates("")}).Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{}
+	for _, s := range sections {
+		ids = append(ids, s.ID)
+		for _, row := range s.Rows {
+			ids = append(ids, row.ID)
+		}
+	}
+	for _, id := range ids {
+		if !bytes.Contains(text, []byte(`id="`+id+`"`)) {
+			t.Errorf("%s is on the page, and not in the report", id)
+		}
+	}
+	for _, want := range []string{"Look at this first", "test deleted", `<h2 aria-level="3">Verdicts</h2>`, "owners and claims"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("the report has no %q", want)
+		}
+	}
+	for _, never := range []string{"<form", "hx-", "<script", `id="task-look"`} {
+		if bytes.Contains(text, []byte(never)) {
+			t.Errorf("the report has %q", never)
 		}
 	}
 }

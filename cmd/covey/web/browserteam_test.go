@@ -157,6 +157,12 @@ func decides(t *testing.T, b browser, bin string) {
 		t.Errorf("the note is %q, %v", got, err)
 	}
 	board.untilText("#needs", "Nothing needs you")
+
+	// The report is this page in one file.
+	m.run("report", "--out", "report.html")
+	report := b.open(t, 380, 900, "file://"+filepath.Join(m.dir, "report.html"))
+	report.untilText("#works", "Look at this first")
+	report.audit()
 }
 
 // approve approves something on the main page with the keys, and waits until it is off the list.
