@@ -343,7 +343,7 @@ func fullHouse(t *testing.T, b browser) {
 	f := newFramed(t, "ana")
 	f.follow()
 	f.untilLine()
-	var open []*events
+	var open []*listening
 	for range maxStreams {
 		open = append(open, f.events("/events", ""))
 	}
