@@ -26,15 +26,14 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 	// read from the file. A file that is missing is no error, because the member may never
 	// have taken a turn.
 	for _, m := range known {
-		if _, ok := r.seats.Of(m.Name); !ok {
-			past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("what %s has used, which is no longer a member: %w", m.Name, err)
-			}
-			r.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
+		if _, ok := r.seats.Of(m.Name); ok {
+			continue
 		}
-		// What an agent program has cost is in the store and not in a transcript, so it is
-		// recalled for members with a seat, too.
+		past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("what %s has used, which is no longer a member: %w", m.Name, err)
+		}
+		r.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		if err := r.programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}

@@ -150,7 +150,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 		SpillDir:   o.place.Scratch(),
 		Gates:      r.work.Merges.GateRun,
 		Policies:   r.hooks.policies.Named,
-		Callbacks:  r.hooks.functions,
+		Callbacks:  r.hooks.live.Functions,
 		Models:     newHookModels(o, r),
 		Tools:      newHookTools(r),
 		FailClosed: o.team().FailClosed, Interactive: o.staysUp(),
@@ -207,7 +207,12 @@ func (h hiring) envFile(s *crew.Seat) string {
 // crew's loop afterwards. What it opens is registered with s.OnClose at once, so that the
 // seat closes it if a later step fails. The agent is made only when the first turn begins,
 // so that a member that never gets work costs almost nothing.
-func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, error) {
+func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant, err error) {
+	defer func() {
+		if _, seated := h.r.seats.Of(s.Member.Name); err != nil && !seated {
+			h.r.work.Trees.Forget(s.Member.Name)
+		}
+	}()
 	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
 	if err != nil {
 		return crew.Occupant{}, err
@@ -239,6 +244,9 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (crew.Occupant, 
 	})
 	limits := s.Member.Limits
 	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
+	if err := h.r.programs.RecallCost(ctx, s.Member.Name); err != nil {
+		return crew.Occupant{}, err
+	}
 	// A copy on the heap only for members that have a past: the closure of Equip keeps it
 	// as long as the member lives.
 	var past *transcript.History // history of a member that is not new; nil for most
@@ -480,19 +488,4 @@ func permissionsOf(m configs.Member, settings configs.Permissions, spec string) 
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))
 	return p, errors.Join(errs...)
-}
-
-// dismiss closes what members had open, in reverse order of opening, after all of them
-// have ended: tools end before the transcript that their output goes into.
-func (r *rooms) dismiss() {
-	defer r.work.Trees.Close()
-	r.tools.Close()
-	defer r.programs.Close()
-	if err := r.around.files.Close(); err != nil {
-		r.log.Error("closing the watch over files", "err", err)
-	}
-	r.servers.Close()
-	for _, s := range r.seats.All() {
-		s.Close(r.log)
-	}
 }

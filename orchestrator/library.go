@@ -70,7 +70,7 @@ func (h hiring) givenAgent(
 	agent, err = h.o.opts.Agents[name](Brief{
 		Team: h.o.team().Name, Member: s.Member.Name, Lead: s.Member.Lead, Workspace: s.Member.Dir,
 		System: system, Tools: tools, History: history,
-		Functions: h.r.hooks.functions.Session(s.Member.Session.Session),
+		Functions: h.r.hooks.live.Functions.Session(s.Member.Session.Session),
 	})
 	switch {
 	case err != nil:

@@ -299,7 +299,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, r, before)
-		awaitCallbacks(ctx, r.hooks.functions, r.journal)
+		awaitCallbacks(ctx, r.hooks.live.Functions, r.journal)
 	}
 	// A run that is done met a full disk only for a while; nobody has to be told.
 	if ending.Code != CodeDone {

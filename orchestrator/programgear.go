@@ -19,7 +19,7 @@ func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.accounts.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: r.goals.Text,
-		Admit: r.tools.Admit, Revoke: r.tools.Revoke,
+		Charge: r.accounts.shares.Charge, Admit: r.tools.Admit, Revoke: r.tools.Revoke,
 	})
 }
 
@@ -38,7 +38,7 @@ func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcrip
 	if err != nil {
 		return nil, nil, err
 	}
-	s.OnClose(func() error { return h.r.programs.End(s.Member) })
+	s.OnClose(func() error { return h.r.programs.Stopped(s.Member) })
 	return a, tools, nil
 }
 

@@ -72,7 +72,6 @@ type teamHooks struct {
 	reload     *hooking.Reloader
 	settings   hooking.GateSettings // settings of gates
 	policies   *hooking.Policies
-	functions  *hooks.Registry // Go hooks: the program's, and those that agents register
 }
 
 // accounts count what the team and its members use.
@@ -96,9 +95,10 @@ func newRooms(
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(ctx, o.team().Workspace),
 	}
-	if r.hooks.functions = o.opts.Hooks; r.hooks.functions == nil {
-		r.hooks.functions = &hooks.Registry{}
+	if r.hooks.live.Functions = o.opts.Hooks; r.hooks.live.Functions == nil {
+		r.hooks.live.Functions = &hooks.Registry{}
 	}
+	r.accounts.shares.Store, r.accounts.notices.Journal = store, j
 	r.accounts.ledger = budget.New(o.team().Budget, o.prices(), budget.Ports{
 		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
 	})
@@ -139,12 +139,22 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
 		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
-		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background, Functions: r.hooks.functions},
+		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background},
 		Accounts: crew.Accounts{
 			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
+		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})
+}
+
+// parts returns the features of a team in the order in which the crew tells them of its members
+// and their events.
+func (r *rooms) parts() []crew.Part {
+	return []crew.Part{
+		r.programs, r.logins, r.hooks.background, r.notes, r.work.Writes, // these complete events
+		&r.accounts.notices, &r.accounts.shares, r.accounts.ledger, &r.accounts.tally, &r.watch, &r.hooks.live.Tallies,
+		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools,
+	}
 }
 
 // newHolds reads the holds. A change is journaled and pokes the crew's loop.
@@ -155,4 +165,19 @@ func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
 		}
 		r.loop.Poke()
 	})
+}
+
+// dismiss closes what members had open, in reverse order of opening, after all of them
+// have ended: tools end before the transcript that their output goes into.
+func (r *rooms) dismiss() {
+	defer r.work.Trees.Close()
+	r.tools.Close()
+	defer r.programs.Close()
+	if err := r.around.files.Close(); err != nil {
+		r.log.Error("closing the watch over files", "err", err)
+	}
+	r.servers.Close()
+	for _, s := range r.seats.All() {
+		s.Close(r.log)
+	}
 }

@@ -20,7 +20,7 @@ import (
 func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 	return trees.New(trees.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Processes: r.processes, Clock: r.clock,
-		Functions: r.hooks.functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
+		Functions: r.hooks.live.Functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Slots: r.work.Slots,
 		Team:  o.team, Filters: func() []worktree.Filter { return o.design.Load().filters },
 		Attention: func(ctx context.Context, member, why string) { r.crew.GiveUpOn(ctx, member, why) },

@@ -66,7 +66,7 @@ var floors = []arrows{
 		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
 	{"orchestrator/hooklist", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
 	{"orchestrator/api", "bus configs tasks tasks/requests events orchestrator/budget " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +

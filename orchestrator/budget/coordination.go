@@ -1,11 +1,13 @@
 package budget
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -13,9 +15,11 @@ import (
 // bytesPerToken is the average size of a token of English text and JSON in common models.
 const bytesPerToken = 4
 
-// Notices counts the notices that the lead is shown. The zero value is ready to use. Its
-// methods may be called from any goroutine.
+// Notices counts the notices that the lead is shown. Its methods may be called from any
+// goroutine.
 type Notices struct {
+	Journal Journal // receives what each turn of the lead has spent on them
+
 	mu      sync.Mutex
 	showing map[string]int64    // notices that are on their way, by id: estimated tokens
 	stands  int64               // those that each further request of the conversation carries
@@ -69,12 +73,22 @@ func (n *Notices) Digest() {
 	n.digest = true
 }
 
-// See processes an event of the lead. over is the sum of a turn that has ended; ok is false if
+// Saw processes an event of the lead itself. It implements crew.Watcher.
+func (n *Notices) Saw(_ context.Context, m *lives.Member, e events.Event) error {
+	if m.Lead && e.Helper == "" {
+		if spent, ok := n.see(e.Data); ok {
+			n.Journal.Append(events.Event{Member: e.Member, Turn: e.Turn, Data: spent})
+		}
+	}
+	return nil
+}
+
+// see processes an event of the lead. over is the sum of a turn that has ended; ok is false if
 // no turn has ended or if it has cost nothing.
 //
 // Each pass sends all notices in the conversation again, so stands is added each time. A turn
 // for notes only counts as a whole, because it would not have taken place without them.
-func (n *Notices) See(e events.Data) (over events.Coordination, ok bool) {
+func (n *Notices) see(e events.Data) (over events.Coordination, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch data := e.(type) {

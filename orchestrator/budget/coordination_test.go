@@ -15,29 +15,29 @@ func TestCoordinationCounts(t *testing.T) {
 	c := &Notices{showing: map[string]int64{"idle-1": 10, "m2": 20}}
 	pass, end := events.PassStarted{}, events.TurnEnded{Usage: agent.Usage{InputTokens: 900, OutputTokens: 100}}
 	c.Shown([]string{"idle-1", "other"}, 0) // with the prompt, before the first request
-	c.See(pass)
+	c.see(pass)
 	c.Shown([]string{"m2", "idle-1"}, 1) // between requests, and once
-	c.See(pass)
-	if over, ok := c.See(end); !ok || over != (events.Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2,
+	c.see(pass)
+	if over, ok := c.see(end); !ok || over != (events.Coordination{Tokens: 10 + 20 + 30, Of: 1000, Notices: 2,
 		Estimated: true}) {
 		t.Errorf("the first turn: %+v, %v", over, ok)
 	}
-	c.See(pass)
-	if over, _ := c.See(end); over.Tokens != 30 || over.Notices != 0 {
+	c.see(pass)
+	if over, _ := c.see(end); over.Tokens != 30 || over.Notices != 0 {
 		t.Errorf("the conversation still carries them: %+v", over)
 	}
 	c.Digest()
-	c.See(pass)
-	if over, _ := c.See(end); over.Tokens != 1000 || over.Turns != 1 {
+	c.see(pass)
+	if over, _ := c.see(end); over.Tokens != 1000 || over.Turns != 1 {
 		t.Errorf("a turn for notes alone: %+v", over)
 	}
-	if over, _ := c.See(events.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
+	if over, _ := c.see(events.TurnEnded{}); over.Of != 0 || over.Share() != 0 {
 		t.Errorf("a turn of an agent that does not tell: %+v", over)
 	}
 	if c.run.Tokens != 60+30+1000 || c.run.Of != 3000 || c.run.Share() != 0.36333333333333334 {
 		t.Errorf("the run: %+v, %v", c.run, c.run.Share())
 	}
-	if _, ok := (&Notices{}).See(end); ok {
+	if _, ok := (&Notices{}).see(end); ok {
 		t.Error("a turn without notices is told of")
 	}
 }

@@ -2,9 +2,11 @@ package budget
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // GiveUp records that a member takes no more turns because a limit is used up.
@@ -44,18 +46,23 @@ func (l *Ledger) Raised(member string) bool {
 	return true
 }
 
-// TurnEnded records the end of a member's turn: whether a limit has ended it, for the exit
-// code, and which use is not known.
-func (l *Ledger) TurnEnded(member string, turn int, end events.TurnEnded) {
+// Saw records the end of a member's turn: whether a limit has ended it, for the exit code, and
+// which use is not known. It implements crew.Watcher.
+func (l *Ledger) Saw(_ context.Context, m *lives.Member, e events.Event) error {
+	end, ok := e.Data.(events.TurnEnded)
+	if !ok {
+		return nil
+	}
 	switch end.Reason {
 	case events.EndMaxTokens, events.EndMaxBudget:
-		l.mark(member, true, true)
+		l.mark(m.Name, true, true)
 	case events.EndMaxTurns, events.EndTurnTimeout:
-		l.mark(member, true, false)
+		l.mark(m.Name, true, false)
 	}
-	if text := l.unknown(member, end); text != "" {
-		l.ports.Journal.Append(events.Event{Member: member, Turn: turn, Data: events.Warning{Text: text}})
+	if text := l.unknown(m.Name, end); text != "" {
+		l.ports.Journal.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: text}})
 	}
+	return nil
 }
 
 // unknown returns a warning on use of a member that is not exactly known, or "". It warns once

@@ -1,16 +1,22 @@
 package budget
 
 import (
+	"context"
+	"fmt"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // Shares decides for which tasks the model requests of members count: those that the member has
 // in progress, each for an equal part. What a turn uses before its first task counts for that
-// one, and what it uses after one for the last. A turn without a task counts for none. The zero
-// value is ready to use. Its methods may be called from any goroutine.
+// one, and what it uses after one for the last. A turn without a task counts for none. Its
+// methods may be called from any goroutine.
 type Shares struct {
+	Store *tasks.Store // keeps what tasks have cost
+
 	mu      sync.Mutex
 	members map[string]*share
 }
@@ -22,17 +28,64 @@ type share struct {
 	waiting tasks.Cost // of requests before the turn's first task
 }
 
-// Begin begins a turn of a member.
-func (s *Shares) Begin(member string) {
+// Saw counts what a member's model requests cost. It implements crew.Watcher.
+func (s *Shares) Saw(ctx context.Context, m *lives.Member, e events.Event) error {
+	switch used := e.Data.(type) {
+	case events.TurnStarted:
+		s.begin(m.Name)
+	case events.TokensUsed:
+		return s.Charge(ctx, m.Name, tasks.Cost{
+			Tokens: used.Usage.Total(), FailedTokens: used.Usage.FailedTokens, USD: used.CostUSD,
+		})
+	}
+	return nil
+}
+
+// Charge adds what a member has used to its tasks in progress. It is stored even if the member
+// is being stopped, because the tokens are spent.
+func (s *Shares) Charge(ctx context.Context, member string, c tasks.Cost) error {
+	ctx = context.WithoutCancel(ctx)
+	list, err := s.Store.InProgress(ctx, member)
+	if err != nil {
+		return fmt.Errorf("for which task tokens count: %w", err)
+	}
+	var now []string
+	for _, t := range list {
+		now = append(now, t.ID)
+	}
+	ids, due := s.divide(member, now, c)
+	return s.keep(ctx, ids, due)
+}
+
+// Completed counts for a task that a member has completed what the turn has used without a
+// task. That is something only if the member has not taken the task first.
+func (s *Shares) Completed(ctx context.Context, member, task string) error {
+	ids, due := s.complete(member, task)
+	return s.keep(ctx, ids, due)
+}
+
+// keep stores what tasks have cost.
+func (s *Shares) keep(ctx context.Context, ids []string, due tasks.Cost) error {
+	if due == (tasks.Cost{}) {
+		return nil
+	}
+	if err := tasks.Charge(ctx, s.Store, ids, due); err != nil {
+		return fmt.Errorf("count tokens for tasks: %w", err)
+	}
+	return nil
+}
+
+// begin begins a turn of a member.
+func (s *Shares) begin(member string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.members, member)
 }
 
-// Divide returns the tasks to which a cost of a member is to be charged, and what is to be
+// divide returns the tasks to which a cost of a member is to be charged, and what is to be
 // charged with it: what has waited for a task. now are the tasks that the member has in
 // progress.
-func (s *Shares) Divide(member string, now []string, c tasks.Cost) ([]string, tasks.Cost) {
+func (s *Shares) divide(member string, now []string, c tasks.Cost) ([]string, tasks.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.of(member)
@@ -42,9 +95,9 @@ func (s *Shares) Divide(member string, now []string, c tasks.Cost) ([]string, ta
 	return of.charge(c)
 }
 
-// Completed is Divide for a task that a member has completed. It matters only in turns in which
+// complete is divide for a task that a member has completed. It matters only in turns in which
 // nothing was in progress: the news may come late, when the member is at another task.
-func (s *Shares) Completed(member, task string) ([]string, tasks.Cost) {
+func (s *Shares) complete(member, task string) ([]string, tasks.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.of(member)

@@ -19,22 +19,22 @@ func TestShares(t *testing.T) {
 		}
 	}
 	divide := func(tokens int64, now ...string) ([]string, tasks.Cost) {
-		return s.Divide("dev", now, tasks.Cost{Tokens: tokens})
+		return s.divide("dev", now, tasks.Cost{Tokens: tokens})
 	}
-	s.Begin("dev")
+	s.begin("dev")
 	want("[] 0")(divide(10))       // it reads its mail
 	want("[1] 11")(divide(1, "1")) // task 1 is taken
 	want("[1 2] 2")(divide(2, "1", "2"))
 	want("[2] 3")(divide(3, "2"))
-	want("[2] 0")(s.Completed("dev", "1")) // the news comes late
-	want("[2] 0")(s.Completed("dev", "2"))
+	want("[2] 0")(s.complete("dev", "1")) // the news comes late
+	want("[2] 0")(s.complete("dev", "2"))
 	want("[2] 4")(divide(4)) // it reports
-	s.Begin("dev")
+	s.begin("dev")
 	want("[] 0")(divide(20)) // a turn without a task
-	s.Begin("dev")
+	s.begin("dev")
 	want("[] 0")(divide(30))
-	want("[4] 30")(s.Completed("dev", "4")) // without being taken
+	want("[4] 30")(s.complete("dev", "4")) // without being taken
 	want("[4] 5")(divide(5))
-	want("[5] 0")(s.Completed("dev", "5"))
+	want("[5] 0")(s.complete("dev", "5"))
 	want("[5] 6")(divide(6))
 }

@@ -40,16 +40,16 @@ func TestSharesProperties(t *testing.T) {
 					now = append(now, fmt.Sprintf("%s%d", name, i))
 				}
 				m.used, m.had = m.used+int64(n), append(m.had, now...)
-				ids, due = s.Divide(name, now, tasks.Cost{Tokens: int64(n)})
+				ids, due = s.divide(name, now, tasks.Cost{Tokens: int64(n)})
 				if len(now) > 0 && !slices.Equal(ids, now) {
 					t.Fatalf("%v are in progress, charged are %v", now, ids)
 				}
 			case "completed":
 				id := fmt.Sprintf("%s%d", name, rapid.IntRange(0, 4).Draw(t, "task"))
 				m.had = append(m.had, id)
-				ids, due = s.Completed(name, id)
+				ids, due = s.complete(name, id)
 			case "turn":
-				s.Begin(name)
+				s.begin(name)
 				*m = worker{}
 			case "kill": // what has waited for a task is lost, and nothing else
 				s = Shares{}
@@ -93,9 +93,9 @@ func TestSharesOfSeveralTasks(t *testing.T) {
 		var ids []string
 		var due tasks.Cost
 		if step.done != "" {
-			ids, due = s.Completed("dev", step.done)
+			ids, due = s.complete("dev", step.done)
 		} else {
-			ids, due = s.Divide("dev", step.now, tasks.Cost{Tokens: step.tokens})
+			ids, due = s.divide("dev", step.now, tasks.Cost{Tokens: step.tokens})
 		}
 		if got := fmt.Sprint(ids, due.Tokens); got != step.want {
 			t.Errorf("step %d: %s, want %s", i, got, step.want)

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"sync"
 
 	"github.com/coveyteam/covey/events"
@@ -144,11 +145,12 @@ func (t *Tally) Completed(member, task string) { t.add(member, func(d *Done) { d
 // Spend adds usage of a member outside of its turns.
 func (t *Tally) Spend(member string, u agent.Usage) { t.add(member, func(d *Done) { d.Spend(u) }) }
 
-// Forget drops the counts of a member that has left the team.
-func (t *Tally) Forget(member string) {
+// Left drops the counts of a member that has left the team. It implements crew.Leaver.
+func (t *Tally) Left(_ context.Context, member string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.members, member)
+	return nil
 }
 
 // Sum returns the counts of all members together.

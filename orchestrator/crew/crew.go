@@ -23,7 +23,6 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -72,6 +71,7 @@ type Ports struct {
 	Holds     *lives.Holds
 	Notes     *teamtools.Notes
 	Purpose   Purpose
+	Parts     []Part      // the features of the team, in the order in which they are told
 	StaysUp   func() bool // whether the team stays up when all is done
 	// MakeOccupant makes who works at a seat. The seat has everything else; its sink, mailbox
 	// and tools must not be used before MakeOccupant returns.
@@ -82,7 +82,6 @@ type Ports struct {
 type Hooks struct {
 	Live       *hooking.Live
 	Background *hooking.Background
-	Functions  *hooks.Registry // Go hooks: the program's, and those that agents register
 }
 
 // Accounts count what the team and its members use.
@@ -104,13 +103,19 @@ type Work struct {
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
 // has its own goroutine.
 type Crew struct {
-	ports    Ports
-	opening  *lives.Opening // of all members' sessions
-	restarts lives.Restarts
+	ports      Ports
+	opening    *lives.Opening // of all members' sessions
+	restarts   lives.Restarts
+	completers []Completer
+	watchers   []Watcher
 }
 
 // New returns a crew without members.
-func New(p Ports) *Crew { return &Crew{ports: p, opening: lives.NewOpening()} }
+func New(p Ports) *Crew {
+	return &Crew{
+		ports: p, opening: lives.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
+	}
+}
 
 // Up returns a channel that is closed once every member has begun its session or cannot
 // begin.
@@ -165,9 +170,8 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 	}
 	c.opening.Expect(len(c.ports.Seats.All()))
 	c.ports.Work.Trees.Begin()
-	c.reportHolds()
 	for _, s := range c.ports.Seats.All() {
-		c.enter(mctx, s)
+		c.join(mctx, s)
 		// Yield, so that an idle member's goroutine can be reused.
 		runtime.Gosched()
 	}
@@ -201,8 +205,9 @@ func (c *Crew) finish(ctx context.Context) {
 		}
 	}
 	ending.Wait()
-	c.ports.Hooks.Live.EndAll(ctx)
-	c.ports.Tools.Close() // its calls write to the journal, which ends after the crew
+	if err := tell(c, func(p Ender) error { return p.Ended(ctx) }); err != nil {
+		c.ports.Log.Error("the end of a part of the team", "err", err)
+	}
 }
 
 // begin counts a member's session as begun.

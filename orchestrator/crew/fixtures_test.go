@@ -41,12 +41,12 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 		p.Store = testkit.OpenStore(t, tasks.Open)
 	}
 	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
-	p.Logins, p.Holds = loginsOf(p.Store, p.Journal), &lives.Holds{}
+	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal), &lives.Holds{}, lives.NewDrafts()
 	p.Accounts = Accounts{
-		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Shares: &budget.Shares{}, Notices: &budget.Notices{},
+		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Shares: &budget.Shares{Store: p.Store}, Notices: &budget.Notices{},
 	}
 	p.Hooks = Hooks{
-		Live: &hooking.Live{}, Functions: &hooks.Registry{},
+		Live:       &hooking.Live{Functions: &hooks.Registry{}},
 		Background: hooking.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {}),
 	}
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)

@@ -1,7 +1,6 @@
 package crew
 
 import (
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -21,13 +20,4 @@ func viewHolds(h *lives.Holds, seats []plan.Seat) {
 func (s *Seat) held() bool {
 	_, held := s.crew.ports.Holds.Of(s.Member.Name)
 	return held
-}
-
-// reportHolds journals the holds that an earlier run left.
-func (c *Crew) reportHolds() {
-	for _, s := range c.ports.Seats.All() {
-		if h, held := c.ports.Holds.Of(s.Member.Name); held {
-			c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.MemberHeld{By: h.By, Cut: h.Cut}})
-		}
-	}
 }

@@ -25,18 +25,22 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
 	return func(e events.Event) {
 		// Update the crew before the journal, because a slow journal blocks the member
 		// and must not delay ps.
-		data, err := m.c.ports.Logins.HandleEvent(ctx, s.Member, e.Data)
-		m.c.logError(ctx, s, err)
-		e.Data = m.markEmpty(ctx, s, m.fillIdle(s, data))
+		e.Data = m.markEmpty(ctx, s, fillIdle(s, e.Data))
+		for _, p := range m.c.completers {
+			var err error
+			e, err = p.Complete(ctx, s.Member, e)
+			m.c.logError(ctx, s, err)
+		}
 		m.c.ports.Accounts.Tally.See(e)
 		m.c.ports.Watch.Record(s.Member.Name, e)
 		m.c.ports.Drafts.See(e)
 		if end, ok := e.Data.(events.HookFinished); ok {
 			m.c.ports.Hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
 		}
-		m.c.ports.Work.Writes.See(ctx, s.Member, e) // before slow steps, because it reads the clock
 		m.c.ports.Journal.Append(e)
-		m.journalCoordination(s, e)
+		for _, p := range m.c.watchers {
+			m.c.logError(ctx, s, p.Saw(ctx, s.Member, e))
+		}
 		switch data := e.Data.(type) {
 		case events.MemberStarted:
 			m.c.begin(s)
@@ -45,7 +49,6 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
 		case events.ToolReturned:
 			departures{m.c}.afterCall(s)
 		case events.ToolCalled:
-			m.c.ports.Work.Merges.Called(ctx, s.Member.Name, data)
 			m.vendorAnswered(s)
 		case events.HelperEnded:
 			m.c.ports.Loop.Poke() // the team may have waited for it
@@ -53,52 +56,13 @@ func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
 			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
 		case events.Limited:
 			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
-		case events.TurnStarted:
-			m.c.ports.Accounts.Shares.Begin(s.Member.Name)
-		case events.TokensUsed:
-			m.c.logError(ctx, s, m.charge(ctx, s.Member.Name, costOf(data)))
-		case events.TurnEnded:
-			m.c.ports.Accounts.Ledger.TurnEnded(s.Member.Name, s.Turn(), data)
-			m.c.logError(ctx, s, m.c.ports.Logins.TurnEnded(ctx, s.Member.Name, data.Reason))
 		}
 	}
 }
 
-// costOf returns what a model request costs a task.
-func costOf(used events.TokensUsed) tasks.Cost {
-	return tasks.Cost{Tokens: used.Usage.Total(), FailedTokens: used.Usage.FailedTokens, USD: used.CostUSD}
-}
-
-// charge adds what a member has used to its tasks in progress. It is stored even if the member is
-// being stopped, because the tokens are spent.
-func (m monitor) charge(ctx context.Context, member string, c tasks.Cost) error {
-	ctx = context.WithoutCancel(ctx)
-	list, err := m.c.ports.Store.InProgress(ctx, member)
-	if err != nil {
-		return fmt.Errorf("for which task tokens count: %w", err)
-	}
-	var now []string
-	for _, t := range list {
-		now = append(now, t.ID)
-	}
-	ids, due := m.c.ports.Accounts.Shares.Divide(member, now, c)
-	return m.store(ctx, ids, due)
-}
-
-// store stores what tasks have cost.
-func (m monitor) store(ctx context.Context, ids []string, due tasks.Cost) error {
-	if due == (tasks.Cost{}) {
-		return nil
-	}
-	if err := tasks.Charge(ctx, m.c.ports.Store, ids, due); err != nil {
-		return fmt.Errorf("count tokens for tasks: %w", err)
-	}
-	return nil
-}
-
 // fillIdle adds to an idle event what the member itself does not know. Commands are cut to
 // the width of a line.
-func (m monitor) fillIdle(s *Seat, data events.Data) events.Data {
+func fillIdle(s *Seat, data events.Data) events.Data {
 	idle, ok := data.(events.Idle)
 	if !ok {
 		return data
@@ -109,9 +73,6 @@ func (m monitor) fillIdle(s *Seat, data events.Data) events.Data {
 		}
 		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
 	}
-	running, _ := m.c.ports.Hooks.Background.Commands(s.Member.Name)
-	idle.Background = append(idle.Background, running...)
-	idle.Completed = m.c.ports.Notes.CompletedBy(s.Member.Name)
 	return idle
 }
 
@@ -130,16 +91,6 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data events.Data) event
 		end.Empty = err == nil && open
 	}
 	return end
-}
-
-// journalCoordination journals what a turn of the lead has spent on notices.
-func (m monitor) journalCoordination(s *Seat, e events.Event) {
-	if !s.Member.Lead || e.Helper != "" {
-		return
-	}
-	if spent, ok := m.c.ports.Accounts.Notices.See(e.Data); ok {
-		m.c.ports.Journal.Append(events.Event{Member: e.Member, Turn: e.Turn, Data: spent})
-	}
 }
 
 // recordIdle stores the member's idle note for the lead. After a failed turn it tells the lead
@@ -230,19 +181,11 @@ func (m monitor) vendorAnswered(s *Seat) {
 	}
 }
 
-// Sink returns the sink for the member's events. It adds what an agent program has cost to
-// the end of each turn and tracks calls that the agent program announces.
+// Sink returns the sink for the member's events. It tracks calls that an agent program
+// announces.
 func (s *Seat) Sink(ctx context.Context) events.Sink {
 	next := monitor{s.crew}.sinkOf(ctx, s)
 	return func(e events.Event) {
-		if end, ok := e.Data.(events.TurnEnded); ok {
-			cost, unknown := s.crew.ports.Programs.Billed(s.Member)
-			end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
-			e.Data = end
-			if cost > 0 {
-				s.crew.logError(ctx, s, monitor{s.crew}.charge(ctx, s.Member.Name, tasks.Cost{USD: cost}))
-			}
-		}
 		s.occupant.Caller.See(e.Data)
 		next(e)
 		if warning := s.crew.ports.Tools.Missed(s.Member.Name, e.Data); warning != "" {

@@ -48,10 +48,8 @@ func (m monitor) noteTask(change tasks.Change) {
 	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
 		m.c.ports.Accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
 		m.c.ports.Watch.Completed(s.Member.Name, change.Task.ID)
-		// A commit is needed only if the member has completed it without taking it first.
 		ctx := context.Background()
-		ids, due := m.c.ports.Accounts.Shares.Completed(s.Member.Name, change.Task.ID)
-		m.c.logError(ctx, s, m.store(ctx, ids, due))
+		m.c.logError(ctx, s, m.c.ports.Accounts.Shares.Completed(ctx, s.Member.Name, change.Task.ID))
 	}
 }
 

@@ -67,7 +67,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 			ask(requests.New{Kind: requests.AskPlan, Member: s.Member.Name, To: next, Key: next})
 		case "locked":
 			limit := events.Limited{Until: time.Now().Add(time.Hour)}
-			if _, err := c.ports.Logins.HandleEvent(tb.Context(), s.Member, limit); err != nil {
+			if _, err := c.ports.Logins.Complete(tb.Context(), s.Member, events.Event{Data: limit}); err != nil {
 				tb.Fatal(err)
 			}
 		}

@@ -53,8 +53,7 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer s.Life.MarkLeft()
 	c.ports.Short.Note(err)
 	// End the agent before others can claim its tasks.
-	c.logError(ctx, s, c.ports.Programs.End(s.Member))
-	c.ports.Hooks.Functions.Session(s.Member.Session.Session).Release() // hooks that its agent registered
+	c.logError(ctx, s, tell(c, func(p Stopper) error { return p.Stopped(s.Member) }))
 	c.begin(s)
 	now := s.Life.State()
 	switch {
@@ -84,7 +83,6 @@ func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
 // leave handles a member that will not restart in this run: its tasks become open again,
 // and the lead is told.
 func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
-	c.ports.Tools.Revoke(s.Member) // remaining processes of its agent must not act for it
 	c.ports.Store.Members().Detach(s.Member.Name)
 	released, err := c.release(ctx, s.Member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.Member.Name, reason)
@@ -92,7 +90,7 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
 	c.logError(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.announceLeft(ctx, s, reason, released),
-		c.ports.Asks.Leave(ctx, s.Member.Name)))
+		tell(c, func(p Retirer) error { return p.Retired(ctx, s.Member) })))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.
 	s.tellLeft(reason)

@@ -89,20 +89,9 @@ func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 	if err != nil {
 		return err
 	}
-	if err := h.c.ports.Asks.Leave(ctx, s.Member.Name); err != nil {
-		return fmt.Errorf("the questions of %s: %w", s.Member.Name, err)
-	}
 	h.c.ports.Seats.put(slices.DeleteFunc(slices.Clone(h.c.ports.Seats.All()), func(o *Seat) bool { return o == s }))
-	h.c.ports.Accounts.Tally.Forget(s.Member.Name)
-	h.c.ports.Watch.Forget(s.Member.Name)
-	h.c.ports.Hooks.Live.Tallies.Forget(s.Member.Name)
-	h.c.ports.Logins.Forget(s.Member.Name, false)
-	h.c.ports.Hooks.Background.Forget(s.Member.Name)
-	h.c.ports.Notes.Forget(s.Member.Name)
-	h.c.ports.Asks.Forget(s.Member.Name)
-	h.c.ports.Work.Trees.Forget(s.Member.Name)
-	if err := h.c.ports.Work.Trees.Retire(ctx); err != nil { // unmerged work stays
-		return fmt.Errorf("the working copy of %s: %w", s.Member.Name, err)
+	if err := tell(h.c, func(p Leaver) error { return p.Left(ctx, s.Member.Name) }); err != nil {
+		return fmt.Errorf("forget member %s: %w", s.Member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: it is no longer in the spec.", s.Member.Name)
 	if len(released) > 0 {
@@ -116,11 +105,10 @@ func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
 func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 	s, err := h.seatOne(ctx, m)
 	if err != nil {
-		h.c.ports.Work.Trees.Forget(m.Name)
 		return err
 	}
 	h.c.ports.Seats.put(inFileOrder(append(slices.Clone(h.c.ports.Seats.All()), s), h.c.ports.Team().Members()))
-	h.c.enter(ctx, s)
+	h.c.join(ctx, s)
 	return nil
 }
 
@@ -133,18 +121,11 @@ func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) er
 	if err != nil {
 		return err
 	}
-	same := m.Agent.Name == old.Member.Agent.Name
-	if rotated := h.passOn(old, s); !rotated || !same {
-		h.c.ports.Logins.Forget(m.Name, same)
-	}
-	h.c.ports.Hooks.Background.Forget(m.Name)
-	h.c.ports.Notes.Forget(m.Name)
-	h.c.ports.Watch.Restart(m.Name)
-	h.c.ports.Asks.Forget(m.Name)
+	how := lives.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: h.passOn(old, s)}
 	list := slices.Clone(h.c.ports.Seats.All())
 	list[slices.Index(list, old)] = s
 	h.c.ports.Seats.put(list)
-	h.c.logError(ctx, s, h.c.ports.Asks.Plans.Restart(ctx, s.Member)) // after an error it keeps the stricter mode
+	h.c.logError(ctx, s, tell(h.c, func(p Rejoiner) error { return p.Rejoined(ctx, s.Member, how) }))
 	h.c.enter(ctx, s)
 	return nil
 }
@@ -175,10 +156,6 @@ func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) 
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
 	s.late = true
-	if err := h.c.ports.Programs.RecallCost(ctx, m.Name); err != nil {
-		s.Close(h.c.ports.Log) // nobody else knows the seat
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -208,6 +185,12 @@ func (h staffing) newSeat(ctx context.Context, m *configs.Member, session actors
 	}
 	s.occupant = occupant
 	return s, nil
+}
+
+// join starts a member that has its first seat of this run.
+func (c *Crew) join(ctx context.Context, s *Seat) {
+	c.logError(ctx, s, tell(c, func(p Joiner) error { return p.Joined(ctx, s.Member) }))
+	c.enter(ctx, s)
 }
 
 // enter starts a member that has a seat.

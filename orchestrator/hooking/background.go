@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -67,11 +69,27 @@ func (b *Background) Observe(ctx context.Context, member string, p hooks.Progres
 	b.ended()
 }
 
-// Forget drops the hooks of a member whose session has ended.
-func (b *Background) Forget(member string) {
+// Complete adds the commands of background hooks to an idle event. It implements crew.Completer.
+func (b *Background) Complete(_ context.Context, m *lives.Member, e events.Event) (events.Event, error) {
+	if idle, ok := e.Data.(events.Idle); ok {
+		running, _ := b.Commands(m.Name)
+		idle.Background = slices.Concat(idle.Background, running)
+		e.Data = idle
+	}
+	return e, nil
+}
+
+// Rejoined drops the hooks of a session that has ended. It implements crew.Rejoiner.
+func (b *Background) Rejoined(ctx context.Context, m *lives.Member, _ lives.Return) error {
+	return b.Left(ctx, m.Name)
+}
+
+// Left drops the hooks of a member that has left the team. It implements crew.Leaver.
+func (b *Background) Left(_ context.Context, member string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.running, member)
+	return nil
 }
 
 // wake stores the message that wakes the member. The message is stored only once, also if

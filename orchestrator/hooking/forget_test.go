@@ -16,7 +16,9 @@ func TestForget(t *testing.T) {
 	started := hooks.Progress{Command: "make watch", Background: &hooks.Background{ID: "1", Rewake: true}}
 	b.Observe(t.Context(), "dev", started)
 	b.Observe(t.Context(), "ops", started)
-	b.Forget("dev")
+	if err := b.Left(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
 	devs, _ := b.Commands("dev")
 	opss, wakes := b.Commands("ops")
 	if b.MayWake("dev") || len(devs) != 0 || !b.MayWake("ops") || !wakes {
@@ -32,7 +34,10 @@ func TestForget(t *testing.T) {
 	for _, member := range []string{"dev", "ops"} {
 		counts.Add(member, hooklist.End{Command: "make lint", FailedOpen: true})
 	}
-	if counts.Forget("dev"); counts.Of("dev").FailedOpen() != 0 || counts.Of("dev", "ops").FailedOpen() != 1 {
+	if err := counts.Left(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if counts.Of("dev").FailedOpen() != 0 || counts.Of("dev", "ops").FailedOpen() != 1 {
 		t.Errorf("dev has %d, both have %d", counts.Of("dev").FailedOpen(), counts.Of("dev", "ops").FailedOpen())
 	}
 }

@@ -16,13 +16,15 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // Live is the hooks of a running team. They may change while it runs; an event uses the hooks
 // at its beginning. The zero Live has no hooks.
 type Live struct {
-	Tallies Tallies // counts of this run
-	current atomic.Pointer[version]
+	Tallies   Tallies         // counts of this run
+	Functions *hooks.Registry // Go hooks: the program's, and those that agents register
+	current   atomic.Pointer[version]
 }
 
 // version is one version of a team's hooks.
@@ -83,10 +85,17 @@ func (l *Live) Drain(ctx context.Context, session string) {
 	}
 }
 
-// EndAll ends all background hooks. Members have waited for their own hooks by then, but hooks
-// may also have been fired for a member that had left.
-func (l *Live) EndAll(ctx context.Context) {
+// Stopped removes the hooks that the member's agent has registered. It implements crew.Stopper.
+func (l *Live) Stopped(m *lives.Member) error {
+	l.Functions.Session(m.Session.Session).Release()
+	return nil
+}
+
+// Ended ends all background hooks. Members have waited for their own hooks by then, but hooks
+// may also have been fired for a member that had left. It implements crew.Ender.
+func (l *Live) Ended(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
 	l.Drain(ctx, "")
+	return nil
 }

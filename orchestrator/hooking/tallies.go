@@ -1,6 +1,7 @@
 package hooking
 
 import (
+	"context"
 	"sync"
 
 	"github.com/coveyteam/covey/orchestrator/hooklist"
@@ -26,11 +27,12 @@ func (t *Tallies) Add(member string, end hooklist.End) {
 	t.byMember[member].Add(end)
 }
 
-// Forget drops the counts of a member that has left the team.
-func (t *Tallies) Forget(member string) {
+// Left drops the counts of a member that has left the team. It implements crew.Leaver.
+func (t *Tallies) Left(_ context.Context, member string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byMember, member)
+	return nil
 }
 
 // Of returns the sum of the counts of these members' hooks.

@@ -171,7 +171,7 @@ func (b *Inbox) dropRemoved(ctx context.Context) error {
 			if _, here := b.ports.Member(name); here || name == actors.Operator || name == "" {
 				continue
 			}
-			if err := b.Leave(ctx, name); err != nil {
+			if err := b.leave(ctx, name); err != nil {
 				return err
 			}
 		}
@@ -389,11 +389,31 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 	return nil
 }
 
-// Leave closes the questions from and to a member that has left. Questions to it
+// Rejoined drops what the member's last life waited for, and sets the mode of the new one. It
+// implements crew.Rejoiner.
+func (b *Inbox) Rejoined(ctx context.Context, m *lives.Member, _ lives.Return) error {
+	b.forget(m.Name)
+	return b.Plans.restart(ctx, m)
+}
+
+// Retired closes the questions from and to a member. It implements crew.Retirer.
+func (b *Inbox) Retired(ctx context.Context, m *lives.Member) error { return b.leave(ctx, m.Name) }
+
+// Left drops what is known of a member that has left the team, and closes its questions. It
+// implements crew.Leaver.
+func (b *Inbox) Left(ctx context.Context, member string) error {
+	b.forget(member)
+	if err := b.leave(ctx, member); err != nil {
+		return fmt.Errorf("the questions of %s: %w", member, err)
+	}
+	return nil
+}
+
+// leave closes the questions from and to a member that has left. Questions to it
 // expire, so that the askers do not wait for the deadline. Questions about it are
 // withdrawn, because nobody would read the answers, except whether its finished
 // work is merged.
-func (b *Inbox) Leave(ctx context.Context, member string) error {
+func (b *Inbox) leave(ctx context.Context, member string) error {
 	for _, r := range b.toAnswer(member) {
 		if err := b.expire(ctx, r.ID); err != nil {
 			return err
@@ -404,9 +424,9 @@ func (b *Inbox) Leave(ctx context.Context, member string) error {
 	})
 }
 
-// Forget drops the state of a member's session that has ended: that it needs
+// forget drops the state of a member's session that has ended: that it needs
 // attention, and what it waits for within its turn. The questions stay.
-func (b *Inbox) Forget(member string) {
+func (b *Inbox) forget(member string) {
 	b.waits.set(member, "")
 	b.Attention.Clear(member)
 }

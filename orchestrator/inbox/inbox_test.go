@@ -126,7 +126,7 @@ func TestClearSolved(t *testing.T) {
 	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
 	b.Attention.Stuck("old", plan.Fingerprint(stuck))
 	b.waits.set("old", "permission")
-	if b.Forget("old"); b.Attention.Of("old") != "" || b.MidTurnWait("old") != "" || len(b.Attention.members) != 3 {
+	if b.forget("old"); b.Attention.Of("old") != "" || b.MidTurnWait("old") != "" || len(b.Attention.members) != 3 {
 		t.Errorf("%+v is left", b.Attention.members)
 	}
 	look := func(list []tasks.Task) (needing string) {

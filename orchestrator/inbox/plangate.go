@@ -82,9 +82,10 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *lives.Member) (string, e
 	return string(configs.Plan), nil
 }
 
-// Restart sets the mode of a member that restarts within the same run. A plan
-// may have been approved for the old seat while the new one was made.
-func (g *PlanGate) Restart(ctx context.Context, m *lives.Member) error {
+// restart sets the mode of a member that restarts within the same run. A plan
+// may have been approved for the old seat while the new one was made. After an error the
+// member keeps the stricter mode.
+func (g *PlanGate) restart(ctx context.Context, m *lives.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	mode, err := g.StartingMode(ctx, m)

@@ -145,7 +145,7 @@ func TestConsultEnds(t *testing.T) {
 		t.Errorf("open after an interrupt: %v", c.Open())
 	}
 	got = c.consult(t.Context(), "dev", "c2", Question{To: "lead", Text: "A?"})
-	must(t, c.Leave(t.Context(), "lead"))
+	must(t, c.leave(t.Context(), "lead"))
 	if r := <-got; r.State != requests.Expired || len(c.reads(t, "dev")) > 0 {
 		t.Errorf("after the lead has left: %+v", r)
 	}

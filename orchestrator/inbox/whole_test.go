@@ -240,7 +240,7 @@ func TestMergeOfALeaver(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ask(t, "dev", actors.Operator)
-	if err := p.Leave(t.Context(), "dev"); err != nil {
+	if err := p.leave(t.Context(), "dev"); err != nil {
 		t.Fatal(err)
 	}
 	if open := p.Open(); len(open) != 1 || open[0].ID != merge.ID {
@@ -258,7 +258,7 @@ func TestApprovedAsItBeginsAnew(t *testing.T) {
 		if err := p.store.Put(t.Context(), keyPlan("dev"), []byte("null")); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Plans.Restart(t.Context(), p.dev); err != nil {
+		if err := p.Plans.restart(t.Context(), p.dev); err != nil {
 			t.Fatal(err)
 		}
 		var both sync.WaitGroup
@@ -268,7 +268,7 @@ func TestApprovedAsItBeginsAnew(t *testing.T) {
 			}
 		})
 		both.Go(func() {
-			if err := p.Plans.Restart(t.Context(), p.dev); err != nil {
+			if err := p.Plans.restart(t.Context(), p.dev); err != nil {
 				t.Error(err)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -56,6 +57,8 @@ type Options struct {
 	// Admit returns the URL of the team tools and a token for a member's program. lists
 	// says that the program must list the tools before it works.
 	Admit func(m *lives.Member, lists bool) (url, token string, err error)
+	// Charge adds what a member's program has cost to the member's tasks.
+	Charge func(ctx context.Context, member string, c tasks.Cost) error
 	// Revoke invalidates the token of a member's program.
 	Revoke func(m *lives.Member)
 }
@@ -110,7 +113,7 @@ func (p *Programs) Switch(m *lives.Member, past *transcript.History) (transcript
 		}
 		return *past, nil
 	}
-	if err := p.End(m); err != nil {
+	if err := p.Stopped(m); err != nil {
 		p.opts.Log.Warn("end the program of a member that switches its agent", "member", m.Name, "err", err)
 	}
 	known := p.of(m, true)
@@ -156,9 +159,24 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	return f.agent, nil
 }
 
-// End ends the program of a member and its access to the team tools. The member takes
-// no more turns with it. End may be called twice.
-func (p *Programs) End(m *lives.Member) error {
+// Complete adds the cost of a member's program to the end of a turn. It implements crew.Completer.
+func (p *Programs) Complete(ctx context.Context, m *lives.Member, e events.Event) (events.Event, error) {
+	end, ok := e.Data.(events.TurnEnded)
+	if !ok {
+		return e, nil
+	}
+	cost, unknown := p.billed(m)
+	end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
+	e.Data = end
+	if cost <= 0 {
+		return e, nil
+	}
+	return e, p.opts.Charge(ctx, m.Name, tasks.Cost{USD: cost})
+}
+
+// Stopped ends the program of a member and its access to the team tools. The member takes
+// no more turns with it. Stopped may be called twice. It implements crew.Stopper.
+func (p *Programs) Stopped(m *lives.Member) error {
 	run := p.running(m)
 	if run == nil {
 		return nil
@@ -178,10 +196,10 @@ func (p *Programs) running(m *lives.Member) *instance {
 	return nil
 }
 
-// Billed returns the cost of a member's program since the last call, in US dollars, and
+// billed returns the cost of a member's program since the last call, in US dollars, and
 // whether there were prompts without a token count. Only the member's goroutine may
 // call it.
-func (p *Programs) Billed(m *lives.Member) (usd float64, unknown bool) {
+func (p *Programs) billed(m *lives.Member) (usd float64, unknown bool) {
 	run := p.running(m)
 	if run == nil {
 		return 0, false

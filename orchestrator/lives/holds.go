@@ -91,6 +91,14 @@ func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
 	return err
 }
 
+// Joined tells of a hold that an earlier run has left. It implements crew.Joiner.
+func (h *Holds) Joined(_ context.Context, m *Member) error {
+	if held, ok := h.Of(m.Name); ok {
+		h.tell(m.Name, events.MemberHeld{By: held.By, Cut: held.Cut})
+	}
+	return nil
+}
+
 // Resume ends a member's hold, if any. A member whose turn was interrupted gets a message
 // to continue. The message is stored first, because without it the member would have
 // nothing to do.

@@ -21,6 +21,12 @@ type Member struct {
 	fallback atomic.Pointer[configs.Agent] // the agent it uses instead of its own; nil: its own
 }
 
+// Return says how a member comes back within a run.
+type Return struct {
+	SameAgent bool // its spec names the agent that it had
+	Rotated   bool // it goes on in a new session
+}
+
 // Actor is the member, in its current session, as the store records who changes something.
 func (m *Member) Actor() actors.Actor {
 	return actors.Actor{Name: m.Name, Session: m.Session.Epoch}

@@ -1,6 +1,7 @@
 package lives
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -86,16 +87,19 @@ func (w *Watch) Completed(member string, tasks ...string) {
 // Reported records that a member has written to the lead.
 func (w *Watch) Reported(member string) { w.change(member, func(a *activity) { a.Unreported = nil }) }
 
-// Restart records that a member has another life, which is in no turn.
-func (w *Watch) Restart(member string) {
-	w.change(member, func(a *activity) { a.InTurn, a.Doing = false, "" })
+// Rejoined records that a member has another life, which is in no turn. It implements
+// crew.Rejoiner.
+func (w *Watch) Rejoined(_ context.Context, m *Member, _ Return) error {
+	w.change(m.Name, func(a *activity) { a.InTurn, a.Doing = false, "" })
+	return nil
 }
 
-// Forget drops a member that has left the team.
-func (w *Watch) Forget(member string) {
+// Left drops a member that has left the team. It implements crew.Leaver.
+func (w *Watch) Left(_ context.Context, member string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.members, member)
+	return nil
 }
 
 // RecordDue records the mail that members are about to get. Call it before and after the moves

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 )
 
@@ -79,11 +80,15 @@ func TestLives(t *testing.T) {
 	if now := w.Of("dev"); !now.InTurn || now.Turn != 3 || now.Doing == "" || len(now.Unreported) != 2 {
 		t.Errorf("it does %+v", now)
 	}
-	w.Restart("dev")
+	if err := w.Rejoined(t.Context(), &Member{Member: &configs.Member{Name: "dev"}}, Return{}); err != nil {
+		t.Fatal(err)
+	}
 	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || len(now.Unreported) != 2 {
 		t.Errorf("its next life does %+v", now)
 	}
-	w.Forget("dev")
+	if err := w.Left(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
 	if now := w.Of("dev"); now.Turn != 0 || len(now.Unreported) != 0 {
 		t.Errorf("it has left, and does %+v", now)
 	}

@@ -137,20 +137,20 @@ func (l *Logins) Ending(m *lives.Member) (plan.Lock, string) {
 	return plan.LockUsedUp, limitText(m.CurrentAgent(), *lockout, now)
 }
 
-// HandleEvent records the lockout that a member's turn ended with, and adds what the member does
-// not know to the event. It returns other events unchanged. Call it before the event is
-// passed on, so that a crash cannot lose the lockout.
-func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d events.Data) (events.Data, error) {
+// Complete records the lockout that a member's turn ended with, and adds what the member does
+// not know to the event. It comes before the journal, so that a crash cannot lose the lockout. It
+// implements crew.Completer.
+func (l *Logins) Complete(ctx context.Context, m *lives.Member, all events.Event) (events.Event, error) {
 	var out *Lockout
 	var unkept error
-	switch e := d.(type) {
+	switch e := all.Data.(type) {
 	case events.Limited:
 		out = l.next(m.Name, e.Text)
 		at := retryAt(l.ports.Clock.Now(), e.Until, out.Tries)
 		out.Known = at.Equal(e.Until)
 		out.Until, unkept = l.usedUpUntil(ctx, m, at)
 		e.Agent, e.Known, e.Until = lives.AgentName(m.CurrentAgent()), out.Known, at
-		d = e
+		all.Data = e
 	case events.LoggedOut:
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
@@ -158,9 +158,9 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d events.Data
 		if l.ports.Key(m.CurrentAgent()) == "" {
 			e.Fix = l.ports.Command(m.CurrentAgent().Preset)
 		}
-		d = e
+		all.Data = e
 	case events.TurnFailed:
-		out, d = l.failedTurn(m, e)
+		out, all.Data = l.failedTurn(m, e)
 	case events.NeedsAttention:
 		if e.Kind == "login" {
 			hint := ""
@@ -170,15 +170,16 @@ func (l *Logins) HandleEvent(ctx context.Context, m *lives.Member, d events.Data
 			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("`covey send %s \"go on\"`, or `covey up` if the team "+
 				"has ended", m.Name)) // the journal keeps the text
 		}
-		return e, nil
+		all.Data = e
+		return all, nil
 	default:
-		return d, nil
+		return all, nil
 	}
 	l.change(m.Name, func(m *member) { m.state.Lockout = out })
 	if out != nil && out.GivenUp {
 		out = nil
 	}
-	return d, errors.Join(unkept, l.keep(ctx, m.Name, out))
+	return all, errors.Join(unkept, l.keep(ctx, m.Name, out))
 }
 
 // keep sets and stores a lockout; nil removes it. A later run needs it.
@@ -186,14 +187,15 @@ func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
 	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), notation.Encode(out))
 }
 
-// TurnEnded records that a member's turn has ended. Any reason that is not a lockout ends
-// the lockout before.
-func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
-	if reason == events.EndUsageLimit || reason == events.EndLoggedOut {
+// Saw ends the lockout of a member whose turn has ended for a reason that is not a lockout. It
+// implements crew.Watcher.
+func (l *Logins) Saw(ctx context.Context, m *lives.Member, e events.Event) error {
+	end, ok := e.Data.(events.TurnEnded)
+	if !ok || end.Reason == events.EndUsageLimit || end.Reason == events.EndLoggedOut {
 		return nil
 	}
 	over := false
-	l.change(name, func(m *member) {
+	l.change(m.Name, func(m *member) {
 		was := m.state.Lockout
 		switch {
 		case was != nil && was.Fresh: // it belongs to this turn
@@ -207,7 +209,7 @@ func (l *Logins) TurnEnded(ctx context.Context, name, reason string) error {
 	if !over {
 		return nil
 	}
-	return l.keep(ctx, name, nil)
+	return l.keep(ctx, m.Name, nil)
 }
 
 // next returns a lockout that follows the member's current one, if any.

@@ -266,7 +266,9 @@ func TestForget(t *testing.T) {
 			m.state = State{Lockout: &Lockout{LoggedOut: true}, Lent: atThree, Waits: "a slot"}
 			m.used = map[string]time.Time{"one": atThree}
 		})
-		l.Forget("dev", same)
+		if err := l.Rejoined(t.Context(), dev, lives.Return{SameAgent: same}); err != nil {
+			t.Fatal(err)
+		}
 		now := l.State("dev")
 		if now.Lent != (time.Time{}) || now.Waits != "" || (now.Lockout != nil) != same || len(l.of("dev").used) != 0 {
 			t.Errorf("same agent %v: %+v is left", same, now)

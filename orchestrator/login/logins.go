@@ -99,16 +99,26 @@ func (l *Logins) change(name string, do func(*member)) {
 	do(l.of(name))
 }
 
-// Forget drops the state of a member that has left its seat. The lockout stays if the
-// member continues with the same agent.
-func (l *Logins) Forget(name string, sameAgent bool) {
+// Rejoined drops the state of the member's last life. The lockout stays if the member continues
+// with the same agent, and all of it if that continues its work in a new session. It implements
+// crew.Rejoiner.
+func (l *Logins) Rejoined(ctx context.Context, m *lives.Member, r lives.Return) error {
+	if r.Rotated && r.SameAgent {
+		return nil
+	}
+	lockout := l.State(m.Name).Lockout
+	if err := l.Left(ctx, m.Name); err != nil || !r.SameAgent {
+		return err
+	}
+	l.change(m.Name, func(m *member) { m.state.Lockout = lockout })
+	return nil
+}
+
+// Left drops the state of a member that has left the team. It implements crew.Leaver.
+func (l *Logins) Left(_ context.Context, name string) error {
 	l.GiveBack(name)
-	l.change(name, func(m *member) {
-		was := m.state.Lockout
-		if *m = (member{}); sameAgent {
-			m.state.Lockout = was
-		}
-	})
+	l.change(name, func(m *member) { *m = member{} })
+	return nil
 }
 
 // Recall reads the lockout and the used-up agents of a member from the last run. A member

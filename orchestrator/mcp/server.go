@@ -137,6 +137,19 @@ func (t *Server) admit(g *grant) (old *grant, err error) {
 	return old, nil
 }
 
+// Stopped revokes what remaining processes of the member's agent could act with. It implements
+// crew.Stopper.
+func (t *Server) Stopped(m *lives.Member) error {
+	t.Revoke(m)
+	return nil
+}
+
+// Ended is Close. It implements crew.Ender.
+func (t *Server) Ended(context.Context) error {
+	t.Close()
+	return nil
+}
+
 // Revoke revokes a member's token and closes its connections. Calls that have
 // begun continue, because they belong to the member and not to the connection.
 func (t *Server) Revoke(m *lives.Member) {

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -136,11 +137,14 @@ func (g *gateFiles) called(ctx context.Context, top string, c events.ToolCalled)
 	}
 }
 
-// Called takes note of a call of a member.
-func (d *Desk) Called(ctx context.Context, member string, c events.ToolCalled) {
-	if own, has := d.opts.Trees.Of(member); has {
-		d.made.called(ctx, own.Top, c)
+// Saw takes note of a member's calls. It implements crew.Watcher.
+func (d *Desk) Saw(ctx context.Context, m *lives.Member, e events.Event) error {
+	if call, ok := e.Data.(events.ToolCalled); ok {
+		if own, has := d.opts.Trees.Of(m.Name); has {
+			d.made.called(ctx, own.Top, call)
+		}
 	}
+	return nil
 }
 
 // dirty reports whether a member's working copy has uncommitted changes other than files of gates.

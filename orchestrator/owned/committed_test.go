@@ -289,7 +289,9 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	r.team.ownCopies, r.dev.Agent.Kind = false, configs.Builtin
 	ops := r.team.sit(configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, r.dir)
-	see := func(m *lives.Member, d events.Data) { r.w.See(t.Context(), m, events.Event{Turn: 2, Data: d}) }
+	see := func(m *lives.Member, d events.Data) {
+		_, _ = r.w.Complete(t.Context(), m, events.Event{Turn: 2, Data: d})
+	}
 	call := func(id, file string) {
 		see(r.dev, events.ToolCalled{ID: id, Name: "Bash"})
 		r.write(file, "dev's")

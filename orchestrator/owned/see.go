@@ -20,16 +20,18 @@ type announced struct {
 	may  bool   // it was permitted
 }
 
-// See records an event of a member: when it could write, and which files it announced.
-// The goroutines of the member and its helpers call it before anything else happens.
-func (w *Writes) See(ctx context.Context, member *lives.Member, e events.Event) {
+// Complete records an event of a member: when it could write, and which files it announced.
+// It adds nothing to the event, but must have it before slow steps, because it reads the clock.
+// It implements crew.Completer.
+func (w *Writes) Complete(ctx context.Context, member *lives.Member, e events.Event) (events.Event, error) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
 	}
 	w.changes.see(ctx, member, e)
+	return e, nil
 }
 
-// seeShared is See for a member that shares its folder.
+// seeShared is Complete for a member that shares its folder.
 func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e events.Event) {
 	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -79,11 +80,27 @@ func (n *Notes) of(member string) *activity {
 	return s
 }
 
-// Forget drops the activity of a member whose session has ended.
-func (n *Notes) Forget(member string) {
+// Complete adds the tasks that a member has completed to its idle event. It implements
+// crew.Completer.
+func (n *Notes) Complete(_ context.Context, m *lives.Member, e events.Event) (events.Event, error) {
+	if idle, ok := e.Data.(events.Idle); ok {
+		idle.Completed = n.CompletedBy(m.Name)
+		e.Data = idle
+	}
+	return e, nil
+}
+
+// Rejoined drops the activity of a session that has ended. It implements crew.Rejoiner.
+func (n *Notes) Rejoined(ctx context.Context, m *lives.Member, _ lives.Return) error {
+	return n.Left(ctx, m.Name)
+}
+
+// Left drops the activity of a member that has left the team. It implements crew.Leaver.
+func (n *Notes) Left(_ context.Context, member string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.activity, member)
+	return nil
 }
 
 // Asked records that a member was shown texts sent to it alone, so a sender waits

@@ -59,7 +59,9 @@ func TestStint(t *testing.T) {
 		t.Errorf("after a message the note is %+v", note)
 	}
 	n.Asked("dev", text)
-	n.Forget("dev")
+	if err := n.Left(t.Context(), "dev"); err != nil {
+		t.Fatal(err)
+	}
 	if n.WasAsked("dev") || len(n.activity) > 0 {
 		t.Errorf("%v is left", n.activity)
 	}

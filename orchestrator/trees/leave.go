@@ -178,6 +178,16 @@ func (t *Trees) leave(ctx context.Context, member string) {
 // copy if the spec no longer has the member.
 func (t *Trees) Forget(member string) { t.record.removeMember(member) }
 
+// Left handles the working copy of a member that the spec no longer has. It implements
+// crew.Leaver.
+func (t *Trees) Left(ctx context.Context, member string) error {
+	t.Forget(member)
+	if err := t.Retire(ctx); err != nil {
+		return fmt.Errorf("the working copy of %s: %w", member, err)
+	}
+	return nil
+}
+
 // Retire handles the working copies of members that the spec no longer has. It keeps
 // those with unmerged work.
 func (t *Trees) Retire(ctx context.Context) error {

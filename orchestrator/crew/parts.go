@@ -1,0 +1,97 @@
+package crew
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/lives"
+)
+
+// Part is a feature of a team. At the moments of a member's life the crew calls the parts of
+// one list (Ports.Parts), in the order of the list, each by those of the interfaces below that
+// it implements.
+//
+// An error does not keep the crew from calling the parts that follow. Unless an interface says
+// otherwise, errors are logged and the member goes on.
+type Part any
+
+// Joiner is a Part that is told of new members.
+type Joiner interface {
+	// Joined is called when a member has its first seat of this run, before its goroutine
+	// starts. The crew's loop calls it.
+	Joined(ctx context.Context, m *lives.Member) error
+}
+
+// Rejoiner is a Part that is told when members begin another life in this run: after a
+// failure, with another spec, or with a new session.
+type Rejoiner interface {
+	// Rejoined is called when the member has its new seat, before its goroutine starts. No
+	// goroutine of its life before runs any more. The crew's loop calls it.
+	Rejoined(ctx context.Context, m *lives.Member, r lives.Return) error
+}
+
+// Completer is a Part that adds to events what the member cannot know.
+type Completer interface {
+	// Complete returns the event as it is to be shown and journaled. It is called as the
+	// event happens, in the goroutine of the member, or in that of a helper or a hook, which
+	// waits for it. With an error the event counts, too.
+	Complete(ctx context.Context, m *lives.Member, e events.Event) (events.Event, error)
+}
+
+// Watcher is a Part that acts on events.
+type Watcher interface {
+	// Saw is called in the goroutine of Complete, once the journal has accepted the event. An
+	// event that it appends to the journal comes later than e.
+	Saw(ctx context.Context, m *lives.Member, e events.Event) error
+}
+
+// Stopper is a Part that is told of the end of each life of a member.
+type Stopper interface {
+	// Stopped is called before others can claim the member's tasks. The member's goroutine
+	// calls it.
+	Stopped(m *lives.Member) error
+}
+
+// Retirer is a Part that is told of members that take no more turns in this run, but keep
+// their seats.
+type Retirer interface {
+	// Retired is called after the member's tasks have become open again, and before the team
+	// can end for want of members. The member's goroutine calls it last.
+	Retired(ctx context.Context, m *lives.Member) error
+}
+
+// Leaver is a Part that forgets members that are no longer in the spec.
+type Leaver interface {
+	// Left is called when the name has no seat any more. A later member of that name must
+	// find nothing of this one but what is stored. The crew's loop calls it, and an error ends
+	// the team.
+	Left(ctx context.Context, name string) error
+}
+
+// Ender is a Part that is told of the end of the run.
+type Ender interface {
+	// Ended is called in the goroutine of Run, when no member runs any more and the journal
+	// still takes events. ctx may have ended.
+	Ended(ctx context.Context) error
+}
+
+// partsOf returns the parts that implement T, in their order.
+func partsOf[T any](parts []Part) []T {
+	var list []T
+	for _, p := range parts {
+		if is, ok := p.(T); ok {
+			list = append(list, is)
+		}
+	}
+	return list
+}
+
+// tell calls do for the parts that implement T, in their order.
+func tell[T any](c *Crew, do func(T) error) error {
+	var errs []error
+	for _, p := range partsOf[T](c.ports.Parts) {
+		errs = append(errs, do(p))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,46 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
+)
+
+// TestNewPart: the feature with a state of each member that CONTRIBUTING shows is one file and
+// its lines in team.go, and covey builds with both.
+func TestNewPart(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	testkit.Must(t, err)
+	_, after, _ := strings.Cut(string(text), "```go\n// Package streaks")
+	code, after, found := strings.Cut(after, "```")
+	_, after, _ = strings.Cut(after, "```go\n")
+	line, _, ok := strings.Cut(after, "```")
+	if !found || !ok || strings.Count(line, "\n") != 1 {
+		t.Fatalf("CONTRIBUTING.md shows no part, or not its one line: %q", line)
+	}
+	root, err := os.ReadFile("rooms.go")
+	testkit.Must(t, err)
+	const list, imports = "return []crew.Part{\n", "import (\n"
+	changed := strings.Replace(string(root), list, list+line, 1)
+	changed = strings.Replace(changed, imports, imports+"\t\"github.com/coveyteam/covey/orchestrator/streaks\"\n", 1)
+
+	dir, files := t.TempDir(), map[string]string{}
+	for name, text := range map[string]string{"streaks/streaks.go": "// Package streaks" + code, "rooms.go": changed} {
+		path, err := filepath.Abs(name)
+		testkit.Must(t, err)
+		files[path] = filepath.Join(dir, filepath.Base(name))
+		testkit.Must(t, os.WriteFile(files[path], []byte(text), 0o600))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": files})
+	testkit.Must(t, err)
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), ".").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
