@@ -161,10 +161,6 @@ func (o Options) placeOf(team *configs.Team) (state.Place, error) {
 // Place returns where the team keeps its state.
 func (o *Orchestrator) Place() state.Place { return o.place }
 
-// Drafts returns what the members write while their models answer. It may be read before, during
-// and after Run.
-func (o *Orchestrator) Drafts() *lives.Drafts { return o.drafts }
-
 // Run runs the team until its work is done, no member can continue, it is told to stop,
 // or ctx ends. It returns ErrRunning (with the process id) if the team runs already. It
 // resumes what an earlier run left. When it returns, nothing that it started still runs.

@@ -70,19 +70,6 @@ func FitMiddle(text string, width int) string {
 	return Fit(ansi.Truncate(text, width-1-end, "")+"…"+rest, width)
 }
 
-// Rows breaks one line of plain text into at most most lines of width columns, at words. A longer text
-// loses its middle.
-func Rows(text string, width, most int) []string {
-	lines := Wrapped(text, width, width)
-	for room := most * width; len(lines) > most && room > 0; room -= max(1, width/10) {
-		lines = Wrapped(FitMiddle(text, room), width, width)
-	}
-	if len(lines) > most {
-		return []string{FitMiddle(text, width)}
-	}
-	return lines
-}
-
 // maxBrief is the width of foreign text in a one-line entry, in columns.
 const maxBrief = 200
 
