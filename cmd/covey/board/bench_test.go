@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -26,7 +25,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	n := news{scene: board.look(lives.Drafting{})}
 	for i := range 100_000 {
 		line.Seq = uint64(i + 100)
-		n.rows = append(n.rows, termview.NewRow(line.Event()))
+		n.rows = append(n.rows, newLogRow(line.Event()))
 	}
 	board.model.take(n)
 	board.Update(tea.WindowSizeMsg{Width: 200, Height: 60})

@@ -118,8 +118,8 @@ const (
 )
 
 // older reads the rows before a line of the journal, which the log does not have any more.
-func (b Board) older(before uint64, member string) ([]*view.Row, error) {
-	var rows []*view.Row
+func (b Board) older(before uint64, member string) ([]*logRow, error) {
+	var rows []*logRow
 	wanted := 0
 	for l, err := range journal.Backwards(b.Place.Journal(), before) {
 		if err != nil {
@@ -129,7 +129,7 @@ func (b Board) older(before uint64, member string) ([]*view.Row, error) {
 		if _, shown := view.Full(e); !shown {
 			continue
 		}
-		rows = append(rows, view.NewRow(e))
+		rows = append(rows, newLogRow(e))
 		if member == "" || view.Concerns(member)(e) {
 			wanted++
 		}
@@ -153,11 +153,11 @@ type tray struct {
 	feed *view.Feed
 
 	mu        sync.Mutex
-	rows      []*view.Row // of the log
-	fresh     bool        // the log begins anew with them: another journal has begun, or some were dropped
-	notice    string      // of the program itself
-	bad       bool        // notice is a warning
-	sequences []string    // for the terminal, not shown
+	rows      []*logRow // of the log
+	fresh     bool      // the log begins anew with them: another journal has begun, or some were dropped
+	notice    string    // of the program itself
+	bad       bool      // notice is a warning
+	sequences []string  // for the terminal, not shown
 }
 
 // clear notes that another journal begins.
@@ -168,14 +168,14 @@ func (t *tray) clear() {
 }
 
 // add adds the row of an event, which is made before the lock is taken, because it may be long.
-func (t *tray) add(e events.Event) { t.addRow(view.NewRow(e)) }
+func (t *tray) add(e events.Event) { t.addRow(newLogRow(e)) }
 
 // addRow adds a row, and drops the oldest ones when there are too many.
-func (t *tray) addRow(row *view.Row) {
+func (t *tray) addRow(row *logRow) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rows = append(t.rows, row); len(t.rows) > maxWaiting {
-		t.rows, t.fresh = append([]*view.Row(nil), t.rows[maxWaiting/10:]...), true
+		t.rows, t.fresh = append([]*logRow(nil), t.rows[maxWaiting/10:]...), true
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 )
 
@@ -122,7 +121,7 @@ func TestTray(t *testing.T) {
 	arrived.add(line(1).Event())
 	takes(1, true)
 	takes(0, false)
-	arrived.rows = make([]*view.Row, maxWaiting)
+	arrived.rows = make([]*logRow, maxWaiting)
 	arrived.add(line(4).Event())
 	takes(maxWaiting-maxWaiting/10+1, true)
 }

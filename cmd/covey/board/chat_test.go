@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -88,8 +87,8 @@ func TestTypes(t *testing.T) {
 				t.Errorf("%s: %+v", name, a)
 			}
 		}
-		if got := strings.Join(sent, "/"); got != test.sent || b.line.Text() != test.typed || b.quit != test.quit {
-			t.Errorf("%s: sent %q, typed %q, left %v", name, got, b.line.Text(), b.quit)
+		if got := strings.Join(sent, "/"); got != test.sent || b.line.text() != test.typed || b.quit != test.quit {
+			t.Errorf("%s: sent %q, typed %q, left %v", name, got, b.line.text(), b.quit)
 		}
 	}
 }
@@ -115,7 +114,7 @@ func TestKeepsWhatWasNotSent(t *testing.T) {
 	b.fails = errRefused
 	b.press("hello", "enter")
 	b.shows("to api: hello", errRefused.Error())
-	b.line.Set("something else")
+	b.line.set("something else")
 	b.does(doneMsg{typed: "hello", err: errRefused})
 	b.shows("to api: something else")
 	b.fails = nil
@@ -184,14 +183,14 @@ func TestReadsOlderRows(t *testing.T) {
 	b := newBoard(t, 80, 24)
 	var asked []uint64
 	var fails error
-	answer := []*view.Row{view.NewRow(teamtest.Line(3, "api", "text", `{"text":"much older"}`).Event())}
-	b.older = func(before uint64, member string) ([]*view.Row, error) {
+	answer := []*logRow{newLogRow(teamtest.Line(3, "api", "text", `{"text":"much older"}`).Event())}
+	b.older = func(before uint64, member string) ([]*logRow, error) {
 		if asked = append(asked, before); fails != nil {
 			return nil, fails
 		}
 		return answer, nil
 	}
-	b.does(news{rows: []*view.Row{view.NewRow(teamtest.Line(5, "api", "text", `{"text":"old"}`).Event())}})
+	b.does(news{rows: []*logRow{newLogRow(teamtest.Line(5, "api", "text", `{"text":"old"}`).Event())}})
 	b.frame()
 	fails = fs.ErrPermission
 	b.press("4", "enter", "pgup")
@@ -216,16 +215,16 @@ func TestOlder(t *testing.T) {
 			"text", `{"text":"other"}`), teamtest.Line(0, "ana", "hook_summary", `{}`))
 	}
 	teamtest.WriteJournal(t, b.Place, lines...)
-	log := view.NewLog(nil)
+	log := newLog(nil)
 	for _, want := range []uint64{uint64(3*olderRows) + 1, 1, 1} {
-		before := log.Oldest()
+		before := log.oldest()
 		if before == 0 {
 			before = uint64(len(lines)) + 1
 		}
 		rows, err := b.older(before, "api")
-		log.AddOlder(rows)
-		if err != nil || log.Oldest() != want || len(rows) > 2*olderRows {
-			t.Errorf("before %d: %d rows from %d on, %v; want them from %d on", before, len(rows), log.Oldest(), err, want)
+		log.addOlder(rows)
+		if err != nil || log.oldest() != want || len(rows) > 2*olderRows {
+			t.Errorf("before %d: %d rows from %d on, %v; want them from %d on", before, len(rows), log.oldest(), err, want)
 		}
 	}
 	if _, err := (Board{Place: state.Place{Dir: "/nowhere"}}).older(1, ""); !errors.Is(err, fs.ErrNotExist) {

@@ -10,6 +10,10 @@
 // that does not answer nor a terminal that does not read holds up the other, and a frame costs the
 // same however long the journal is.
 //
+// The log draws what is visible of the journal, and keeps a bounded number of rows; older ones are read
+// again when somebody scrolls up to them. Text that a model is still writing stands below the rows, fainter,
+// until the event with the whole text takes its place.
+//
 // The state is that of a few fields: which list has the focus, which of its rows is chosen, whether
 // somebody types. Each of them has a way out by Esc.
 package board

@@ -181,11 +181,11 @@ func (m *model) logLines(width, height, most int) []string {
 	if m.logFilter != "" {
 		title += fmt.Sprintf(": lines that contain %q", m.logFilter)
 	}
-	if m.log.Up() {
+	if m.log.isUp() {
 		title += " · scrolled up; Esc goes to the newest"
 	}
 	lines = append(lines, m.pencil().title(m.focus == logOf || m.whole, title, term.Faint, width))
-	return append(lines, m.log.View(width, max(0, height-len(lines)))...)
+	return append(lines, m.log.draw(width, max(0, height-len(lines)))...)
 }
 
 // subject names the chosen row.
@@ -223,7 +223,7 @@ func (m *model) status() string {
 	switch {
 	case m.typing != nil:
 		label, room := m.label()
-		text, _ := m.line.View(room)
+		text, _ := m.line.draw(room)
 		return m.screen.Paint(term.Bold, label) + text
 	case m.notice != "":
 		return m.noticed()
@@ -249,7 +249,7 @@ func (m *model) cursor() (x, y int, ok bool) {
 		return 0, 0, false
 	}
 	label, room := m.label()
-	_, at := m.line.View(room)
+	_, at := m.line.draw(room)
 	if !m.isTiny() {
 		y = m.height - 2
 	}

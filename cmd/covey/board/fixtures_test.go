@@ -76,7 +76,7 @@ func (b *boardOf) sees(lines ...events.Line) {
 	for _, l := range lines {
 		l.Seq = b.state.Seq + 1
 		b.state.Apply(l.Event())
-		n.rows = append(n.rows, termview.NewRow(l.Event()))
+		n.rows = append(n.rows, newLogRow(l.Event()))
 	}
 	n.scene = b.look(lives.Drafting{})
 	b.does(n)

@@ -45,7 +45,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.out()
 	case "/":
 		m.typing = &typing{label: "only what contains: ", filter: true}
-		m.line.Set(m.filter())
+		m.line.set(m.filter())
 	default:
 		return m.verb(name)
 	}
@@ -59,8 +59,8 @@ func (m *model) out() {
 		m.whole = false
 	case m.filter() != "":
 		m.search("")
-	case m.log.Up():
-		m.log.Key("ctrl+end")
+	case m.log.isUp():
+		m.log.key("ctrl+end")
 	case m.focus == logOf:
 		m.focus = m.from
 	default:
@@ -149,11 +149,11 @@ func (m *model) scroll(key string) tea.Cmd {
 		m.reader.key(key, m.height-footer-2)
 		return nil
 	}
-	if !m.log.Key(key) || m.top || m.reading || m.older == nil || !m.log.AtTop() {
+	if !m.log.key(key) || m.top || m.reading || m.older == nil || !m.log.atTop() {
 		return nil
 	}
 	m.reading = true
-	before, member := m.log.Oldest(), m.chosen().member
+	before, member := m.log.oldest(), m.chosen().member
 	return func() tea.Msg {
 		rows, err := m.older(before, member)
 		return olderMsg{rows, err}
@@ -220,7 +220,7 @@ func (m *model) ask(d deed) {
 	r := m.chosen()
 	a := d.act(r)
 	m.typing = &typing{label: d.question(a, r), deed: d, act: a, stays: d.verb == Send && m.whole && m.readsLog()}
-	m.line.Set("")
+	m.line.set("")
 }
 
 // verbOf returns the verb of a key.
@@ -242,7 +242,7 @@ const quitLine = "q"
 
 // typeKey handles a key while somebody types.
 func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
-	t, before := m.typing, m.line.Text()
+	t, before := m.typing, m.line.text()
 	switch name := k.String(); {
 	case name == "esc":
 		m.typing = nil
@@ -254,21 +254,21 @@ func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.enter(t)
 	case scrolls(name):
 		return m.scroll(name)
-	case t.stays && (name == "home" || name == "end") && (before == "" || name == "end" && m.log.Up()):
+	case t.stays && (name == "home" || name == "end") && (before == "" || name == "end" && m.log.isUp()):
 		return m.scroll("ctrl+" + name)
 	case t.stays && name == "ctrl+d" && before == "": // as in a shell: with text in the line it deletes
 		return m.leave()
 	case !t.takesText():
 		return nil
 	case name == "up", name == "ctrl+p":
-		m.line.Recall(-1)
+		m.line.recall(-1)
 	case name == "down", name == "ctrl+n":
-		m.line.Recall(1)
+		m.line.recall(1)
 	default:
-		m.line.Key(k)
+		m.line.key(k)
 	}
 	m.typed()
-	if t.stays && before == "" && m.line.Text() == quitLine {
+	if t.stays && before == "" && m.line.text() == quitLine {
 		keys := m.keys
 		return tea.Tick(quitDelay, func(time.Time) tea.Msg { return quitSoonMsg{keys} })
 	}
@@ -278,7 +278,7 @@ func (m *model) typeKey(k tea.KeyPressMsg) tea.Cmd {
 // typed handles that the typed text has changed: a filter works at once.
 func (m *model) typed() {
 	if m.typing.filter {
-		m.search(term.PlainLine(m.line.Text()))
+		m.search(term.PlainLine(m.line.text()))
 	}
 }
 
@@ -288,13 +288,13 @@ func (m *model) enter(t *typing) tea.Cmd {
 		m.typing = nil
 		return nil
 	}
-	if t.deed.typed == needed && strings.TrimSpace(m.line.Text()) == "" {
+	if t.deed.typed == needed && strings.TrimSpace(m.line.text()) == "" {
 		return nil // people also press Enter to see whether anything is alive
 	}
 	if !t.stays {
 		m.typing = nil
 	}
-	act, text := t.act, m.line.Submit()
+	act, text := t.act, m.line.submit()
 	act.Text = text
 	switch {
 	case t.stays && text == quitLine:

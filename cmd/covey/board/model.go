@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
@@ -32,8 +31,8 @@ type (
 	// news is what has changed in the team.
 	news struct {
 		scene  scene
-		rows   []*view.Row // new lines of the log
-		fresh  bool        // another journal has begun before them
+		rows   []*logRow // new lines of the log
+		fresh  bool      // another journal has begun before them
 		drafts lives.Drafting
 		notice string // of covey itself
 		bad    bool   // notice is a warning
@@ -49,7 +48,7 @@ type (
 	questionMsg struct{ id, text string }
 	// olderMsg are the rows before the oldest one of the log; none: there are no such rows.
 	olderMsg struct {
-		rows []*view.Row
+		rows []*logRow
 		err  error
 	}
 	// quitSoonMsg comes quitDelay after a q on an empty line. keys is the number of keys pressed by then.
@@ -65,7 +64,7 @@ type model struct {
 	scene         scene
 
 	lists [lists]list
-	log   *view.Log
+	log   *rowLog
 	focus pane
 	from  pane // the list whose chosen row the log belongs to: the last one that had the focus
 	keys  int  // how many keys were pressed
@@ -78,7 +77,7 @@ type model struct {
 	whole     bool // one pane fills the board
 	help      bool
 
-	line   view.InputLine
+	line   inputLine
 	typing *typing // nil: keys are verbs
 	notice string
 	bad    bool // notice is an error
@@ -88,7 +87,7 @@ type model struct {
 
 	do       func(Act) (string, error)
 	question func(id string) (string, error)
-	older    func(before uint64, member string) ([]*view.Row, error)
+	older    func(before uint64, member string) ([]*logRow, error)
 	stop     func() // stops the team, which runs in this process; nil: it does not
 
 	sequences func() string    // what waits to be written to the terminal, without being shown
@@ -111,8 +110,8 @@ func (t *typing) takesText() bool { return t.filter || t.deed.typed != nothing }
 // newModel returns a board that knows nothing yet.
 func newModel(s *term.Screen, team string) *model {
 	m := &model{
-		screen: s, team: term.PlainLine(team), now: time.Now(), log: view.NewLog(s), focus: members, from: members,
-		line: view.NewInputLine(), asked: map[string]string{},
+		screen: s, team: term.PlainLine(team), now: time.Now(), log: newLog(s), focus: members, from: members,
+		line: newInputLine(), asked: map[string]string{},
 	}
 	m.scene.word = "…"
 	return m
@@ -144,7 +143,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		m.keys++
 		if m.typing != nil && m.typing.takesText() {
-			m.line.Insert(msg.Content)
+			m.line.insert(msg.Content)
 			m.typed()
 		}
 	case secondMsg:
@@ -162,7 +161,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.asked[msg.id] = msg.text
 	case olderMsg:
 		m.reading, m.top = false, msg.err == nil && len(msg.rows) == 0
-		m.log.AddOlder(msg.rows)
+		m.log.addOlder(msg.rows)
 		if msg.err != nil {
 			m.say("the journal cannot be read: "+msg.err.Error(), true)
 		}
@@ -192,8 +191,8 @@ func (m *model) done(msg doneMsg) {
 		return
 	}
 	m.say(msg.err.Error(), true)
-	if m.typing != nil && m.typing.stays && m.line.Text() == "" {
-		m.line.Set(msg.typed)
+	if m.typing != nil && m.typing.stays && m.line.text() == "" {
+		m.line.set(msg.typed)
 	}
 }
 
@@ -211,15 +210,15 @@ func (m *model) take(n news) {
 		m.focus, m.from = needs, needs // until somebody is at the keys, what needs one comes first
 	}
 	if n.fresh {
-		m.log.Clear()
+		m.log.clear()
 		m.top = false
 	}
 	for _, r := range n.rows {
-		if m.log.Add(r) {
+		if m.log.add(r) {
 			m.top = false // what was dropped can be read again
 		}
 	}
-	m.log.SetDrafts(n.drafts)
+	m.log.setDrafts(n.drafts)
 	if n.notice != "" {
 		m.say(n.notice, n.bad)
 	}
@@ -235,7 +234,7 @@ func (m *model) chosen() row {
 }
 
 // follow shows the log of the chosen row.
-func (m *model) follow() { m.log.Choose(m.chosen().member, m.logFilter) }
+func (m *model) follow() { m.log.choose(m.chosen().member, m.logFilter) }
 
 // say shows a notice above the keys, until the next one or the next key.
 func (m *model) say(text string, bad bool) { m.notice, m.bad = term.Short(text), bad }

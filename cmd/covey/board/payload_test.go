@@ -90,7 +90,7 @@ func TestPayloads(t *testing.T) {
 		b := newBoard(t, 80, 24)
 		b.full = payload
 		b.sees(hostile(payload)...)
-		drafts := lives.Drafting{Number: 1, Seq: 99, Drafts: []lives.Draft{{Member: payload, Text: payload, Cut: true}, {Member: "lead", Text: payload}}}
+		drafts := lives.Drafting{Number: 1, Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}, {Member: "lead", Text: payload}}}
 		b.does(news{scene: b.look(drafts), drafts: drafts})
 		for _, keys := range [][]string{
 			nil, {"down"}, {"enter"}, {"esc", "tab"}, {"down", "down"}, {"tab"}, {"m"}, {"esc",

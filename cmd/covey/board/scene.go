@@ -177,7 +177,7 @@ func memberText(now termview.Now, m *view.Member, graph []tasks.Outline) string 
 	if cost := termview.Dollars(m.Spent.CostUSD); cost != "" {
 		parts = append(parts, cost)
 	}
-	if does := cmp.Or(termview.Writing(now.Drafts, m), termview.MemberDoes(now.State, m, graph)); does != "" {
+	if does := cmp.Or(writing(now.Drafts, m), termview.MemberDoes(now.State, m, graph)); does != "" {
 		parts = append(parts, does)
 	}
 	return strings.Join(parts, " · ")

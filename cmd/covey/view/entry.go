@@ -9,15 +9,16 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/lives"
 )
 
 // nameColumn is the width of the column of names; longer names shift their line.
 const nameColumn = 10
 
-// entryLines lays an entry out: time and name, then its text, whose further lines are
+// Lines lays an entry out: time and name, then its text, whose further lines are
 // indented. Each line is at most width columns wide, as far as time and name leave
 // room; width 0 wraps nothing.
-func entryLines(s *term.Screen, e Entry, width int) []string {
+func Lines(s *term.Screen, e Entry, width int) []string {
 	at := noTime
 	if !e.Time.IsZero() {
 		at = e.Time.Local().Format(time.TimeOnly)
@@ -48,7 +49,7 @@ func entryLines(s *term.Screen, e Entry, width int) []string {
 
 // printEntry prints a whole entry. It fails if the output is closed.
 func printEntry(s *term.Screen, e Entry) error {
-	_, err := fmt.Fprintf(s.Writer, "%s\n", strings.Join(entryLines(s, e, 0), "\n"))
+	_, err := fmt.Fprintf(s.Writer, "%s\n", strings.Join(Lines(s, e, 0), "\n"))
 	return err
 }
 
@@ -97,4 +98,20 @@ func BriefPrinter(out *term.Screen) func(events.Line) error {
 		}
 		return printEntry(out, e)
 	}
+}
+
+// noTime stands where a journal line has its time, because a draft may never have one.
+const noTime = "writing…"
+
+// DraftOf returns a draft as an entry like that of the text which takes its place, but faint
+// and without a time. ok is false if there is nothing to read yet.
+func DraftOf(d lives.Draft) (e Entry, ok bool) {
+	text := strings.TrimSpace(term.Plain(d.Text))
+	if text == "" {
+		return Entry{}, false
+	}
+	if d.Cut {
+		text = "…" + text
+	}
+	return Entry{Who: term.PlainLine(d.Member), Text: named(events.Event{Helper: d.Helper}, text), Style: term.Faint}, true
 }

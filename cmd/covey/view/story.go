@@ -1,4 +1,4 @@
-// Package view draws a team for people: the journal as text, a log of it on a screen, the state in
+// Package view draws a team for people: the journal as text, the state in
 // words, the result of a last run, and the results of a CI job. It takes
 // data and a screen, and knows neither commands nor flags. It makes no promise of compatibility to
 // programs outside covey.
@@ -7,9 +7,6 @@
 // out. A line of the journal becomes an entry, brief or in full. All texts of members, models and
 // programs pass through term.Plain or term.PlainLine here, once, when the entry is made: after that
 // nothing in them can act on a terminal.
-//
-// A Log draws what is visible of the journal, and keeps a bounded number of entries. Text that a model is
-// still writing stands below the entries, fainter, until the line with the whole text takes its place.
 package view
 
 import (
@@ -451,12 +448,12 @@ func scheduleText(p events.ScheduleRan) string {
 // Concerns returns a filter for the events of a member, and the messages and tasks
 // that name it, whoever caused them.
 func Concerns(member string) func(events.Event) bool {
-	return func(e events.Event) bool { return slices.Contains(concerned(e), member) }
+	return func(e events.Event) bool { return slices.Contains(Concerned(e), member) }
 }
 
-// concerned returns the members whom an event concerns: its own, and those that a message, a task
+// Concerned returns the members whom an event concerns: its own, and those that a message, a task
 // or a merge names.
-func concerned(e events.Event) []string {
+func Concerned(e events.Event) []string {
 	switch d := e.Data.(type) {
 	case events.MergeChanged:
 		return []string{e.Member, d.Member}

@@ -168,7 +168,7 @@ func TestEntryLines(t *testing.T) {
 		{40, []string{"12:00:05 backend    first line that is", "                    long", "                        second"}},
 		{16, []string{"backend: first", "line that is", "long", "    second"}},
 	} {
-		got := entryLines(s, e, tc.width)
+		got := Lines(s, e, tc.width)
 		if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
 			t.Errorf("width %d:\n%s\nwant\n%s", tc.width, strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
 		}

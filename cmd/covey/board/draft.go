@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"slices"
@@ -7,41 +7,25 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/events"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
-// noTime stands where a journal line has its time, because a draft may never have one.
-const noTime = "writing…"
-
-// DraftOf returns a draft as an entry like that of the text which takes its place, but faint
-// and without a time. ok is false if there is nothing to read yet.
-func DraftOf(d lives.Draft) (e Entry, ok bool) {
-	text := strings.TrimSpace(term.Plain(d.Text))
-	if text == "" {
-		return Entry{}, false
-	}
-	if d.Cut {
-		text = "…" + text
-	}
-	return Entry{Who: term.PlainLine(d.Member), Text: named(events.Event{Helper: d.Helper}, text), Style: term.Faint}, true
-}
-
-// SetDrafts replaces the drafts below the rows. A draft whose text has come from the journal
+// setDrafts replaces the drafts below the rows. A draft whose text has come from the journal
 // since the team has sent it is not shown again.
-func (g *Log) SetDrafts(now lives.Drafting) {
+func (g *rowLog) setDrafts(now lives.Drafting) {
 	g.drafts = nil
 	for _, d := range now.Drafts {
-		if e, ok := DraftOf(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
+		if e, ok := termview.DraftOf(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
 			g.drafts = append(g.drafts, shownDraft{author{d.Member, d.Helper}, e})
 		}
 	}
 }
 
 // endDraft removes the draft whose text a row has.
-func (g *Log) endDraft(r *Row) {
+func (g *rowLog) endDraft(r *logRow) {
 	if r.writer == (author{}) {
 		return
 	}
@@ -58,13 +42,13 @@ type author struct{ member, helper string }
 // shownDraft is a draft below the rows.
 type shownDraft struct {
 	by    author
-	entry Entry
+	entry termview.Entry
 }
 
 // draftLines returns the ends of the drafts of the chosen member as lines of the screen: at most
 // two thirds of room, divided equally. Whoever scrolls or searches reads the journal, and the
 // screen stays as it is.
-func (g *Log) draftLines(room int) []string {
+func (g *rowLog) draftLines(room int) []string {
 	if g.up || g.text != "" {
 		return nil
 	}
@@ -86,23 +70,23 @@ func (g *Log) draftLines(room int) []string {
 
 // lastLines lays an entry out and keeps its last lines. The first of them gets the head of the
 // entry, if it has a column of its own.
-func lastLines(s *term.Screen, e Entry, width, most int) []string {
-	lines := entryLines(s, e, width)
+func lastLines(s *term.Screen, e termview.Entry, width, most int) []string {
+	lines := termview.Lines(s, e, width)
 	if len(lines) <= most {
 		return lines
 	}
 	lines = lines[len(lines)-most:]
 	e.Text = ""
-	head := entryLines(s, e, width)[0]
+	head := termview.Lines(s, e, width)[0]
 	if rest, ok := strings.CutPrefix(lines[0], strings.Repeat(" ", ansi.StringWidth(head))); ok {
 		lines[0] = head + rest
 	}
 	return lines
 }
 
-// Writing describes what a member writes; empty: nothing. At the gates its text is about to be
+// writing describes what a member writes; empty: nothing. At the gates its text is about to be
 // whole.
-func Writing(now lives.Drafting, m *view.Member) string {
+func writing(now lives.Drafting, m *view.Member) string {
 	i := slices.IndexFunc(now.Drafts, func(d lives.Draft) bool { return d.Member == m.Name && d.Helper == "" })
 	if i < 0 || m.State != api.Working || m.Gate != "" {
 		return ""

@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"fmt"
@@ -35,9 +35,9 @@ func TestDraftEnds(t *testing.T) {
 		"its own text, and no more": {said(5, "", "text"), drafting(6), ""},
 	} {
 		g := apiLog(1, 2)
-		g.SetDrafts(drafting(2, member, helper))
-		g.Add(NewRow(test.line.Event()))
-		g.SetDrafts(test.now)
+		g.setDrafts(drafting(2, member, helper))
+		g.add(newLogRow(test.line.Event()))
+		g.setDrafts(test.now)
 		var shown []string
 		for _, d := range g.drafts {
 			for _, text := range []string{member.Text, helper.Text} {
@@ -63,7 +63,7 @@ func TestDraftsFit(t *testing.T) {
 		for i := range rapid.IntRange(0, 25).Draw(t, "drafts") {
 			now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprint("m", i), Text: text.Draw(t, "text"), Cut: i%2 == 0})
 		}
-		g.SetDrafts(now)
+		g.setDrafts(now)
 		g.width = width
 		lines := g.draftLines(room)
 		if len(lines) > room*2/3 {

@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 )
 
@@ -38,27 +39,27 @@ func wordsIn(lines []string) string {
 }
 
 // apiLog is a log with lines from to to, all of api.
-func apiLog(from, to int) *Log {
+func apiLog(from, to int) *rowLog {
 	s, _ := teamtest.Screen()
-	g := NewLog(s)
+	g := newLog(s)
 	for i := from; i <= to; i++ {
-		g.Add(NewRow(textLine(i).Event()))
+		g.add(newLogRow(textLine(i).Event()))
 	}
 	return g
 }
 
-// logOf is a log with lines from to to, of api and ben in turn.
-func logOf(from, to int) *Log {
+// mixedLog is a log with lines from to to, of api and ben in turn.
+func mixedLog(from, to int) *rowLog {
 	s, _ := teamtest.Screen()
-	g := NewLog(s)
+	g := newLog(s)
 	for i := from; i <= to; i++ {
-		g.Add(NewRow(wordOf(i).Event()))
+		g.add(newLogRow(wordOf(i).Event()))
 	}
 	return g
 }
 
 // laidOut counts the rows that were laid out.
-func laidOut(g *Log) int {
+func laidOut(g *rowLog) int {
 	n := 0
 	for _, r := range g.rows {
 		if r.lines != nil {
@@ -72,24 +73,24 @@ func laidOut(g *Log) int {
 // the screen and no other, once; so does each key.
 func TestLogLaysOutWhatIsSeen(t *testing.T) {
 	s, _ := teamtest.Screen()
-	g := NewLog(s)
-	row := NewRow(textLine(1).Event())
+	g := newLog(s)
+	row := newLogRow(textLine(1).Event())
 	for range maxRows {
 		r := *row
-		g.Add(&r)
+		g.add(&r)
 	}
-	g.View(80, 24)
+	g.draw(80, 24)
 	if n := laidOut(g); n != 24 {
 		t.Fatalf("%d rows were laid out for 24 lines", n)
 	}
 	layout := &g.rows[maxRows-1].lines[0]
-	g.View(80, 24)
+	g.draw(80, 24)
 	if &g.rows[maxRows-1].lines[0] != layout {
 		t.Error("a row was laid out again for the same width")
 	}
 	for i, key := range []string{"pgup", "shift+up", "ctrl+home", "pgdown", "pgup", "ctrl+end"} {
-		g.Key(key)
-		g.View(80, 24)
+		g.key(key)
+		g.draw(80, 24)
 		if n := laidOut(g); n > 24*(i+2) {
 			t.Errorf("%d rows were laid out after %q", n, key)
 		}
@@ -99,25 +100,25 @@ func TestLogLaysOutWhatIsSeen(t *testing.T) {
 // TestLogForgets: a log has a bounded number of rows and of bytes, and says when it drops some.
 func TestLogForgets(t *testing.T) {
 	s, _ := teamtest.Screen()
-	g := NewLog(s)
-	row, dropped := NewRow(textLine(1).Event()), 0
+	g := newLog(s)
+	row, dropped := newLogRow(textLine(1).Event()), 0
 	for range 2 * maxRows {
 		r := *row
-		if g.Add(&r) {
+		if g.add(&r) {
 			dropped++
 		}
 	}
 	if len(g.rows) > maxRows+maxRows/10 || dropped == 0 || dropped > 12 {
 		t.Errorf("%d rows kept, dropped %d times", len(g.rows), dropped)
 	}
-	g = NewLog(s)
-	large := Row{entry: Entry{Text: strings.Repeat("x", maxRowBytes)}, shown: true}
+	g = newLog(s)
+	large := logRow{entry: view.Entry{Text: strings.Repeat("x", maxRowBytes)}, shown: true}
 	for i := range 2 * maxLogBytes / maxRowBytes {
-		if r := large; i%2 == 0 || !g.Add(&r) {
+		if r := large; i%2 == 0 || !g.add(&r) {
 			continue
 		}
-		g.Key("ctrl+home") // somebody reads what goes next
-		g.View(80, 24)
+		g.key("ctrl+home") // somebody reads what goes next
+		g.draw(80, 24)
 	}
 	if g.bytes > maxLogBytes+maxLogBytes/10 {
 		t.Errorf("%d bytes kept", g.bytes)
@@ -137,20 +138,20 @@ func TestLogScrolls(t *testing.T) {
 		{"ctrl+end", "16 17 18 19 20"},
 	} {
 		if step.key != "" {
-			g.Key(step.key)
+			g.key(step.key)
 		}
-		if got := wordsIn(g.View(60, 5)); got != step.want {
+		if got := wordsIn(g.draw(60, 5)); got != step.want {
 			t.Fatalf("after %q: %s, want %s", step.key, got, step.want)
 		}
 	}
-	g.Key("pgup")
-	g.Add(NewRow(textLine(21).Event()))
-	if got := wordsIn(g.View(60, 5)); got != "12 13 14 15 16" || !g.Up() {
+	g.key("pgup")
+	g.add(newLogRow(textLine(21).Event()))
+	if got := wordsIn(g.draw(60, 5)); got != "12 13 14 15 16" || !g.isUp() {
 		t.Errorf("while scrolled up: %s", got)
 	}
-	g.Key("ctrl+end")
-	g.Add(NewRow(textLine(22).Event()))
-	if got := wordsIn(g.View(60, 5)); got != "18 19 20 21 22" || g.Up() {
+	g.key("ctrl+end")
+	g.add(newLogRow(textLine(22).Event()))
+	if got := wordsIn(g.draw(60, 5)); got != "18 19 20 21 22" || g.isUp() {
 		t.Errorf("at the end: %s", got)
 	}
 }
@@ -158,21 +159,21 @@ func TestLogScrolls(t *testing.T) {
 // TestLogOldest: a row that is in no journal has no number.
 func TestLogOldest(t *testing.T) {
 	g := apiLog(1, 0)
-	g.Add(NoteRow(Entry{Text: "a note"}))
-	if got := g.Oldest(); got != 0 {
+	g.add(noteRow(view.Entry{Text: "a note"}))
+	if got := g.oldest(); got != 0 {
 		t.Errorf("of a note: %d", got)
 	}
-	g.Add(NewRow(textLine(7).Event()))
-	g.AddOlder([]*Row{NewRow(textLine(5).Event())})
-	if got := g.Oldest(); got != 5 {
+	g.add(newLogRow(textLine(7).Event()))
+	g.addOlder([]*logRow{newLogRow(textLine(5).Event())})
+	if got := g.oldest(); got != 5 {
 		t.Errorf("got %d", got)
 	}
 }
 
 // TestLogChooses: only rows of the member with the text are shown, and all of them again after.
 func TestLogChooses(t *testing.T) {
-	g := logOf(1, 40)
-	words := func() string { return wordsIn(g.View(60, 5)) }
+	g := mixedLog(1, 40)
+	words := func() string { return wordsIn(g.draw(60, 5)) }
 	for _, step := range []struct{ member, text, want string }{
 		{"", "", "36 37 38 39 40"},
 		{"api", "", "32 34 36 38 40"},
@@ -183,23 +184,23 @@ func TestLogChooses(t *testing.T) {
 		{"cleo", "", ""},
 		{"", "", "36 37 38 39 40"},
 	} {
-		g.Choose(step.member, step.text)
+		g.choose(step.member, step.text)
 		if got := words(); got != step.want {
 			t.Errorf("of %q with %q: %s, want %s", step.member, step.text, got, step.want)
 		}
 	}
-	g.Choose("api", "")
-	g.Key("ctrl+home")
+	g.choose("api", "")
+	g.key("ctrl+home")
 	if got := words(); got != "2 4 6 8 10" {
 		t.Errorf("at the top: %s", got)
 	}
-	g.Add(NewRow(wordOf(41).Event()))
-	g.Add(NewRow(wordOf(42).Event()))
-	if got := words(); got != "2 4 6 8 10" || !g.Up() {
+	g.add(newLogRow(wordOf(41).Event()))
+	g.add(newLogRow(wordOf(42).Event()))
+	if got := words(); got != "2 4 6 8 10" || !g.isUp() {
 		t.Errorf("new rows moved the screen: %s", got)
 	}
-	g.Choose("api", "4")
-	if got := words(); got != "14 24 34 40 42" || g.Up() {
+	g.choose("api", "4")
+	if got := words(); got != "14 24 34 40 42" || g.isUp() {
 		t.Errorf("another choice goes to the newest: %s", got)
 	}
 }
@@ -208,7 +209,7 @@ func TestLogChooses(t *testing.T) {
 // nothing is wider than it, and the lines are those of consecutive rows.
 func TestLogPosition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := logOf(100, 100+rapid.IntRange(0, 60).Draw(t, "rows"))
+		g := mixedLog(100, 100+rapid.IntRange(0, 60).Draw(t, "rows"))
 		next, first := 100+len(g.rows), 100
 		width, height := 60, 8
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
@@ -216,24 +217,24 @@ func TestLogPosition(t *testing.T) {
 			case 0:
 				width, height = rapid.IntRange(1, 100).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "height")
 			case 1:
-				g.Add(NewRow(wordOf(next).Event()))
+				g.add(newLogRow(wordOf(next).Event()))
 				next++
 			case 2:
 				first -= 2
-				g.AddOlder([]*Row{NewRow(wordOf(first).Event()), NewRow(wordOf(first + 1).Event())})
+				g.addOlder([]*logRow{newLogRow(wordOf(first).Event()), newLogRow(wordOf(first + 1).Event())})
 			case 3:
-				g.Choose(rapid.SampledFrom([]string{"", "api", "ben"}).Draw(t, "member"), "")
+				g.choose(rapid.SampledFrom([]string{"", "api", "ben"}).Draw(t, "member"), "")
 			default:
-				g.Key(rapid.SampledFrom([]string{"pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end"}).Draw(t, "key"))
+				g.key(rapid.SampledFrom([]string{"pgup", "pgdown", "shift+up", "shift+down", "ctrl+home", "ctrl+end"}).Draw(t, "key"))
 			}
-			before := g.Up()
-			lines := g.View(width, height)
+			before := g.isUp()
+			lines := g.draw(width, height)
 			all := 0
 			for i := g.after(0); i < len(g.rows); i = g.after(i + 1) {
 				all += len(g.linesOf(i))
 			}
-			if len(lines) != min(height, all) || before && height > all && g.Up() {
-				t.Fatalf("%d lines of %d in %d, scrolled up %v", len(lines), all, height, g.Up())
+			if len(lines) != min(height, all) || before && height > all && g.isUp() {
+				t.Fatalf("%d lines of %d in %d, scrolled up %v", len(lines), all, height, g.isUp())
 			}
 			for _, line := range lines {
 				if ansi.StringWidth(line) > width {
@@ -247,7 +248,7 @@ func TestLogPosition(t *testing.T) {
 // TestLongRow: of a line of many megabytes a row keeps what can be seen of it.
 func TestLongRow(t *testing.T) {
 	for name, text := range map[string]string{"long": strings.Repeat("世", 1<<20), "many": strings.Repeat("x\n", 1<<20)} {
-		r := NewRow(teamtest.Line(1, "api", "text", fmt.Sprintf(`{"text":%q}`, text)).Event())
+		r := newLogRow(teamtest.Line(1, "api", "text", fmt.Sprintf(`{"text":%q}`, text)).Event())
 		if len(r.entry.Text) > maxRowBytes+100 || !strings.HasSuffix(r.entry.Text, "… the rest: covey logs") {
 			t.Errorf("%s: %d bytes", name, len(r.entry.Text))
 		}
@@ -256,19 +257,19 @@ func TestLongRow(t *testing.T) {
 
 // BenchmarkLogFrame is what a frame after a key costs with the most rows that a log has.
 func BenchmarkLogFrame(b *testing.B) {
-	g := logOf(1, maxRows)
+	g := mixedLog(1, maxRows)
 	for _, key := range []string{"pgup", "ctrl+home", "ctrl+end"} {
 		b.Run(key, func(b *testing.B) {
 			for range b.N {
-				g.Key(key)
-				g.View(120, 40)
+				g.key(key)
+				g.draw(120, 40)
 			}
 		})
 	}
 	b.Run("filter", func(b *testing.B) {
 		for i := range b.N {
-			g.Choose("api", fmt.Sprint("nothing has ", i))
-			g.View(120, 40)
+			g.choose("api", fmt.Sprint("nothing has ", i))
+			g.draw(120, 40)
 		}
 	})
 }

@@ -1,14 +1,15 @@
-package view
+package board
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 )
 
-// Bounds of a Log. The oldest rows are dropped first.
+// Bounds of a rowLog. The oldest rows are dropped first.
 const (
 	maxRows     = 100_000
 	maxLogBytes = 64 << 20 // of the texts of all rows
@@ -21,38 +22,38 @@ const (
 	maxRowBytes = 16 << 10
 )
 
-// Row is the entry of one line of a journal in a Log. Its layout is cached, because scrolling
+// logRow is the entry of one line of a journal in a rowLog. Its layout is cached, because scrolling
 // draws the same rows again and again.
-type Row struct {
+type logRow struct {
 	seq    uint64
-	entry  Entry
+	entry  view.Entry
 	names  []string // the members that it concerns
 	writer author   // whose text it is; zero: it is no text of a model
 
 	width int
 	lines []string // the layout for width
 
-	choice int // the choice of the Log for which shown holds
+	choice int // the choice of the rowLog for which shown holds
 	shown  bool
 }
 
-// NewRow returns the row of an event. It may be slow for one of many megabytes, so it is called
+// newLogRow returns the row of an event. It may be slow for one of many megabytes, so it is called
 // outside of the loop that draws.
-func NewRow(e events.Event) *Row {
-	entry, _ := Full(e)
-	r := &Row{seq: e.Seq, entry: cutEntry(entry), names: concerned(e), shown: true}
+func newLogRow(e events.Event) *logRow {
+	entry, _ := view.Full(e)
+	r := &logRow{seq: e.Seq, entry: cutEntry(entry), names: view.Concerned(e), shown: true}
 	if _, ok := e.Data.(events.TextSaid); ok {
 		r.writer = author{e.Member, e.Helper}
 	}
 	return r
 }
 
-// NoteRow returns a row of an entry that is in no journal.
-func NoteRow(e Entry) *Row { return &Row{entry: cutEntry(e), shown: true} }
+// noteRow returns a row of an entry that is in no journal.
+func noteRow(e view.Entry) *logRow { return &logRow{entry: cutEntry(e), shown: true} }
 
 // cutEntry keeps the beginning of a long entry and says where the rest is. It copies what it
 // keeps, because the rest may be large.
-func cutEntry(e Entry) Entry {
+func cutEntry(e view.Entry) view.Entry {
 	text := e.Text
 	if len(text) > maxRowBytes {
 		text = strings.ToValidUTF8(text[:maxRowBytes], "")
@@ -66,16 +67,16 @@ func cutEntry(e Entry) Entry {
 	return e
 }
 
-// Log is the end of a journal in a part of a terminal. Somebody may scroll in it, and choose which
+// rowLog is the end of a journal in a part of a terminal. Somebody may scroll in it, and choose which
 // rows are shown. It keeps a bounded number of rows, lays out those that are visible, and counts
 // no lines of the others: so a key costs the same in a log of ten rows and of a hundred thousand.
 //
 // The position is a row, not a number of lines from one end. So neither new rows nor older ones
 // nor another width move what somebody reads.
-type Log struct {
+type rowLog struct {
 	screen *term.Screen
-	rows   []*Row // oldest first; only those with a text
-	bytes  int    // of their texts
+	rows   []*logRow // oldest first; only those with a text
+	bytes  int       // of their texts
 
 	width, room int // the size in which it was drawn last, without the drafts
 
@@ -90,12 +91,12 @@ type Log struct {
 	said   map[author]uint64 // the last line of the journal with a text of each
 }
 
-// NewLog returns an empty Log.
-func NewLog(s *term.Screen) *Log { return &Log{screen: s} }
+// newLog returns an empty rowLog.
+func newLog(s *term.Screen) *rowLog { return &rowLog{screen: s} }
 
-// Add appends a row, and drops the oldest ones when there are too many. It reports whether it
+// add appends a row, and drops the oldest ones when there are too many. It reports whether it
 // has dropped some.
-func (g *Log) Add(r *Row) (dropped bool) {
+func (g *rowLog) add(r *logRow) (dropped bool) {
 	g.endDraft(r)
 	if r.entry.Text == "" {
 		return false
@@ -114,9 +115,9 @@ func (g *Log) Add(r *Row) (dropped bool) {
 	return true
 }
 
-// AddOlder inserts rows before all others. The screen does not change.
-func (g *Log) AddOlder(rows []*Row) {
-	rows = slices.DeleteFunc(rows, func(r *Row) bool { return r.entry.Text == "" })
+// addOlder inserts rows before all others. The screen does not change.
+func (g *rowLog) addOlder(rows []*logRow) {
+	rows = slices.DeleteFunc(rows, func(r *logRow) bool { return r.entry.Text == "" })
 	g.rows = slices.Insert(g.rows, 0, rows...)
 	g.last += len(rows)
 	for _, r := range rows {
@@ -124,11 +125,13 @@ func (g *Log) AddOlder(rows []*Row) {
 	}
 }
 
-// Clear removes all rows: another journal has begun.
-func (g *Log) Clear() { *g = Log{screen: g.screen, choice: g.choice, member: g.member, text: g.text} }
+// clear removes all rows: another journal has begun.
+func (g *rowLog) clear() {
+	*g = rowLog{screen: g.screen, choice: g.choice, member: g.member, text: g.text}
+}
 
-// Oldest returns the number of the oldest line; 0: there is none.
-func (g *Log) Oldest() uint64 {
+// oldest returns the number of the oldest line; 0: there is none.
+func (g *rowLog) oldest() uint64 {
 	for _, r := range g.rows {
 		if r.seq > 0 {
 			return r.seq
@@ -137,9 +140,9 @@ func (g *Log) Oldest() uint64 {
 	return 0
 }
 
-// Choose shows the rows that concern a member and contain a text, in upper or lower case; both
+// choose shows the rows that concern a member and contain a text, in upper or lower case; both
 // may be empty. It goes to the newest one.
-func (g *Log) Choose(member, text string) {
+func (g *rowLog) choose(member, text string) {
 	text = strings.ToLower(text)
 	if member != g.member || text != g.text {
 		g.member, g.text, g.up = member, text, false
@@ -149,7 +152,7 @@ func (g *Log) Choose(member, text string) {
 
 // shows reports whether a row is among the chosen ones. The answer is kept with the row, because
 // many may stand between two that are.
-func (g *Log) shows(r *Row) bool {
+func (g *rowLog) shows(r *logRow) bool {
 	if r.choice != g.choice {
 		r.choice = g.choice
 		r.shown = (g.member == "" || slices.Contains(r.names, g.member)) &&
@@ -160,7 +163,7 @@ func (g *Log) shows(r *Row) bool {
 }
 
 // before returns the index of the nearest chosen row up to i; -1: there is none.
-func (g *Log) before(i int) int {
+func (g *rowLog) before(i int) int {
 	for i >= 0 && !g.shows(g.rows[i]) {
 		i--
 	}
@@ -168,7 +171,7 @@ func (g *Log) before(i int) int {
 }
 
 // after returns the index of the nearest chosen row from i on; the number of rows: there is none.
-func (g *Log) after(i int) int {
+func (g *rowLog) after(i int) int {
 	for i < len(g.rows) && !g.shows(g.rows[i]) {
 		i++
 	}
@@ -177,17 +180,17 @@ func (g *Log) after(i int) int {
 
 // linesOf returns a row as lines of the screen. It lays them out again only if the width has
 // changed.
-func (g *Log) linesOf(i int) []string {
+func (g *rowLog) linesOf(i int) []string {
 	r := g.rows[i]
 	if r.lines == nil || r.width != g.width {
-		r.width, r.lines = g.width, entryLines(g.screen, r.entry, g.width)
+		r.width, r.lines = g.width, view.Lines(g.screen, r.entry, g.width)
 	}
 	return r.lines
 }
 
 // bottom returns the row at the bottom of the screen, -1 if there is none, and how many lines of
 // it are below.
-func (g *Log) bottom() (i, cut int) {
+func (g *rowLog) bottom() (i, cut int) {
 	if !g.up {
 		return g.before(len(g.rows) - 1), 0
 	}
@@ -198,15 +201,15 @@ func (g *Log) bottom() (i, cut int) {
 	return i, min(g.cut, len(g.linesOf(i))-1) // it may have fewer lines in another width
 }
 
-// View draws the log in width columns and at most height lines: its rows, and the drafts at its end.
-func (g *Log) View(width, height int) []string {
+// draw draws the log in width columns and at most height lines: its rows, and the drafts at its end.
+func (g *rowLog) draw(width, height int) []string {
 	drafts := g.fit(width, height)
 	return append(g.window(), drafts...)
 }
 
 // fit takes up the size of the log's part of the screen, and returns the lines of the drafts. Rows
 // that do not fill the room above them, because it has grown, scroll down.
-func (g *Log) fit(width, height int) (drafts []string) {
+func (g *rowLog) fit(width, height int) (drafts []string) {
 	g.width = max(width, 1)
 	drafts = g.draftLines(height)
 	g.room = max(height-len(drafts), 0)
@@ -215,7 +218,7 @@ func (g *Log) fit(width, height int) (drafts []string) {
 }
 
 // window returns the lines of the rows that are on the screen.
-func (g *Log) window() []string {
+func (g *rowLog) window() []string {
 	i, cut := g.bottom()
 	var parts [][]string
 	for have := 0; i >= 0 && have < g.room+cut; i = g.before(i - 1) {
@@ -229,14 +232,14 @@ func (g *Log) window() []string {
 }
 
 // fill scrolls down if the rows above the bottom do not fill the screen.
-func (g *Log) fill() {
+func (g *rowLog) fill() {
 	if g.up && len(g.window()) < g.room {
-		g.Top()
+		g.top()
 	}
 }
 
-// AtTop reports whether the oldest chosen row is on the screen in full.
-func (g *Log) AtTop() bool {
+// atTop reports whether the oldest chosen row is on the screen in full.
+func (g *rowLog) atTop() bool {
 	i, cut := g.bottom()
 	have := -cut
 	for ; i >= 0; i = g.before(i - 1) {
@@ -247,8 +250,8 @@ func (g *Log) AtTop() bool {
 	return true
 }
 
-// Top goes to the oldest chosen row.
-func (g *Log) Top() {
+// top goes to the oldest chosen row.
+func (g *rowLog) top() {
 	have := 0
 	for i := g.after(0); i < len(g.rows); i = g.after(i + 1) {
 		if have += len(g.linesOf(i)); have >= g.room {
@@ -260,11 +263,11 @@ func (g *Log) Top() {
 	g.up = false // all of them fit
 }
 
-// Up reports whether the newest row is below the screen.
-func (g *Log) Up() bool { return g.up }
+// isUp reports whether the newest row is below the screen.
+func (g *rowLog) isUp() bool { return g.up }
 
-// Scroll moves the screen by a number of lines, up if it is positive.
-func (g *Log) Scroll(lines int) {
+// scroll moves the screen by a number of lines, up if it is positive.
+func (g *rowLog) scroll(lines int) {
 	i, cut := g.bottom()
 	if i < 0 {
 		return
@@ -272,7 +275,7 @@ func (g *Log) Scroll(lines int) {
 	for cut += lines; cut >= len(g.linesOf(i)); {
 		cut -= len(g.linesOf(i))
 		if i = g.before(i - 1); i < 0 {
-			g.Top()
+			g.top()
 			return
 		}
 	}
@@ -288,20 +291,20 @@ func (g *Log) Scroll(lines int) {
 	g.fill()
 }
 
-// Key scrolls by a key, if it is one that does. It reports whether it was one that goes up.
-func (g *Log) Key(name string) (goesUp bool) {
+// key scrolls by a key, if it is one that does. It reports whether it was one that goes up.
+func (g *rowLog) key(name string) (goesUp bool) {
 	switch page := max(1, g.room-1); name {
 	case "pgup":
-		g.Scroll(page)
+		g.scroll(page)
 	case "shift+up":
-		g.Scroll(1)
+		g.scroll(1)
 	case "ctrl+home":
-		g.Top()
+		g.top()
 	case "pgdown":
-		g.Scroll(-page)
+		g.scroll(-page)
 		return false
 	case "shift+down":
-		g.Scroll(-1)
+		g.scroll(-1)
 		return false
 	case "ctrl+end":
 		g.up = false

@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"fmt"
@@ -30,27 +30,27 @@ func TestDraftFrames(t *testing.T) {
 	}
 	long := strings.Repeat("One more line that is a bit long. ", 12)
 	for i, do := range []func(){
-		func() { g.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look"})) },
+		func() { g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look"})) },
 		func() {
-			g.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
+			g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
 				lives.Draft{Member: "api", Helper: "a0123456789", Text: " \n"}, lives.Draft{Member: "ben", Helper: "a0123456789", Text: "Me, too."}))
 		},
-		func() { g.SetDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
+		func() { g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
 		func() {
 			for n := 3; n <= 10; n++ {
-				g.Add(NewRow(textLine(n).Event()))
+				g.add(newLogRow(textLine(n).Event()))
 			}
-			g.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
-			g.Key("shift+up")
+			g.setDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
+			g.key("shift+up")
 		},
-		func() { g.Key("ctrl+end") },
-		func() { g.Add(NewRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`).Event())) },
-		func() { g.SetDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
-		func() { g.SetDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
-		func() { g.SetDrafts(drafting(11)) },
+		func() { g.key("ctrl+end") },
+		func() { g.add(newLogRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`).Event())) },
+		func() { g.setDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
+		func() { g.setDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
+		func() { g.setDrafts(drafting(11)) },
 	} {
 		do()
-		lines := g.View(46, 9)
+		lines := g.draw(46, 9)
 		for j, line := range lines {
 			lines[j] = strings.TrimRight(line, " ")
 		}
@@ -71,9 +71,9 @@ func TestDraftsOfManyMembers(t *testing.T) {
 	for i := range 30 {
 		now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprintf("m%d", i), Text: strings.Repeat("word ", 40) + "end."})
 	}
-	g.SetDrafts(now)
-	view := strings.Join(g.View(60, 9), "\n")
-	if n := strings.Count(view, "end."); n != 6 || strings.Count(view, noTime) != 6 || !strings.Contains(view, "20.") {
+	g.setDrafts(now)
+	view := strings.Join(g.draw(60, 9), "\n")
+	if n := strings.Count(view, "end."); n != 6 || strings.Count(view, "writing…") != 6 || !strings.Contains(view, "20.") {
 		t.Errorf("%d drafts are shown:\n%s", n, view)
 	}
 }
@@ -82,8 +82,8 @@ func TestDraftsOfManyMembers(t *testing.T) {
 func TestDraftsAreFaint(t *testing.T) {
 	g := apiLog(1, 1)
 	g.screen = &term.Screen{Color: true}
-	g.SetDrafts(drafting(1, lives.Draft{Member: "api", Text: "I look"}))
-	view := strings.Join(g.View(60, 9), "\n")
+	g.setDrafts(drafting(1, lives.Draft{Member: "api", Text: "I look"}))
+	view := strings.Join(g.draw(60, 9), "\n")
 	if want := g.screen.Paint(term.Faint, "I look"); !strings.Contains(view, want) {
 		t.Errorf("no %q in\n%q", want, view)
 	}
@@ -103,7 +103,7 @@ func TestWriting(t *testing.T) {
 		"rests":        {view.Member{Name: "api", State: api.Resting}, ""},
 		"at the gates": {view.Member{Name: "api", State: api.Working, Gate: "Stop"}, ""},
 	} {
-		if got := Writing(now, &test.member); got != test.want {
+		if got := writing(now, &test.member); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

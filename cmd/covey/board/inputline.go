@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"slices"
@@ -11,25 +11,25 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 )
 
-// maxSent is how many sent lines an InputLine remembers.
+// maxSent is how many sent lines an inputLine remembers.
 const maxSent = 500
 
-// InputLine is the line that is typed on the board, and the lines that were sent. The
+// inputLine is the line that is typed on the board, and the lines that were sent. The
 // library edits it; it is drawn here, because the library counts the columns before
 // the cursor as characters, and some characters take two.
-type InputLine struct {
+type inputLine struct {
 	input textinput.Model
 	sent  []string // oldest first
 	at    int      // index of the line shown in sent; len(sent): the typed line
 	draft string   // the typed line while one of sent is shown
 }
 
-// NewInputLine returns an empty line.
-func NewInputLine() InputLine {
+// newInputLine returns an empty line.
+func newInputLine() inputLine {
 	input := textinput.New()
 	input.KeyMap.Paste.SetEnabled(false) // the terminal pastes; the library would run a program to do it
 	input.Focus()
-	return InputLine{input: input}
+	return inputLine{input: input}
 }
 
 // The library holds one line: it replaces line ends and tabs by blanks. So those of a
@@ -40,56 +40,56 @@ var (
 	drawn    = strings.NewReplacer("\U0010F00A", "⏎", "\U0010F009", " ")
 )
 
-// Text returns what is typed.
-func (t *InputLine) Text() string { return unfolded.Replace(t.input.Value()) }
+// text returns what is typed.
+func (t *inputLine) text() string { return unfolded.Replace(t.input.Value()) }
 
-// Set replaces the typed text and puts the cursor at its end.
-func (t *InputLine) Set(text string) {
+// set replaces the typed text and puts the cursor at its end.
+func (t *inputLine) set(text string) {
 	t.input.SetValue(folded.Replace(text))
 	t.input.CursorEnd()
 }
 
-// Insert inserts a text at the cursor. Its line ends are kept.
-func (t *InputLine) Insert(text string) {
+// insert inserts a text at the cursor. Its line ends are kept.
+func (t *inputLine) insert(text string) {
 	t.input, _ = t.input.Update(tea.PasteMsg{Content: folded.Replace(text)})
 }
 
-// Key edits the line with the keys of a shell.
-func (t *InputLine) Key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
+// key edits the line with the keys of a shell.
+func (t *inputLine) key(k tea.KeyPressMsg) { t.input, _ = t.input.Update(k) }
 
-// Submit returns the typed text, remembers it, and empties the line.
-func (t *InputLine) Submit() string {
-	text := strings.TrimSpace(t.Text())
+// submit returns the typed text, remembers it, and empties the line.
+func (t *inputLine) submit() string {
+	text := strings.TrimSpace(t.text())
 	if text != "" && (len(t.sent) == 0 || t.sent[len(t.sent)-1] != text) {
 		t.sent = append(t.sent, text)
 		t.sent = slices.Delete(t.sent, 0, max(0, len(t.sent)-maxSent))
 	}
 	t.at, t.draft = len(t.sent), ""
-	t.Set("")
+	t.set("")
 	return text
 }
 
-// Recall shows a line that was sent earlier or later than the one shown. After the
+// recall shows a line that was sent earlier or later than the one shown. After the
 // last one comes the text that was typed and not sent.
-func (t *InputLine) Recall(by int) {
+func (t *inputLine) recall(by int) {
 	to := t.at + by
 	if to < 0 || to > len(t.sent) {
 		return
 	}
 	if t.at == len(t.sent) {
-		t.draft = t.Text()
+		t.draft = t.text()
 	}
 	t.at = to
 	if to == len(t.sent) {
-		t.Set(t.draft)
+		t.set(t.draft)
 		return
 	}
-	t.Set(t.sent[to])
+	t.set(t.sent[to])
 }
 
-// View returns the part of the line that fits into width columns and contains the
+// draw returns the part of the line that fits into width columns and contains the
 // cursor, and the column of the cursor.
-func (t *InputLine) View(width int) (line string, cursor int) {
+func (t *inputLine) draw(width int) (line string, cursor int) {
 	if width <= 0 {
 		return "", 0
 	}

@@ -1,4 +1,4 @@
-package view
+package board
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 )
 
 // left moves the cursor to the left.
-func left(t *InputLine, times int) {
+func left(t *inputLine, times int) {
 	for range times {
-		t.Key(tea.KeyPressMsg{Code: tea.KeyLeft})
+		t.key(tea.KeyPressMsg{Code: tea.KeyLeft})
 	}
 }
 
@@ -42,10 +42,10 @@ func TestTypingView(t *testing.T) {
 		{"abc", 0, 0, "", 0},
 		{"abc", 0, -2, "", 0},
 	} {
-		line := NewInputLine()
-		line.Insert(tc.text)
+		line := newInputLine()
+		line.insert(tc.text)
 		left(&line, tc.left)
-		if got, cursor := line.View(tc.width); got != tc.want || cursor != tc.cursor {
+		if got, cursor := line.draw(tc.width); got != tc.want || cursor != tc.cursor {
 			t.Errorf("%q, %d to the left, in %d columns: %q with the cursor at %d, want %q at %d",
 				tc.text, tc.left, tc.width, got, cursor, tc.want, tc.cursor)
 		}
@@ -55,12 +55,12 @@ func TestTypingView(t *testing.T) {
 // Whatever is typed and wherever the cursor is, the line fits and the cursor stands in it.
 func TestTypingFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := NewInputLine()
+		line := newInputLine()
 		text := strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?")
-		line.Insert(text)
+		line.insert(text)
 		left(&line, rapid.IntRange(0, 30).Draw(t, "left"))
 		width := rapid.IntRange(1, 40).Draw(t, "width")
-		got, cursor := line.View(width)
+		got, cursor := line.draw(width)
 		if ansi.StringWidth(got) > width || cursor < 0 || cursor >= width || strings.ContainsAny(got, "\n\t\x1b") {
 			t.Fatalf("%q in %d columns is %q with the cursor at %d", text, width, got, cursor)
 		}
@@ -71,30 +71,30 @@ func TestTypingFits(t *testing.T) {
 // middle of a line, and brought back.
 func TestTypingPaste(t *testing.T) {
 	const pasted = "if x {\n\tgo on 世界\n}"
-	line := NewInputLine()
-	line.Insert("<>")
+	line := newInputLine()
+	line.insert("<>")
 	left(&line, 1)
-	line.Insert(strings.ReplaceAll(pasted, "\n", "\r\n"))
-	if got, want := line.Submit(), "<"+pasted+">"; got != want {
+	line.insert(strings.ReplaceAll(pasted, "\n", "\r\n"))
+	if got, want := line.submit(), "<"+pasted+">"; got != want {
 		t.Fatalf("took %q, want %q", got, want)
 	}
-	line.Recall(-1)
-	if got, want := line.Text(), "<"+pasted+">"; got != want {
+	line.recall(-1)
+	if got, want := line.text(), "<"+pasted+">"; got != want {
 		t.Errorf("brought back %q, want %q", got, want)
 	}
 }
 
 // A long session does not grow without end, and the oldest lines go first.
 func TestTypingForgets(t *testing.T) {
-	line := NewInputLine()
+	line := newInputLine()
 	for i := range maxSent + 10 {
-		line.Set(fmt.Sprint(i))
-		line.Submit()
+		line.set(fmt.Sprint(i))
+		line.submit()
 	}
 	for range maxSent + 10 {
-		line.Recall(-1)
+		line.recall(-1)
 	}
-	if len(line.sent) != maxSent || line.Text() != "10" {
-		t.Errorf("%d lines, the oldest is %s", len(line.sent), line.Text())
+	if len(line.sent) != maxSent || line.text() != "10" {
+		t.Errorf("%d lines, the oldest is %s", len(line.sent), line.text())
 	}
 }
