@@ -47,7 +47,7 @@ func startDetached(ctx context.Context, env *cli.Env, team *configs.Team, f upFl
 		return err
 	}
 	path := filepath.Join(place.Dir, "up.log")
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	log, err := proc.OpenOwn(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}

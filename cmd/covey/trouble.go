@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // warningHandler shows covey's own warnings and errors to the operator, one line
@@ -57,7 +59,7 @@ func (f *lazyFile) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil {
-		file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		file, err := proc.OpenOwn(f.path, os.O_WRONLY|os.O_APPEND)
 		if err != nil {
 			return 0, err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -126,7 +127,7 @@ func Open(path string, o Options) (*Journal, error) {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := proc.OpenOwn(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

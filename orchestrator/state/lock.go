@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // ErrRunning is returned by a second `covey up` of a team.
@@ -32,7 +34,7 @@ const lockPause = 5 * time.Millisecond
 // LockTeam takes a Place's lock. If another process holds it, it fails with ErrRunning
 // and names that process.
 func LockTeam(p Place) (*teamLock, error) {
-	f, err := os.OpenFile(p.Lock(), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := proc.OpenOwn(p.Lock(), os.O_RDWR)
 	if err != nil {
 		return nil, FolderError(fmt.Errorf("lock of team %s: %w", p.Team, err))
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // slotPause is how often a waiting gate looks for a free slot.
@@ -87,7 +89,7 @@ func (s *Slots) Acquire(ctx context.Context, member string) (release func(), err
 
 // take takes a slot.
 func (s *Slots) take(i int) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(s.dir, strconv.Itoa(i)), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := proc.OpenOwn(filepath.Join(s.dir, strconv.Itoa(i)), os.O_RDWR)
 	if err != nil {
 		return nil, FolderError(err)
 	}

@@ -97,7 +97,7 @@ func (s setup) run(ctx context.Context) error {
 // because that is the trusted one. Output is appended to that of the commands before
 // it.
 func (s setup) command(ctx context.Context, command string) error {
-	file, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := proc.OpenOwn(s.log, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("worktree.setup: %w", err)
 	}

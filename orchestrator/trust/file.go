@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -102,7 +103,7 @@ func updateTrust(change func(*trustFile)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return state.FolderError(err)
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := proc.OpenOwn(path+".lock", os.O_RDWR)
 	if err != nil {
 		return state.FolderError(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // ErrDamaged is wrapped by the error of Open and ReadHistory if a transcript has invalid
@@ -60,7 +61,7 @@ func OpenOn(path string, disk func(*os.File) Disk) (*File, History, error) {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
 	}
 	_, missing := os.Lstat(path)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	file, err := proc.OpenOwn(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, History{}, fmt.Errorf("transcript: %w", err)
 	}

@@ -229,7 +229,7 @@ func begin(place state.Place, args []string) (*run, error) {
 	if err := place.Create(); err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(filepath.Join(place.Dir, "up.log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	log, err := proc.OpenOwn(filepath.Join(place.Dir, "up.log"), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
