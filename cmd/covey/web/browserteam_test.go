@@ -161,7 +161,7 @@ func decides(t *testing.T, b browser, bin string) {
 	// The report is this page in one file.
 	m.run("report", "--out", "report.html")
 	report := b.open(t, 380, 900, "file://"+filepath.Join(m.dir, "report.html"))
-	report.untilText("#works", "Look at this first")
+	report.untilText("#works", "note.txt")
 	report.audit()
 }
 
