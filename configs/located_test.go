@@ -25,22 +25,22 @@ func TestLocated(t *testing.T) {
 		}
 	}
 	team := &Team{Workspace: ws, File: filepath.Join(ws, "team.yaml")}
-	q := `"` + ws + `/`
+	q := "'" + strings.ReplaceAll(ws, "'", `'\''`) + "/"
 	for line, want := range map[string]string{
-		"./gate.sh":                              q + `gate.sh"`,
-		"./gate.sh ./gate.sh --x":                q + `gate.sh" ./gate.sh --x`,
-		"'./policy/a b.sh' 1":                    q + `policy/a b.sh" 1`,
-		`"policy/a b.sh"`:                        q + `policy/a b.sh"`,
-		"python3 check.py --all":                 "python3 " + q + `check.py" --all`,
-		"python3 -u check.py":                    "python3 -u " + q + `check.py"`,
-		"X=1 timeout -k 5 30s ./gate.sh | tee x": "X=1 timeout -k 5 30s " + q + `gate.sh" | tee x`,
-		"env A=b ./tool && ! ./gate.sh":          "env A=b " + q + `tool" && ! ` + q + `gate.sh"`,
-		"if ./gate.sh; then ./tool; fi":          "if " + q + `gate.sh"; then ` + q + `tool"; fi`,
-		"x=$(./gate.sh)":                         "x=$(" + q + `gate.sh")`,
+		"./gate.sh":                              q + `gate.sh'`,
+		"./gate.sh ./gate.sh --x":                q + `gate.sh' ./gate.sh --x`,
+		"'./policy/a b.sh' 1":                    q + `policy/a b.sh' 1`,
+		`"policy/a b.sh"`:                        q + `policy/a b.sh'`,
+		"python3 check.py --all":                 "python3 " + q + `check.py' --all`,
+		"python3 -u check.py":                    "python3 -u " + q + `check.py'`,
+		"X=1 timeout -k 5 30s ./gate.sh | tee x": "X=1 timeout -k 5 30s " + q + `gate.sh' | tee x`,
+		"env A=b ./tool && ! ./gate.sh":          "env A=b " + q + `tool' && ! ` + q + `gate.sh'`,
+		"if ./gate.sh; then ./tool; fi":          "if " + q + `gate.sh'; then ` + q + `tool'; fi`,
+		"x=$(./gate.sh)":                         "x=$(" + q + `gate.sh')`,
 		"shellcheck ./gate.sh":                   "shellcheck ./gate.sh",
-		"cd policy && './a b.sh'":                "cd policy && " + q + `policy/a b.sh"`,
-		"(cd policy; './a b.sh'); ./gate.sh":     "(cd policy; " + q + `policy/a b.sh"); ` + q + `gate.sh"`,
-		"cd policy && cd .. && ./gate.sh":        "cd policy && cd .. && " + q + `gate.sh"`,
+		"cd policy && './a b.sh'":                "cd policy && " + q + `policy/a b.sh'`,
+		"(cd policy; './a b.sh'); ./gate.sh":     "(cd policy; " + q + `policy/a b.sh'); ` + q + `gate.sh'`,
+		"cd policy && cd .. && ./gate.sh":        "cd policy && cd .. && " + q + `gate.sh'`,
 		"cd policy; if true; then cd ..; fi":     "cd policy; if true; then cd ..; fi",
 		"cat ./data.txt":                         "cat ./data.txt",
 		"./data.txt":                             "./data.txt",

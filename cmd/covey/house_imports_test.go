@@ -33,8 +33,8 @@ var floors = []arrows{
 	{"tasks/mail", "tasks/store tasks/actors"},
 	{"tasks/requests", "tasks/store tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
-	{"configs/shell", ""},
-	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/shell"},
+	{"configs/scripts", ""},
+	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/scripts"},
 	{"teammate/agent", ""},
 	{"events", "tasks tasks/actors tasks/mail tasks/requests teammate/agent"},
 	{"teammate/transcript", "events teammate/agent"},
@@ -76,7 +76,7 @@ var floors = []arrows{
 	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
 		"orchestrator/lives orchestrator/state orchestrator/owned"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
-		"orchestrator/worktree hooks configs/shell"},
+		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/routine orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +

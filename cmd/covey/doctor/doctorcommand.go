@@ -10,13 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/coveyteam/covey/configs/shell"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/shell"
 )
 
 // flaw is a problem of a hook, and what to do about it. The zero flaw is none.
@@ -84,74 +81,41 @@ func (s commandCheck) flaws() []flaw {
 		}
 		return nil // another language
 	}
-	file, err := syntax.NewParser().Parse(strings.NewReader(s.handler.Command), "")
+	line, err := shell.Read(s.handler.Command)
 	if err != nil {
 		return []flaw{{"the shell cannot read it: " + err.Error(), "correct the command line", false}}
 	}
+	if len(line.Functions) > 0 || slices.ContainsFunc(line.Sets, func(s shell.Set) bool { return s.Name == "PATH" }) {
+		return nil // it brings programs of its own
+	}
 	var found []flaw
-	for _, stmt := range file.Stmts {
-		more, goOn := s.statement(stmt)
-		found = append(found, more...)
-		if !goOn {
-			break
+	for _, c := range line.Sure() {
+		if len(c.Words) == 0 {
+			continue // an assignment
 		}
+		words := s.words(c)
+		if len(words) == 0 {
+			break // it may end the line
+		}
+		found = append(found, s.program(words)...)
 	}
 	return found
 }
 
-// statement checks the commands of a statement that are certain to run. goOn reports
-// whether the next statement is certain to run, too.
-func (s commandCheck) statement(stmt *syntax.Stmt) (found []flaw, goOn bool) {
-	switch cmd := stmt.Cmd.(type) {
-	case *syntax.CallExpr:
-		words := s.words(cmd)
-		if len(words) == 0 {
-			return nil, len(cmd.Args) == 0 // an assignment
-		}
-		// These change the shell and do not end it, so what follows them is certain to run.
-		if slices.Contains([]string{"set", "export", "umask", ":", "trap"}, words[0]) {
-			return nil, true
-		}
-		return s.program(words), false
-	case *syntax.BinaryCmd:
-		// The right side of || may be there for the case that the left one is missing.
-		if cmd.Op == syntax.OrStmt {
-			return nil, false
-		}
-		// Both sides of a pipe run; the right side of && may not.
-		found, goOn = s.statement(cmd.X)
-		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll || goOn {
-			more, _ := s.statement(cmd.Y)
-			found = append(found, more...)
-		}
-	}
-	return found, false
-}
-
 // words returns the words of a command, as far as they are known before it runs.
-func (s commandCheck) words(cmd *syntax.CallExpr) []string {
+func (s commandCheck) words(c shell.Command) []string {
 	var words []string
-	for _, word := range cmd.Args {
-		known := true
-		syntax.Walk(word, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.ParamExp:
-				_, known = s.variable(n.Param.Value)
-				known = known && n.Exp == nil && n.Repl == nil && n.Slice == nil && n.Index == nil
-			case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
-				known = false
+	for _, word := range c.Words {
+		texts := word.Expand(shell.Env{Values: func(name string) []string {
+			if value, ok := s.variable(name); ok {
+				return []string{value}
 			}
-			return known
-		})
-		// Nothing is executed to find out a word: a substitution ends the search.
-		text, err := expand.Literal(&expand.Config{Env: expand.FuncEnviron(func(name string) string {
-			value, _ := s.variable(name)
-			return value
-		})}, word)
-		if !known || err != nil || strings.ContainsAny(text, "*?[~") && text != "[" {
+			return nil
+		}})
+		if len(texts) != 1 || strings.ContainsAny(texts[0], string(shell.Unknown)+"*?[{~") && texts[0] != "[" {
 			return words
 		}
-		words = append(words, text)
+		words = append(words, texts[0])
 	}
 	return words
 }
@@ -192,7 +156,7 @@ func (s commandCheck) program(words []string) []flaw {
 	if bad.text != "" {
 		return []flaw{bad}
 	}
-	if script, ok := s.scriptOf(program, words[1:]); ok {
+	if script, ok := s.scriptOf(words); ok {
 		if !readable(script) {
 			if by := s.provider(script); by != "" {
 				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
@@ -249,13 +213,12 @@ func (s commandCheck) provider(path string) string {
 }
 
 // scriptOf returns the script that an interpreter runs, if that is certain.
-func (s commandCheck) scriptOf(program string, args []string) (script string, ok bool) {
-	name := strings.TrimRight(filepath.Base(program), "0123456789.")
-	if !slices.Contains([]string{"sh", "bash", "zsh", "dash", "python", "node", "ruby", "perl"}, name) ||
-		len(args) == 0 || strings.HasPrefix(args[0], "-") {
+func (s commandCheck) scriptOf(words []string) (script string, ok bool) {
+	loads := shell.Args(words).Commands[0].Loads()
+	if len(loads) == 0 || loads[0] != (shell.Load{Word: 1, Kind: shell.Script}) {
 		return "", false
 	}
-	script = args[0]
+	script = words[1]
 	if !filepath.IsAbs(script) {
 		script = filepath.Join(s.dir, script)
 	}

@@ -1,4 +1,4 @@
-package shell
+package scripts
 
 import (
 	"strings"
@@ -20,19 +20,6 @@ func TestShellWords(t *testing.T) {
 	} {
 		if got := strings.Join(shellWords(command), "|"); got != want {
 			t.Errorf("%q is %q, want %q", command, got, want)
-		}
-	}
-}
-
-// TestIsInterpreter checks which programs run a file that they are given.
-func TestIsInterpreter(t *testing.T) {
-	for word, want := range map[string]bool{
-		"sh": true, "/bin/sh": true, "bash": true, "python3": true, "python3.12": true, "/usr/bin/node": true,
-		"node22": true, ".": true, "source": true, "make": true, "run": true,
-		"cat": false, "go": false, "grep": false, "./sh.txt": false, "": false, "shell": false,
-	} {
-		if got := isInterpreter(word); got != want {
-			t.Errorf("%q: %t, want %t", word, got, want)
 		}
 	}
 }

@@ -1,10 +1,10 @@
-// Package shell reads the command lines of a spec without running them: which files
-// of the workspace they run, which of their programs are missing, and the location from
-// which a script runs.
+// Package scripts finds the files of the workspace that the command lines of a spec run,
+// which of their programs are missing, and the location from which a script runs. It runs
+// nothing.
 //
 // It is part of package configs, and makes no promise of compatibility to programs
 // outside covey.
-package shell
+package scripts
 
 import (
 	"errors"
@@ -75,17 +75,6 @@ func (p Place) Brings(path string) bool {
 func Within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
-}
-
-// isInterpreter reports whether a word is a program that runs a file given to it.
-func isInterpreter(word string) bool {
-	name := strings.TrimRight(filepath.Base(word), "0123456789.")
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "source", "python", "pypy", "node", "deno", "bun", "ruby",
-		"perl", "php", "lua", "make", "pwsh", "powershell":
-		return true
-	}
-	return word == "." || word == "run" // `go run x.go`, `deno run x.ts`
 }
 
 // IsProgram reports whether a file is executable or begins with #!.
