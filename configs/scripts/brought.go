@@ -50,18 +50,17 @@ func (p Place) Words(words []string, cwd string) Brought {
 
 // bring adds the files that the line runs.
 func (r *reader) bring(b *Brought) {
-	for _, s := range r.line.Sets {
-		r.set(s)
-	}
-	starts := map[int]bool{} // where programs are that others start
-	for _, c := range r.line.Of(shell.Started) {
-		if !c.Guessed && len(c.Words) > 0 {
-			starts[c.Words[0].At] = true
-		}
-	}
+	sets := slices.SortedStableFunc(slices.Values(r.line.Sets), func(a, b shell.Set) int { return a.Value.At - b.Value.At })
 	for _, c := range r.line.Of(shell.Written) {
-		r.command(b, c, starts)
+		for len(sets) > 0 && sets[0].Value.At < c.Words[0].At {
+			r.set(sets[0])
+			sets = sets[1:]
+		}
+		r.command(b, c)
 		r.inner(b, c)
+	}
+	for _, s := range sets {
+		r.set(s)
 	}
 	dirs := r.allFolders()
 	for _, s := range r.line.Sets {
@@ -75,15 +74,15 @@ func (r *reader) bring(b *Brought) {
 }
 
 // command adds the files that one command runs.
-func (r *reader) command(b *Brought, c shell.Command, starts map[int]bool) {
+func (r *reader) command(b *Brought, c shell.Command) {
 	loads := make([]shell.LoadKind, len(c.Words))
 	for _, l := range c.Loads() {
 		loads[l.Word] = l.Kind
 	}
-	dirs := r.folders(c.Folder)
+	dirs, program := r.folders(c.Folder), true
 	for i, word := range c.Words {
 		interpreted := loads[i] != shell.Data && loads[i] != shell.Module
-		r.place.addWord(b, r.meanings(word), dirs, role{interpreted, i == 0 || word.End > 0 && starts[word.At]})
+		r.place.addWord(b, r.meanings(word), dirs, role{interpreted, program})
 		if loads[i] == shell.Module {
 			path := strings.ReplaceAll(word.Literal(), ".", "/")
 			r.place.addWord(b, []string{path + ".py", path + "/__main__.py", path + "/__init__.py"}, dirs, role{interpreted: true})
@@ -91,12 +90,15 @@ func (r *reader) command(b *Brought, c shell.Command, starts map[int]bool) {
 		if _, value, ok := strings.Cut(word.Literal(), "="); ok {
 			r.place.addWord(b, []string{value}, dirs, role{interpreted: interpreted})
 		}
+		if text := word.Literal(); !strings.HasPrefix(text, "-") { // options may precede the program
+			program = program && (startsHere(text) || beforeProgram(text))
+		}
 	}
 }
 
 // inner adds the files that scripts in a command's arguments run: sh -c './gate.sh --fast'.
 func (r *reader) inner(b *Brought, c shell.Command) {
-	if name := c.Program(); len(c.Words) < 2 || r.depth > 3 || name == "cd" || name == "pushd" {
+	if len(c.Words) < 2 || r.depth > 3 {
 		return
 	}
 	script := slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Literal() == "-c" || w.Literal() == "eval" })
@@ -106,10 +108,12 @@ func (r *reader) inner(b *Brought, c shell.Command) {
 				continue
 			}
 			meaning = strings.ReplaceAll(meaning, string(shell.Unknown), "${_}") // which nothing sets
-			if line, err := shell.Read(meaning); err == nil {
-				in := reader{place: r.place, line: line, dirs: r.folders(c.Folder), values: r.values, depth: r.depth + 1}
-				in.bring(b)
+			line, err := shell.Read(meaning)
+			if err != nil {
+				line = shell.Args(shellWords(meaning))
 			}
+			in := reader{place: r.place, line: line, dirs: r.folders(c.Folder), values: r.values, depth: r.depth + 1}
+			in.bring(b)
 		}
 	}
 }

@@ -77,14 +77,20 @@ func (p *programs) command(c shell.Command) {
 		switch {
 		case i > 0 && strings.HasPrefix(first, "-"):
 			return // it is not known whether the next word is its value
-		case i > 0 && (strings.Contains(first, "=") || first != "" && first[0] >= '0' && first[0] <= '9'):
-			continue // an assignment for env, or a duration for timeout
+		case i > 0 && beforeProgram(first):
+			continue
 		}
 		p.program(meanings, dirs)
 		if !startsHere(first) {
 			return
 		}
 	}
+}
+
+// beforeProgram reports whether an argument of a program that starts another is none of that
+// one: an assignment for env, or a duration for timeout.
+func beforeProgram(word string) bool {
+	return strings.Contains(word, "=") || strings.ContainsAny(word, "0123456789") && strings.Trim(word, "0123456789.smhd") == ""
 }
 
 // startsHere reports whether a program runs another one that its arguments name, and finds it

@@ -170,8 +170,14 @@ func (c Command) Loads() []Load {
 			add(next)
 			done, next = next == Module, Data
 		case len(arg) > 1 && (arg[0] == '-' || arg[0] == '+' && in.shell):
-			if next = in.valueOf(arg); next == Data && in.joinsCode(arg) {
+			name, _, joined := strings.Cut(arg, "=")
+			switch next = in.valueOf(name); {
+			case in.joinsCode(arg):
 				add(Code)
+				next = Data
+			case joined && next != Data: // --eval=code
+				add(next)
+				next = Data
 			}
 		default:
 			if done = true; in.file != Data {

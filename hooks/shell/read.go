@@ -84,8 +84,9 @@ type walker struct {
 	stdin map[*syntax.CallExpr]*syntax.Stmt // the statement with a command's redirects
 	runs  bool                              // there is a $() or backticks
 
-	folder int     // the index of the folder of the next command
-	open   []scope // the nodes around the current one
+	builtin bool    // the shell itself runs what the current command starts
+	folder  int     // the index of the folder of the next command
+	open    []scope // the nodes around the current one
 }
 
 // scope is what a node that has been entered restores at its end.
@@ -290,8 +291,7 @@ func (w *walker) add(c Command) {
 	w.append(c)
 }
 
-// append records a command, which runs in the folder after the last cd. A guessed cd has no
-// effect.
+// append records a command, which runs in the folder after the last cd.
 func (w *walker) append(c Command) {
 	c.Folder = w.folder
 	if c.Role == Started {
@@ -300,7 +300,9 @@ func (w *walker) append(c Command) {
 	w.line.Commands = append(w.line.Commands, c)
 	if name := c.Program(); (name == "cd" || name == "pushd") && len(c.Words) > 1 && !c.Guessed {
 		w.line.Folders = append(w.line.Folders, Folder{From: w.folder, To: c.Words[len(c.Words)-1]})
-		w.folder = len(w.line.Folders) - 1
+		if c.Role == Written || w.builtin { // env cd x has no effect
+			w.folder = len(w.line.Folders) - 1
+		}
 	}
 }
 

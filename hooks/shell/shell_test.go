@@ -33,6 +33,7 @@ func TestCommands(t *testing.T) {
 		"sh -c 'cd x; a'; b":         "w:sh -c cd x; a@. s:cd x@. s:a@x w:b@.",
 		"cd x; sh -c 'cd y; a'; b":   "w:cd x@. w:sh -c cd y; a@x s:cd y@x s:a@x/y w:b@x",
 		"command cd x; a":            "w:command cd x@. >:cd x@. w:a@x",
+		"env cd x; a":                "w:env cd x@. >:cd x@. w:a@.",
 		"tmux new 'cd x'; a":         "w:tmux new cd x@. ?:new cd x@. ?:cd x@. ?:cd x@. w:a@.",
 		"git -c alias.p='!a b' p; c": "w:git -c alias.p=!a b p@. s:a b@. >:a b \x00@. w:c@.",
 		"find . -exec a {} ';'":      "w:find . -exec a {} ;@. >:a \x00@.",
@@ -69,7 +70,7 @@ func TestSets(t *testing.T) {
 // TestLoads: what an interpreter runs or loads is told from what it works on.
 func TestLoads(t *testing.T) {
 	for line, want := range map[string]string{
-		"sh x.sh a": "x.sh:1", "/bin/bash -eu x.sh": "x.sh:1", "bash --rcfile r x.sh": "r:3 x.sh:1", "dash +x x.sh": "x.sh:1",
+		"sh x.sh a": "x.sh:1", "/bin/bash -eu x.sh": "x.sh:1", "bash --rcfile r x.sh": "r:3 x.sh:1", "bash --rcfile=r x.sh": "--rcfile=r:3 x.sh:1", "node --eval=a": "--eval=a:5", "dash +x x.sh": "x.sh:1",
 		"sh -c a b": "a:5 b:1", "sh -ce a": "a:5", "source x": "x:1", ". ./x": "./x:1", "python3.12 -X dev x.py": "dev:3 x.py:1",
 		"python -m m x": "m:4", "python -c 'a' x": "a:5 x:1", "node22 -r ./a.js b.js": "./a.js:3 b.js:1", "perl -e'exit' x": "-eexit:5 x:1",
 		"perl -ne a x": "a:5 x:1", "bun x.ts": "x.ts:2", "go run x.go": "x.go:2", "awk -f x.awk data": "x.awk:3", "sed -e s/a/b/ data": "s/a/b/:3",

@@ -60,7 +60,9 @@ func (w *walker) wrapped(c Command, depth int) {
 	if shape.appends {
 		started = started.filled(replacement(options)).startedWith(anyWords())
 	}
+	w.builtin = slices.Contains([]string{"command", "builtin", "noglob", "nocorrect"}, name)
 	w.startedBy(started, depth)
+	w.builtin = false
 	if shape.joins {
 		w.guess(c.Words[at+1:], true, depth) // a shell reads them again
 	}
