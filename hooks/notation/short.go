@@ -55,6 +55,15 @@ func Middle(s string, limit int) string {
 	return string(runes[:half]) + mark + string(runes[len(runes)-half:])
 }
 
+// Few joins the first of some names, at most as many as most, and says how many more there are.
+func Few(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // FirstLine returns the first line of s that is not empty, without the space around it.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")

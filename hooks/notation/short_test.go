@@ -33,6 +33,8 @@ func TestCuts(t *testing.T) {
 			strings.Repeat("é", 18) + "ab"},
 		{Runes("äöü", 2), "äö"},
 		{Runes("äöü", 9), "äöü"},
+		{Few([]string{"a", "b"}, 2), "a, b"},
+		{Few([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)

@@ -61,7 +61,7 @@ func ReadDiff(
 	}
 	// Copies are found by their place and not by the spec, so that those of former members
 	// are shown, too.
-	copies, err := repo.Copies.List(ctx)
+	copies, err := repo.Copies(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}

@@ -101,11 +101,7 @@ func (g *gateFiles) add(ctx context.Context, top, who string, files []string) {
 		g.made[top][file] = true
 	}
 	g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
-	text := strings.Join(files[:min(len(files), 3)], ", ")
-	if more := len(files) - 3; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	g.tell(top, events.Warning{Text: who + " " + text + ": not committed, because git does not ignore " +
+	g.tell(top, events.Warning{Text: who + " " + notation.Few(files, 3) + ": not committed, because git does not ignore " +
 		"them and no call of the member names them; an entry in .gitignore says that for good"})
 }
 

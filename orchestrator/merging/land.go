@@ -53,20 +53,20 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 
 // Close removes the queue's working copy. It is created again when needed.
 func (q *Queue) Close(ctx context.Context) error {
-	if q.Repo.Copies.Discard(ctx, q.Scratch) == nil {
+	if q.Repo.DiscardCopy(ctx, q.Scratch) == nil {
 		return nil
 	}
 	// git does not know it, or knows another folder there.
 	if err := os.RemoveAll(q.Scratch); err != nil {
 		return fmt.Errorf("remove the working copy of merges: %w", err)
 	}
-	copies, err := q.Repo.Copies.List(ctx)
+	copies, err := q.Repo.Copies(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range copies {
 		if c.Path == q.Scratch {
-			return q.Repo.Copies.Discard(ctx, q.Scratch)
+			return q.Repo.DiscardCopy(ctx, q.Scratch)
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func newRepo(t testing.TB, script string) *worktree.Repo {
 func copyOf(t testing.TB, r *worktree.Repo, member string) *worktree.Repo {
 	t.Helper()
 	path := filepath.Join(testkit.Folder(t), member)
-	testkit.Must(t, r.Copies.Add(t.Context(), worktree.New{Path: path, Branch: worktree.BranchName("crew", member), Base: "main"}))
+	testkit.Must(t, r.AddCopy(t.Context(), worktree.New{Path: path, Branch: worktree.BranchName("crew", member), Base: "main"}))
 	c, err := r.At(t.Context(), path)
 	testkit.Must(t, err)
 	return c

@@ -76,7 +76,7 @@ func (w *Watch) outside(ctx context.Context, branch, from, now string) (in incom
 // what somebody with a member's address made or brought into another one, and returns what was made
 // in the others by anybody else; of now it suffices that it was brought in there.
 func (w *Watch) logs(ctx context.Context, now string, own map[string]string) (operators map[string]bool, err error) {
-	copies, err := w.Repo.Copies.List(ctx)
+	copies, err := w.Repo.Copies(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the working copies: %w", err)
 	}

@@ -147,7 +147,7 @@ type looseFinder struct {
 // empty member stands for all.
 func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]api.LooseWork, error) {
 	list := []api.LooseWork{}
-	copies, err := q.Repo.Copies.Linked(ctx)
+	copies, err := q.Repo.LinkedCopies(ctx)
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}

@@ -45,7 +45,7 @@ func (q *Queue) scratch(ctx context.Context, commit string) (*worktree.Repo, err
 	if err := q.Close(ctx); err != nil {
 		return nil, fmt.Errorf("create it again: %w", err)
 	}
-	if err := q.Repo.Copies.Detach(ctx, q.Scratch, commit); err != nil {
+	if err := q.Repo.DetachCopy(ctx, q.Scratch, commit); err != nil {
 		return nil, fmt.Errorf("create it again: %w", err)
 	}
 	if err := q.Prepare(ctx, q.Scratch); err != nil {

@@ -209,7 +209,7 @@ func (g ground) rootIn(top string) string {
 func (g ground) copyAt(ctx context.Context, path string) (
 	at worktree.Copy, there bool, others []worktree.Copy, err error,
 ) {
-	all, err := g.repo.Copies.List(ctx)
+	all, err := g.repo.Copies(ctx)
 	if err != nil {
 		return at, false, nil, fmt.Errorf("list working copies: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -40,10 +41,10 @@ func (u unmerged) String() string {
 		parts = append(parts, fmt.Sprintf("%d unmerged commits", u.Commits))
 	}
 	if len(u.Beyond) > 0 {
-		parts = append(parts, "nested repositories: "+listed(u.Beyond, 3))
+		parts = append(parts, "nested repositories: "+notation.Few(u.Beyond, 3))
 	}
 	if len(u.Withheld) > 0 {
-		parts = append(parts, "files with a filter that covey must not run: "+listed(u.Withheld, 3))
+		parts = append(parts, "files with a filter that covey must not run: "+notation.Few(u.Withheld, 3))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -134,7 +135,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	if err != nil {
 		return err.Error()
 	}
-	if err := removal.Copies.Remove(ctx, own.Top); err != nil {
+	if err := removal.RemoveCopy(ctx, own.Top); err != nil {
 		return err.Error()
 	}
 	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
@@ -226,7 +227,7 @@ func (t *Trees) forget(ctx context.Context) error {
 	if t.ground.repo == nil {
 		return nil
 	}
-	copies, err := t.ground.repo.Copies.List(ctx)
+	copies, err := t.ground.repo.Copies(ctx)
 	if err != nil {
 		return fmt.Errorf("list the working copies of the earlier run: %w", err)
 	}
@@ -249,10 +250,10 @@ func (t *Trees) forget(ctx context.Context) error {
 func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	member := filepath.Base(c.Path)
 	if c.Begun {
-		return t.ground.repo.Copies.Discard(ctx, c.Path)
+		return t.ground.repo.DiscardCopy(ctx, c.Path)
 	}
 	if c.Gone != "" && !IsFolder(c.Path) {
-		return t.ground.repo.Copies.Remove(ctx, c.Path) // the branch stays
+		return t.ground.repo.RemoveCopy(ctx, c.Path) // the branch stays
 	}
 	own := Tree{Top: c.Path, Branch: c.Branch}
 	if t.removeClean(ctx, member, own) == "" {
@@ -272,7 +273,7 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if err != nil {
 		return err
 	}
-	if err := removal.Copies.Discard(ctx, c.Path); err != nil {
+	if err := removal.DiscardCopy(ctx, c.Path); err != nil {
 		return err
 	}
 	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)

@@ -71,7 +71,7 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others 
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return Tree{}, fmt.Errorf("state folder: %w", err)
 	}
-	if err := t.ground.repo.Copies.Add(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
+	if err := t.ground.repo.AddCopy(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
 		return Tree{}, err
 	}
 	if err := t.branches.claim(ctx, branch); err != nil {
@@ -109,12 +109,12 @@ func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (
 	}
 	// A kill came while git made the copy. Nobody has worked in it, so it is made anew.
 	if there && known.Begun {
-		return Tree{}, others, false, t.ground.repo.Copies.Discard(ctx, path)
+		return Tree{}, others, false, t.ground.repo.DiscardCopy(ctx, path)
 	}
 	folder := IsFolder(path)
 	if folder && (!there || known.Gone != "") {
 		// The repository was moved, or somebody pruned the copy.
-		if t.ground.repo.Copies.Repair(ctx, path) == nil {
+		if t.ground.repo.RepairCopy(ctx, path) == nil {
 			if known, there, others, err = t.ground.copyAt(ctx, path); err != nil {
 				return Tree{}, nil, false, err
 			}
@@ -133,7 +133,7 @@ func (t *Trees) adopt(ctx context.Context, m *lives.Member, path string) (
 			path, t.ground.repo.Common, aside, m.Name)
 	}
 	if there {
-		err = t.ground.repo.Copies.Remove(ctx, path) // its folder is gone: remove git's record
+		err = t.ground.repo.RemoveCopy(ctx, path) // its folder is gone: remove git's record
 	}
 	return Tree{}, others, false, err
 }

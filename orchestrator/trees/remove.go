@@ -115,7 +115,7 @@ func (l *Legacy) recall(ctx context.Context) error {
 // branches that must not be removed.
 func (l *Legacy) lookAtCopies(ctx context.Context, found []fs.DirEntry) (busy map[string]bool, err error) {
 	dir := filepath.Join(l.dir, filepath.Base(l.place.Worktrees()))
-	copies, err := l.repo.Copies.List(ctx)
+	copies, err := l.repo.Copies(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list working copies: %w", err)
 	}
@@ -219,7 +219,7 @@ func (l *Legacy) Remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := repo.Copies.Unlock(nil, "covey/"+l.place.Team); err != nil {
+	if err := repo.Unlock(nil, "covey/"+l.place.Team); err != nil {
 		return err
 	}
 	for _, top := range l.Copies {
@@ -228,7 +228,7 @@ func (l *Legacy) Remove(ctx context.Context) error {
 			err = os.Rename(top, filepath.Join(aside, filepath.Base(top)))
 		}
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = repo.Copies.Discard(ctx, top)
+			err = repo.DiscardCopy(ctx, top)
 		}
 		if err != nil {
 			return fmt.Errorf("remove the working copy %s: %w", top, err)

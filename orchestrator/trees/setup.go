@@ -240,7 +240,7 @@ func (s setup) ignored(ctx context.Context, files []string) ([]string, error) {
 	}
 	if len(left) > 0 {
 		s.warn("worktree.include: git does not ignore %s, so %s gets only its committed content",
-			listed(left, 3), s.member)
+			notation.Few(left, 3), s.member)
 	}
 	return kept, nil
 }
@@ -290,13 +290,4 @@ func copyFile(from, to *os.Root, name string) error {
 		return errors.Join(err, to.Remove(part))
 	}
 	return nil
-}
-
-// listed joins the first few of a list.
-func listed(names []string, few int) string {
-	text := strings.Join(names[:min(len(names), few)], ", ")
-	if more := len(names) - few; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

@@ -123,7 +123,7 @@ func (t *Trees) Open(ctx context.Context) error {
 	if t.ground.repo == nil {
 		return nil
 	}
-	if t.user, err = t.ground.repo.Config.User(ctx); err != nil {
+	if t.user, err = t.ground.repo.User(ctx); err != nil {
 		return fmt.Errorf("read git's user: %w", err)
 	}
 	if t.unguard, err = t.guardGit(); err != nil {
@@ -164,7 +164,7 @@ func (t *Trees) recall(ctx context.Context) error {
 // discover finds working copies in the team's folder that a killed run created but did
 // not record.
 func (t *Trees) discover(ctx context.Context) error {
-	copies, err := t.ground.repo.Copies.Linked(ctx)
+	copies, err := t.ground.repo.LinkedCopies(ctx)
 	for _, c := range copies {
 		member := filepath.Base(c.Path)
 		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.IsTeamName(member) {
@@ -191,7 +191,7 @@ func (t *Trees) unlock() error {
 			tops = append(tops, own.Top)
 		}
 	}
-	return t.ground.repo.Copies.Unlock(tops, "covey/"+t.opts.Team().Name)
+	return t.ground.repo.Unlock(tops, "covey/"+t.opts.Team().Name)
 }
 
 // AssignDir sets the Dir of a member, and creates its working copy if it is to have one.

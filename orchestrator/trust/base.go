@@ -105,13 +105,13 @@ func checkOut(ctx context.Context, repo *worktree.Repo, commit string) (top stri
 	}
 	top = filepath.Join(dir, "tree")
 	remove = func() error {
-		err := repo.Copies.Discard(context.WithoutCancel(ctx), top)
+		err := repo.DiscardCopy(context.WithoutCancel(ctx), top)
 		if gone := os.RemoveAll(dir); err == nil && gone != nil {
 			return fmt.Errorf("remove the copy of the trusted commit: %w", gone)
 		}
 		return err
 	}
-	if err := repo.Copies.Detach(ctx, top, commit); err != nil {
+	if err := repo.DetachCopy(ctx, top, commit); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("check out the trusted commit: %w", err), os.RemoveAll(dir))
 	}
 	return top, remove, nil

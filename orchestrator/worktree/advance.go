@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Obstacle is why files cannot be updated to a commit: uncommitted changes would be
@@ -28,12 +30,7 @@ func (o *Obstacle) Error() string {
 	if len(o.Files) == 0 {
 		return fmt.Sprintf("%s: %s", o.Dir, firstLine(strings.TrimPrefix(o.Said, "error: ")))
 	}
-	const shown = 5
-	list := strings.Join(o.Files[:min(len(o.Files), shown)], ", ")
-	if more := len(o.Files) - shown; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("%s has uncommitted changes in %s", o.Dir, list)
+	return fmt.Sprintf("%s has uncommitted changes in %s", o.Dir, notation.Few(o.Files, 5))
 }
 
 // Advance updates the working copy to a commit: its files, its index and the branch
@@ -124,20 +121,25 @@ func (r *Repo) adoptFiles(ctx context.Context, commit string, files []string) (s
 func (r *Repo) advance(ctx context.Context, commit string) error {
 	_, err := r.run(ctx, "merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash",
 		"--no-verify-signatures", "--no-overwrite-ignore", commit)
-	var f *Failure
-	if !errors.As(err, &f) || f.Code <= 0 {
+	if exitCode(err) == 0 {
 		return err
 	}
+	has := func(text string) bool { return strings.Contains(printed(err), text) }
 	switch {
-	case strings.Contains(f.Stderr, "Not possible to fast-forward"),
-		strings.Contains(f.Stderr, "Diverging branches"), strings.Contains(f.Stderr, "but expected"):
+	case has("Not possible to fast-forward"),
+		has("Diverging branches"), has("but expected"):
 		return fmt.Errorf("%w: %s", ErrMoved, r.Top)
-	case strings.Contains(f.Stderr, "would be overwritten"), strings.Contains(f.Stderr, "would lose untracked"),
-		strings.Contains(f.Stderr, "MERGE_HEAD"), strings.Contains(f.Stderr, "unmerged files"),
-		strings.Contains(f.Stderr, "not uptodate"), strings.Contains(f.Stderr, "not up to date"):
-		return &Obstacle{Dir: r.Top, Files: inTheWay(f.Stderr), Said: f.Stderr}
+	case has("would be overwritten"), has("would lose untracked"),
+		has("MERGE_HEAD"), has("unmerged files"),
+		has("not uptodate"), has("not up to date"):
+		return r.obstacle(err)
 	}
 	return err
+}
+
+// obstacle returns the Obstacle that a failed git describes.
+func (r *Repo) obstacle(err error) error {
+	return &Obstacle{Dir: r.Top, Files: inTheWay(printed(err)), Said: printed(err)}
 }
 
 // inTheWay returns the files that git lists, each on a line that begins with a tab.

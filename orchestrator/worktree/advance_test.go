@@ -110,10 +110,10 @@ func TestDetachAndSwitch(t *testing.T) {
 	r := newRepo(t)
 	first, second := testkit.Shell(t, r.Top, "git rev-parse HEAD"), ahead(t, r, "echo new >b; git rm -q a")
 	path := filepath.Join(testkit.Folder(t), "scratch")
-	if err := r.Copies.Detach(t.Context(), path, first); err != nil {
+	if err := r.DetachCopy(t.Context(), path, first); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Copies.Detach(t.Context(), path, first); !errors.Is(err, ErrTaken) {
+	if err := r.DetachCopy(t.Context(), path, first); !errors.Is(err, ErrTaken) {
 		t.Errorf("once more: %v", err)
 	}
 	scratch, err := r.At(t.Context(), path)

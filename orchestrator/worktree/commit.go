@@ -3,10 +3,7 @@ package worktree
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -27,7 +24,7 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 	for _, parent := range c.Parents {
 		args = append(args, "-p", parent)
 	}
-	env, err := r.Config.identity(ctx, c.Author) // git refuses to commit without a configured user
+	env, err := r.identity(ctx, c.Author) // git refuses to commit without a configured user
 	if err != nil {
 		return "", fmt.Errorf("read the user of git: %w", err)
 	}
@@ -36,8 +33,8 @@ func (r *Repo) CommitTree(ctx context.Context, c Commit) (string, error) {
 }
 
 // identity returns the environment variables that set author and committer.
-func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
-	user, err := c.User(ctx)
+func (r *Repo) identity(ctx context.Context, author Person) ([]string, error) {
+	user, err := r.User(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +51,14 @@ func (c Config) identity(ctx context.Context, author Person) ([]string, error) {
 }
 
 // User returns the configured user of git; zero unless both name and address are set.
-func (c Config) User(ctx context.Context) (Person, error) {
-	if c.known != nil { // the operation has read the configuration already
-		return c.known.user, nil
+func (r *Repo) User(ctx context.Context) (Person, error) {
+	if r.known != nil { // the operation has read the configuration already
+		return r.known.user, nil
 	}
-	out, err := c.git.run(ctx, call{
-		args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, dir: c.top,
+	out, err := r.git.run(ctx, call{
+		args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, dir: r.Top,
 	})
-	var f *Failure
-	if errors.As(err, &f) && f.Code == 1 {
+	if exitCode(err) == 1 {
 		return Person{}, nil
 	}
 	if err != nil {
@@ -148,15 +144,11 @@ func (r *Repo) leaveNew(ctx context.Context, s *State, without map[string]bool) 
 	if removals.Len() == 0 {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "covey-index-")
+	w, done, err := r.writer(ctx, "")
 	if err != nil {
 		return fmt.Errorf("leave files out of a commit: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	w := writer{repo: r, index: filepath.Join(dir, "index")}
-	if w.guard, err = r.Config.guard(ctx); err != nil {
-		return err
-	}
+	defer done()
 	if _, err := w.git(ctx, nil, "read-tree", s.Tree); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,8 +99,7 @@ type Merge struct {
 // Merge merges theirs into ours without changing any file or branch.
 func (r *Repo) Merge(ctx context.Context, ours, theirs string) (Merge, error) {
 	out, err := r.run(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-	var f *Failure
-	if err != nil && !(errors.As(err, &f) && f.Code == 1) {
+	if err != nil && exitCode(err) != 1 {
 		return Merge{}, err
 	}
 	said := fields(out)
@@ -126,8 +124,7 @@ func (r *Repo) File(ctx context.Context, rev, path string) ([]byte, error) {
 		return nil, err
 	}
 	out, err := r.plain(ctx, "cat-file", "blob", id+":"+path)
-	var f *Failure
-	if errors.As(err, &f) && f.Code > 0 {
+	if exitCode(err) > 0 {
 		return nil, fmt.Errorf("%w: %s has no file %q", ErrNoRef, rev, path)
 	}
 	return out, err
@@ -176,8 +173,7 @@ func (r *Repo) Ignored(ctx context.Context, paths []string) (map[string]bool, er
 		env:   []string{"GIT_LITERAL_PATHSPECS=0"}, // this command does not support it
 		stdin: []byte(list.String()),
 	})
-	var f *Failure
-	if err != nil && !(errors.As(err, &f) && f.Code == 1) { // 1: none
+	if err != nil && exitCode(err) != 1 { // 1: none
 		return nil, err
 	}
 	for _, path := range fields(out) {

@@ -54,7 +54,7 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("%s, %v", patch, err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
-	testkit.Must(t, r.Copies.Detach(ctx, copied, "HEAD"))
+	testkit.Must(t, r.DetachCopy(ctx, copied, "HEAD"))
 	if text := read(t, copied, "b"); text != "bad\n" {
 		t.Errorf("the copy has %q", text)
 	}

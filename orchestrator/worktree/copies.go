@@ -9,16 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// Copies manages the working copies of a repository. A Repo and those that its At
-// returns share it.
-type Copies struct {
-	repo *Repo // seen from the copy where it was opened
-
-	adding *sync.Mutex // git cannot add several at the same time
-}
 
 // Copy is a working copy of a repository, as git lists it.
 type Copy struct {
@@ -31,7 +22,7 @@ type Copy struct {
 	Gone   string // why git would prune it, such as a missing folder; empty: it would not
 }
 
-// New is a working copy for Add to create.
+// New is a working copy for AddCopy to create.
 type New struct {
 	Path   string // absolute; must not exist
 	Branch string // short name
@@ -43,58 +34,58 @@ type New struct {
 // BranchName returns the branch of a member's work.
 func BranchName(team, member string) string { return "covey/" + team + "/" + member }
 
-// Add creates a working copy. The error wraps ErrTaken if the folder exists, if the
+// AddCopy creates a working copy. The error wraps ErrTaken if the folder exists, if the
 // branch exists although Base is set, or if another copy uses it; it wraps ErrNoRef if
 // there is no such commit. An error leaves nothing of the new copy.
-func (c *Copies) Add(ctx context.Context, n New) error {
+func (r *Repo) AddCopy(ctx context.Context, n New) error {
 	if _, err := os.Lstat(n.Path); err == nil {
 		return fmt.Errorf("%w: %s is there already", ErrTaken, n.Path)
 	}
-	repo, err := c.repo.Operation(ctx)
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return err
 	}
 	ref := "refs/heads/" + n.Branch
 	if n.Base == "" {
-		if _, err := repo.Commit(ctx, ref); err != nil {
+		if _, err := r.Commit(ctx, ref); err != nil {
 			return err
 		}
-		return c.add(ctx, repo, n)
+		return r.addCopy(ctx, n)
 	}
 	commit := n.Base
 	if !isID(commit) {
-		if commit, err = repo.Commit(ctx, n.Base); err != nil {
+		if commit, err = r.Commit(ctx, n.Base); err != nil {
 			return err
 		}
 	}
 	begin := Step{To: commit, Why: "covey: a working copy begins"}
-	if err := repo.Move(ctx, ref, begin); err != nil {
+	if err := r.Move(ctx, ref, begin); err != nil {
 		if errors.Is(err, ErrMoved) || blocked(err) {
 			return fmt.Errorf("%w: branch %s: %w", ErrTaken, n.Branch, err)
 		}
-		if _, none := repo.Commit(ctx, commit); none != nil {
+		if _, none := r.Commit(ctx, commit); none != nil {
 			return none
 		}
 		return err
 	}
-	if err := c.add(ctx, repo, n); err != nil {
+	if err := r.addCopy(ctx, n); err != nil {
 		end := Step{From: commit, Why: "covey: the working copy could not be made"}
-		return errors.Join(err, repo.Move(context.WithoutCancel(ctx), ref, end))
+		return errors.Join(err, r.Move(context.WithoutCancel(ctx), ref, end))
 	}
 	return nil
 }
 
-// add creates a working copy on an existing branch, as part of an operation.
+// addCopy creates a working copy on an existing branch, as part of an operation.
 //
 // The lock covers this process and one repository only. An error leaves nothing of the
 // copy, which would keep its branch checked out.
-func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
+func (r *Repo) addCopy(ctx context.Context, n New) error {
 	// git waits for the locks of other processes; this avoids it within ours.
-	c.adding.Lock()
-	defer c.adding.Unlock()
-	_, err := repo.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	_, err := r.run(ctx, "worktree", "add", "--quiet", n.Path, n.Branch)
 	if err == nil {
-		err = withholdAt(ctx, repo, n.Path)
+		err = r.withholdAt(ctx, n.Path)
 	}
 	if err == nil {
 		return nil
@@ -102,12 +93,16 @@ func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
 	// An interrupted add leaves half a copy, which git lists, and whose branch it
 	// refuses on the next attempt. Clean up even if ctx has ended.
 	if _, there := os.Lstat(n.Path); there == nil {
-		if c.Discard(context.WithoutCancel(ctx), n.Path) != nil {
+		if r.DiscardCopy(context.WithoutCancel(ctx), n.Path) != nil {
 			err = errors.Join(err, os.RemoveAll(n.Path)) // not known to git: a folder that git had created
 		}
 	}
-	var f *Failure
-	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") { // checked out or used elsewhere
+	return orTaken(err)
+}
+
+// orTaken marks an error of git that says that a folder or a branch is in use.
+func orTaken(err error) error {
+	if strings.Contains(printed(err), "already") { // checked out or used elsewhere
 		return fmt.Errorf("%w: %w", ErrTaken, err)
 	}
 	return err
@@ -115,69 +110,61 @@ func (c *Copies) add(ctx context.Context, repo *Repo, n New) error {
 
 // blocked reports whether another branch prevents one: with a branch "covey" there can
 // be no "covey/crew/ana".
-func blocked(err error) bool {
-	var f *Failure
-	return errors.As(err, &f) && strings.Contains(f.Stderr, "cannot create")
-}
+func blocked(err error) bool { return strings.Contains(printed(err), "cannot create") }
 
-// Detach creates a working copy on a commit, without a branch. The error wraps ErrTaken
+// DetachCopy creates a working copy on a commit, without a branch. The error wraps ErrTaken
 // if the folder exists.
-func (c *Copies) Detach(ctx context.Context, path, commit string) error {
-	c.adding.Lock()
-	defer c.adding.Unlock()
-	repo, err := c.repo.Operation(ctx)
+func (r *Repo) DetachCopy(ctx context.Context, path, commit string) error {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	r, err := r.Operation(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = repo.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit)
-	if err == nil {
-		return withholdAt(ctx, repo, path)
+	if _, err = r.run(ctx, "worktree", "add", "--quiet", "--detach", path, commit); err != nil {
+		return orTaken(err)
 	}
-	var f *Failure
-	if errors.As(err, &f) && strings.Contains(f.Stderr, "already") {
-		return fmt.Errorf("%w: %w", ErrTaken, err)
-	}
-	return err
+	return r.withholdAt(ctx, path)
 }
 
-// withholdAt removes the files with a forbidden filter from a copy that an operation of repo just
+// withholdAt removes the files with a forbidden filter from a copy that an operation just
 // created. The operation has already read the configuration that applies in the copy
 // (hiddenEntries).
-func withholdAt(ctx context.Context, repo *Repo, top string) error {
-	if len(repo.Config.known.forbidden) == 0 {
+func (r *Repo) withholdAt(ctx context.Context, top string) error {
+	if len(r.known.forbidden) == 0 {
 		return nil
 	}
-	made, err := repo.At(ctx, top)
+	made, err := r.At(ctx, top)
 	if err != nil {
 		return err
 	}
 	return made.withhold(ctx)
 }
 
-// Remove removes a working copy without uncommitted changes. git refuses to remove one
+// RemoveCopy removes a working copy without uncommitted changes. git refuses to remove one
 // that has some, or that has submodules; ignored files are deleted. The branch stays.
 // For a copy whose folder is gone it removes git's record.
-func (c *Copies) Remove(ctx context.Context, path string) error {
-	_, err := c.repo.run(ctx, "worktree", "remove", path)
+func (r *Repo) RemoveCopy(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "remove", path)
 	return err
 }
 
-// Discard removes a working copy with everything in it. The branch stays.
-func (c *Copies) Discard(ctx context.Context, path string) error {
-	_, err := c.repo.run(ctx, "worktree", "remove", "--force", "--force", path)
+// DiscardCopy removes a working copy with everything in it. The branch stays.
+func (r *Repo) DiscardCopy(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "remove", "--force", "--force", path)
 	return err
 }
 
-// Repair updates git's record of a working copy after its folder, or the repository,
+// RepairCopy updates git's record of a working copy after its folder, or the repository,
 // was moved.
-func (c *Copies) Repair(ctx context.Context, path string) error {
-	_, err := c.repo.run(ctx, "worktree", "repair", path)
+func (r *Repo) RepairCopy(ctx context.Context, path string) error {
+	_, err := r.run(ctx, "worktree", "repair", path)
 	return err
 }
 
-// List lists the working copies, the main one first.
-func (c *Copies) List(ctx context.Context) ([]Copy, error) {
-	out, err := c.repo.plain(ctx, "worktree", "list", "--porcelain", "-z")
+// Copies lists the working copies, the main one first.
+func (r *Repo) Copies(ctx context.Context) ([]Copy, error) {
+	out, err := r.plain(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +174,7 @@ func (c *Copies) List(ctx context.Context) ([]Copy, error) {
 // On returns the working copy that has a branch checked out; nil: there is none. A copy whose
 // folder is gone does not count.
 func (r *Repo) On(ctx context.Context, branch string) (*Repo, error) {
-	copies, err := r.Copies.List(ctx)
+	copies, err := r.Copies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +189,12 @@ func (r *Repo) On(ctx context.Context, branch string) (*Repo, error) {
 	return there, nil
 }
 
-// Linked lists the working copies except the main one. Without any it does not run git.
-func (c *Copies) Linked(ctx context.Context) ([]Copy, error) {
-	if _, err := os.Lstat(filepath.Join(c.repo.Common, "worktrees")); errors.Is(err, fs.ErrNotExist) {
+// LinkedCopies lists the working copies except the main one. Without any it does not run git.
+func (r *Repo) LinkedCopies(ctx context.Context) ([]Copy, error) {
+	if _, err := os.Lstat(filepath.Join(r.Common, "worktrees")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	all, err := c.List(ctx)
+	all, err := r.Copies(ctx)
 	return all[min(len(all), 1):], err
 }
 

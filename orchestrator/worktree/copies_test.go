@@ -19,32 +19,32 @@ func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
 	path := filepath.Join(testkit.Folder(t), "with space", "ana")
-	if linked, err := r.Copies.Linked(ctx); err != nil || len(linked) != 0 {
+	if linked, err := r.LinkedCopies(ctx); err != nil || len(linked) != 0 {
 		t.Errorf("before the first: %+v, %v", linked, err)
 	}
-	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
+	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
 	ana, err := r.At(ctx, path)
 	testkit.Must(t, err)
 	if h, err := ana.Head(ctx); err != nil || h.Branch != "covey/crew/ana" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	copies, err := r.Copies.List(ctx)
+	copies, err := r.Copies(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "covey/crew/ana" || copies[0].Branch != "main" {
 		t.Errorf("copies %+v, %v", copies, err)
 	}
-	if linked, err := r.Copies.Linked(ctx); err != nil || !slices.Equal(linked, copies[1:]) {
+	if linked, err := r.LinkedCopies(ctx); err != nil || !slices.Equal(linked, copies[1:]) {
 		t.Errorf("linked copies %+v, %v", linked, err)
 	}
 	testkit.Must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
-	if err := r.Copies.Remove(ctx, path); err == nil || !exists(path, "new") {
+	if err := r.RemoveCopy(ctx, path); err == nil || !exists(path, "new") {
 		t.Fatalf("a copy with a new file was removed: %v", err)
 	}
-	testkit.Must(t, r.Copies.Discard(ctx, path))
+	testkit.Must(t, r.DiscardCopy(ctx, path))
 	if exists(path) {
 		t.Error("the discarded copy is there")
 	}
-	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: "covey/crew/ana"}))
-	testkit.Must(t, r.Copies.Remove(ctx, path))
+	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: "covey/crew/ana"}))
+	testkit.Must(t, r.RemoveCopy(ctx, path))
 	if _, err := r.Commit(ctx, "refs/heads/covey/crew/ana"); err != nil {
 		t.Errorf("its branch: %v", err)
 	}
@@ -73,14 +73,14 @@ func TestAddRefuses(t *testing.T) {
 		"base like an option":   {New{dir + "/x", "b2", "--detach"}, ErrNoRef},
 		"no such branch":        {New{dir + "/x", "b3", ""}, ErrNoRef},
 	} {
-		if err := r.Copies.Add(ctx, c.n); !errors.Is(err, c.want) {
+		if err := r.AddCopy(ctx, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
 	if exists(dir, "x") || !exists(other.Top, "a") {
 		t.Error("something was left, or taken away")
 	}
-	if copies, err := r.Copies.List(ctx); err != nil || len(copies) != 2 {
+	if copies, err := r.Copies(ctx); err != nil || len(copies) != 2 {
 		t.Errorf("%+v, %v", copies, err)
 	}
 }
@@ -98,15 +98,15 @@ func TestAddCutOff(t *testing.T) {
 			}
 			cancel()
 		}()
-		err := r.Copies.Add(ctx, New{Path: path, Branch: "b", Base: "main"})
+		err := r.AddCopy(ctx, New{Path: path, Branch: "b", Base: "main"})
 		cancel()
 		if err == nil { // it was faster
-			testkit.Must(t, r.Copies.Discard(t.Context(), path))
+			testkit.Must(t, r.DiscardCopy(t.Context(), path))
 		}
 		if exists(path) {
 			t.Fatalf("half a copy is left: %v", err)
 		}
-		copies, err := r.Copies.List(t.Context())
+		copies, err := r.Copies(t.Context())
 		if err != nil || len(copies) != 1 {
 			t.Fatalf("%+v, %v", copies, err)
 		}
@@ -125,13 +125,13 @@ func TestTenAtOnce(t *testing.T) {
 		from := []*Repo{r, again}[i%2]
 		wg.Go(func() {
 			n := New{Path: filepath.Join(dir, fmt.Sprint(i)), Branch: fmt.Sprintf("covey/t%d/m", i), Base: "main"}
-			if err := from.Copies.Add(context.WithoutCancel(t.Context()), n); err != nil {
+			if err := from.AddCopy(context.WithoutCancel(t.Context()), n); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
 	}
 	wg.Wait()
-	copies, err := r.Copies.List(t.Context())
+	copies, err := r.Copies(t.Context())
 	if err != nil || len(copies) != 11 {
 		t.Fatalf("%d copies, %v", len(copies), err)
 	}
@@ -150,16 +150,16 @@ func TestGoneAndMoved(t *testing.T) {
 	ctx, r := t.Context(), newRepo(t)
 	lost := add(t, r, "lost")
 	testkit.Must(t, os.RemoveAll(lost.Top))
-	copies, err := r.Copies.List(ctx)
+	copies, err := r.Copies(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Gone == "" {
 		t.Fatalf("%+v, %v", copies, err)
 	}
-	testkit.Must(t, r.Copies.Remove(ctx, lost.Top)) // forgets it
+	testkit.Must(t, r.RemoveCopy(ctx, lost.Top)) // forgets it
 	moved := add(t, r, "moved")
 	to := filepath.Join(testkit.Folder(t), "elsewhere")
 	testkit.Must(t, os.Rename(moved.Top, to))
-	testkit.Must(t, r.Copies.Repair(ctx, to))
-	copies, err = r.Copies.List(ctx)
+	testkit.Must(t, r.RepairCopy(ctx, to))
+	copies, err = r.Copies(ctx)
 	if err != nil || len(copies) != 2 || copies[1].Path != to {
 		t.Errorf("%+v, %v", copies, err)
 	}

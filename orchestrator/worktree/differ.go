@@ -20,7 +20,7 @@ import (
 // calls, one call at a time: it holds sizes and times, initially those of the working
 // copy's own index, so that git need not read unchanged files again.
 func (r *Repo) Differing(ctx context.Context, index, base string) ([]string, error) {
-	w, err := r.writer(ctx, index)
+	w, _, err := r.writer(ctx, index)
 	if err != nil {
 		return nil, fmt.Errorf("compare the files of %s: %w", r.Dir, err)
 	}

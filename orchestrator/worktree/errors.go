@@ -54,6 +54,24 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause, such as the error of a context.
 func (f *Failure) Unwrap() error { return f.Cause }
 
+// exitCode returns the exit code of a failed git; 0: it did not fail, or did not exit by itself.
+func exitCode(err error) int {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return 0
+	}
+	return max(f.Code, 0)
+}
+
+// printed returns what a failed git wrote to stderr.
+func printed(err error) string {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return ""
+	}
+	return f.Stderr
+}
+
 // locked reports whether git failed only because another git held a lock.
 func (f *Failure) locked() bool {
 	if f.Cause != nil {

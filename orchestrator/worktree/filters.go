@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/notation"
 )
 
 // Filter is a filter as a configuration defines it (gitattributes(5)). Without a
@@ -53,21 +55,16 @@ type Withheld struct {
 
 // String describes the files, and what the operator can do.
 func (w Withheld) String() string {
-	const shown = 5
-	list := strings.Join(w.Files[:min(len(w.Files), shown)], ", ")
-	if more := len(w.Files) - shown; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
 	names := strings.Join(w.Filters, ", ")
 	return fmt.Sprintf("%s in %s: covey neither commits nor checks out these files, because they have a git filter that only the "+
 		"repository's own configuration defines (%s); `git: {filters: [%[3]s]}` in the spec lets covey run it, or define it in your "+
-		"global git configuration", list, w.Top, names)
+		"global git configuration", notation.Few(w.Files, 5), w.Top, names)
 }
 
 // Filters returns how the repository's own configuration defines the named filters, in
 // that order. Filters that it does not define have no command.
-func (c Config) Filters(ctx context.Context, names []string) ([]Filter, error) {
-	_, own, err := c.entries(ctx)
+func (r *Repo) Filters(ctx context.Context, names []string) ([]Filter, error) {
+	_, own, err := r.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +85,7 @@ func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter
 	if err != nil {
 		return nil
 	}
-	filters, err := repo.Config.Filters(ctx, names)
+	filters, err := repo.Filters(ctx, names)
 	if err != nil {
 		return nil
 	}
@@ -198,10 +195,11 @@ func (w writer) filtered(ctx context.Context, paths, options []string, into map[
 // out, and marks them in its index as not checked out, so that git treats them as
 // unchanged. Nobody works in the copy yet.
 func (r *Repo) withhold(ctx context.Context) error {
-	w, err := r.writer(ctx, "")
-	if err != nil || len(w.guard.forbidden) == 0 {
+	guard, err := r.guard(ctx)
+	if err != nil || len(guard.forbidden) == 0 {
 		return err
 	}
+	w := writer{repo: r, guard: guard}
 	files, err := w.withFilter(ctx)
 	if err != nil || len(files) == 0 {
 		return err
@@ -242,16 +240,14 @@ func (w writer) withFilter(ctx context.Context) ([]string, error) {
 // withheldBy lists the files with a forbidden filter that differ between a commit and
 // the copy's current one.
 func (r *Repo) withheldBy(ctx context.Context, commit string) (*Withheld, error) {
-	w, err := r.writer(ctx, "")
-	if err != nil || len(w.guard.forbidden) == 0 {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "covey-index-")
+	w, done, err := r.writer(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("read the attributes of %s: %w", commit, err)
 	}
-	defer os.RemoveAll(dir)
-	w.index = filepath.Join(dir, "index")
+	defer done()
+	if len(w.guard.forbidden) == 0 {
+		return nil, nil
+	}
 	if _, err := w.git(ctx, nil, "read-tree", commit); err != nil {
 		return nil, err
 	}
@@ -281,7 +277,7 @@ func (r *Repo) withheldBy(ctx context.Context, commit string) (*Withheld, error)
 // NeedFilters returns an error that wraps ErrNoFilter if a file of the repository has a filter
 // that is required, may run, and whose program is not installed: git could check out no copy.
 func (r *Repo) NeedFilters(ctx context.Context) error {
-	outer, _, err := r.Config.entries(ctx)
+	outer, _, err := r.entries(ctx)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestWithheld(t *testing.T) {
 	r, err := withheldBy(&told).Open(ctx, r.Top)
 	testkit.Must(t, err)
 	path := filepath.Join(testkit.Folder(t), "copy")
-	testkit.Must(t, r.Copies.Add(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
+	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
 	ana, err := r.At(ctx, path)
 	testkit.Must(t, err)
 	if exists(path, "s.sec") || !slices.Equal(told, []string{"rot:s.sec"}) {
@@ -94,7 +94,7 @@ func TestWithheldOnTheWay(t *testing.T) {
 		t.Errorf("it is there: %s", testkit.Shell(t, ana.Top, "git status; ls"))
 	}
 	scratch := filepath.Join(testkit.Folder(t), "scratch")
-	testkit.Must(t, r.Copies.Detach(ctx, scratch, tip))
+	testkit.Must(t, r.DetachCopy(ctx, scratch, tip))
 	for _, to := range []string{"main", tip} {
 		testkit.Must(t, open(t, scratch).Switch(ctx, to))
 		if exists(scratch, "s.sec") {
@@ -111,7 +111,7 @@ func TestWithheldOnTheWay(t *testing.T) {
 func TestFilterAllowed(t *testing.T) {
 	bad, ran := trap(t)
 	allowed := newSecret(t)
-	filters, err := allowed.Config.Filters(t.Context(), []string{"rot", "none"})
+	filters, err := allowed.Filters(t.Context(), []string{"rot", "none"})
 	testkit.Must(t, err)
 	if len(filters) != 2 || filters[1].Defined() || filters[0].String() != `rot clean="tr a-z n-za-m" smudge="tr a-z n-za-m" required` {
 		t.Fatalf("%v", filters)
@@ -133,7 +133,7 @@ func TestFilterAllowed(t *testing.T) {
 			r, err := test.git.Open(t.Context(), test.repo.Top)
 			testkit.Must(t, err)
 			path := filepath.Join(testkit.Folder(t), "copy")
-			testkit.Must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
+			testkit.Must(t, r.AddCopy(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
 			if got := read(t, path, "s.sec"); got != "hello\n" {
 				t.Errorf("checked out as %q", got)
 			}

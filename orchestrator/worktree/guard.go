@@ -32,40 +32,32 @@ type guard struct {
 // entry is one line of a configuration.
 type entry struct{ key, value string }
 
-// Config is the git configuration of a repository: its own, the user's and the
-// system's.
-type Config struct {
-	git         Git
-	top, common string // the folders of those names of a Repo
-	known       *guard // shared by the commands of one operation; nil: each command reads the configuration
-}
-
 // guard reads the configuration and returns the settings that override it, unless the
 // operation has read it already.
 //
 // Filters, diff drivers and merge drivers of the system's and the user's configuration
 // do run: the user chose them, and large-file filters from there must work.
-func (c Config) guard(ctx context.Context) (*guard, error) {
-	if c.known != nil {
-		return c.known, nil
+func (r *Repo) guard(ctx context.Context) (*guard, error) {
+	if r.known != nil {
+		return r.known, nil
 	}
-	outer, own, err := c.entries(ctx)
+	outer, own, err := r.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := c.hiddenEntries(ctx, own)
+	hidden, err := r.hiddenEntries(ctx, own)
 	if err != nil {
 		return nil, err
 	}
-	g := guardAgainst(outer, append(own, hidden...), c.git.allowed())
+	g := guardAgainst(outer, append(own, hidden...), r.git.allowed())
 	g.sparse = isTrue(slices.Concat(outer, own), "core.sparsecheckout")
 	g.user = userOf(slices.Concat(outer, own)) // what outranks the files (outer, too) names no user
 	return g, nil
 }
 
 // entries returns the configuration that applies: that of the repository itself, and the rest.
-func (c Config) entries(ctx context.Context) (outer, own []entry, err error) {
-	out, err := c.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: c.top})
+func (r *Repo) entries(ctx context.Context) (outer, own []entry, err error) {
+	out, err := r.git.run(ctx, call{args: []string{"config", "--show-scope", "-z", "--list"}, dir: r.Top})
 	listed := fields(out) // scope, key and value, scope, …
 	for i := 0; i+1 < len(listed); i += 2 {
 		if e := entryOf(listed[i+1]); listed[i] == "local" || listed[i] == "worktree" {
@@ -87,27 +79,27 @@ func entryOf(text string) entry {
 // here but may apply to commands of git elsewhere: those of other working copies, and
 // of conditionally included files, for example on the path of a copy that is yet to be
 // created. It reads all files, whatever their condition.
-func (c Config) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
-	files, err := filepath.Glob(filepath.Join(globQuote(c.common), "worktrees", "*", "config.worktree"))
+func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
+	files, err := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "config.worktree"))
 	if err != nil {
-		return nil, fmt.Errorf("list the configuration of %s: %w", c.common, err)
+		return nil, fmt.Errorf("list the configuration of %s: %w", r.Common, err)
 	}
-	if _, err := os.Lstat(filepath.Join(c.common, "config.worktree")); err == nil {
-		files = append(files, filepath.Join(c.common, "config.worktree"))
+	if _, err := os.Lstat(filepath.Join(r.Common, "config.worktree")); err == nil {
+		files = append(files, filepath.Join(r.Common, "config.worktree"))
 	}
 	if len(files) == 0 && !slices.ContainsFunc(own, entry.includes) {
 		return nil, nil
 	}
-	files = append(files, filepath.Join(c.common, "config"))
+	files = append(files, filepath.Join(r.Common, "config"))
 	var all []entry
 	for i := 0; i < len(files); i++ {
 		if i == maxConfigFiles {
 			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files",
-				c.common, maxConfigFiles)
+				r.Common, maxConfigFiles)
 		}
-		entries, more, err := c.readConfig(ctx, files[i])
+		entries, more, err := r.readConfig(ctx, files[i])
 		if err != nil {
-			return nil, fmt.Errorf("the configuration of the repository %s: %w", c.common, err)
+			return nil, fmt.Errorf("the configuration of the repository %s: %w", r.Common, err)
 		}
 		all = append(all, entries...)
 		for _, file := range more {
@@ -121,7 +113,7 @@ func (c Config) hiddenEntries(ctx context.Context, own []entry) ([]entry, error)
 
 // readConfig reads one configuration file: its entries, and the files that it includes.
 // A missing file has none.
-func (c Config) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
+func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
@@ -131,8 +123,8 @@ func (c Config) readConfig(ctx context.Context, file string) (entries []entry, i
 		return nil, nil, fmt.Errorf("%s is no regular file", file)
 	}
 	config := func(args ...string) ([]byte, error) {
-		return c.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
-			args...), dir: c.top})
+		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
+			args...), dir: r.Top})
 	}
 	out, err := config("--list")
 	if err != nil {

@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -49,8 +48,7 @@ type Headed struct {
 // HeadLog returns the log of the working copy's head, newest first. git may have dropped old entries.
 func (r *Repo) HeadLog(ctx context.Context) ([]Headed, error) {
 	out, err := r.plain(ctx, "log", "--walk-reflogs", "--no-show-signature", "--format=%H%x1f%ge%x1f%gs", "HEAD", "--")
-	var f *Failure
-	if err != nil && !(errors.As(err, &f) && f.Code > 0) { // a branch without a commit has no log
+	if err != nil && exitCode(err) == 0 { // a branch without a commit has no log
 		return nil, fmt.Errorf("read what was done in %s: %w", r.Top, err)
 	}
 	var list []Headed
@@ -84,9 +82,8 @@ func (r *Repo) Retreat(ctx context.Context, commit string) error {
 		return err
 	}
 	_, err = r.run(ctx, "reset", "--quiet", "--keep", commit)
-	var f *Failure
-	if errors.As(err, &f) && f.Code > 0 {
-		return &Obstacle{Dir: r.Top, Files: inTheWay(f.Stderr), Said: f.Stderr}
+	if exitCode(err) > 0 {
+		return r.obstacle(err)
 	}
 	return err
 }

@@ -63,11 +63,11 @@ func useAll(t *testing.T, r *Repo) {
 	}
 	tip := testkit.Shell(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
 	scratch := filepath.Join(testkit.Folder(t), "scratch")
-	testkit.Must(t, r.Copies.Detach(ctx, scratch, tip))
+	testkit.Must(t, r.DetachCopy(ctx, scratch, tip))
 	testkit.Must(t, open(t, scratch).Switch(ctx, "other"))
 	testkit.Must(t, open(t, scratch).Follow(ctx, "other"))
 	for _, top := range []string{ana.Top, scratch} {
-		testkit.Must(t, r.Copies.Discard(ctx, top))
+		testkit.Must(t, r.DiscardCopy(ctx, top))
 	}
 	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
 	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
@@ -145,7 +145,7 @@ func TestHostileCopy(t *testing.T) {
 			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
 			_, err := c.CommitAll(ctx, Commit{Message: "all"}, nil)
 			testkit.Must(t, err)
-			testkit.Must(t, r.Copies.Discard(ctx, c.Top))
+			testkit.Must(t, r.DiscardCopy(ctx, c.Top))
 		}
 		if exists(ran) {
 			t.Errorf("it ran: %s", read(t, ran))
@@ -167,7 +167,7 @@ func TestHostileRemote(t *testing.T) {
 		if _, err := r.File(t.Context(), "HEAD", "a"); err == nil {
 			t.Error("a file whose content is gone was read")
 		}
-		if err := r.Copies.Add(t.Context(), New{Path: filepath.Join(testkit.Folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
+		if err := r.AddCopy(t.Context(), New{Path: filepath.Join(testkit.Folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
 			t.Error("a copy was made without the content of a file")
 		}
 		if exists(ran) {
@@ -224,7 +224,7 @@ func TestStashIsLeftAlone(t *testing.T) {
 	testkit.Shell(t, ana.Top, "echo x >>a")
 	_, err := ana.CommitAll(t.Context(), Commit{Message: "m"}, nil)
 	testkit.Must(t, err)
-	testkit.Must(t, r.Copies.Remove(t.Context(), ana.Top))
+	testkit.Must(t, r.RemoveCopy(t.Context(), ana.Top))
 	if after := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a"); after != before {
 		t.Errorf("%s, was %s", after, before)
 	}

@@ -36,7 +36,7 @@ func open(t testing.TB, dir string) *Repo {
 func add(t testing.TB, r *Repo, branch string) *Repo {
 	t.Helper()
 	path := filepath.Join(testkit.Folder(t), "copy")
-	testkit.Must(t, r.Copies.Add(t.Context(), New{Path: path, Branch: branch, Base: "HEAD"}))
+	testkit.Must(t, r.AddCopy(t.Context(), New{Path: path, Branch: branch, Base: "HEAD"}))
 	return open(t, path)
 }
 

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,10 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	// The branch has no commit.
 	var h Head
 	out, err = r.plain(ctx, "symbolic-ref", "--quiet", "HEAD")
-	var f *Failure
 	switch {
 	case err == nil:
 		h.Branch = strings.TrimPrefix(line(out), "refs/heads/")
-	case !errors.As(err, &f) || f.Code != 1:
+	case exitCode(err) != 1:
 		return h, err
 	}
 	h.Commit, err = r.Commit(ctx, "HEAD")
@@ -87,8 +87,7 @@ func (r *Repo) object(ctx context.Context, rev, kind string) (string, error) {
 		return "", fmt.Errorf("%w: %q", ErrNoRef, rev)
 	}
 	out, err := r.plain(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{"+kind+"}")
-	var f *Failure
-	if errors.As(err, &f) && f.Code > 0 {
+	if exitCode(err) > 0 {
 		return "", fmt.Errorf("%w: %s", ErrNoRef, rev)
 	}
 	return line(out), err
@@ -100,8 +99,7 @@ func (r *Repo) Holds(ctx context.Context, into, commit string) (bool, error) {
 		return true, nil
 	}
 	_, err := r.plain(ctx, "merge-base", "--is-ancestor", commit, into)
-	var f *Failure
-	if errors.As(err, &f) && f.Code == 1 {
+	if exitCode(err) == 1 {
 		return false, nil
 	}
 	return err == nil, err
@@ -110,8 +108,7 @@ func (r *Repo) Holds(ctx context.Context, into, commit string) (bool, error) {
 // MergeBase returns the best common ancestor of two commits; empty if there is none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, err := r.plain(ctx, "merge-base", a, b)
-	var f *Failure
-	if errors.As(err, &f) && f.Code == 1 {
+	if exitCode(err) == 1 {
 		return "", nil
 	}
 	return line(out), err
@@ -157,18 +154,14 @@ func (r *Repo) Move(ctx context.Context, ref string, step Step) error {
 	if !strings.HasPrefix(ref, "refs/") {
 		return fmt.Errorf("%w: %q is not a full reference name", ErrNoRef, ref)
 	}
-	from := step.From
-	if from == "" {
-		from = zero
-	}
+	from := cmp.Or(step.From, zero)
 	args := []string{"update-ref", "--create-reflog", "-m", step.Why, ref, step.To, from}
 	if step.To == "" {
 		args = []string{"update-ref", "-m", step.Why, "-d", ref, from}
 	}
 	_, err := r.run(ctx, args...)
-	var f *Failure
-	if errors.As(err, &f) && f.Code > 0 && moved(f.Stderr) {
-		return fmt.Errorf("%w: %s: %s", ErrMoved, ref, firstLine(f.Stderr))
+	if exitCode(err) > 0 && moved(printed(err)) {
+		return fmt.Errorf("%w: %s: %s", ErrMoved, ref, firstLine(printed(err)))
 	}
 	return err
 }

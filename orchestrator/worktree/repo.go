@@ -2,7 +2,6 @@ package worktree
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,10 +21,9 @@ type Repo struct {
 	GitDir, Common string
 	Shallow        bool // its history is truncated
 
-	Config Config
-	Copies *Copies
-
-	git Git
+	git    Git
+	known  *guard      // shared by the commands of one operation; nil: each command reads the configuration
+	adding *sync.Mutex // of all copies: git cannot add several at the same time
 }
 
 // Version is the version of the git program.
@@ -99,7 +97,7 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a repository: %w", err)
 	}
-	r := &Repo{Dir: real, git: g}
+	r := &Repo{Dir: real, git: g, adding: new(sync.Mutex)}
 	out, err := r.plain(ctx, append([]string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir",
 		"--show-toplevel"}, more...)...)
@@ -109,10 +107,9 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 	}
 	const folders = 6
 	want := folders
-	var f *Failure
-	switch exited := errors.As(err, &f) && f.Code > 0; {
+	switch exited := exitCode(err) > 0; {
 	case exited && (len(said) < folders || more == nil):
-		words := firstLine(f.Stderr)
+		words := firstLine(printed(err))
 		if strings.HasPrefix(words, "not a git repository") { // ErrNoRepo says so
 			return nil, nil, fmt.Errorf("%w: %s", ErrNoRepo, real)
 		}
@@ -131,7 +128,6 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 	if err := r.locate(said[5]); err != nil {
 		return nil, nil, err
 	}
-	r.Config, r.Copies = Config{git: g, top: r.Top, common: r.Common}, &Copies{repo: r, adding: new(sync.Mutex)}
 	return r, said[folders:], nil
 }
 
@@ -180,26 +176,26 @@ func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Copies.joined(other, r.Common)
+	return other, r.join(other)
 }
 
 // AtHead is At, and returns what the copy has checked out.
 func (r *Repo) AtHead(ctx context.Context, top string) (*Repo, Head, error) {
 	other, h, err := r.git.OpenHead(ctx, top)
 	if err == nil {
-		other, err = r.Copies.joined(other, r.Common)
+		err = r.join(other)
 	}
 	return other, h, err
 }
 
-// joined returns another working copy, which shares c from now on. The error wraps ErrNoRepo
-// if it is not of the repository with the folder common.
-func (c *Copies) joined(other *Repo, common string) (*Repo, error) {
-	if other.Common != common {
-		return nil, fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, other.Dir, other.Common)
+// join makes another working copy share what is of all copies. The error wraps ErrNoRepo if it is
+// not of the same repository.
+func (r *Repo) join(other *Repo) error {
+	if other.Common != r.Common {
+		return fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, other.Dir, other.Common)
 	}
-	other.Copies = c
-	return other, nil
+	other.adding = r.adding
+	return nil
 }
 
 // plain runs a git command that touches no working files.
@@ -216,7 +212,7 @@ func (r *Repo) run(ctx context.Context, args ...string) ([]byte, error) {
 func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 	if c.dir = r.Top; c.guard == nil {
 		var err error
-		if c.guard, err = r.Config.guard(ctx); err != nil {
+		if c.guard, err = r.guard(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -224,19 +220,15 @@ func (r *Repo) guarded(ctx context.Context, c call) ([]byte, error) {
 }
 
 // Operation returns the repository for calls that follow each other at once and read the
-// configuration only once: now, or when the operation that r is for began. For the Repo that
-// was opened, that includes the calls of its Copies. A change of the configuration meanwhile
-// is not seen.
+// configuration only once: now, or when the operation that r is for began. A change
+// of the configuration meanwhile is not seen.
 func (r *Repo) Operation(ctx context.Context) (*Repo, error) {
-	guard, err := r.Config.guard(ctx)
+	guard, err := r.guard(ctx)
 	if err != nil {
 		return nil, err
 	}
 	of := *r
-	of.Config.known = guard
-	if r.Copies.repo == r {
-		of.Copies = &Copies{repo: &of, adding: r.Copies.adding}
-	}
+	of.known = guard
 	return &of, nil
 }
 

@@ -24,7 +24,7 @@ var checkoutKeys = []string{
 // what is in them: "KEY=VALUE" for a setting, "FILE=DIGEST" for a file. Files that only hide
 // untracked files, such as info/exclude, are no part of it: a checkout has all that is tracked.
 func (r *Repo) CheckoutRules(ctx context.Context) ([]string, error) {
-	outer, own, err := r.Config.entries(ctx)
+	outer, own, err := r.entries(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -30,25 +30,18 @@ type State struct {
 // between calls to speed them up; empty: none. Flags in the copy's own index that hide
 // changes (assume-unchanged) have no effect.
 func (r *Repo) State(ctx context.Context, index string) (State, error) {
-	if index == "" {
-		dir, err := os.MkdirTemp("", "covey-index-")
-		if err != nil {
-			return State{}, fmt.Errorf("read the state of %s: %w", r.Top, err)
-		}
-		defer os.RemoveAll(dir)
-		index = filepath.Join(dir, "index")
-	}
-	w, err := r.writer(ctx, index)
+	w, done, err := r.writer(ctx, index)
 	if err != nil {
-		return State{}, err
+		return State{}, fmt.Errorf("read the state of %s: %w", r.Top, err)
 	}
+	defer done()
 	head, err := r.Head(ctx)
 	if err != nil {
 		return State{}, err
 	}
 	if err := w.begin(ctx, head.Commit); err != nil {
 		// The index is truncated, or of another repository.
-		if rm := os.Remove(index); rm != nil {
+		if rm := os.Remove(w.index); rm != nil {
 			return State{}, err
 		}
 		if err := w.begin(ctx, head.Commit); err != nil {
@@ -78,10 +71,16 @@ type writer struct {
 	guard *guard
 }
 
-// writer returns a writer with the current guard.
-func (r *Repo) writer(ctx context.Context, index string) (writer, error) {
-	guard, err := r.Config.guard(ctx)
-	return writer{repo: r, index: index, guard: guard}, err
+// writer returns a writer with the current guard. An empty index stands for a new one, which done
+// removes.
+func (r *Repo) writer(ctx context.Context, index string) (w writer, done func(), err error) {
+	w, done = writer{repo: r, index: index}, func() {}
+	if w.guard, err = r.guard(ctx); err != nil || index != "" {
+		return w, done, err
+	}
+	dir, err := os.MkdirTemp("", "covey-index-")
+	w.index = filepath.Join(dir, "index")
+	return w, func() { _ = os.RemoveAll(dir) }, err
 }
 
 // git runs git with the writer's index.

@@ -188,11 +188,11 @@ func TestCommitAllAndRescue(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
-	if p, err := r.Config.User(ctx); err != nil || p != (Person{}) {
+	if p, err := r.User(ctx); err != nil || p != (Person{}) {
 		t.Errorf("nobody: %+v, %v", p, err)
 	}
 	testkit.Shell(t, r.Top, `git config user.name U; git config user.email u@x`)
-	if p, err := r.Config.User(ctx); err != nil || p != (Person{"U", "u@x"}) {
+	if p, err := r.User(ctx); err != nil || p != (Person{"U", "u@x"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	tree := testkit.Shell(t, r.Top, "git rev-parse HEAD^{tree}")

@@ -16,12 +16,12 @@ import (
 //
 // It leaves the main working copy and other shared files alone: they belong to the
 // user, who may be working there.
-func (c *Copies) Unlock(copies []string, below string) error {
+func (r *Repo) Unlock(copies []string, below string) error {
 	var all error
 	for _, top := range copies {
-		all = errors.Join(all, c.unlockCopy(top))
+		all = errors.Join(all, r.unlockCopy(top))
 	}
-	branches := filepath.Join(c.repo.Common, "refs", "heads", filepath.FromSlash(below))
+	branches := filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(below))
 	err := filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a branch has this name
@@ -41,7 +41,7 @@ func (c *Copies) Unlock(copies []string, below string) error {
 
 // unlockCopy removes the locks of one working copy. Its .git file counts only if it
 // names a folder where git keeps such copies, because a member can write to it.
-func (c *Copies) unlockCopy(top string) error {
+func (r *Repo) unlockCopy(top string) error {
 	said, err := os.ReadFile(filepath.Join(top, ".git"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it is moved away or created again
@@ -50,7 +50,7 @@ func (c *Copies) unlockCopy(top string) error {
 		return err
 	}
 	dir, ok := strings.CutPrefix(strings.TrimRight(string(said), "\r\n"), "gitdir: ")
-	if !ok || filepath.Dir(filepath.Clean(dir)) != filepath.Join(c.repo.Common, "worktrees") {
+	if !ok || filepath.Dir(filepath.Clean(dir)) != filepath.Join(r.Common, "worktrees") {
 		return nil
 	}
 	locks, err := filepath.Glob(filepath.Join(dir, "*.lock"))

@@ -26,7 +26,7 @@ func TestUnlock(t *testing.T) {
 	for _, path := range append(stay, gone...) {
 		testkit.Must(t, os.WriteFile(path, nil, 0o600))
 	}
-	testkit.Must(t, r.Copies.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
+	testkit.Must(t, r.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
@@ -38,14 +38,14 @@ func TestUnlock(t *testing.T) {
 		}
 	}
 	testkit.Shell(t, ana.Top, "echo x >>a; git commit -qam x")
-	testkit.Must(t, r.Copies.Unlock(nil, "covey/nobody")) // there are no such branches
-	testkit.Must(t, r.Copies.Unlock(nil, "main/crew"))    // nor can there be
+	testkit.Must(t, r.Unlock(nil, "covey/nobody")) // there are no such branches
+	testkit.Must(t, r.Unlock(nil, "main/crew"))    // nor can there be
 
 	// A member has its copy name another folder: nothing is removed there.
 	lure := t.TempDir()
 	testkit.Must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
 	testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
-	testkit.Must(t, r.Copies.Unlock([]string{ana.Top}, "covey/crew"))
+	testkit.Must(t, r.Unlock([]string{ana.Top}, "covey/crew"))
 	if _, err := os.Stat(filepath.Join(lure, "x.lock")); err != nil {
 		t.Error("a lock elsewhere is gone")
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -74,7 +74,7 @@ func lacks(list []hooking.Trigger) string {
 		members[t.Why] = append(members[t.Why], t.Member)
 	}
 	for i, why := range reasons {
-		reasons[i] = term.FewNames(members[why]) + " (" + why + ")"
+		reasons[i] = notation.Few(members[why], 10) + " (" + why + ")"
 	}
 	return strings.Join(reasons, "; ")
 }

@@ -118,16 +118,6 @@ func Padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
 
-// FewNames joins the first of some names, of files or members.
-func FewNames(names []string) string {
-	const shown = 10
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if more := len(names) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // Fit cuts one line of text to width columns, with a mark at the cut. The text may be
 // painted: escape sequences have no width and are kept, so that styles are reset. The
 // mark is included in width.

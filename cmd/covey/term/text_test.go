@@ -6,15 +6,6 @@ import (
 	"time"
 )
 
-func TestFewFiles(t *testing.T) {
-	if got := FewNames(strings.Fields("a b c")); got != "a, b, c" {
-		t.Error(got)
-	}
-	if got := FewNames(strings.Fields("a b c d e f g h i j k l")); got != "a, b, c, d, e, f, g, h, i, j and 2 more" {
-		t.Error(got)
-	}
-}
-
 func TestElapsed(t *testing.T) {
 	for _, tc := range []struct {
 		d    time.Duration
