@@ -90,7 +90,7 @@ func (q *Queue) approved(ctx context.Context, m tasks.Merge, b bundle, files []s
 		if err != nil {
 			return m, false, err
 		}
-		if b.repaired(p, m) || len(of) == 0 && !q.Rules().Approve {
+		if b.repaired(p, m) || len(of) == 0 && !q.allNeedApproval() {
 			continue
 		}
 		for _, f := range of {
@@ -112,7 +112,7 @@ func (q *Queue) approved(ctx context.Context, m tasks.Merge, b bundle, files []s
 		}
 		mine = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return asked[f] && !slices.Contains(own, f) })
 	}
-	if m.Files = mine; len(mine) > 0 || q.Rules().Approve {
+	if m.Files = mine; len(mine) > 0 || q.allNeedApproval() {
 		a, err := q.Ask(ctx, m, mine, b.Others)
 		if err != nil {
 			return m, false, err
@@ -174,7 +174,7 @@ func (q *Queue) brought(ctx context.Context, b bundle) ([]api.Brought, error) {
 			return nil, fmt.Errorf("find what %s changes: %w", o.Branch, err)
 		}
 		one.Changes = Paths(changes, q.Repo.Prefix)
-		one.Protected = owned.Protected(q.Rules().Protect, one.Changes)
+		one.Protected = owned.Protected(q.Team().Protect, one.Changes)
 		i := slices.IndexFunc(open, func(r requests.Request) bool { return inbox.PayloadOf(r).Merge == o.ID })
 		if i >= 0 {
 			one.Request = open[i].ID

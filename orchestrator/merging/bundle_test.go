@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -95,7 +96,7 @@ func TestApprovalIsForOnePiece(t *testing.T) {
 func TestRefusedWorkIsInNoOther(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >gate.sh", "ana", "ben")
-	s.spec.Approve = true
+	s.spec.Merge.Gates = []hooks.Handler{{Approver: "lead"}}
 	p := &approvers{answers: map[string]Answer{"2": {Yes: true}, "3": {Yes: true}}}
 	s.Ask = p.ask
 	s.does("ana", "echo exit 0 >gate.sh")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -75,13 +76,13 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 	if err != nil {
 		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
-	o.Outside = owned.Outside(q.Rules().Owns[m.Member], own)
+	o.Outside = owned.Outside(q.owns(m.Member), own)
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
 	changes, err := q.Repo.Changed(ctx, base, o.Tree)
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
-	o.Protected = owned.Protected(q.Rules().Protect, o.Files)
+	o.Protected = owned.Protected(q.Team().Protect, o.Files)
 	return o, err
 }
 
@@ -89,7 +90,7 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 // that differ between its work, a commit or tree, and the commit it began from. Changes
 // of others that it merged without changing them do not count.
 func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
-	if q.Rules().Owns[member] == nil {
+	if q.owns(member) == nil {
 		changes, err := q.Repo.Changed(ctx, from, work)
 		return Paths(changes, q.Repo.Prefix), err
 	}
@@ -146,7 +147,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	}
 	m := tasks.Merge{Member: w.Member, Into: into, Title: "work of " + w.Member, State: tasks.MergeWaiting}
 	// A task that repairs returned work belongs to a merge that was already requested.
-	if now || q.Rules().Auto || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
+	if now || q.Team().Merge.Given || w.Task != nil && w.Task.Metadata[KeyMerge] != nil {
 		m.State = tasks.MergeQueued
 	}
 	if w.Task != nil {
@@ -286,7 +287,7 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.Head, w Work) (string, error) {
 	branch, commit, why := q.Home+"/"+w.Member, head.Commit, "covey: the work of "+w.Member
 	switch {
-	case w.Task != nil && !q.Rules().PerMember:
+	case w.Task != nil && q.Team().Merge.Per != configs.PerMember:
 		branch, why = q.taskBranch(head.Branch, w.Task.ID), "covey: task "+w.Task.ID+" is done"
 	case head.Branch != "":
 		return head.Branch, nil

@@ -9,22 +9,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
-
-// Rules is what the spec of a team says about merging.
-type Rules struct {
-	Into      string              // short name of the target branch; empty: the one that Repo has checked out
-	Pull      bool                // pull requests are prepared, and no branch is moved
-	PerMember bool                // one branch per member; else one per task
-	Auto      bool                // finished work is queued without a request
-	Owns      map[string][]string // what members may write; nil, or no entry: everything
-	Protect   []string            // files that need approval to change
-	Approve   bool                // all work needs an approval
-	Members   []string            // members that tasks can be assigned to
-}
 
 // Trial is a merged state for gates to judge.
 type Trial struct {
@@ -44,11 +33,11 @@ type Answer struct {
 }
 
 // Queue merges finished work, one piece after another. Set its fields before first use and
-// do not change them. Reviews of work need Rules, Repo, Store, Scratch and Papers; Work
+// do not change them. Reviews of work need Team, Repo, Store, Scratch and Papers; Work
 // needs all.
 type Queue struct {
-	Rules   func() Rules   // the current ones: the spec of a running team can change
-	Repo    *worktree.Repo // seen from the workspace
+	Team    func() *configs.Team // the current spec: that of a running team can change
+	Repo    *worktree.Repo       // seen from the workspace
 	Store   *tasks.Store
 	Home    string // path of the branches for work in copies that are on none of covey's
 	Scratch string // folder of the queue's working copy; need not exist
@@ -87,8 +76,8 @@ const maxRounds = 3
 // It is read for each piece of work, because people check out other branches while a
 // team works.
 func (q *Queue) Target(ctx context.Context) (string, error) {
-	if q.Rules().Into != "" {
-		return q.Rules().Into, nil
+	if into := q.Team().Merge.Into; into != "" {
+		return into, nil
 	}
 	into, _, err := q.tip(ctx)
 	return into, err
@@ -96,7 +85,7 @@ func (q *Queue) Target(ctx context.Context) (string, error) {
 
 // tip returns the branch that work is merged into, and its commit.
 func (q *Queue) tip(ctx context.Context) (into, commit string, err error) {
-	if into = q.Rules().Into; into != "" {
+	if into = q.Team().Merge.Into; into != "" {
 		commit, _, err = q.counts(ctx, into)
 		return into, commit, err
 	}
@@ -278,7 +267,7 @@ func (q *Queue) attempt(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	case o.Empty:
 		return q.set(ctx, m, tasks.MergeDropped, "it changes nothing in "+m.Into)
 	case len(o.Outside) > 0:
-		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.Rules().Owns[m.Member]))
+		return q.returnToAuthor(ctx, m, notOwned(m, o.Outside, q.owns(m.Member)))
 	}
 	if p, ok := b.refused(m); ok {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("it contains %s, which is %s: %s", name(p), stateWords(p.State), p.Reason))
@@ -315,7 +304,7 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 		return q.set(ctx, m, tasks.MergeHeld, "gates may not see what is merged, because the settings for checkouts have changed"+inInbox)
 	case refusal != "":
 		return q.returnToAuthor(ctx, m, refused(m, refusal))
-	case q.Rules().Pull:
+	case q.Team().Merge.Via == configs.ViaPR:
 		return q.prepare(ctx, m)
 	}
 	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {

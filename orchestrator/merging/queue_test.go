@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -22,17 +24,17 @@ import (
 type shop struct {
 	*Queue
 	t      testing.TB
-	spec   Rules
+	spec   *configs.Team
 	copies map[string]*worktree.Repo
 	tested []string // trees, in the order in which the gates saw them
 }
 
 func newShop(t testing.TB, files string, members ...string) *shop {
 	t.Helper()
-	s := &shop{t: t, copies: map[string]*worktree.Repo{}, spec: Rules{Auto: true, Members: members}}
+	s := &shop{t: t, copies: map[string]*worktree.Repo{}, spec: specOf(members)}
 	s.Queue = &Queue{
-		Rules: func() Rules { return s.spec },
-		Repo:  newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(testkit.Folder(t), "scratch"), Papers: testkit.Folder(t),
+		Team: func() *configs.Team { return s.spec },
+		Repo: newRepo(t, files), Store: newStore(t), Scratch: filepath.Join(testkit.Folder(t), "scratch"), Papers: testkit.Folder(t),
 		Gates: func(ctx context.Context, tr Trial) (string, error) {
 			tree, err := tr.Copy.TreeOf(ctx, "HEAD")
 			s.tested = append(s.tested, tree)
@@ -53,6 +55,15 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 		s.copies[m] = copyOf(t, s.Repo, m)
 	}
 	return s
+}
+
+// specOf is the spec of a team whose finished work is merged unasked.
+func specOf(members []string) *configs.Team {
+	team := &configs.Team{Merge: configs.Merge{Given: true}}
+	for _, m := range members {
+		team.Teammates = append(team.Teammates, configs.Member{Name: m})
+	}
+	return team
 }
 
 // does has a member work on a task that is done then.
@@ -307,7 +318,7 @@ func TestBranchThatIsNowhereCheckedOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
 	testkit.Shell(t, s.Repo.Top, "git branch release; echo mine >a")
-	s.spec.Into = "release"
+	s.spec.Merge.Into = "release"
 	s.does("ana", "echo ana >a")
 	s.work()
 	s.want("merged")
@@ -346,7 +357,7 @@ func TestBaseMovesMeanwhile(t *testing.T) {
 func TestOwnsAndProtect(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "mkdir docs; echo 1 >docs/a; echo 1 >main.go", "ana", "ben")
-	s.spec.Owns = map[string][]string{"ana": {"docs/**"}}
+	s.spec.Teammates[0].Owns = []string{"docs/**"}
 	s.spec.Protect = []string{"policy/**"}
 	s.does("ana", "echo 2 >docs/a; echo 2 >main.go")
 	s.work()
@@ -399,7 +410,7 @@ func TestOwnsAndProtect(t *testing.T) {
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.spec.Pull = true
+	s.spec.Merge.Via = configs.ViaPR
 	s.does("ana", "echo ana >x")
 	testkit.Must(t, s.Store.Verdicts().Add(t.Context(), requests.Verdict{
 		VerdictKey: requests.VerdictKey{Tree: "t", Gate: "g", Subject: "1"}, Command: "go test secret | tail", Pass: true,
@@ -430,7 +441,7 @@ func TestPullRequest(t *testing.T) {
 func TestOneBranchPerMember(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.spec.PerMember, s.spec.Auto = true, false
+	s.spec.Merge.Per, s.spec.Merge.Given = configs.PerMember, false
 	s.does("ana", "echo 1 >x")
 	s.does("ana", "echo 2 >y")
 	s.work()
@@ -613,7 +624,7 @@ func TestFreshen(t *testing.T) {
 func TestFreshenForATask(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
-	s.spec.Auto = false
+	s.spec.Merge.Given = false
 	m := s.does("ana", "echo ana >x")
 	came, err := s.freshen("ben", m.Commit)
 	testkit.Must(t, err)
@@ -632,7 +643,7 @@ func TestFreshenForATask(t *testing.T) {
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.spec.Approve = true
+	s.spec.Merge.Gates = []hooks.Handler{{Approver: "lead"}}
 	yes := map[string]bool{}
 	s.Ask = func(_ context.Context, m tasks.Merge, _ []string, _ []tasks.Merge) (Answer, error) {
 		return Answer{ID: "q" + m.ID, Yes: yes[m.ID]}, nil
@@ -657,7 +668,7 @@ func TestApproval(t *testing.T) {
 func TestMergeOnRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana", "ben")
-	s.spec.Auto = false
+	s.spec.Merge.Given = false
 	s.does("ana", "echo 1 >x")
 	s.does("ben", "echo 2 >y")
 	s.work()
@@ -675,7 +686,7 @@ func TestMergeOnRequest(t *testing.T) {
 func TestForgottenWorkIsRescued(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "echo 1 >a", "ana")
-	s.spec.Auto = false
+	s.spec.Merge.Given = false
 	old := s.does("ana", "echo old >x")
 	testkit.Shell(t, s.copies["ana"].Top, "git reset -q --hard main")
 	s.Store = newStore(t)
@@ -696,7 +707,7 @@ func TestTargets(t *testing.T) {
 	if _, err := s.Target(t.Context()); err == nil || !strings.Contains(err.Error(), "merge: {into: main}") {
 		t.Errorf("error %v", err)
 	}
-	s.spec.Into = "nowhere"
+	s.spec.Merge.Into = "nowhere"
 	testkit.Shell(t, s.copies["ana"].Top, "echo 1 >x")
 	if _, err := s.Harvest(t.Context(), Work{Member: "ana", Copy: s.copies["ana"]}, true); err == nil {
 		t.Error("work for a branch that is not there was taken")

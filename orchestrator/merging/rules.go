@@ -2,8 +2,10 @@ package merging
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -16,7 +18,7 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 		dir = p.Dir
 	}
 	q := &Queue{
-		Rules: func() Rules { return rulesOf(team()) }, Repo: repo, Store: store,
+		Team: team, Repo: repo, Store: store,
 		Scratch: filepath.Join(dir, "merge"), Papers: p.Pulls(), Home: "covey/" + filepath.Base(p.Dir),
 	}
 	if store != nil {
@@ -25,24 +27,17 @@ func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, stor
 	return q
 }
 
-// rulesOf returns what a spec says about merging.
-//
-// Queue calls it each time, because the spec of a running team can change. A member
-// without Owns has no entry and may write everything; an empty list allows nothing.
-func rulesOf(team *configs.Team) Rules {
-	r := Rules{
-		Into: team.Merge.Into, Pull: team.Merge.Via == configs.ViaPR,
-		PerMember: team.Merge.Per == configs.PerMember, Auto: team.Merge.Given,
-		Owns: map[string][]string{}, Protect: team.Protect,
-	}
-	for _, m := range team.Members() {
-		r.Members = append(r.Members, m.Name)
-		if m.Owns != nil {
-			r.Owns[m.Name] = m.Owns
+// owns returns what a member may write. Nil means everything, an empty list nothing.
+func (q *Queue) owns(member string) []string {
+	for m := range q.Team().Each() {
+		if m.Name == member {
+			return m.Owns
 		}
 	}
-	for _, h := range team.Merge.Gates {
-		r.Approve = r.Approve || h.Approver != ""
-	}
-	return r
+	return nil
+}
+
+// allNeedApproval reports whether all work needs an approval, and not only that on protected files.
+func (q *Queue) allNeedApproval() bool {
+	return slices.ContainsFunc(q.Team().Merge.Gates, func(h hooks.Handler) bool { return h.Approver != "" })
 }

@@ -136,15 +136,10 @@ func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.Retur
 // anybody may take it.
 func (s sender) fix(author, title, todo string) tasks.New {
 	n := tasks.New{Subject: title, Description: todo}
-	if s.isMember(author) {
+	if slices.Contains(s.team.MemberNames(), author) {
 		n.Owner = author
 	}
 	return n
-}
-
-// isMember reports whether a task can be assigned to somebody.
-func (s sender) isMember(name string) bool {
-	return slices.ContainsFunc(s.team.Members(), func(m configs.Member) bool { return m.Name == name })
 }
 
 // sentBack tells an author why its work came back.
@@ -159,7 +154,7 @@ func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.Retu
 	by := actors.Actor{Name: actors.Operator}
 	pending := tasks.Pending
 	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + notation.FirstLine(text)}
-	if t.Owner != "" && !s.isMember(t.Owner) {
+	if t.Owner != "" && !slices.Contains(s.team.MemberNames(), t.Owner) {
 		p.Owner = new(string)
 	}
 	now, _, err := s.store.Update(ctx, by, t.ID, p)

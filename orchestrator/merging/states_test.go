@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -15,7 +17,7 @@ import (
 // has written down alone.
 func paperQueue(t testing.TB, members ...string) *Queue {
 	t.Helper()
-	return &Queue{Store: newStore(t), Rules: func() Rules { return Rules{Members: members} }}
+	return &Queue{Store: newStore(t), Team: func() *configs.Team { return specOf(members) }}
 }
 
 // stands brings a piece of work into a state, with each step on the way.
@@ -149,9 +151,9 @@ func TestStatesAfterAQuestion(t *testing.T) {
 		"trouble": {says(Answer{Yes: true}, broken), []string{"a"}, tasks.MergeTesting, "because", broken},
 	} {
 		q := paperQueue(t, "ana")
-		rules := q.Rules()
-		rules.Approve = true
-		q.Rules, q.Ask = func() Rules { return rules }, tc.ask
+		spec := q.Team()
+		spec.Merge.Gates = []hooks.Handler{{Approver: "lead"}}
+		q.Team, q.Ask = func() *configs.Team { return spec }, tc.ask
 		m, through, err := q.approved(t.Context(), stands(t, q, tasks.MergeTesting), bundle{}, tc.files)
 		if !errors.Is(err, tc.err) || through != (name == "yes") {
 			t.Errorf("%s: let through %v, error %v", name, through, err)

@@ -90,7 +90,7 @@ func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (t
 	fix := &tasks.New{
 		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
 	}
-	if slices.Contains(q.Rules().Members, m.Member) {
+	if slices.Contains(q.Team().MemberNames(), m.Member) {
 		fix.Owner = m.Member
 	}
 	m.State, m.Reason = tasks.MergeReturned, s.reason
@@ -154,7 +154,7 @@ func (q *Queue) revert(ctx context.Context, m tasks.Merge, a Answer) error {
 			"Undo it in your working copy (`git merge %[2]s`, then take back its changes), commit that, and set this task to completed.",
 			subject(m), m.Into, cmp.Or(m.Result, m.Commit), cmp.Or(a.Text, "no reason was given")),
 	}
-	if slices.Contains(q.Rules().Members, m.Member) {
+	if slices.Contains(q.Team().MemberNames(), m.Member) {
 		n.Owner = m.Member
 	}
 	_, err = q.Store.Add(ctx, actors.Actor{}, []tasks.New{n})
