@@ -25,14 +25,11 @@ type Inbox interface {
 	Limit() time.Duration // how long a question waits
 }
 
-// approvals asks those who must agree to a merge.
-type approvals struct{ opts Options }
-
-// ask implements Queue.Ask. It asks the approvers of the merge gates one after another,
+// askAll implements Queue.Ask. It asks the approvers of the merge gates one after another,
 // and then the operator if protected files change.
-func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
+func (d *Desk) askAll(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
 	var approvers []string
-	for _, h := range a.opts.Team().Merge.Gates {
+	for _, h := range d.opts.Team().Merge.Gates {
 		if h.Approver != "" {
 			approvers = append(approvers, inbox.ApproverOf(h.Approver))
 		}
@@ -46,7 +43,7 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string, other
 		if slices.Contains(approvers[:i], approver) || approver == m.Member {
 			continue // a member that completed its work has approved it already
 		}
-		answer, err := a.askOne(ctx, m, files, others, approver)
+		answer, err := d.askOne(ctx, m, files, others, approver)
 		if err != nil || !answer.Yes {
 			return answer, err
 		}
@@ -56,7 +53,7 @@ func (a approvals) ask(ctx context.Context, m tasks.Merge, files []string, other
 
 // askOne asks one approver. An approval holds for this exact commit and is not asked
 // for again.
-func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge, to string) (Answer, error) {
+func (d *Desk) askOne(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge, to string) (Answer, error) {
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
@@ -70,7 +67,7 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, ot
 		text += "; the merge brings this work, too: " + notation.Preview(strings.Join(names, ", "), 2000)
 	}
 	n := requests.New{
-		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: a.opts.Inbox.Limit(),
+		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.opts.Inbox.Limit(),
 		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: notation.Encode(inbox.Payload{
 			TaskID: m.Subject(), Subject: m.Title, Merge: m.ID, Commit: m.Commit,
 		}),
@@ -81,17 +78,17 @@ func (a approvals) askOne(ctx context.Context, m tasks.Merge, files []string, ot
 				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 				Data: notation.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
-					Subject: m.Title, Timestamp: a.opts.Clock.Now(),
+					Subject: m.Title, Timestamp: d.opts.Clock.Now(),
 				}),
 			}
 		}
 	}
-	r, err := a.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)
+	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)
 	if err != nil {
 		return Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
 	if r.Open() && to == actors.Operator {
-		a.opts.Notify(ctx, m.Member, r)
+		d.opts.Notify(ctx, m.Member, r)
 	}
 	return answerOf(r), nil
 }

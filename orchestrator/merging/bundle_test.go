@@ -60,7 +60,7 @@ func TestApprovalIsForOnePiece(t *testing.T) {
 		t.Errorf("reviewed as %+v", one)
 	}
 	for _, r := range []api.Review{one, {Merge: s.merges()[1]}} {
-		d, err := differ{repo: s.Repo, queue: s.Queue}.of(t.Context(), r)
+		d, err := differ{Queue: s.Queue}.of(t.Context(), r)
 		testkit.Must(t, err)
 		if !strings.Contains(d.Text, "gate.sh") || !strings.Contains(d.Text, "docs.md") {
 			t.Errorf("the differences are\n%s", d.Text)
@@ -84,7 +84,7 @@ func TestApprovalIsForOnePiece(t *testing.T) {
 	// Merged work is shown as its merge brought it in.
 	one, err = reviewOne(t.Context(), s.Queue, s.merges()[1])
 	testkit.Must(t, err)
-	d, err := differ{repo: s.Repo, queue: s.Queue}.of(t.Context(), one)
+	d, err := differ{Queue: s.Queue}.of(t.Context(), one)
 	testkit.Must(t, err)
 	if len(one.Brings) != 0 || strings.Contains(d.Text, "gate.sh") || !strings.Contains(d.Text, "docs.md") {
 		t.Errorf("merged work brings %v:\n%s", one.Brings, d.Text)

@@ -127,9 +127,9 @@ func (d *Desk) Open(ctx context.Context) error {
 		return nil
 	}
 	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
-	d.queue.Gates, d.queue.Landing = trialGates{d.opts, d.book, repo}.ask, d.opts.Landing
+	d.queue.Gates, d.queue.Landing = d.runGates, d.opts.Landing
 	d.queue.made = d.made
-	d.queue.Ask, d.queue.Mask = approvals{d.opts}.ask, d.opts.Mask
+	d.queue.Ask, d.queue.Mask = d.askAll, d.opts.Mask
 	d.watch()
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }
 	return d.loadHarvested(ctx)

@@ -54,8 +54,7 @@ func ReadDiff(
 	case err != nil:
 		return nil, fmt.Errorf("diff: %w", err)
 	}
-	d := differ{repo: repo, how: worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
-	d.queue = queueOf(p, func() *configs.Team { return team }, repo, nil)
+	d := differ{queueOf(p, func() *configs.Team { return team }, repo, nil), worktree.DiffOptions{Stat: r.Stat, Color: r.Color}}
 	if r.Task != "" {
 		return d.ofTask(ctx, reviews.Reviews, r.Task)
 	}
@@ -99,25 +98,19 @@ func inPlace(p state.Place, c worktree.Copy) bool {
 
 // differ computes differences in one repository.
 type differ struct {
-	repo  *worktree.Repo
-	queue *Queue
-	how   worktree.DiffOptions
+	*Queue
+	how worktree.DiffOptions
 }
 
 // ofTask returns what the work on a task has changed, even if it is merged.
 func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]Diff, error) {
-	i := slices.IndexFunc(reviews, func(r api.Review) bool { return slices.Contains(r.Tasks, id) })
-	if i < 0 {
-		return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows unfinished work", id)
-	}
-	// Take the last one: a task that was reopened has several.
-	for j := range reviews {
-		if slices.Contains(reviews[j].Tasks, id) {
-			i = j
+	for _, r := range slices.Backward(reviews) { // a task that was reopened has several; the last counts
+		if slices.Contains(r.Tasks, id) {
+			one, err := d.of(ctx, r)
+			return []Diff{one}, err
 		}
 	}
-	one, err := d.of(ctx, reviews[i])
-	return []Diff{one}, err
+	return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows unfinished work", id)
 }
 
 // ofMember returns the finished work of a member without a working copy.
@@ -136,32 +129,32 @@ func (d differ) ofMember(ctx context.Context, reviews []api.Review) ([]Diff, err
 // of returns what the merge of a piece of work brings.
 func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 	m := r.Merge
-	one := Diff{Title: describe(m), Member: m.Member, From: r.Begins, To: m.Commit, Prefix: d.repo.Prefix, Brings: r.Brings}
+	one := Diff{Title: describe(m), Member: m.Member, From: r.Begins, To: m.Commit, Prefix: d.Repo.Prefix, Brings: r.Brings}
 	if one.From == "" { // who asks has the merge alone
-		base, _, err := d.queue.counts(ctx, m.Into)
+		base, _, err := d.counts(ctx, m.Into)
 		if err == nil || m.State.Over() {
-			b, _ := d.queue.brings(ctx, m, base)
+			b, _ := d.brings(ctx, m, base)
 			one.From = b.From
 		}
 		one.From = cmp.Or(one.From, m.From)
 	}
-	text, err := d.repo.Diff(ctx, one.From, m.Commit, d.how)
+	text, err := d.Repo.Diff(ctx, one.From, m.Commit, d.how)
 	one.Text = string(text)
 	return one, err
 }
 
 // ofCopy returns the changes in a member's working copy, including uncommitted ones.
 func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Diff, error) {
-	one := Diff{Title: member + " (" + c.Branch + ")", Member: member, Prefix: d.repo.Prefix}
-	copy, err := d.repo.At(ctx, c.Path)
+	one := Diff{Title: member + " (" + c.Branch + ")", Member: member, Prefix: d.Repo.Prefix}
+	copy, err := d.Repo.At(ctx, c.Path)
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
-	into, tip, err := d.queue.tip(ctx)
+	into, tip, err := d.tip(ctx)
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
-	one.From, err = d.repo.MergeBase(ctx, tip, c.Head)
+	one.From, err = d.Repo.MergeBase(ctx, tip, c.Head)
 	switch {
 	case errors.Is(err, worktree.ErrNoRef) || err == nil && one.From == "":
 		return one, fmt.Errorf("%s and %s have no commit in common", c.Branch, into)
@@ -176,7 +169,7 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	if len(state.Withheld) > 0 {
 		one.Withheld = "not shown, because they have a git filter that must not run: " + strings.Join(state.Withheld, ", ")
 	}
-	text, err := d.repo.Diff(ctx, one.From, one.To, d.how)
+	text, err := d.Repo.Diff(ctx, one.From, one.To, d.how)
 	one.Text = string(text)
 	return one, err
 }

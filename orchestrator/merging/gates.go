@@ -107,13 +107,6 @@ func (d *Desk) OutsideOf(ctx context.Context, m *lives.Member) (files []string, 
 	return owned.Outside(m.Owns, written), into, err
 }
 
-// trialGates runs the gates of a team on merged work.
-type trialGates struct {
-	opts Options
-	book *Book
-	repo *worktree.Repo // of the workspace
-}
-
 // handlersFor returns the gates of merged work: the merge gates, and the task gates
 // that are commands.
 //
@@ -139,26 +132,26 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 	return all
 }
 
-// ask implements Queue.Gates.
-func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error) {
-	handlers := handlersFor(g.opts.Team())
+// runGates implements Queue.Gates.
+func (d *Desk) runGates(ctx context.Context, t Trial) (refusal string, err error) {
+	handlers := handlersFor(d.opts.Team())
 	if len(handlers) == 0 {
 		return "", nil
 	}
-	about, err := g.about(ctx, t)
+	about, err := d.about(ctx, t)
 	if err != nil {
 		return "", fmt.Errorf("run the gates: %w", err)
 	}
-	runner, err := g.runner(t, handlers, askedAbout(about))
+	runner, err := d.runner(t, handlers, askedAbout(about))
 	if err != nil {
 		return "", fmt.Errorf("run the gates: %w", err)
 	}
 	out, err := runner.Run(ctx, hooks.Input{
 		Common: hooks.Common{
-			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(g.repo.Prefix)),
+			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, g.asked, g.observe))
+	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, d.observe))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -170,12 +163,12 @@ func (g trialGates) ask(ctx context.Context, t Trial) (refusal string, err error
 
 // about returns what merge gates read on stdin. It describes the task of the work, so
 // that a gate written for tasks works for merges too.
-func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
+func (d *Desk) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
 	about := hooks.TaskInput{
-		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: g.opts.Team().Name,
+		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: d.opts.Team().Name,
 	}
 	if len(t.Tasks) == 1 {
-		task, err := g.opts.Store.Task(ctx, t.Tasks[0])
+		task, err := d.opts.Store.Task(ctx, t.Tasks[0])
 		if err != nil {
 			return about, fmt.Errorf("the task of %s: %w", t.Branch, err)
 		}
@@ -190,43 +183,40 @@ func (g trialGates) about(ctx context.Context, t Trial) (hooks.TaskInput, error)
 // Each merge needs its own, because the environment names the branch. The gate
 // processes are registered as hooks, so that they are killed when the team ends, or at
 // the next start if covey itself was killed.
-func (g trialGates) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
+func (d *Desk) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
 	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	// The index is another one than that of a member, because merges are tested while gates
 	// of members run.
 	c := Case{
-		Copy: t.Copy, Base: t.Base, Trust: g.repo.Top, Subject: t.Subject(), Input: told,
-		Moment: "merge", Member: t.Member, Index: filepath.Join(g.opts.Place.Scratch(), "merge.index"),
+		Copy: t.Copy, Base: t.Base, Trust: d.queue.Repo.Top, Subject: t.Subject(), Input: told,
+		Moment: "merge", Member: t.Member, Index: filepath.Join(d.opts.Place.Scratch(), "merge.index"),
 	}
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
-		Env: append(slices.Clone(g.opts.Environ),
+		Env: append(slices.Clone(d.opts.Environ),
 			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
-		ProjectDir: g.opts.Team().Workspace, SpillDir: g.opts.Place.Scratch(),
+		ProjectDir: d.opts.Team().Workspace, SpillDir: d.opts.Place.Scratch(),
 		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 			here := c
 			here.Cwd = in.Cwd
-			return g.book.Plan(ctx, here, gate)
+			return d.book.Plan(ctx, here, gate)
 		},
 		GateEnv: func(in hooks.Input) ([]string, error) {
-			env, err := g.opts.GateEnv()
+			env, err := d.opts.GateEnv()
 			if err != nil {
 				return nil, err
 			}
-			ports, err := g.opts.Trees.TakePorts(in.Cwd)
+			ports, err := d.opts.Trees.TakePorts(in.Cwd)
 			return slices.Concat(env, ports), err
 		},
-		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return g.opts.Slots.Acquire(ctx, t.Member) },
-		Spawned:  g.opts.Spawned,
+		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.opts.Slots.Acquire(ctx, t.Member) },
+		Spawned:  d.opts.Spawned,
 	})
 }
 
-// asked journals that a merge is judged.
-func (g trialGates) asked(a events.GateAsked) { g.opts.Journal.Tell(a) }
-
 // observe journals runs of merge gates like those of any hook.
-func (g trialGates) observe(p hooks.Progress) {
+func (d *Desk) observe(p hooks.Progress) {
 	if p.Result == nil {
-		g.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
+		d.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
 	finished := events.HookFinished{
@@ -236,6 +226,6 @@ func (g trialGates) observe(p hooks.Progress) {
 	}
 	end := hooklist.EndOf(finished)
 	end.Event = hooklist.AtMerge
-	g.opts.Tallies.Add(hooklist.AtMerge, end)
-	g.opts.Journal.Tell(finished)
+	d.opts.Tallies.Add(hooklist.AtMerge, end)
+	d.opts.Journal.Tell(finished)
 }

@@ -44,19 +44,11 @@ type Outlook struct {
 	Protected []string // changed files that need approval
 }
 
-// Foresee returns the result of merging m into base, and changes nothing.
+// foresee returns the result of merging m into base, and changes nothing. The work left base at the
+// commit from; empty: it did not.
 //
 // With conflicts there is no merged tree to compare, so Files, Empty and Protected stay
 // zero. Outside is always set, because it depends only on the author's commits.
-func (q *Queue) Foresee(ctx context.Context, m tasks.Merge, base string) (Outlook, error) {
-	from, err := q.Repo.MergeBase(ctx, base, m.Commit)
-	if err != nil {
-		return Outlook{}, fmt.Errorf("foresee the merge: %w", err)
-	}
-	return q.foresee(ctx, m, base, from)
-}
-
-// foresee is Foresee for work that left base at the commit from; empty: it did not.
 func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (Outlook, error) {
 	var o Outlook
 	merged, err := q.Repo.Merge(ctx, base, m.Commit)

@@ -473,7 +473,7 @@ func TestCrashAtEachStep(t *testing.T) {
 				s.does("ana", "echo ana >x")
 				m, ctx := s.merges()[0], t.Context()
 				base := testkit.Shell(t, s.Repo.Top, "git rev-parse main")
-				o, err := s.Foresee(ctx, m, base)
+				o, err := s.foresee(ctx, m, base, base)
 				testkit.Must(t, err)
 				m.Base = base
 				m.Result, err = s.Repo.CommitTree(ctx, worktree.Commit{Tree: o.Tree, Parents: []string{base, m.Commit}, Message: "m"})

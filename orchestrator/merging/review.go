@@ -136,13 +136,6 @@ func evidenceLines(t tasks.Task) []string {
 	return lines
 }
 
-// looseFinder finds work in members' working copies that belongs to no merge.
-type looseFinder struct {
-	queue  *Queue
-	tip    string // of the target branch
-	merges []tasks.Merge
-}
-
 // looseWork lists the work in members' working copies that belongs to no merge; an
 // empty member stands for all.
 func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]api.LooseWork, error) {
@@ -151,11 +144,12 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
-	f := looseFinder{queue: q}
-	if f.merges, err = q.Store.Merges().List(ctx); err != nil {
+	merges, err := q.Store.Merges().List(ctx)
+	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
-	if _, f.tip, err = q.tip(ctx); err != nil {
+	_, tip, err := q.tip(ctx)
+	if err != nil {
 		return list, nil // without a target branch there is nothing to compare with
 	}
 	made, err := trees.ByHooks(ctx, q.Store)
@@ -170,8 +164,8 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 		if name == "" || member != "" && name != member {
 			continue
 		}
-		l, err := f.inCopy(ctx, c, name)
-		if err != nil {
+		l := api.LooseWork{Member: name, Branch: cmp.Or(c.Branch, c.Path)}
+		if l.Changes, l.Commits, err = q.looseIn(ctx, c, name, tip, merges); err != nil {
 			return list, fmt.Errorf("the work in copies: %w", err)
 		}
 		if l.Commits > 0 || len(l.Changes) > 0 {
@@ -181,24 +175,26 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	return list, nil
 }
 
-// inCopy returns the loose work in one working copy.
-func (f looseFinder) inCopy(ctx context.Context, c worktree.Copy, member string) (api.LooseWork, error) {
-	l := api.LooseWork{Member: member, Branch: cmp.Or(c.Branch, c.Path)}
-	copy, err := f.queue.Repo.At(ctx, c.Path)
+// looseIn returns the loose work in one working copy: what is not committed, and how many commits
+// belong to no merge.
+func (q *Queue) looseIn(ctx context.Context, c worktree.Copy, member, tip string, merges []tasks.Merge) (
+	changes []string, commits int, err error,
+) {
+	copy, err := q.Repo.At(ctx, c.Path)
 	if err != nil {
-		return l, fmt.Errorf("read a working copy: %w", err)
+		return nil, 0, err
 	}
-	if l.Changes, err = copy.Dirty(ctx); err != nil {
-		return l, fmt.Errorf("read a working copy: %w", err)
+	if changes, err = copy.Dirty(ctx); err != nil {
+		return nil, 0, err
 	}
-	for _, m := range slices.Backward(f.merges) {
+	for _, m := range slices.Backward(merges) {
 		if m.Member != member {
 			continue
 		}
-		if known, err := f.queue.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
-			return l, nil // all commits are harvested
+		if known, err := q.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
+			return changes, 0, nil // all commits are harvested
 		}
 	}
-	l.Commits, err = f.queue.Repo.Ahead(ctx, f.tip, c.Head)
-	return l, err
+	commits, err = q.Repo.Ahead(ctx, tip, c.Head)
+	return changes, commits, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -107,7 +108,7 @@ func CopiesText(ctx context.Context, team *configs.Team) string {
 	}
 	branch, who := look.Members[0], look.Members[0]
 	if len(look.Members) > 1 {
-		branch, who = "MEMBER", "each of "+term.FewNames(look.Members)
+		branch, who = "MEMBER", "each of "+notation.Few(look.Members, 10)
 	}
 	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (git worktree) for %s.",
 		worktree.BranchName(team.Name, branch), who)
