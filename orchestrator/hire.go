@@ -104,7 +104,7 @@ func (h hiring) hire(ctx context.Context) error {
 	}
 	h.r.hooks.live.Begin(runner, h.o.hooks())
 	if err := h.r.work.Trees.Open(ctx); err != nil {
-		return ofSpec(err)
+		return err
 	}
 	if err := h.r.work.Merges.Open(ctx); err != nil {
 		return err

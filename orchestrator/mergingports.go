@@ -8,7 +8,6 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -18,30 +17,16 @@ import (
 func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
 	return merging.New(merging.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log,
-		Trees: r.work.Trees, Members: deskMembers{r}, Inbox: r.asks, Tallies: &r.hooks.live.Tallies,
+		Trees: r.work.Trees, Members: &r.seats, Inbox: r.asks, Tallies: &r.hooks.live.Tallies,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		GateEnv: r.hooks.settings.Environ, Slots: r.work.Slots,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
 		},
-		SessionOf: r.seats.SessionOf,
-		Landing:   r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
+		Landing: r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
 		Changed: r.loop.Poke,
 		// Read at each call: the spec, and with it the variables that hold keys, may change
 		// while the team runs.
 		Mask: func(text string) string { return notation.Mask(text, launch.Secrets(o.team(), os.Environ())) },
 	})
-}
-
-// deskMembers implements merging.Members.
-type deskMembers struct{ r *rooms }
-
-func (m deskMembers) All() []*lives.Member { return m.r.seats.Members() }
-
-func (m deskMembers) StateOf(member string) (lives.State, bool) {
-	s, ok := m.r.seats.Of(member)
-	if !ok {
-		return lives.State{}, false
-	}
-	return s.Life.State(), true
 }

@@ -140,7 +140,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	c.hooks.AddManaged(managed, warnings)
 	if err := trees.Check(trees.GitFor(place, nil), team, c.hooks.Sources); err != nil {
-		return nil, ofSpec(err)
+		return nil, err
 	}
 	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: lives.NewDrafts()}
 	opts.Page.Public = func() string { return o.team().Web.PublicURL }

@@ -2,12 +2,9 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"os"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -26,14 +23,6 @@ func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 		Attention: func(ctx context.Context, member, why string) { r.crew.GiveUpOn(ctx, member, why) },
 		Fresh:     o.opts.Fresh, Left: o.left, MakeNone: o.only.Merge != nil,
 	})
-}
-
-// ofSpec gives errors of working copies that the spec causes the kind configs.ErrSpec.
-func ofSpec(err error) error {
-	if errors.Is(err, trees.ErrSpec) {
-		return notation.Errorf(configs.ErrSpec, "%v", err)
-	}
-	return err
 }
 
 // leftBehind reads what must be kept of a run that is forgotten.

@@ -82,12 +82,19 @@ func (l *Seats) Member(name string) (*lives.Member, bool) {
 	return s.Member, true
 }
 
+// StateOf returns the lifecycle state of a member; false if it has no seat.
+func (l *Seats) StateOf(member string) (lives.State, bool) {
+	s, ok := l.Of(member)
+	if !ok {
+		return lives.State{}, false
+	}
+	return s.Life.State(), true
+}
+
 // GoneFor returns why a member takes no more turns; empty if it does, or has no seat.
 func (l *Seats) GoneFor(member string) string {
-	if s, ok := l.Of(member); ok {
-		return s.Life.State().Gone
-	}
-	return ""
+	s, _ := l.StateOf(member)
+	return s.Gone
 }
 
 // Members returns the members that have a seat.

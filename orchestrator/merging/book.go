@@ -22,17 +22,11 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// Verdicts stores the verdicts of gates; tasks.Store implements it.
-type Verdicts interface {
-	Find(ctx context.Context, k requests.VerdictKey) (requests.Verdict, bool, error)
-	Add(ctx context.Context, v requests.Verdict) error
-}
-
 // Book decides how command gates run. It reuses an earlier verdict on exactly the same
 // files, and it runs the scripts of the commit that the work began from. Its methods
 // may be called from several goroutines at once.
 type Book struct {
-	Store   Verdicts
+	Store   *requests.VerdictBook
 	Scripts string // folder for the scripts of base commits; no member writes there
 	// Reused is called with each verdict that saves a run; may be nil.
 	Reused func(requests.Verdict)

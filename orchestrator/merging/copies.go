@@ -60,7 +60,7 @@ func (d *Desk) TreeOf(ctx context.Context, m *lives.Member) (string, error) {
 // writtenByOthers reports whether anybody other than this member can write in the
 // workspace.
 func (d *Desk) writtenByOthers(member string) bool {
-	return slices.ContainsFunc(d.opts.Members.All(), func(o *lives.Member) bool {
+	return slices.ContainsFunc(d.opts.Members.Members(), func(o *lives.Member) bool {
 		_, has := d.opts.Trees.Of(o.Name)
 		s, ok := d.opts.Members.StateOf(o.Name)
 		return o.Name != member && !has && o.Member.CanWrite() && ok && s.Gone == ""

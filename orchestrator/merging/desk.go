@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -25,16 +25,13 @@ import (
 
 // Members are the members of a running team.
 type Members interface {
-	// All lists the members that have a seat, in the order of the spec.
-	All() []*lives.Member
+	// Members lists those that have a seat, in the order of the spec.
+	Members() []*lives.Member
 	// StateOf returns the lifecycle state of a member; false if no member has this
 	// name.
 	StateOf(member string) (lives.State, bool)
-}
-
-// Tallies counts runs of gates and their results.
-type Tallies interface {
-	Add(where string, end hooklist.End)
+	// SessionOf finds the member of a session.
+	SessionOf(session string) (*lives.Member, bool)
 }
 
 // Options are what a Desk needs from its team.
@@ -47,7 +44,7 @@ type Options struct {
 	Trees   *trees.Trees
 	Members Members
 	Inbox   Inbox
-	Tallies Tallies
+	Tallies *hooking.Tallies // counts runs of gates
 
 	Team    func() *configs.Team // the current spec
 	Environ []string             // the environment of gates
@@ -55,8 +52,6 @@ type Options struct {
 	Slots   *state.Slots // each gate of a merge takes one
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
-	// SessionOf finds the member of a session.
-	SessionOf func(session string) (*lives.Member, bool)
 	// Landing is Queue.Landing.
 	Landing func() (landed func())
 	// Mask is Queue.Mask.
@@ -234,7 +229,7 @@ func (d *Desk) Serve(ctx context.Context) {
 	if !d.hasRepo() {
 		return
 	}
-	for _, m := range d.opts.Members.All() {
+	for _, m := range d.opts.Members.Members() {
 		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call HarvestCompleted when they become idle
 			d.HarvestCompleted(ctx, m.Name)
 		}

@@ -20,9 +20,11 @@ import (
 // oneMember is a team of one member, which rests.
 type oneMember struct{ *lives.Member }
 
-func (m oneMember) All() []*lives.Member { return []*lives.Member{m.Member} }
+func (m oneMember) Members() []*lives.Member { return []*lives.Member{m.Member} }
 
 func (m oneMember) StateOf(name string) (lives.State, bool) { return lives.State{}, name == m.Name }
+
+func (m oneMember) SessionOf(string) (*lives.Member, bool) { return m.Member, true }
 
 // TestDeskWithoutRepository: a team in no git repository has a desk that does nothing,
 // whatever merges an earlier run has left in the store.
@@ -43,8 +45,7 @@ func TestDeskWithoutRepository(t *testing.T) {
 	ana := &lives.Member{Member: &configs.Member{Name: "ana"}}
 	d := New(Options{
 		Store: store, Trees: &trees.Trees{}, Members: oneMember{ana}, Log: slog.New(slog.DiscardHandler),
-		SessionOf: func(string) (*lives.Member, bool) { return ana, true },
-		Changed:   func() { t.Error("something has changed") },
+		Changed: func() { t.Error("something has changed") },
 	})
 	testkit.Must(t, d.Open(ctx))
 	d.Serve(ctx)

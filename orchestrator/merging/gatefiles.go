@@ -164,7 +164,7 @@ func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
 // its working copy since its last finished task. It says nothing of a member without one: who has
 // changed a file in a shared folder is not always known.
 func (d *Desk) ChangedSomething(ctx context.Context, in hooks.Input) hooks.Result {
-	m, ok := d.opts.SessionOf(in.SessionID)
+	m, ok := d.opts.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.Agree()
 	}

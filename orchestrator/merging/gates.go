@@ -27,7 +27,7 @@ import (
 // there at the same time, so no verdict would belong to a tree, and its scripts were
 // trusted along with the spec.
 func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
-	m, ok := d.opts.SessionOf(in.SessionID)
+	m, ok := d.opts.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.GateRun{}
 	}

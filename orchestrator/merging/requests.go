@@ -101,7 +101,7 @@ func Owed(ctx context.Context, s *tasks.Store) bool {
 
 // harvestLoose harvests the working copies of idle members.
 func (d *Desk) harvestLoose(ctx context.Context, r api.MergeRequest) error {
-	for _, m := range d.opts.Members.All() {
+	for _, m := range d.opts.Members.Members() {
 		if r.Member != "" && m.Name != r.Member {
 			continue
 		}

@@ -17,10 +17,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// ErrSpec is wrapped where a spec requires something that the repository of its workspace does not
-// allow.
-var ErrSpec = errors.New("the repository does not allow it")
-
 // ground is what working copies are created from.
 type ground struct {
 	repo  *worktree.Repo // of the workspace; nil: there can be no working copies
@@ -30,7 +26,7 @@ type ground struct {
 
 // Check reports whether a team can have the working copies that its spec requires, and
 // whether the repository has the branches and commits that the spec names. sources are
-// the team's hooks. The error wraps ErrSpec. Check runs git only if the spec requires
+// the team's hooks. The error wraps configs.ErrSpec. Check runs git only if the spec requires
 // it.
 func Check(git worktree.Git, team *configs.Team, sources []settings.Source) error {
 	if err := refuseNames(git, team, MadeByHook(sources)); err != nil {
@@ -61,9 +57,9 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 		return nil
 	}
 	if errors.Is(fault, worktree.ErrNoFilter) {
-		return notation.Errorf(ErrSpec, "no working copy can be made for %s: %v", strings.Join(must, ", "), fault)
+		return notation.Errorf(configs.ErrSpec, "no working copy can be made for %s: %v", strings.Join(must, ", "), fault)
 	}
-	return notation.Errorf(ErrSpec, "isolation: worktree of %s is not possible: %v; or write isolation: shared",
+	return notation.Errorf(configs.ErrSpec, "isolation: worktree of %s is not possible: %v; or write isolation: shared",
 		strings.Join(must, ", "), fault)
 }
 
@@ -84,7 +80,7 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 	}
 	if base != "" {
 		if _, err := repo.Commit(ctx, base); err != nil {
-			return notation.Errorf(ErrSpec, "worktree.base: %v; correct it, or omit it to use the workspace's commit", err)
+			return notation.Errorf(configs.ErrSpec, "worktree.base: %v; correct it, or omit it to use the workspace's commit", err)
 		}
 	}
 	if look.Fault != nil || !team.Merge.Given {
@@ -92,10 +88,10 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 	}
 	if into == "" {
 		if head, err := repo.Head(ctx); err == nil && head.Branch == "" {
-			return notation.Errorf(ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
+			return notation.Errorf(configs.ErrSpec, "merge: %s is on no branch: check one out, or name one (merge: {into: main})", repo.Top)
 		}
 	} else if _, err := repo.Commit(ctx, "refs/heads/"+into); err != nil {
-		return notation.Errorf(ErrSpec, "merge.into: there is no branch %s in %s; create it (git branch %s), or name another",
+		return notation.Errorf(configs.ErrSpec, "merge.into: there is no branch %s in %s; create it (git branch %s), or name another",
 			into, repo.Top, into)
 	}
 	return nil

@@ -102,7 +102,7 @@ func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
 }
 
 // Open determines whether members can have working copies, and which exist. The error
-// wraps ErrSpec if a member must have one and cannot. Call it once, before any member
+// wraps configs.ErrSpec if a member must have one and cannot. Call it once, before any member
 // is settled.
 func (t *Trees) Open(ctx context.Context) error {
 	if err := t.recall(ctx); err != nil {
