@@ -150,10 +150,10 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e events.WorktreeChanged, head worktree.Head) {
 	t.ports.release(t.ground.rootIn(e.Path))
 	err := t.record.drop(ctx, member)
-	if t.branches.made(head.Branch) {
+	if t.record.made(head.Branch) {
 		err = errors.Join(err, removal.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
 			From: head.Commit, Why: "covey: its working copy was removed",
-		}), t.branches.disclaim(ctx, head.Branch))
+		}), t.record.disclaim(ctx, head.Branch))
 	}
 	if err != nil && ctx.Err() == nil {
 		t.notices.warn("the working copy %s was removed, but cleaning up after it failed: %v", e.Path, err)
@@ -235,7 +235,7 @@ func (t *Trees) forget(ctx context.Context) error {
 		if filepath.Dir(c.Path) != t.dir {
 			continue
 		}
-		t.branches.acknowledge(c.Branch, t.branchNames(filepath.Base(c.Path)))
+		t.record.acknowledge(c.Branch, t.branchNames(filepath.Base(c.Path)))
 		if err := t.rescue(ctx, c); err != nil {
 			return fmt.Errorf("the working copy %s of the earlier run: %w; save its content, and remove it with "+
 				"`git worktree remove --force`", c.Path, err)

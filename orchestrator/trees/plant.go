@@ -74,7 +74,7 @@ func (t *Trees) byGit(ctx context.Context, m *lives.Member, path string, others 
 	if err := t.ground.repo.AddCopy(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
 		return Tree{}, err
 	}
-	if err := t.branches.claim(ctx, branch); err != nil {
+	if err := t.record.claim(ctx, branch); err != nil {
 		return Tree{}, err
 	}
 	own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: branch, Base: base}
@@ -161,7 +161,7 @@ func (t *Trees) branchFor(ctx context.Context, member string, others []worktree.
 		}
 		commit, exists := there[name]
 		way := worktree.Blocking(there, name)
-		if exists && !t.branches.made(name) {
+		if exists && !t.record.made(name) {
 			way = name
 		}
 		if way != "" {

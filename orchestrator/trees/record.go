@@ -47,7 +47,8 @@ func ByHooks(ctx context.Context, store *tasks.Store) (map[string]string, error)
 	return members, nil
 }
 
-// record knows which member works in which working copy. The copies are stored.
+// record knows which member works in which working copy, and which branches the team created, in
+// this run or earlier. Copies and branches are stored.
 type record struct {
 	store  *tasks.Store
 	saving sync.Mutex // held from reading what to store until it is stored; taken before mu
@@ -55,11 +56,18 @@ type record struct {
 	mu      sync.Mutex
 	known   map[string]Tree          // by member, including former ones
 	members map[string]*lives.Member // by name, from settle until depart
+
+	branches []string
 }
 
-// recall reads the copies from the store.
-func (r *record) recall(ctx context.Context) error {
-	return tasks.ReadValue(ctx, r.store, keyTrees, &r.known)
+// recall reads the copies and the branches from the store, and adds branches of a forgotten run.
+func (r *record) recall(ctx context.Context, forgotten []string) error {
+	err := tasks.ReadValue(ctx, r.store, keyTrees, &r.known)
+	if err == nil {
+		err = tasks.ReadValue(ctx, r.store, keyBranches, &r.branches)
+	}
+	r.branches = append(r.branches, forgotten...)
+	return err
 }
 
 // addMember records that a member has its folder, which is its Dir.

@@ -25,7 +25,7 @@ func TestStoredAtOnce(t *testing.T) {
 			r := &record{store: store, known: map[string]Tree{}}
 			return func(ctx context.Context, name string) error { return r.keep(ctx, name, Tree{Root: name}) }
 		},
-		keyBranches: func() func(context.Context, string) error { return (&branches{store: store}).claim },
+		keyBranches: func() func(context.Context, string) error { return (&record{store: store}).claim },
 	} {
 		for range 60 {
 			add, names := empty(), []string{"ana", "ben", "cem", "dee"}

@@ -51,23 +51,22 @@ type Options struct {
 // Trees are the working copies of a team's members. The zero value is for a team that
 // shares the workspace; create any other with New.
 type Trees struct {
-	opts     Options
-	dir      string          // folder of git's copies; without symlinks
-	git      worktree.Git    // how git runs for the team
-	ground   ground          // what copies are created from
-	user     worktree.Person // git's configured user; zero: none
-	unguard  func()          // removes the hook of guardGit; nil: there is none
-	first    sync.Once       // warns of uncommitted changes before the first copy
-	notices  *notices
-	branches *branches
-	record   record
-	ports    portBlocks
+	opts    Options
+	dir     string          // folder of git's copies; without symlinks
+	git     worktree.Git    // how git runs for the team
+	ground  ground          // what copies are created from
+	user    worktree.Person // git's configured user; zero: none
+	unguard func()          // removes the hook of guardGit; nil: there is none
+	first   sync.Once       // warns of uncommitted changes before the first copy
+	notices *notices
+	record  record
+	ports   portBlocks
 }
 
 // New returns the Trees of a team. No member has a copy before Open.
 func New(opts Options) *Trees {
 	t := &Trees{
-		opts: opts, notices: &notices{journal: opts.Journal}, branches: &branches{store: opts.Store},
+		opts: opts, notices: &notices{journal: opts.Journal},
 		record: record{store: opts.Store, known: map[string]Tree{}, members: map[string]*lives.Member{}},
 	}
 	t.git = gitOf(opts, t.notices.warn)
@@ -105,7 +104,7 @@ func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
 // wraps configs.ErrSpec if a member must have one and cannot. Call it once, before any member
 // is settled.
 func (t *Trees) Open(ctx context.Context) error {
-	if err := t.recall(ctx); err != nil {
+	if err := t.record.recall(ctx, t.opts.Left.branches); err != nil {
 		return err
 	}
 	dir, err := filepath.EvalSymlinks(t.opts.Place.Dir)
@@ -152,15 +151,6 @@ func (t *Trees) Repo() *worktree.Repo { return t.ground.repo }
 // Git returns how git runs for the team.
 func (t *Trees) Git() worktree.Git { return t.git }
 
-// recall reads the working copies and branches from the store, or the branches of a
-// forgotten run.
-func (t *Trees) recall(ctx context.Context) error {
-	if err := t.record.recall(ctx); err != nil {
-		return err
-	}
-	return t.branches.recall(ctx, t.opts.Left.branches)
-}
-
 // discover finds working copies in the team's folder that a killed run created but did
 // not record.
 func (t *Trees) discover(ctx context.Context) error {
@@ -169,7 +159,7 @@ func (t *Trees) discover(ctx context.Context) error {
 		member := filepath.Base(c.Path)
 		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.IsTeamName(member) {
 			t.record.note(member, Tree{Top: c.Path, Root: t.ground.rootIn(c.Path), Branch: c.Branch})
-			t.branches.acknowledge(c.Branch, t.branchNames(member))
+			t.record.acknowledge(c.Branch, t.branchNames(member))
 		}
 	}
 	return errors.Join(err, t.unlock())
