@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -145,17 +143,6 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestOptOut(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("pwd >at-ana", "pwd >at-ben", ""))
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
-		"self_claim: false, isolation: shared", 1))
-	g.want(g.run(Options{}), 0, "")
-	if g.ops() != nil || strings.TrimSpace(g.read("at-ana")) != real(t, g.dir) {
-		t.Errorf("%q; ana was at %s", g.ops(), g.read("at-ana"))
-	}
-}
-
 // write writes a file of the workspace.
 func (g grove) write(name, text string) {
 	g.t.Helper()
@@ -176,51 +163,6 @@ func real(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// TestDemandRefused: who demands a working copy where there can be none is told so,
-// and how to have one, before anything starts.
-func TestDemandRefused(t *testing.T) {
-	demand := "worktree: {base: nowhere}\n"
-	const begun = "git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm x"
-	for what, c := range map[string]struct {
-		prepare, more, says string
-	}{
-		"no repository":  {"", "", "git init"},
-		"no commit":      {"git init -q", "", "no commit yet; create a first one"},
-		"bare":           {"git init -q --bare .git", "", "has no working copy"},
-		"no such base":   {begun, demand, "worktree.base: no such branch or commit: nowhere"},
-		"no such target": {begun, "merge: {into: nowhere}\n", "merge.into: there is no branch nowhere"},
-		"on no branch":   {begun + "; git checkout -q --detach", "merge: {}\n", "is on no branch: check one out"},
-		"not committed": {"git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x",
-			"", "has no files in commit"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
-			files := groveFiles("true", "true", c.more)
-			files["team.yaml"] = strings.Replace(files["team.yaml"], "ana: {model: ana}",
-				"ana: {model: ana, isolation: worktree}", 1)
-			r := newRig(t, files)
-			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-ec", c.prepare)
-			cmd.Dir = r.dir
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = New(team, Options{})
-			if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v", err)
-			}
-			// What is named must be there, whether or not somebody demands a copy.
-			team.Teammates[0].Isolation = ""
-			if _, err = New(team, Options{}); errors.Is(err, configs.ErrSpec) != (c.more != "") {
-				t.Errorf("without the demand: %v", err)
-			}
-		})
-	}
 }
 
 // TestGoesOnInItsCopy: a team that was cut off goes on in the copies that it had,
@@ -288,91 +230,6 @@ func waitFor(t *testing.T, path string) {
 	t.Fatalf("%s did not come", path)
 }
 
-// TestFreshKeepsWork: --fresh forgets the run, and not what is in no commit.
-func TestFreshKeepsWork(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
-	g.want(g.run(Options{}), 0, "")
-	g.want(g.run(Options{Fresh: true}), 0, "")
-	refs := strings.Fields(g.git("for-each-ref --format='%(refname)' refs/covey/rescue/crew/ana refs/covey/rescue/crew/ben"))
-	if len(refs) != 2 || !strings.HasPrefix(refs[0], "refs/covey/rescue/crew/ana/") ||
-		!strings.HasPrefix(refs[1], "refs/covey/rescue/crew/ben/") {
-		t.Fatalf("kept: %q", refs)
-	}
-	if got := g.git("show " + refs[0] + ":draft"); got != "draft" {
-		t.Errorf("ana's file was kept as %q", got)
-	}
-	if got := g.git("show " + refs[1] + ":shared.txt"); got != "one\nben\nthree" {
-		t.Errorf("ben's commit was kept as %q", got)
-	}
-	want := []string{"created ana", "created ben", "created lead", "removed lead", "rescued ana", "rescued ben"}
-	if got := g.ops(); !slices.Equal(got, want) || !g.warned("`git branch NAME "+refs[0]+"`") {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := g.git("rev-list --count main..covey/crew/ben"); got != "1" {
-		t.Errorf("ben's new branch is %s ahead", got)
-	}
-}
-
-// TestRetired: the copy of a member that the spec has no more goes if it holds
-// nothing, and stays if it does.
-func TestRetired(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
-	g.want(g.run(Options{}), 0, "")
-	g.git("merge -q covey/crew/ben")
-	spec := strings.NewReplacer("  ana: {model: ana}\n", "", "  ben: {model: ben}\n",
-		"  zoe: {model: ben}\n  yan: {model: ben}\n",
-		"tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]\n", "").Replace(g.read("team.yaml"))
-	g.write("team.yaml", spec)
-	g.write("ben.yaml", "steps: [{say: done, times: -1}]\n")
-	g.want(g.run(Options{}), 0, "")
-	if got := read(t, g.tree("ana", "draft")); got != "draft\n" || !g.warned("the spec no longer has member ana") {
-		t.Errorf("ana's draft is %q", got)
-	}
-	if _, err := os.Stat(g.tree("ben")); err == nil || g.git("branch --list covey/crew/ben") != "" {
-		t.Error("ben's merged copy, or its branch, is still there")
-	}
-	if got := g.ops(); !slices.Contains(got, "kept ana") || !slices.Contains(got, "removed ben") {
-		t.Errorf("%q", got)
-	}
-}
-
-// TestSquashedIsMerged: a pull request that was merged as one commit is merged.
-func TestSquashedIsMerged(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
-	g.want(g.run(Options{}), 0, "")
-	g.git("merge -q --squash covey/crew/ana; git commit -qm squashed")
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
-	g.want(g.run(Options{}), 0, "")
-	if got := g.ops(); !slices.Contains(got, "removed ana") {
-		t.Errorf("%q", got)
-	}
-}
-
-// TestLostCopies: what lies in a folder that is no working copy any more is put
-// aside, and a folder that is gone is made again, from its branch.
-func TestLostCopies(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
-	g.want(g.run(Options{}), 0, "")
-	g.git("worktree remove --force '" + g.tree("ben") + "'")
-	if err := os.Remove(g.tree("ana", ".git")); err != nil {
-		t.Fatal(err)
-	}
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "Ship it.", "Ship it again.", 1))
-	g.want(g.run(Options{}), 0, "")
-	aside, err := filepath.Glob(g.tree("ana.lost-*", "draft"))
-	if err != nil || len(aside) != 1 || !g.warned("its content is now in") {
-		t.Errorf("%q, %v", aside, err)
-	}
-	if got := read(t, g.tree("ben", "shared.txt")); got != "one\nben\nthree\n" ||
-		!g.warned("covey/crew/ben existed already") {
-		t.Errorf("ben goes on with %q", got)
-	}
-}
-
 // TestForeignBranch: a branch of a member's name that this team has not made is somebody's.
 // It is not merged as work on a task, nor removed, however often the team runs.
 func TestForeignBranch(t *testing.T) {
@@ -394,145 +251,5 @@ func TestForeignBranch(t *testing.T) {
 	}
 	if got := g.git("log --format=%s main"); strings.Contains(got, "mine") || !strings.Contains(got, "ana") {
 		t.Errorf("main has\n%s", got)
-	}
-}
-
-// TestBranchInTheWay: git has no branch covey/crew/ana beside one called covey, and the
-// start fails over it in one line that says what to do.
-func TestBranchInTheWay(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("true", "true", ""))
-	g.git("branch covey")
-	_, err := g.orchestrator(Options{}).Run(t.Context())
-	want := "can be created in " + g.git("rev-parse --show-toplevel") + ": covey is in the way; `git branch -m covey NAME`"
-	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "update-ref") {
-		t.Errorf("%v, want %q in it", err, want)
-	}
-	g.git("branch -m covey covey/crew") // which leaves room beside it
-	g.want(g.run(Options{}), 0, "all work is done")
-}
-
-// TestFreshGoesOnOnItsBranch: a branch whose copy somebody removed is the team's still
-// when it is begun afresh.
-func TestFreshGoesOnOnItsBranch(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
-	g.want(g.run(Options{}), 0, "")
-	if err := os.RemoveAll(g.tree("ana")); err != nil {
-		t.Fatal(err)
-	}
-	g.write("ana.yaml", "steps: [{call: [{tool: TaskUpdate, input: {taskId: '1', status: completed}}]}, {say: done, times: -1}]\n")
-	g.want(g.run(Options{Fresh: true}), 0, "")
-	if got := g.git("log --format=%s main..covey/crew/ana"); got != "ana" ||
-		!g.warned("covey/crew/ana existed already") {
-		t.Errorf("her branch has %q", got)
-	}
-}
-
-// TestSubfolder: the workspace is a folder of its repository.
-func TestSubfolder(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("pwd >&2; echo x >new; git add new; git commit -qm new", "true", ""))
-	sub := filepath.Join(g.dir, "apps", "till")
-	if err := os.MkdirAll(filepath.Dir(sub), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	g.git("mv -k * .gitignore apps/ 2>/dev/null; mkdir apps/till; git mv -k apps/* apps/.gitignore apps/till/; git commit -qam moved")
-	g.dir = sub
-	g.want(g.run(Options{}), 0, "")
-	if got := g.git("show --name-only --format= covey/crew/ana"); got != "apps/till/new" {
-		t.Errorf("ana committed %q", got)
-	}
-}
-
-// TestTwoTeamsOfOneName work in two copies of one repository, each on branches of
-// its own.
-func TestTwoTeamsOfOneName(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles(commitIn("ana"), "true", ""))
-	g.want(g.run(Options{}), 0, "")
-	second := filepath.Join(t.TempDir(), "second")
-	g.git("worktree add -q -b other '" + second + "'")
-	g.dir = second
-	g.want(g.run(Options{}), 0, "")
-	branches := strings.Fields(g.git("branch --list 'covey/*/ana' --format='%(refname:short)'"))
-	if len(branches) != 2 || branches[0] != "covey/"+filepath.Base(g.place().Dir)+"/ana" ||
-		branches[1] != "covey/crew/ana" {
-		t.Errorf("%q", branches)
-	}
-}
-
-// TestSharedFromNowOn: work does not vanish from sight when its member is moved into
-// the workspace.
-func TestSharedFromNowOn(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("echo draft >draft", commitIn("ben"), ""))
-	g.want(g.run(Options{}), 0, "")
-	g.git("merge -q covey/crew/ben")
-	g.write("team.yaml", strings.NewReplacer("Ship it.", "Ship it again.", "self_claim: false",
-		"self_claim: false, isolation: shared").
-		Replace(g.read("team.yaml")))
-	g.want(g.run(Options{}), 0, "")
-	if got := g.ops(); !slices.Equal(got, []string{"kept ana", "removed ben"}) ||
-		!g.warned("ana works in the workspace from now on") {
-		t.Errorf("%q", got)
-	}
-	if read(t, g.tree("ana", "draft")) != "draft\n" {
-		t.Error("the draft is gone")
-	}
-}
-
-// TestHalfMadeCopy: what git was killed over is thrown away and made again.
-func TestHalfMadeCopy(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("cat shared.txt >copy", "true", ""))
-	if err := g.place().Create(); err != nil {
-		t.Fatal(err)
-	}
-	g.git("worktree add -q --no-checkout --lock --reason initializing -b covey/crew/ana '" + real(t,
-		g.place().Dir) + "/worktrees/ana'")
-	g.want(g.run(Options{}), 0, "all work is done")
-	if got := read(t, g.tree("ana", "copy")); got != "one\ntwo\nthree\n" {
-		t.Errorf("ana saw %q", got)
-	}
-}
-
-// TestRemovesNothingOfOthers: copies and branches that are not the team's stay, and
-// so does the user's stash.
-func TestRemovesNothingOfOthers(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("true", "true", ""))
-	mine := filepath.Join(t.TempDir(), "mine")
-	g.git("worktree add -q -b mine '" + mine + "'")
-	g.git("branch covey/other/x; git branch idle")
-	g.write("shared.txt", "put aside\n")
-	g.git("stash -q")
-	g.write("shared.txt", "of the user\n")
-	before := g.git("branch --list; git stash list; git status --porcelain; git worktree list")
-	g.want(g.run(Options{}), 0, "")
-	g.want(g.run(Options{Fresh: true}), 0, "")
-	if after := g.git("branch --list; git stash list; git status --porcelain; git worktree list"); after != before {
-		t.Errorf("it was\n%s\nand is\n%s", before, after)
-	}
-	if read(t, filepath.Join(mine, "shared.txt")) != "one\ntwo\nthree\n" || g.read("shared.txt") != "of the user\n" {
-		t.Error("files of the user have changed")
-	}
-}
-
-// TestEnclosedRepositories: what no commit can hold is never removed.
-func TestEnclosedRepositories(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("git init -q own && echo x >own/x", "true", ""))
-	g.want(g.run(Options{}), 0, "")
-	if read(t, g.tree("ana", "own", "x")) != "x\n" {
-		t.Error("it was removed when the team was done")
-	}
-	_, err := g.orchestrator(Options{Fresh: true}).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "git worktree remove --force") ||
-		!strings.Contains(err.Error(), "own") {
-		t.Errorf("--fresh: %v", err)
-	}
-	if read(t, g.tree("ana", "own", "x")) != "x\n" {
-		t.Error("--fresh removed it")
 	}
 }

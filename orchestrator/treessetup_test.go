@@ -53,24 +53,6 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestSetupFails: the member does not begin, people are told why, and the next run
-// tries again.
-func TestSetupFails(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("true", "true",
-		"worktree: {setup: ['echo looking; test -e \"$COVEY_WORKSPACE\"/cure || { echo no cure >&2; exit 7; }']}\n"))
-	e := g.run(Options{})
-	if e.Code != 1 || !strings.Contains(strings.Join(e.Problems, "\n"), "no cure") {
-		t.Fatalf("%d %q %q", e.Code, e.Reason, e.Problems)
-	}
-	if log := read(t, filepath.Join(g.place().Scratch(), "ana.setup.log")); !strings.Contains(log,
-		"$ echo looking") || !strings.Contains(log, "no cure") {
-		t.Errorf("the log: %s", log)
-	}
-	g.write("cure", "")
-	g.want(g.run(Options{}), 0, "all work is done")
-}
-
 // TestSetupMendedInTheBase: a copy whose setup failed begins anew with what was committed
 // since, unless it holds work.
 func TestSetupMendedInTheBase(t *testing.T) {

@@ -2,17 +2,12 @@ package orchestrator
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -59,63 +54,4 @@ func TestMaxDiskInARun(t *testing.T) {
 	}
 	u.stop(errors.New("enough"))
 	u.end()
-}
-
-// TestOutlook is what doctor says before a team starts.
-func TestOutlook(t *testing.T) {
-	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
-	files := groveFiles("true", "true", "")
-	plain := newRig(t, files)
-	team, err := configs.Load(filepath.Join(plain.dir, "team.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if look := trees.OutlookOf(t.Context(), team); len(look.Members) != 3 || look.Fault == nil || look.Repository {
-		t.Errorf("no repository: %+v", look)
-	}
-	g := newGrove(t, files)
-	if team, err = configs.Load(filepath.Join(g.dir, "team.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	if look := trees.OutlookOf(t.Context(), team); strings.Join(look.Members, " ") != "lead ana ben" ||
-		look.Fault != nil || !look.Repository {
-		t.Errorf("a repository: %+v", look)
-	}
-	g.write("team.yaml", strings.Replace(g.read("team.yaml"), "self_claim: false",
-		"self_claim: false, isolation: shared", 1))
-	if team, err = configs.Load(filepath.Join(g.dir, "team.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	if look := trees.OutlookOf(t.Context(), team); look.Members != nil || look.Fault != nil {
-		t.Errorf("shared by its own will: %+v", look)
-	}
-}
-
-// TestFindFromACopy: commands in a member's shell mean its team, wherever its
-// working copy is.
-func TestFindFromACopy(t *testing.T) {
-	t.Setenv("COVEY_STATE_HOME", t.TempDir())
-	t.Setenv(state.RunVariable, "")
-	place, err := state.PlaceOf("crew", t.TempDir())
-	if err == nil {
-		err = place.Create()
-	}
-	elsewhere := t.TempDir()
-	below := filepath.Join(place.Worktrees(), "ana", "src")
-	if err := errors.Join(err, os.MkdirAll(below, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := state.Find(below, ""); err != nil || found.Dir != place.Dir {
-		t.Errorf("in the state folder: %+v, %v", found, err)
-	}
-	if _, err := state.Find(elsewhere, ""); !errors.Is(err, state.ErrNoTeam) {
-		t.Errorf("elsewhere: %v", err)
-	}
-	t.Setenv(state.RunVariable, place.Dir)
-	if found, err := state.Find(elsewhere, ""); err != nil || found.Dir != place.Dir {
-		t.Errorf("in a copy that a hook has made: %+v, %v", found, err)
-	}
-	if _, err := state.Find(elsewhere, "other"); !errors.Is(err, state.ErrNoTeam) {
-		t.Errorf("another team by name: %v", err)
-	}
 }

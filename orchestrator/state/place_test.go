@@ -302,3 +302,32 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+// TestFindFromACopy: commands in a member's shell mean its team, wherever its
+// working copy is.
+func TestFindFromACopy(t *testing.T) {
+	t.Setenv("COVEY_STATE_HOME", t.TempDir())
+	t.Setenv(RunVariable, "")
+	place, err := PlaceOf("crew", t.TempDir())
+	if err == nil {
+		err = place.Create()
+	}
+	elsewhere := t.TempDir()
+	below := filepath.Join(place.Worktrees(), "ana", "src")
+	if err := errors.Join(err, os.MkdirAll(below, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Find(below, ""); err != nil || found.Dir != place.Dir {
+		t.Errorf("in the state folder: %+v, %v", found, err)
+	}
+	if _, err := Find(elsewhere, ""); !errors.Is(err, ErrNoTeam) {
+		t.Errorf("elsewhere: %v", err)
+	}
+	t.Setenv(RunVariable, place.Dir)
+	if found, err := Find(elsewhere, ""); err != nil || found.Dir != place.Dir {
+		t.Errorf("in a copy that a hook has made: %+v, %v", found, err)
+	}
+	if _, err := Find(elsewhere, "other"); !errors.Is(err, ErrNoTeam) {
+		t.Errorf("another team by name: %v", err)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // noHooks are those of a team without any.
@@ -38,6 +39,7 @@ func sh(t *testing.T, dir, script string) {
 // working copies, and what needed attention.
 type grove struct {
 	*Trees
+	options  Options
 	team     *configs.Team
 	members  map[string]*lives.Member
 	attended []string
@@ -46,41 +48,62 @@ type grove struct {
 func newGrove(t *testing.T) *grove {
 	t.Helper()
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Folder(t)
 	sh(t, dir, "git init -q -b main; echo one >shared.txt; git add -A; git commit -qm first")
-	place := state.Place{Dir: filepath.Join(dir+".state", "crew-01234567"), Team: "crew", Workspace: dir}
-	if err := os.MkdirAll(place.Scratch(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	store, err := tasks.Open(place.Store(), &tasks.Options{BlobDir: place.Blobs(), Identity: place.Identity()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
 	g := &grove{members: map[string]*lives.Member{}, team: &configs.Team{
 		Name: "crew", Workspace: dir, Lead: configs.Member{Name: "lead", Isolation: configs.Shared},
 		Teammates: []configs.Member{{Name: "ana"}, {Name: "ben"}},
 	}}
-	g.Trees = New(Options{
-		Place: place, Store: store, Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
+	g.options = Options{
+		Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
+		Slots: state.NewSlots(t.TempDir(), func() int { return 0 }), Environ: os.Environ(),
 		Team: func() *configs.Team { return g.team }, Attention: func(_ context.Context, member, why string) {
 			g.attended = append(g.attended, member+": "+why)
 		},
-	})
-	t.Cleanup(g.Close)
+	}
+	g.settle(t, "crew-01234567")
+	testkit.Must(t, g.begin(t, g.options))
+	return g
+}
+
+// settle gives the team a state folder with a new store.
+func (g *grove) settle(t *testing.T, name string) {
+	t.Helper()
+	p := state.Place{Dir: filepath.Join(testkit.Folder(t), name), Team: "crew", Workspace: g.team.Workspace}
+	testkit.Must(t, os.MkdirAll(p.Scratch(), 0o700))
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Identity: p.Identity()})
+	testkit.Must(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	g.options.Place, g.options.Store = p, store
+}
+
+// begin begins a run: all members get their folders and are set up. What people are told stays in
+// notices, because no journal runs.
+func (g *grove) begin(t *testing.T, o Options) error {
+	t.Helper()
+	g.Trees = New(o)
+	t.Cleanup(g.Trees.Close)
 	if err := g.Open(t.Context()); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for _, m := range g.team.Members() {
-		g.members[m.Name] = &lives.Member{Member: &m, Lead: m.Name == "lead"}
-		if err := g.AssignDir(t.Context(), g.members[m.Name]); err != nil {
-			t.Fatal(err)
+		member := &lives.Member{Member: &m, Lead: m.Name == "lead", Session: actors.Member{Session: m.Name}}
+		g.members[m.Name] = member
+		if err := g.AssignDir(t.Context(), member); err != nil {
+			return err
+		}
+		if err := g.Ready(t.Context(), member, func(string) {}); err != nil {
+			return err
 		}
 	}
-	return g
+	return g.Retire(t.Context())
+}
+
+// end ends a run.
+func (g *grove) end(t *testing.T) {
+	t.Helper()
+	g.Tidy(t.Context())
+	g.Close()
 }
 
 // TestOf: who works in the workspace has no copy, nor has who left the team; work that
