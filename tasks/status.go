@@ -2,8 +2,8 @@ package tasks
 
 import (
 	"fmt"
+	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
@@ -148,8 +148,12 @@ func transitionError(t Task, next Status) error {
 
 // taskList formats ids for people: "task 1", "tasks 1, 2 and 30 more".
 func taskList(ids []string) string {
+	const shown = 10
 	if len(ids) == 1 {
 		return "task " + ids[0]
 	}
-	return "tasks " + notation.Few(ids, 10)
+	if len(ids) > shown {
+		return fmt.Sprintf("tasks %s and %d more", strings.Join(ids[:shown], ", "), len(ids)-shown)
+	}
+	return "tasks " + strings.Join(ids, ", ")
 }

@@ -88,7 +88,7 @@ func (q *Queue) approved(ctx context.Context, m tasks.Merge, b bundle, files []s
 	for _, p := range b.Others {
 		of, err := q.among(ctx, p, files)
 		if err != nil {
-			return m, false, err
+			return m, false, fmt.Errorf("ask about %s: %w", p.Branch, err)
 		}
 		if b.repaired(p, m) || len(of) == 0 && !q.allNeedApproval() {
 			continue
@@ -108,7 +108,7 @@ func (q *Queue) approved(ctx context.Context, m tasks.Merge, b bundle, files []s
 	if len(asked) > 0 {
 		own, err := q.among(ctx, m, files)
 		if err != nil {
-			return m, false, err
+			return m, false, fmt.Errorf("ask about %s: %w", m.Branch, err)
 		}
 		mine = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return asked[f] && !slices.Contains(own, f) })
 	}

@@ -182,10 +182,10 @@ func (q *Queue) looseIn(ctx context.Context, c worktree.Copy, member, tip string
 ) {
 	copy, err := q.Repo.At(ctx, c.Path)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("read a working copy: %w", err)
 	}
 	if changes, err = copy.Dirty(ctx); err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("read a working copy: %w", err)
 	}
 	for _, m := range slices.Backward(merges) {
 		if m.Member != member {

@@ -310,7 +310,7 @@ func (w *Watch) Begin(ctx context.Context) error {
 func (w *Watch) Rules(ctx context.Context, copy *worktree.Repo) (held string, err error) {
 	rules, err := copy.CheckoutRules(ctx)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("look at the settings for checkouts: %w", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

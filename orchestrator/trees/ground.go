@@ -172,7 +172,7 @@ func openGround(ctx context.Context, git worktree.Git, team *configs.Team) (*wor
 		return nil, "", fmt.Errorf("%w: %s is in none; `git init` and a first commit create one",
 			worktree.ErrNoRepo, team.Workspace)
 	}
-	if _, err := git.Require(ctx); err != nil {
+	if err := git.Require(ctx); err != nil {
 		return nil, "", err
 	}
 	repo, head, err := git.OpenHead(ctx, team.Workspace)

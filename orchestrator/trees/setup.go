@@ -97,12 +97,16 @@ func (s setup) run(ctx context.Context) error {
 // because that is the trusted one. Output is appended to that of the commands before
 // it.
 func (s setup) command(ctx context.Context, command string) error {
-	file, err := proc.OpenOwn(s.log, os.O_WRONLY|os.O_APPEND)
+	file, err := proc.OpenOwn(s.log, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("worktree.setup: %w", err)
 	}
 	defer file.Close()
 	fmt.Fprintf(file, "$ %s\n", command)
+	begins, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("worktree.setup: %w", err)
+	}
 	shell := "/bin/sh"
 	if runtime.GOOS == "windows" {
 		shell = "sh"
@@ -115,12 +119,10 @@ func (s setup) command(ctx context.Context, command string) error {
 	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it ran longer than %v", setupLimit))
 	defer cancel()
 	var release func()
-	end := &lastBytes{limit: saidAtMost}
-	both := io.MultiWriter(file, end)
 	exit, err := proc.Process{
 		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
 		Env:    slices.Concat(s.opts.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
-		Stdout: both, Stderr: both,
+		Stdout: file, Stderr: file,
 		Started: func(pid int) {
 			release = s.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
 		},
@@ -139,26 +141,16 @@ func (s setup) command(ctx context.Context, command string) error {
 	case err == nil:
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
-	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, s.log, end.text())
+	return fmt.Errorf("worktree.setup %q: %w (all of its output is in %s)\n%s", command, err, s.log, said(file, begins))
 }
 
-// lastBytes keeps the end of what is written to it. It is not safe for concurrent use.
-type lastBytes struct {
-	limit int
-	data  []byte
+// said returns the end of what was written to a log from a position on.
+func said(log *os.File, from int64) string {
+	size, _ := log.Seek(0, io.SeekEnd)
+	end := make([]byte, max(0, min(size-from, saidAtMost)))
+	n, _ := log.ReadAt(end, size-int64(len(end))) // what cannot be read is in the log
+	return strings.TrimSpace(strings.ToValidUTF8(string(end[:n]), ""))
 }
-
-// Write keeps the last bytes; it never fails.
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.data = append(l.data, p...)
-	if extra := len(l.data) - l.limit; extra > 0 {
-		l.data = slices.Delete(l.data, 0, extra)
-	}
-	return len(p), nil
-}
-
-// text returns the kept bytes without a partial character at the start.
-func (l *lastBytes) text() string { return strings.TrimSpace(strings.ToValidUTF8(string(l.data), "")) }
 
 // include copies files that git ignores from the workspace into a working copy. It
 // follows no links out of the workspace, and writes nothing outside of the copy,

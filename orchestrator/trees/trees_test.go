@@ -329,17 +329,19 @@ func TestBytesText(t *testing.T) {
 	}
 }
 
-func TestLastBytes(t *testing.T) {
-	l := &lastBytes{limit: 5}
-	for _, part := range []string{"abc", "", "äö", "x"} {
-		if n, err := l.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("%d, %v", n, err)
+func TestSaid(t *testing.T) {
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	testkit.Must(t, err)
+	defer log.Close()
+	for _, c := range []struct {
+		write string
+		from  int64
+		want  string
+	}{{"abc", 3, ""}, {"", 0, "abc"}, {" d\xff\n", 1, "bc d"}, {strings.Repeat("é", saidAtMost), 0, strings.Repeat("é", saidAtMost/2)}} {
+		_, err := log.WriteString(c.write)
+		testkit.Must(t, err)
+		if got := said(log, c.from); got != c.want {
+			t.Errorf("from %d: %q, want %q", c.from, got, c.want)
 		}
-	}
-	if got := l.text(); got != "äöx" {
-		t.Errorf("%q", got)
-	}
-	if _, err := l.Write([]byte("yz")); err != nil || l.text() != "öxyz" {
-		t.Errorf("%q", l.text())
 	}
 }

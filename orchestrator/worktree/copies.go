@@ -136,7 +136,7 @@ func (r *Repo) withholdAt(ctx context.Context, top string) error {
 	}
 	made, err := r.At(ctx, top)
 	if err != nil {
-		return err
+		return fmt.Errorf("open the new copy: %w", err)
 	}
 	return made.withhold(ctx)
 }

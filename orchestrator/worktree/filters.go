@@ -61,20 +61,6 @@ func (w Withheld) String() string {
 		"global git configuration", notation.Few(w.Files, 5), w.Top, names)
 }
 
-// Filters returns how the repository's own configuration defines the named filters, in
-// that order. Filters that it does not define have no command.
-func (r *Repo) Filters(ctx context.Context, names []string) ([]Filter, error) {
-	_, own, err := r.entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	filters := make([]Filter, len(names))
-	for i, name := range names {
-		filters[i] = filterIn(own, name)
-	}
-	return filters, nil
-}
-
 // FiltersIn returns the named filters that the configuration of a folder's repository
 // defines, in that order. Without a repository there are none.
 func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter {
@@ -85,11 +71,17 @@ func (g Git) FiltersIn(ctx context.Context, dir string, names []string) []Filter
 	if err != nil {
 		return nil
 	}
-	filters, err := repo.Filters(ctx, names)
+	_, own, err := repo.entries(ctx)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(filters, func(f Filter) bool { return !f.Defined() })
+	var filters []Filter
+	for _, name := range names {
+		if f := filterIn(own, name); f.Defined() {
+			filters = append(filters, f)
+		}
+	}
+	return filters
 }
 
 // filterIn returns how entries define a filter.

@@ -20,9 +20,7 @@ func withEachGit(t *testing.T, test func(t *testing.T)) {
 			t.Skip("COVEY_NEW_GIT names no folder with a git of 2.54 or newer")
 		}
 		t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-		if v, err := (Git{}).Require(t.Context()); err != nil || v.before(Version{2, 54}) {
-			t.Fatalf("git of COVEY_NEW_GIT: %v, %v", v, err)
-		}
+		testkit.Must(t, Git{}.Require(t.Context()))
 		test(t)
 	})
 }

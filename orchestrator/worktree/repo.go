@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -26,48 +25,27 @@ type Repo struct {
 	adding *sync.Mutex // of all copies: git cannot add several at the same time
 }
 
-// Version is the version of the git program.
-type Version struct{ Major, Minor int }
-
-// oldest is the oldest usable git: the first with merge-tree --write-tree.
-var oldest = Version{2, 38}
-
-// String returns the version in its usual form.
-func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
-
-// before reports whether v is older than o.
-func (v Version) before(o Version) bool {
-	return v.Major < o.Major || v.Major == o.Major && v.Minor < o.Minor
-}
-
-// Require returns the version of the installed git. The error wraps ErrNoGit if there
-// is none, or if it is too old; the version is valid in the latter case.
-func (g Git) Require(ctx context.Context) (Version, error) {
+// Require reports whether the installed git is usable, which is 2.38, the first with
+// merge-tree --write-tree, or newer. The error wraps ErrNoGit if there is none, or if it is too old.
+func (g Git) Require(ctx context.Context) error {
 	out, err := g.once(ctx, call{args: []string{"version"}, dir: "."})
 	if err != nil {
-		return Version{}, err
+		return err
 	}
-	v, ok := parseVersion(line(out))
-	if !ok {
-		return v, fmt.Errorf("%w: it prints %q as its version", ErrNoGit, line(out))
+	major, minor, ok := versionIn(line(out))
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: it prints %q as its version", ErrNoGit, line(out))
+	case major < 2 || major == 2 && minor < 38:
+		return fmt.Errorf("%w: it is git %d.%d; worktrees need 2.38 or newer", ErrNoGit, major, minor)
 	}
-	if v.before(oldest) {
-		return v, fmt.Errorf("%w: it is git %s; worktrees need %s or newer", ErrNoGit, v, oldest)
-	}
-	return v, nil
+	return nil
 }
 
-// parseVersion reads "git version 2.39.5 (Apple Git-154)".
-func parseVersion(text string) (Version, bool) {
-	rest, ok := strings.CutPrefix(text, "git version ")
-	numbers := strings.SplitN(rest, ".", 3)
-	if !ok || len(numbers) < 2 {
-		return Version{}, false
-	}
-	major, err1 := strconv.Atoi(numbers[0])
-	digits := len(numbers[1]) - len(strings.TrimLeft(numbers[1], "0123456789"))
-	minor, err2 := strconv.Atoi(numbers[1][:digits])
-	return Version{major, minor}, err1 == nil && err2 == nil
+// versionIn reads "git version 2.39.5 (Apple Git-154)".
+func versionIn(text string) (major, minor int, ok bool) {
+	n, _ := fmt.Sscanf(text, "git version %d.%d", &major, &minor)
+	return major, minor, n == 2
 }
 
 // Open opens the repository of a folder. The error wraps ErrNoRepo if there is none, if
