@@ -167,12 +167,12 @@ func (r *hookRules) mandatoryHooks(s *hookSection) {
 		for _, g := range groups.Items {
 			for _, h := range g.hooks.Items {
 				switch {
-				case !h.mandatory.V:
+				case !h.Mandatory:
 				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
-					r.Fail(h.mandatory.At.At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
+					r.Fail(h.at.Lookup("mandatory").At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
 						"not those on %s; remove it", event)
-				case h.async.V || h.asyncRewake.V:
-					r.Fail(h.mandatory.At.At, "a hook in the background cannot be mandatory; remove async, or mandatory")
+				case h.Async || h.AsyncRewake:
+					r.Fail(h.at.Lookup("mandatory").At, "a hook in the background cannot be mandatory; remove async, or mandatory")
 				}
 			}
 		}
@@ -188,8 +188,8 @@ func (r *hookRules) actingHooks(s *hookSection) {
 		}
 		for _, g := range groups.Items {
 			for _, h := range g.hooks.Items {
-				if h.mayAct.V {
-					r.Fail(h.mayAct.At.At, "a hook on %s cannot act, because it would run on its own calls; remove it", event)
+				if h.MayAct {
+					r.Fail(h.at.Lookup("may_act").At, "a hook on %s cannot act, because it would run on its own calls; remove it", event)
 				}
 			}
 		}
@@ -206,40 +206,11 @@ func (r *hookRules) warnSilentEvents(s *hookSection) {
 	}
 }
 
-// handlerSpec is one hook.
+// handlerSpec is one hook. What a mistake is reported of is found by its key in the node.
 type handlerSpec struct {
-	at             *yaml.Node
-	kind           yaml.Value[string]
-	condition      yaml.Value[string]
-	timeout        yaml.Value[float64]
-	statusMessage  yaml.Value[string]
-	once           yaml.Value[bool]
-	onFailure      yaml.Value[string]
-	command        yaml.Value[string]
-	args           yaml.List[yaml.Value[string]]
-	shell          yaml.Value[string]
-	async          yaml.Value[bool]
-	asyncRewake    yaml.Value[bool]
-	rewakeMessage  yaml.Value[string]
-	rewakeSummary  yaml.Value[string]
-	mandatory      yaml.Value[bool]
-	mayAct         yaml.Value[bool]
-	mode           yaml.Value[string]
-	windows        yaml.Value[string]
-	linux          yaml.Value[string]
-	osx            yaml.Value[string]
-	cwd            yaml.Value[string]
-	env            []yaml.Entry[yaml.Value[string]]
-	url            yaml.Value[string]
-	headers        []yaml.Entry[yaml.Value[string]]
-	allowedEnvVars yaml.List[yaml.Value[string]]
-	prompt         yaml.Value[string]
-	model          yaml.Value[string]
-
-	continueOnBlock yaml.Value[bool]
-	server          yaml.Value[string]
-	tool            yaml.Value[string]
-	input           map[string]json.RawMessage
+	hooks.Handler
+	at                  *yaml.Node
+	windows, linux, osx string
 }
 
 // handlerPart decodes a hook by the keys of its type.
@@ -264,12 +235,11 @@ func (h *handlerSpec) kinds() []yaml.KindFields {
 // that they are not reported as misspelled.
 func (h *handlerSpec) fields(kind string, own []yaml.Field) []yaml.Field {
 	all := append(h.commonFields(kind), own...)
-	for _, other := range hookKeys() {
-		for _, key := range other.keys {
-			known := slices.ContainsFunc(all, func(f yaml.Field) bool { return f.Key == key })
-			if !known {
-				all = append(all, yaml.Field{Key: key, Part: yaml.BelongsTo(other.kind),
-					Doc: "Belongs to hooks of type " + other.kind + "."})
+	for _, other := range h.kinds() {
+		for _, key := range other.Fields {
+			if !slices.ContainsFunc(all, func(f yaml.Field) bool { return f.Key == key.Key }) {
+				all = append(all, yaml.Field{Key: key.Key, Part: yaml.BelongsTo(other.Kind),
+					Doc: "Belongs to hooks of type " + other.Kind + "."})
 			}
 		}
 	}
@@ -279,67 +249,47 @@ func (h *handlerSpec) fields(kind string, own []yaml.Field) []yaml.Field {
 // commonFields returns the keys that hooks of all types have. kind is the hook's type.
 func (h *handlerSpec) commonFields(kind string) []yaml.Field {
 	return []yaml.Field{
-		{Key: "type", Need: true, Part: yaml.TypeWord(&h.kind, kind, "command", "http", "mcp_tool", "prompt", "agent"),
+		{Key: "type", Need: true, Part: yaml.TypeWord(&h.Type, kind, "command", "http", "mcp_tool", "prompt", "agent"),
 			Doc: "The kind of hook: command runs a program, http posts to a URL, mcp_tool calls a tool, prompt asks a " +
 				"model, agent asks an agent with tools."},
-		{Key: "if", Part: yaml.Text(&h.condition),
+		{Key: "if", Part: yaml.Into(&h.If, yaml.Text),
 			Doc: "A permission rule such as \"Bash(git *)\" that the tool call must match."},
-		{Key: "timeout", Part: yaml.Amount(&h.timeout),
+		{Key: "timeout", Part: yaml.Into(&h.Timeout, yaml.Amount),
 			Doc: "Seconds that the hook may take. Default: that of the event, mostly 600."},
-		{Key: "statusMessage", Part: yaml.Text(&h.statusMessage), Doc: "What is shown while the hook runs."},
-		{Key: "once", Part: yaml.Truth(&h.once), Doc: "Run the hook only once in a session."},
-		{Key: "onFailure", Part: yaml.OneOf(&h.onFailure, "continue", "block"),
+		{Key: "statusMessage", Part: yaml.Into(&h.StatusMessage, yaml.Text), Doc: "What is shown while the hook runs."},
+		{Key: "once", Part: yaml.Into(&h.Once, yaml.Truth), Doc: "Run the hook only once in a session."},
+		{Key: "onFailure", Part: yaml.IntoWord(&h.OnFailure, "continue", "block"),
 			Doc: "What happens when the hook fails. Default: continue."},
-		{Key: "mode", Part: yaml.OneOf(&h.mode, "observe"),
+		{Key: "mode", Part: yaml.IntoWord(&h.Mode, "observe"),
 			Doc: "observe: record what the hook decides, and do not act on it."},
-		{Key: "mandatory", Part: yaml.Truth(&h.mandatory),
+		{Key: "mandatory", Part: yaml.Into(&h.Mandatory, yaml.Truth),
 			Doc: "On PreToolUse and PermissionRequest: refuse the spec if some member's agent makes the calls " +
 				"before the hook can refuse them. Default: false."},
 	}
 }
 
-// keysOfKind holds the keys that are specific to hooks of one type.
-type keysOfKind struct {
-	kind string
-	keys []string
-}
-
-// hookKeys lists the keys of all types that this version supports.
-func hookKeys() []keysOfKind {
-	var all []keysOfKind
-	var h handlerSpec
-	for _, k := range h.kinds() {
-		of := keysOfKind{kind: k.Kind}
-		for _, f := range k.Fields {
-			of.keys = append(of.keys, f.Key)
-		}
-		all = append(all, of)
-	}
-	return all
-}
-
 // commandFields returns the keys of hooks of type command.
 func (h *handlerSpec) commandFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "command", Need: true, Part: yaml.Text(&h.command),
+		{Key: "command", Need: true, Part: yaml.Into(&h.Command, yaml.Text),
 			Doc: "The command line, or with args the program."},
-		{Key: "args", Part: yaml.Args(&h.args), Doc: "Arguments; with them no shell is used."},
-		{Key: "shell", Part: yaml.OneOf(&h.shell, "bash", "powershell"), Doc: "The shell. Default: sh."},
-		{Key: "windows", Part: yaml.Text(&h.windows), Doc: "The command on Windows, instead of command."},
-		{Key: "linux", Part: yaml.Text(&h.linux), Doc: "The command on Linux, instead of command."},
-		{Key: "osx", Part: yaml.Text(&h.osx), Doc: "The command on macOS, instead of command."},
-		{Key: "cwd", Part: yaml.Text(&h.cwd),
+		{Key: "args", Part: yaml.Via(&h.Args, yaml.Args, yaml.Arguments), Doc: "Arguments; with them no shell is used."},
+		{Key: "shell", Part: yaml.IntoWord(&h.Shell, "bash", "powershell"), Doc: "The shell. Default: sh."},
+		{Key: "windows", Part: yaml.Into(&h.windows, yaml.Text), Doc: "The command on Windows, instead of command."},
+		{Key: "linux", Part: yaml.Into(&h.linux, yaml.Text), Doc: "The command on Linux, instead of command."},
+		{Key: "osx", Part: yaml.Into(&h.osx, yaml.Text), Doc: "The command on macOS, instead of command."},
+		{Key: "cwd", Part: yaml.Into(&h.Cwd, yaml.Text),
 			Doc: "The folder that the command runs in, relative to the workspace. Default: the member's."},
-		{Key: "env", Part: yaml.TextsByKey(&h.env, "variables"), Doc: "Variables for the command."},
-		{Key: "may_act", Part: yaml.Truth(&h.mayAct),
+		{Key: "env", Part: textsPart(&h.Env, "variables"), Doc: "Variables for the command."},
+		{Key: "may_act", Part: yaml.Into(&h.MayAct, yaml.Truth),
 			Doc: "true: `covey` below the command may act for the member. Not on hooks that decide about calls. " +
 				"Default: false, it may only read."},
-		{Key: "async", Part: yaml.Truth(&h.async), Doc: "Run the hook in the background; it decides nothing then."},
-		{Key: "asyncRewake", Part: yaml.Truth(&h.asyncRewake),
+		{Key: "async", Part: yaml.Into(&h.Async, yaml.Truth), Doc: "Run the hook in the background; it decides nothing then."},
+		{Key: "asyncRewake", Part: yaml.Into(&h.AsyncRewake, yaml.Truth),
 			Doc: "Like async, but exit 2 wakes the member with what the hook wrote."},
-		{Key: "rewakeMessage", Part: yaml.Text(&h.rewakeMessage),
+		{Key: "rewakeMessage", Part: yaml.Into(&h.RewakeMessage, yaml.Text),
 			Doc: "With asyncRewake: what the member reads before what the hook wrote."},
-		{Key: "rewakeSummary", Part: yaml.Text(&h.rewakeSummary),
+		{Key: "rewakeSummary", Part: yaml.Into(&h.RewakeSummary, yaml.Text),
 			Doc: "With asyncRewake: one line about it for people."},
 	}
 }
@@ -347,65 +297,39 @@ func (h *handlerSpec) commandFields() []yaml.Field {
 // httpFields returns the keys of hooks of type http.
 func (h *handlerSpec) httpFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "url", Need: true, Part: yaml.Text(&h.url),
+		{Key: "url", Need: true, Part: yaml.Into(&h.URL, yaml.Text),
 			Doc: "Where the hook's input is posted to. Addresses in private networks must be named in " +
 				"allowedHttpHookUrls of a settings file."},
-		{Key: "headers", Part: yaml.TextsByKey(&h.headers, "headers"),
+		{Key: "headers", Part: textsPart(&h.Headers, "headers"),
 			Doc: "Headers of the request. $NAME stands for a variable of allowedEnvVars."},
-		{Key: "allowedEnvVars", Part: yaml.Texts(&h.allowedEnvVars),
+		{Key: "allowedEnvVars", Part: yaml.Via(&h.AllowedEnvVars, yaml.Texts, yaml.Words),
 			Doc: "Variables of covey's environment that headers may name."},
 	}
 }
 
-// handler returns the hook in the form of package hooks.
+// handler returns the hook as it is for this operating system.
 func (h *handlerSpec) handler() hooks.Handler {
-	out := hooks.Handler{
-		Type:           h.kind.V,
-		If:             h.condition.V,
-		Timeout:        h.timeout.V,
-		StatusMessage:  h.statusMessage.V,
-		Once:           h.once.V,
-		OnFailure:      h.onFailure.V,
-		Command:        settings.PickCommand(runtime.GOOS, h.command.V, h.windows.V, h.linux.V, h.osx.V),
-		Mode:           h.mode.V,
-		Cwd:            h.cwd.V,
-		Args:           yaml.Arguments(h.args),
-		Shell:          h.shell.V,
-		Async:          h.async.V,
-		AsyncRewake:    h.asyncRewake.V,
-		RewakeMessage:  h.rewakeMessage.V,
-		RewakeSummary:  h.rewakeSummary.V,
-		Mandatory:      h.mandatory.V,
-		MayAct:         h.mayAct.V,
-		URL:            h.url.V,
-		AllowedEnvVars: yaml.Words(h.allowedEnvVars),
-		Prompt:         h.prompt.V,
-		Model:          h.model.V,
-		Server:         h.server.V,
-		Tool:           h.tool.V,
-		Input:          h.input,
-
-		ContinueOnBlock: h.continueOnBlock.V,
-	}
-	out.Headers, out.Env = textsByName(h.headers), textsByName(h.env)
+	out := h.Handler
+	out.Command = settings.PickCommand(runtime.GOOS, h.Command, h.windows, h.linux, h.osx)
 	return out
 }
 
-// textsByName turns entries into a map; nil if there are none.
-func textsByName(entries []yaml.Entry[yaml.Value[string]]) map[string]string {
-	if len(entries) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(entries))
-	for _, e := range entries {
-		out[e.Name.Text] = e.V.V
-	}
-	return out
+// textsPart decodes a mapping to texts; keys names its keys.
+func textsPart(to *map[string]string, keys string) yaml.Part {
+	return yaml.Via(to, func(entries *[]yaml.Entry[yaml.Value[string]]) yaml.Part {
+		return yaml.TextsByKey(entries, keys)
+	}, func(entries []yaml.Entry[yaml.Value[string]]) map[string]string {
+		out := make(map[string]string, len(entries))
+		for _, e := range entries {
+			out[e.Name.Text] = e.V.V
+		}
+		return out
+	})
 }
 
 // promptFields returns the keys of hooks of type prompt.
 func (h *handlerSpec) promptFields() []yaml.Field {
-	return append(h.agentFields(), yaml.Field{Key: "continueOnBlock", Part: yaml.Truth(&h.continueOnBlock),
+	return append(h.agentFields(), yaml.Field{Key: "continueOnBlock", Part: yaml.Into(&h.ContinueOnBlock, yaml.Truth),
 		Doc: "When the model says no: true lets the agent continue with the reason. Default: false."})
 }
 
@@ -413,9 +337,9 @@ func (h *handlerSpec) promptFields() []yaml.Field {
 // hosts have it for prompt hooks only (HOOKS.md section 3).
 func (h *handlerSpec) agentFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "prompt", Need: true, Part: yaml.Text(&h.prompt),
+		{Key: "prompt", Need: true, Part: yaml.Into(&h.Prompt, yaml.Text),
 			Doc: "What is to be judged. $ARGUMENTS stands for the hook's input."},
-		{Key: "model", Part: yaml.Text(&h.model),
+		{Key: "model", Part: yaml.Into(&h.Model, yaml.Text),
 			Doc: "A name under models. Default: the member's own model, or the lead's."},
 	}
 }
@@ -423,10 +347,10 @@ func (h *handlerSpec) agentFields() []yaml.Field {
 // toolFields returns the keys of hooks of type mcp_tool.
 func (h *handlerSpec) toolFields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "server", Need: true, Part: yaml.Text(&h.server),
+		{Key: "server", Need: true, Part: yaml.Into(&h.Server, yaml.Text),
 			Doc: "covey for the team's own tools, a name under mcp_servers, or plugin:PLUGIN:SERVER."},
-		{Key: "tool", Need: true, Part: yaml.Text(&h.tool), Doc: "The tool to call."},
-		{Key: "input", Part: inputPart{&h.input},
+		{Key: "tool", Need: true, Part: yaml.Into(&h.Tool, yaml.Text), Doc: "The tool to call."},
+		{Key: "input", Part: inputPart{&h.Input},
 			Doc: "The tool's input. ${path} in a text stands for a field of the hook's input."},
 	}
 }

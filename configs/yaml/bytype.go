@@ -49,16 +49,16 @@ func (p byType) Schema() *JSON {
 
 // TypeWord takes the type of a mapping: one of words. own is the type that this table of
 // keys is for.
-func TypeWord(to *Value[string], own string, words ...string) Part {
+func TypeWord(to *string, own string, words ...string) Part {
 	last := len(words) - 1
 	says := strings.Join(words[:last], ", ") + " or " + words[last]
-	return typePart{textPart{to: to, desc: says, enum: words}, own}
+	return typePart{Into(to, func(v *Value[string]) Part { return textPart{to: v, desc: says, enum: words} }), own}
 }
 
 // typePart takes any type of a mapping; its schema allows only the one that its table of
 // keys is for.
 type typePart struct {
-	textPart
+	Part
 	own string
 }
 

@@ -28,6 +28,34 @@ func (v Value[T]) Or(other T) T {
 	return other
 }
 
+// Into takes a value as part does, and stores it without its place.
+func Into[T any](to *T, part func(*Value[T]) Part) Part {
+	return Via(to, part, func(v Value[T]) T { return v.V })
+}
+
+// IntoWord is Into for one of a few words.
+func IntoWord(to *string, words ...string) Part {
+	return Into(to, func(v *Value[string]) Part { return OneOf(v, words...) })
+}
+
+// Via takes what part takes, and stores what plain makes of it.
+func Via[T, V any](to *T, part func(*V) Part, plain func(V) T) Part {
+	v := new(V)
+	return viaPart{part(v), func() { *to = plain(*v) }}
+}
+
+// viaPart stores what another part has taken.
+type viaPart struct {
+	Part
+	store func()
+}
+
+// Decode stores the value, also one that was refused: it is the zero value then.
+func (p viaPart) Decode(d *Decoder, key, n *Node) {
+	p.Part.Decode(d, key, n)
+	p.store()
+}
+
 // textPart takes a text that is not empty.
 type textPart struct {
 	to   *Value[string]
