@@ -21,7 +21,7 @@ type EnvVar struct {
 }
 
 // Refers lists covey's own variables that the value contains, each once and in order. They
-// leave covey's environment with it.
+// are passed to the program.
 func (v EnvVar) Refers() []string {
 	if v.File != "" {
 		return nil

@@ -151,7 +151,7 @@ func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 type Restart struct {
 	Max    int           // restarts in Within; 0 means none
 	Within time.Duration // never 0 in a resolved spec
-	// Given says that the spec sets this for the member or under defaults. Then failed turns count, too.
+	// Given says that the spec sets this for the member or under defaults; if set, failed turns count as failures.
 	Given bool
 }
 

@@ -140,7 +140,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		return Model{}
 	}
 	p := Provider(m.provider.V)
-	// By whether the provider is a script: the keys that it cannot have.
+	// Forbidden keys, by whether the provider is a script.
 	keys := map[bool][]string{
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "stream_idle", "headers"},
 		false: {"script"},

@@ -94,7 +94,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 	if err != nil {
 		return err
 	}
-	wrote, err := writeStarter(ctx, dir, starterOptions{Agents: agents}, f.force)
+	wrote, err := writeStarter(ctx, dir, agents, f.force)
 	switch {
 	case err != nil:
 		return err
@@ -120,7 +120,7 @@ func initFolder(ctx context.Context, env *cli.Env, dir string, f initFlags) erro
 	return nil
 }
 
-// printChosen says which models will be paid for that nobody has named.
+// printChosen lists paid models chosen by default.
 func printChosen(out *term.Screen, agents []starterAgent) {
 	for _, a := range agents {
 		if a.isModel() {
@@ -133,8 +133,8 @@ func printChosen(out *term.Screen, agents []starterAgent) {
 // writeStarter writes the starter into dir and returns the paths of its files. If a
 // file exists already it writes nothing, because a spec without its scripts would be
 // worse than no starter.
-func writeStarter(ctx context.Context, dir string, opts starterOptions, force bool) (wrote []string, err error) {
-	spec, files, err := makeStarter(ctx, dir, opts)
+func writeStarter(ctx context.Context, dir string, agents []starterAgent, force bool) (wrote []string, err error) {
+	spec, files, err := makeStarter(ctx, dir, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func chooseAgents(out *term.Screen, in *bufio.Reader, found []candidate) ([]star
 	usual := usualAgents(found)
 	offer := "offline"
 	if len(usual) > 0 {
-		offer = joinAgents(usual)
+		offer = strings.Trim(fmt.Sprint(usual), "[]")
 	}
 	out.Printf("\nWhich of them should be in the team? The first one named leads. \"offline\" is a\n" +
 		"team that plays scripts: it needs no login, costs nothing, and shows covey.\n")
@@ -299,13 +299,4 @@ func candidateNames(list []candidate) []string {
 		names = append(names, string(c.agent))
 	}
 	return names
-}
-
-// joinAgents lists agents for people.
-func joinAgents(list []starterAgent) string {
-	var names []string
-	for _, a := range list {
-		names = append(names, string(a))
-	}
-	return strings.Join(names, ", ")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -224,7 +224,7 @@ func joinUsage(errs []error) error {
 func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by covey run; covey init writes a spec to be edited.\ncovey: 1\ngoal: %s\nworkspace: %s\n",
-		jsonText(goal), jsonText(dir))
+		notation.Encode(goal), notation.Encode(dir))
 	agents := map[string]string{} // program -> the agent's name
 	b.WriteString("agents:\n")
 	for _, a := range append([]launch.AgentInfo{r.lead}, r.mates...) {
@@ -238,8 +238,8 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
 		}
 	}
-	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", jsonText(f.mode),
-		jsonTexts(f.rules()))
+	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", notation.Encode(f.mode),
+		notation.Encode(f.rules()))
 	fmt.Fprintf(&b, "lead: {agent: %s}\nteammates:\n", r.lead.Name)
 	seen := map[string]int{}
 	for _, a := range r.mates {
@@ -249,9 +249,9 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 		}
 		fmt.Fprintf(&b, "  %s: {agent: %s}\n", name, a.Name)
 	}
-	fmt.Fprintf(&b, "gates: {task: %s}\n", jsonTexts(f.gates))
+	fmt.Fprintf(&b, "gates: {task: %s}\n", notation.Encode(append([]string{}, f.gates...)))
 	if len(f.setup) > 0 {
-		fmt.Fprintf(&b, "worktree: {setup: %s}\n", jsonTexts(f.setup))
+		fmt.Fprintf(&b, "worktree: {setup: %s}\n", notation.Encode(f.setup))
 	}
 	return []byte(b.String())
 }
@@ -260,7 +260,7 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 // allow the gates' commands, so that members can try them before the gates run. A
 // command with brackets is left out, because no rule can express it.
 func (f runFlags) rules() []string {
-	rules := slices.Clone(f.allow)
+	rules := append([]string{}, f.allow...)
 	for _, gate := range f.gates {
 		if !strings.ContainsAny(gate, "()*&\n") {
 			rules = append(rules, "Bash("+gate+")")
@@ -319,7 +319,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, f 
 	if err := state.WriteAtomic(path, spec); err != nil {
 		return nil, false, err
 	}
-	// So that covey up, which asks for trust, resumes the team without asking.
+	// Record trust, so that a later covey up does not ask.
 	report, err := trust.Check(ctx, team)
 	if err != nil {
 		return nil, false, err
@@ -356,24 +356,6 @@ func announceRun(env *cli.Env, team *configs.Team, members runMembers) {
 			env.Err.Printf("warning: %s seems to be logged out: %s\n", a.Name, a.LoginBy)
 		}
 	}
-}
-
-// jsonText encodes a text as JSON, which is also YAML.
-func jsonText(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil { // impossible for a string
-		return `""`
-	}
-	return string(data)
-}
-
-// jsonTexts encodes a list of texts.
-func jsonTexts(list []string) string {
-	texts := make([]string, len(list))
-	for i, text := range list {
-		texts[i] = jsonText(text)
-	}
-	return "[" + strings.Join(texts, ", ") + "]"
 }
 
 // findGates determines the gates of a team without a spec: those of --gate, else the

@@ -84,7 +84,7 @@ func TestSpecOfATeam(t *testing.T) {
 
 func TestInit(t *testing.T) {
 	dir := t.TempDir()
-	wrote, err := writeStarter(t.Context(), dir, starterOptions{}, false)
+	wrote, err := writeStarter(t.Context(), dir, nil, false)
 	if err != nil || len(wrote) < 2 {
 		t.Fatalf("wrote %v (%v)", wrote, err)
 	}
@@ -100,14 +100,14 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, cli.DefaultSpec), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeStarter(t.Context(), dir, starterOptions{}, false); err == nil || !strings.Contains(err.Error(),
+	if _, err := writeStarter(t.Context(), dir, nil, false); err == nil || !strings.Contains(err.Error(),
 		"--force") {
 		t.Errorf("overwrote a spec: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || string(data) != "mine" {
 		t.Errorf("the spec is now %q (%v)", data, err)
 	}
-	if _, err := writeStarter(t.Context(), dir, starterOptions{}, true); err != nil {
+	if _, err := writeStarter(t.Context(), dir, nil, true); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, cli.DefaultSpec)); err != nil || len(after) < len(before)/2 {

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 //go:embed starter
@@ -67,25 +68,18 @@ func (starter) List(words []string) string { return strings.Join(words, ", ") }
 // Rule returns the permission rule that allows members to run the tests, in quotes.
 func (s starter) Rule() string { return fmt.Sprintf("%q", "Bash("+s.Test+")") }
 
-// starterOptions configure a starter.
-type starterOptions struct {
-	// Agents are the agents to use, each the name of a preset, or PROVIDER/MODEL for
-	// covey's own agent: the first is the lead, the others are teammates; a single one is
-	// used for both. If empty, the members play scripts, offline.
-	Agents []starterAgent
-}
-
 // The templates are in the folder starter. New users read them first, so they explain each
 // part in the terms of the docs, and describe only what this version does.
 
 // makeStarter returns a spec for dir that runs at once, and the files that it needs, by
-// their paths relative to dir. Without opts.Agents the team runs offline: its
-// members play scripts, which are in files. A team of agent programs needs no
-// files, but its programs must be logged in when it starts, and its models need their
-// keys. The gate is the test
-// command found in dir; a lock file there brings worktree.setup. It writes nothing, and dir need not exist. It fails if dir cannot be read or if a
-// preset or a provider does not exist.
-func makeStarter(ctx context.Context, dir string, opts starterOptions) (spec []byte, files map[string][]byte, err error) {
+// their paths relative to dir. agents are the names of presets, or PROVIDER/MODEL for covey's
+// own agent: the first is the lead, the others are teammates; a single one is used for both.
+// Without agents the team runs offline: its members play scripts, which are in files. A team
+// of agent programs needs no files, but its programs must be logged in when it starts, and its
+// models need their keys. The gate is the test command found in dir; a lock file there brings
+// worktree.setup. It writes nothing, and dir need not exist. It fails if dir cannot be read or
+// if a preset or a provider does not exist.
+func makeStarter(ctx context.Context, dir string, agents []starterAgent) (spec []byte, files map[string][]byte, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("starter: %w", err)
@@ -100,10 +94,10 @@ func makeStarter(ctx context.Context, dir string, opts starterOptions) (spec []b
 		s.Found = strings.TrimPrefix(s.Found+" and the repository's pre-commit hook", " and ")
 	}
 	s.Setup = doctor.FindSetup(ctx, abs)
-	if len(opts.Agents) == 0 {
+	if len(agents) == 0 {
 		return s.scripted()
 	}
-	if err := s.addMembers(opts.Agents); err != nil {
+	if err := s.addMembers(agents); err != nil {
 		return nil, nil, err
 	}
 	out, err := s.fill("agents.yaml")
@@ -131,7 +125,7 @@ func (s *starter) addMembers(agents []starterAgent) error {
 			return fmt.Errorf("there is no model %q; name one as anthropic/NAME, openai/NAME or ollama/NAME", agent)
 		}
 		if !isModel && !slices.Contains(configs.Presets(), configs.Preset(agent)) {
-			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, presetNames())
+			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, strings.Join(launch.PresetNames(), ", "))
 		}
 	}
 	mates := agents[1:]
@@ -178,15 +172,6 @@ func yamlText(name string) string {
 		return name
 	}
 	return fmt.Sprintf("%q", name)
-}
-
-// presetNames returns the presets for messages.
-func presetNames() string {
-	var names []string
-	for _, p := range configs.Presets() {
-		names = append(names, string(p))
-	}
-	return strings.Join(names, ", ")
 }
 
 // freeFolder returns a folder for the scripts that is not one of the project.

@@ -15,7 +15,7 @@ import (
 // start writes the result of Make for dir and loads it.
 func start(t *testing.T, dir string) (*configs.Team, string) {
 	t.Helper()
-	spec, files, err := makeStarter(t.Context(), dir, starterOptions{})
+	spec, files, err := makeStarter(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestStarterWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := testrun.Files(t, test.files)
-			spec, files, err := makeStarter(t.Context(), dir, starterOptions{Agents: test.agents})
+			spec, files, err := makeStarter(t.Context(), dir, test.agents)
 			if err != nil || files == nil || len(files) != 0 {
 				t.Fatalf("files %v, error %v", files, err)
 			}
@@ -249,11 +249,11 @@ func tidy(t *testing.T, spec string) {
 }
 
 func TestStarterWithFails(t *testing.T) {
-	if _, _, err := makeStarter(t.Context(), t.TempDir(), starterOptions{Agents: []starterAgent{"claude", "cursor"}}); err == nil ||
+	if _, _, err := makeStarter(t.Context(), t.TempDir(), []starterAgent{"claude", "cursor"}); err == nil ||
 		!strings.Contains(err.Error(), `no preset "cursor"; name one of claude, codex`) {
 		t.Errorf("an unknown preset: %v", err)
 	}
-	if _, _, err := makeStarter(t.Context(), t.TempDir(), starterOptions{Agents: []starterAgent{"acme/m"}}); err == nil ||
+	if _, _, err := makeStarter(t.Context(), t.TempDir(), []starterAgent{"acme/m"}); err == nil ||
 		!strings.Contains(err.Error(), `no model "acme/m"; name one as anthropic/NAME`) {
 		t.Errorf("an unknown provider: %v", err)
 	}
@@ -294,7 +294,7 @@ func TestStarterOverwritesNothing(t *testing.T) {
 
 func TestStarterFails(t *testing.T) {
 	file := filepath.Join(testrun.Files(t, map[string]string{"file": ""}), "file")
-	if _, _, err := makeStarter(t.Context(), file, starterOptions{}); err == nil || !strings.Contains(err.Error(), "name a folder") {
+	if _, _, err := makeStarter(t.Context(), file, nil); err == nil || !strings.Contains(err.Error(), "name a folder") {
 		t.Errorf("a folder that is a file: %v", err)
 	}
 }

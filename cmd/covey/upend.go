@@ -123,7 +123,7 @@ func faultMark(f orchestrator.Fault) string {
 	return " [" + string(f) + "]"
 }
 
-// withFault adds its code to an error that ends a team. Other errors have said what they say:
+// withFault adds its code to an error that ends a team. Other errors carry their own code:
 // wrong usage, a spec with mistakes, a team that is not trusted, and the end of a run.
 func withFault(err error) error {
 	var end *cli.EndError

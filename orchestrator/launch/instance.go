@@ -141,15 +141,10 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 	return []acp.MCPServer{{Name: MCPName, URL: url, Headers: []acp.Pair{header}}}, nil
 }
 
-// started registers the program's process, for calls that it and its tools make.
-func (f *instance) started(pid int) (release func()) {
-	return f.programs.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.Member.Name})
-}
-
-// alive is started for a program that gets a token with each start: the token ends with
-// the process. Processes that the program passed it on to cannot act for the member.
+// alive registers the program's process, for calls that it and its tools make. The token that
+// it got with its start ends with the process. Processes that the program passed it on to cannot act for the member.
 func (f *instance) alive(pid int) (release func()) {
-	forget := f.started(pid)
+	forget := f.programs.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.Member.Name})
 	return func() {
 		forget()
 		f.programs.opts.Revoke(f.Member)
@@ -315,7 +310,7 @@ const (
 func (f *instance) brief() string {
 	ctx, cancel := context.WithTimeout(context.Background(), briefTimeout)
 	defer cancel()
-	return f.programs.Brief(ctx, f.Member.Name, f.lastText())
+	return f.programs.Brief(ctx, f.Member.Name, cmp.Or(f.Said(), f.last))
 }
 
 // Brief tells a member that has lost its memory about its work: the goal, its tasks, and its
@@ -360,9 +355,6 @@ func briefTasks(all []tasks.Task, member string) string {
 	}
 	return b.String()
 }
-
-// lastText returns the member's last text, in this run or before it.
-func (f *instance) lastText() string { return cmp.Or(f.Said(), f.last) }
 
 // LastSaid returns the text of the last message of a conversation that contains text of
 // the member.

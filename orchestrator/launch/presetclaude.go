@@ -34,7 +34,9 @@ func claude() preset {
 		// Without this it does not ask about what the user has allowed permanently, or
 		// what it considers harmless; an ask rule overrides both.
 		writeSettings: func(o *offer) error {
-			o.claudeSettings(object{"permissions": object{"ask": claudeTools()}})
+			o.claudeSettings(object{"permissions": object{"ask": []string{
+				"Bash", "Edit", "Write", "NotebookEdit", "Read", "Grep", "Glob", "WebFetch", "WebSearch",
+			}}})
 			return nil
 		},
 		nativeHooksOff: func(o *offer) error {
@@ -73,12 +75,6 @@ func claude() preset {
 		login:   "claude /login", loginPkg: "@anthropic-ai/claude-code",
 		install: "npm i -g @agentclientprotocol/claude-agent-acp@latest", node: "22",
 	}
-}
-
-// claudeTools returns Claude Code's own tools that have effects outside of the
-// conversation.
-func claudeTools() []string {
-	return []string{"Bash", "Edit", "Write", "NotebookEdit", "Read", "Grep", "Glob", "WebFetch", "WebSearch"}
 }
 
 // claudeSettings adds to the settings of a session, which override the user's own.

@@ -315,7 +315,7 @@ func commandLine(a configs.Agent) string {
 }
 
 // variables lists only names, because values may be secrets. For a value that refers to covey's own
-// variables it lists those, because they leave covey with it.
+// variables it lists those, because they are passed to the program.
 func variables(env []configs.EnvVar) string {
 	shown := make([]string, 0, len(env))
 	for _, v := range env {

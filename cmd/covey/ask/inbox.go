@@ -90,7 +90,11 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
   covey inbox show backend`,
 		Args: cli.ArgCount(1, 1, "a request"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := readInbox(cmd.Context(), env, api.InboxQuery{ID: args[0]})
+			place, err := env.Find()
+			if err != nil {
+				return err
+			}
+			list, err := cli.ReadInbox(cmd.Context(), place, api.InboxQuery{ID: args[0]})
 			if err != nil {
 				return err
 			}
@@ -151,15 +155,6 @@ func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (reques
 	return r, err
 }
 
-// readInbox reads the questions of the selected team, whether it runs or not.
-func readInbox(ctx context.Context, env *cli.Env, q api.InboxQuery) ([]requests.Request, error) {
-	place, err := env.Find()
-	if err != nil {
-		return nil, err
-	}
-	return cli.ReadInbox(ctx, place, q)
-}
-
 // printInbox prints questions as a table, then what else a person has to do, and how to
 // answer. It says how only if a question is for the operator: members answer what
 // members ask each other.
@@ -172,9 +167,10 @@ func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need
 		if !r.Open() { // the state matters, not the time
 			left = string(r.State)
 		}
+		line, _, _ := strings.Cut(r.Text, "\n")
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
 			term.Cell{Text: answererText(r)},
-			term.Cell{Text: left}, term.Cell{Text: term.PlainLine(firstLineOf(r.Text))})
+			term.Cell{Text: left}, term.Cell{Text: line})
 	}
 	for _, n := range needs {
 		if n.Kind == teamview.NeedsAnswer {
@@ -240,10 +236,4 @@ func answeredText(r requests.Request) string {
 		text += " (" + term.PlainLine(r.Feedback) + ")"
 	}
 	return text
-}
-
-// firstLineOf returns the first line of a text.
-func firstLineOf(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

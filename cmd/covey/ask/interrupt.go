@@ -34,15 +34,10 @@ continues with its next work.`,
 				func(c *api.Client) (api.InterruptReply, error) {
 					return c.Interrupt(cmd.Context(), api.InterruptRequest{Member: args[0], GoOn: goOn})
 				})
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case asJSON:
-				return env.Out.JSON(reply)
-			default:
-				env.Out.Printf("%s\n", interruptText(args[0], reply))
 			}
-			return nil
+			return env.Out.Show(asJSON, reply, func() { env.Out.Printf("%s\n", interruptText(args[0], reply)) })
 		},
 		ValidArgsFunction: env.CompleteMember,
 	}

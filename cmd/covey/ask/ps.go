@@ -122,7 +122,11 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 				" works in a fresh session: the old one could not be opened"))
 		}
 	}
-	printWorktrees(out, s.Members)
+	for _, m := range s.Members { // a branch and a path fit into no column
+		if m.Worktree != nil {
+			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))
+		}
+	}
 	printSchedules(out, s, now)
 	printServers(out, s.Servers)
 	if s.Requests > 0 {
@@ -298,16 +302,6 @@ func printServers(out *term.Screen, servers []api.ServerStatus) {
 		term.Text("TOOLS", func(s api.ServerStatus) string { return count(s.Tools) }),
 		term.Text("WHY", func(s api.ServerStatus) string { return s.Why }),
 	).Print(out)
-}
-
-// printWorktrees prints where members with a working copy of their own work. It is
-// printed below the table, because a branch and a path fit into no column.
-func printWorktrees(out *term.Screen, members []api.MemberStatus) {
-	for _, m := range members {
-		if m.Worktree != nil {
-			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))
-		}
-	}
 }
 
 // worktreeLine describes a member's working copy in one line.

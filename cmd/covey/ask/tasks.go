@@ -189,11 +189,6 @@ end a turn.`,
 	return cmd
 }
 
-// waitsFor returns the ids of the tasks that a task still waits for.
-func waitsFor(task tasks.Task, all []tasks.Task) []string {
-	return (&tasks.Outline{BlockedBy: task.BlockedBy}).OpenBlockers(tasks.Outlines(all))
-}
-
 // taskID returns the id in what somebody writes for a task: 7, or #7 as in messages.
 func taskID(text string) string { return strings.TrimPrefix(text, "#") }
 
@@ -218,7 +213,7 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	line("status", out.Paint(statusStyle(task.Status), string(task.Status)))
 	line("owner", term.PlainLine(task.Owner))
 	line("blocked by", term.PlainLine(strings.Join(task.BlockedBy, ", ")))
-	line("waits for", term.PlainLine(strings.Join(waitsFor(task.Task, all), ", ")))
+	line("waits for", term.PlainLine(strings.Join((&tasks.Outline{BlockedBy: task.BlockedBy}).OpenBlockers(tasks.Outlines(all)), ", ")))
 	for _, r := range task.Requests {
 		line("awaits", term.PlainLine(inbox.Awaited(r)+" ("+r.ID+"; covey inbox show "+r.ID+")"))
 	}
@@ -230,7 +225,7 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	line("epoch", fmt.Sprint(task.Epoch))
 	line("tokens", tokensOf(task.Cost))
 	line("cost", view.Dollars(task.Cost.USD))
-	for _, key := range sortedKeys(task.Metadata) {
+	for _, key := range slices.Sorted(maps.Keys(task.Metadata)) {
 		line("metadata", term.PlainLine(key+" = "+string(task.Metadata[key])))
 	}
 	for _, e := range task.Evidence {
@@ -345,11 +340,6 @@ func tokensOf(c tasks.Cost) string {
 		return fmt.Sprintf("%d (%d failed)", c.Tokens, c.FailedTokens)
 	}
 	return fmt.Sprint(c.Tokens)
-}
-
-// sortedKeys returns a map's keys in order.
-func sortedKeys(m map[string]json.RawMessage) []string {
-	return slices.Sorted(maps.Keys(m))
 }
 
 // evidenceLine formats a piece of evidence in one line, with its author.

@@ -155,12 +155,10 @@ func Members(place state.Place) []string {
 // that only read; otherwise the team reports the error.
 func KnownMember(place state.Place, name string) error {
 	all := Members(place)
-	for _, m := range all {
-		if m == name {
-			return nil
-		}
-	}
-	if len(all) == 0 {
+	switch {
+	case slices.Contains(all, name):
+		return nil
+	case len(all) == 0:
 		return fmt.Errorf("team %s has no record of its members; `covey up` starts it", place.Team)
 	}
 	return fmt.Errorf("team %s has no member %q; its members are %s", place.Team, name, strings.Join(all, ", "))

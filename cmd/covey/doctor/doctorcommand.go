@@ -157,7 +157,7 @@ func (s commandCheck) program(words []string) []flaw {
 		return []flaw{bad}
 	}
 	if script, ok := s.scriptOf(words); ok {
-		if !readable(script) {
+		if _, err := headOfFile(script); err != nil {
 			if by := s.provider(script); by != "" {
 				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
 					"see that " + by + " creates it", true}}
@@ -239,7 +239,8 @@ func scriptFlaws(path string, given, strict bool) []flaw {
 	switch {
 	// The kernel takes the carriage return as a part of the interpreter's name, and
 	// the shell takes it as a part of each command.
-	case crlf && !isPython(path, interpreter):
+	// Python accepts any line ends, except on the line that names the interpreter.
+	case crlf && (interpreter != "" || filepath.Ext(path) != ".py"):
 		return []flaw{{path + " has the line ends of Windows (CRLF)", "sed -i 's/\\r$//' " + path, false}}
 	case given:
 		return nil
@@ -251,12 +252,6 @@ func scriptFlaws(path string, given, strict bool) []flaw {
 			"write #!/bin/sh, or whatever runs it, as its first line", true}}
 	}
 	return interpreterFlaws(path, strings.Fields(interpreter))
-}
-
-// isPython reports whether Python runs the script, which accepts any line ends,
-// except on the line that names the interpreter.
-func isPython(path, interpreter string) bool {
-	return interpreter == "" && filepath.Ext(path) == ".py"
 }
 
 // interpreterFlaws returns the problems of the interpreter that a script names.
@@ -289,10 +284,4 @@ func headOfFile(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, 4096))
-}
-
-// readable reports whether a file exists and can be read.
-func readable(path string) bool {
-	_, err := headOfFile(path)
-	return err == nil
 }

@@ -320,17 +320,13 @@ func (x *hookExam) checkKeys(file string) {
 		if strings.ContainsAny(path, ".[") || slices.Contains(known, path) {
 			continue
 		}
-		if near := notation.Typo(path, known); near != "" && !otherKeys(path) {
+		// Some keys of other programs only look similar to one of covey's.
+		others := []string{"pluginConfig", "version", "model", "models"}
+		if near := notation.Typo(path, known); near != "" && !slices.Contains(others, path) {
 			x.found = append(x.found, finding{Check: "hooks", Verdict: isFail, Place: x.at(file, line),
 				Text: fmt.Sprintf("the key %q means nothing to covey", path), WayOut: "write " + near})
 		}
 	}
-}
-
-// otherKeys reports whether a key belongs to another program and only looks similar
-// to one of covey's.
-func otherKeys(key string) bool {
-	return slices.Contains([]string{"pluginConfig", "version", "model", "models"}, key)
 }
 
 // settingsFiles returns the settings files among the sources.

@@ -39,8 +39,11 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 	}
 	group := hooks.Group{Matcher: matcher}
 	listens := func(name string) bool { return settings.Listens(group, info.Event, name) }
-	names := listOf(info.Event, matcher)
-	if names == nil {
+	m, err := settings.Matcher(&group, &info)
+	if err != nil {
+		return flaw{} // it was reported when the file was read
+	}
+	if _, ok := m.Expression(); ok {
 		// An expression that matches no known name might be meant for a server's
 		// tools.
 		if slices.ContainsFunc(subjects, listens) || listens("mcp__server__tool") {
@@ -48,7 +51,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 		}
 		return expressionFlaw(info, matcher, subjects)
 	}
-	for _, name := range names {
+	for _, name := range m.List() {
 		if slices.Contains(subjects, name) {
 			continue
 		}
@@ -80,27 +83,6 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 		return flaw{text, "write " + near, false}
 	}
 	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}
-}
-
-// listOf splits a matcher that is a list of names; nil: it is an expression.
-func listOf(event hooks.Event, matcher string) []string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("_|, -", r)
-	}
-	if strings.ContainsFunc(matcher, func(r rune) bool { return !plain(r) }) {
-		return nil
-	}
-	if event == hooks.StopFailure && strings.ContainsAny(matcher, ", -") {
-		return nil
-	}
-	var names []string
-	for _, name := range strings.FieldsFunc(matcher, func(r rune) bool { return r == '|' || r == ',' }) {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // teamServer is the name under which mcp_tool hooks reach the team's own tools.

@@ -67,7 +67,7 @@ func (x *examination) models(ctx context.Context, team *configs.Team) []finding 
 	for _, m := range list {
 		states[m.State]++
 		if m.State == launch.ModelReached || m.State == launch.ModelNotAsked {
-			usable = append(usable, modelText(m))
+			usable = append(usable, fmt.Sprintf("%s (key: %s)", m.Model, m.Key))
 		}
 		switch {
 		case m.Usable():
@@ -86,9 +86,6 @@ func (x *examination) models(ctx context.Context, team *configs.Team) []finding 
 	}
 	return []finding{ok("models", "%s: %s", text, strings.Join(usable, ", "))}
 }
-
-// modelText names a model and where its key comes from.
-func modelText(m launch.ModelInfo) string { return fmt.Sprintf("%s (key: %s)", m.Model, m.Key) }
 
 // noticeFindings checks whether the notices of a team can reach people. Nothing is sent.
 func noticeFindings(team *configs.Team) []finding {

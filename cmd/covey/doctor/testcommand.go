@@ -192,11 +192,6 @@ const (
 	maxLock = 16 << 20
 )
 
-// pythonFiles lists the files that identify a Python project.
-func pythonFiles() []string {
-	return []string{"pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini", "requirements.txt"}
-}
-
 // pythonTests holds the test files of a Python project, relative to it.
 type pythonTests struct {
 	all      []string // files that pytest finds by name
@@ -221,7 +216,7 @@ func pythonTest(dir string) (command, found, missing string) {
 	// Python needs no file that describes the project; without one, the first test is named
 	// as the reason.
 	found = tests.all[0]
-	for _, name := range pythonFiles() {
+	for _, name := range []string{"pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini", "requirements.txt"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			found = name
 			break
