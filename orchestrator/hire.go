@@ -24,11 +24,11 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -126,7 +126,7 @@ func (h hiring) hire(ctx context.Context) error {
 
 // withPolicies adds the policies that hold although no spec names them.
 func withPolicies(team *configs.Team, sources []settings.Source) []settings.Source {
-	all := owned.WithPolicy(team, sources)
+	all := writes.WithPolicy(team, sources)
 	if !trees.MadeByHook(sources) {
 		return all
 	}

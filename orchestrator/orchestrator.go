@@ -24,13 +24,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -95,7 +95,7 @@ type Orchestrator struct {
 	// leftovers describes the processes that a killed run had left; empty: none.
 	leftovers string
 	repairs   []string      // repairs of the store, for people
-	past      *owned.Past   // writes of earlier runs, from the journal
+	past      *writes.Past  // writes of earlier runs, from the journal
 	left      trees.Remains // working copies of a run that Options.Fresh forgets
 	clock     routine.Clock // set only by tests
 	lost      func() bool   // set only by tests: whether the crew loses a poke

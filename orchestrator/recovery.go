@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -95,7 +95,7 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	if err != nil {
 		return nil, fmt.Errorf("read the store: %w", err)
 	}
-	o.past = owned.NewPast()
+	o.past = writes.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
 		See: func(l events.Line) {

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -85,20 +85,20 @@ func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
 func folders(r *rooms) []specs.Folder {
 	var list []specs.Folder
 	for _, s := range r.seats.All() {
-		list = append(list, specs.Folder{Dir: s.Member.Dir, Member: s.Member.Name, Snapshot: func(ctx context.Context, base string) (owned.Snapshot, error) {
-			g, err := r.work.Writes.Ground(ctx, s.Member)
+		list = append(list, specs.Folder{Dir: s.Member.Dir, Member: s.Member.Name, Snapshot: func(ctx context.Context, base string) (writes.Snapshot, error) {
+			g, err := r.work.Writes.Folder(ctx, s.Member)
 			if err != nil {
-				return owned.Snapshot{}, err
+				return writes.Snapshot{}, err
 			}
 			// The first snapshot has no base yet and takes the present commit. A later one
 			// is taken against the same base, or a commit of the member would hide its
 			// changes.
 			if base == "" {
 				if base, err = g.Head(ctx); err != nil {
-					return owned.Snapshot{}, err
+					return writes.Snapshot{}, err
 				}
 			}
-			return g.Take(ctx, owned.Snapshot{Base: base}, nil)
+			return g.Take(ctx, writes.Snapshot{Base: base}, nil)
 		}})
 	}
 	return list

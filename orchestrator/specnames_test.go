@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -55,8 +55,8 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 		t.Errorf("members have %v, specs know %v", have, known)
 	}
 	var policies []string
-	for name := range hooking.NewPolicies(hooking.PolicyOptions{Writes: &owned.Writes{}}).All() {
-		if name != owned.FilesPolicy && name != inbox.TakenPolicy { // covey puts them there itself (withPolicies)
+	for name := range hooking.NewPolicies(hooking.PolicyOptions{Writes: &writes.Watch{}}).All() {
+		if name != writes.FilesPolicy && name != inbox.TakenPolicy { // covey puts them there itself (withPolicies)
 			policies = append(policies, name)
 		}
 	}

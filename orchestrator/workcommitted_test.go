@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/writes"
 )
 
 // blamedIn are the lines of git's status in a verdict.
@@ -167,8 +167,8 @@ esac
 // TestNamesPolicy: a hook or a gate may name one.
 func TestNamesPolicy(t *testing.T) {
 	t.Parallel()
-	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: owned.CommittedPolicy}}}}}
-	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, owned.CommittedPolicy) ||
+	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: writes.CommittedPolicy}}}}}
+	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, writes.CommittedPolicy) ||
 		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
 		t.Error("who names a policy is wrong")
 	}

@@ -60,10 +60,10 @@ var floors = []arrows{
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},
 	{"orchestrator/login", "configs tasks events teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
 		"orchestrator/plan orchestrator/lives"},
-	{"orchestrator/owned", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
+	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
 		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/lives orchestrator/worktree"},
 	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
-		"orchestrator/owned orchestrator/plan orchestrator/lives orchestrator/state"},
+		"orchestrator/writes orchestrator/plan orchestrator/lives orchestrator/state"},
 	{"orchestrator/trees", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/routine " +
 		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
@@ -74,14 +74,14 @@ var floors = []arrows{
 	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/budget " +
 		"orchestrator/hooklist orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
-		"orchestrator/lives orchestrator/state orchestrator/owned"},
+		"orchestrator/lives orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/routine orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
 		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
-		"orchestrator/owned orchestrator/state orchestrator/trees orchestrator/trust " +
+		"orchestrator/writes orchestrator/state orchestrator/trees orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
 		"orchestrator/plan orchestrator/lives"},
@@ -91,13 +91,13 @@ var floors = []arrows{
 		"orchestrator/teamtools"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
-		"orchestrator/owned orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
+		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
-		"orchestrator/owned orchestrator/plan orchestrator/process " +
+		"orchestrator/writes orchestrator/plan orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
@@ -140,7 +140,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/notices", "orchestrator/testkit"},
 	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
-	{"orchestrator/owned", "hooks/* orchestrator/testkit"},
+	{"orchestrator/writes", "hooks/* orchestrator/testkit"},
 	{"orchestrator/hooking", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"orchestrator/crew", "orchestrator/testkit"},

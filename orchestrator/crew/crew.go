@@ -32,7 +32,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -40,6 +39,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -95,7 +95,7 @@ type Accounts struct {
 // Work manages the working copies, the ownership of files, and merging.
 type Work struct {
 	Trees  *trees.Trees
-	Writes *owned.Writes
+	Writes *writes.Watch
 	Merges *merging.Desk
 	Slots  *state.Slots // of gates and setups
 }

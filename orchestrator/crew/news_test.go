@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -21,7 +21,7 @@ func TestReportSent(t *testing.T) {
 		addSeat(t, c, &configs.Member{Name: name})
 	}
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
-		Writes: &owned.Writes{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
+		Writes: &writes.Watch{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
 		Lead:       func() *lives.Member { return c.ports.Seats.Lead().Member },
 		Unreported: func(_ context.Context, member string) []string { return c.ports.Watch.Of(member).Unreported },
 	})

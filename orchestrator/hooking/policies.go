@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -53,12 +53,12 @@ func NewPolicies(o PolicyOptions) *Policies { return &Policies{o} }
 // All returns the policies by name.
 func (p *Policies) All() map[string]runner.Policy {
 	return map[string]runner.Policy{
-		"no-open-tasks":       p.noOpenTasks,
-		owned.CommittedPolicy: p.opts.Writes.Committed,
-		"report-sent":         p.reportSent,
-		"changed-something":   p.opts.Changed,
-		owned.FilesPolicy:     p.opts.Writes.Files,
-		inbox.TakenPolicy:     p.opts.Taken,
+		"no-open-tasks":        p.noOpenTasks,
+		writes.CommittedPolicy: p.opts.Writes.Committed,
+		"report-sent":          p.reportSent,
+		"changed-something":    p.opts.Changed,
+		writes.FilesPolicy:     p.opts.Writes.Files,
+		inbox.TakenPolicy:      p.opts.Taken,
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -33,7 +33,7 @@ func keepingText(r requests.Request) string {
 }
 
 // FileApprovals asks people about changes of protected files. It implements
-// owned.People.
+// writes.People.
 type FileApprovals struct{ inbox *Inbox }
 
 // FileApprovals returns the FileApprovals of the team.
@@ -48,20 +48,20 @@ func (k FileApprovals) WithdrawOutdated(ctx context.Context, member, key string)
 
 // Ask asks a person whether files may stay changed, unless it has been asked
 // under this key.
-func (k FileApprovals) Ask(ctx context.Context, member, key string, files []string) (owned.Answer, error) {
+func (k FileApprovals) Ask(ctx context.Context, member, key string, files []string) (writes.Answer, error) {
 	b := k.inbox
 	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
 	switch {
 	case err != nil:
-		return owned.Answer{}, fmt.Errorf("find the request about protected files: %w", err)
+		return writes.Answer{}, fmt.Errorf("find the request about protected files: %w", err)
 	case asked && r.Approved():
-		return owned.Answer{Yes: true}, nil
+		return writes.Answer{Yes: true}, nil
 	case asked && (r.State == requests.Denied || r.State == requests.Expired):
-		return owned.Answer{No: keepingText(r)}, nil
+		return writes.Answer{No: keepingText(r)}, nil
 	case !b.Present():
-		return owned.Answer{}, nil
+		return writes.Answer{}, nil
 	case asked && r.Open():
-		return owned.Answer{Open: r.ID}, nil
+		return writes.Answer{Open: r.ID}, nil
 	}
 	r, err = b.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskMerge, Member: member, To: actors.Operator, Lasting: true, Key: key, Wait: b.limit,
@@ -70,8 +70,8 @@ func (k FileApprovals) Ask(ctx context.Context, member, key string, files []stri
 		Payload: notation.Encode(Payload{Files: files}),
 	})
 	if err != nil {
-		return owned.Answer{}, err
+		return writes.Answer{}, err
 	}
 	b.ports.Notify(ctx, member, r)
-	return owned.Answer{Open: r.ID}, nil
+	return writes.Answer{Open: r.ID}, nil
 }

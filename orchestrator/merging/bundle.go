@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -174,7 +174,7 @@ func (q *Queue) brought(ctx context.Context, b bundle) ([]api.Brought, error) {
 			return nil, fmt.Errorf("find what %s changes: %w", o.Branch, err)
 		}
 		one.Changes = Paths(changes, q.Repo.Prefix)
-		one.Protected = owned.Protected(q.Team().Protect, one.Changes)
+		one.Protected = writes.Protected(q.Team().Protect, one.Changes)
 		i := slices.IndexFunc(open, func(r requests.Request) bool { return inbox.PayloadOf(r).Merge == o.ID })
 		if i >= 0 {
 			one.Request = open[i].ID

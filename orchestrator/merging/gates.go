@@ -15,8 +15,8 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -104,7 +104,7 @@ func (d *Desk) OutsideOf(ctx context.Context, m *lives.Member) (files []string, 
 		return nil, "", err
 	}
 	into, err = d.queue.Target(ctx)
-	return owned.Outside(m.Owns, written), into, err
+	return writes.Outside(m.Owns, written), into, err
 }
 
 // handlersFor returns the gates of merged work: the merge gates, and the task gates

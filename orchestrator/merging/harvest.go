@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -68,13 +68,13 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 	if err != nil {
 		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
-	o.Outside = owned.Outside(q.owns(m.Member), own)
+	o.Outside = writes.Outside(q.owns(m.Member), own)
 	if len(o.Conflicts) > 0 {
 		return o, nil
 	}
 	changes, err := q.Repo.Changed(ctx, base, o.Tree)
 	o.Files, o.Empty = Paths(changes, q.Repo.Prefix), len(changes) == 0
-	o.Protected = owned.Protected(q.Team().Protect, o.Files)
+	o.Protected = writes.Protected(q.Team().Protect, o.Files)
 	return o, err
 }
 

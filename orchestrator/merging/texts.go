@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -34,7 +34,7 @@ func conflict(m tasks.Merge, files []string) setback {
 		title: "Resolve the merge conflict of " + name(m),
 		todo: fmt.Sprintf("Your work (%s) cannot be merged into %s: both have changed the same lines of\n%s\n"+
 			"In your working copy run `git merge %s`, resolve the conflicts so that both changes hold, check the result "+
-			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, owned.List(files), m.Into),
+			"and commit it. Then set this task to completed; it is merged again.", subject(m), m.Into, writes.List(files), m.Into),
 	}
 }
 
@@ -56,7 +56,7 @@ func notOwned(m tasks.Merge, files, owns []string) setback {
 		reason: m.Member + " may not write there", files: files,
 		title: "Undo changes outside your files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes files that are not yours:\n%s\nYou may write to %s. %s Then set this task to "+
-			"completed; it is merged again.", subject(m), owned.List(files), strings.Join(owns, ", "), owned.UndoText(m.Into, files)),
+			"completed; it is merged again.", subject(m), writes.List(files), strings.Join(owns, ", "), writes.UndoText(m.Into, files)),
 	}
 }
 
@@ -76,7 +76,7 @@ func denied(m tasks.Merge, files []string, said string) setback {
 	return setback{
 		person: true, reason: why, files: files, title: "Undo changes to protected files in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) changes protected files:\n%s\nThis was refused: %s\n%s Then set this task to "+
-			"completed; it is merged again.", subject(m), owned.List(files), why, owned.UndoText(m.Into, files)),
+			"completed; it is merged again.", subject(m), writes.List(files), why, writes.UndoText(m.Into, files)),
 	}
 }
 

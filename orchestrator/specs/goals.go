@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/owned"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -119,15 +119,15 @@ type Folder struct {
 	Member string
 	// Snapshot returns the state of the folder relative to a commit; empty: its current
 	// commit.
-	Snapshot func(ctx context.Context, base string) (owned.Snapshot, error)
+	Snapshot func(ctx context.Context, base string) (writes.Snapshot, error)
 }
 
 // baseline is the state of the team's work when the lead got a goal. It has its own file,
 // because it is too large for the store.
 type baseline struct {
-	Goal      int                       `json:"goal"`      // Goal.No
-	Completed int                       `json:"completed"` // tasks
-	Folders   map[string]owned.Snapshot `json:"folders"`   // by Folder.Dir
+	Goal      int                        `json:"goal"`      // Goal.No
+	Completed int                        `json:"completed"` // tasks
+	Folders   map[string]writes.Snapshot `json:"folders"`   // by Folder.Dir
 }
 
 // Begin stores the state of the work at the start of a new goal, for Result. It does
@@ -140,7 +140,7 @@ func (g *Goals) Begin(ctx context.Context, folders []Folder) error {
 	if known, ok := g.readBaseline(); ok && known.Goal == goal.No {
 		return nil
 	}
-	now := baseline{Goal: goal.No, Folders: map[string]owned.Snapshot{}}
+	now := baseline{Goal: goal.No, Folders: map[string]writes.Snapshot{}}
 	if now.Completed, err = completedTasks(ctx, g.store); err != nil {
 		return err
 	}

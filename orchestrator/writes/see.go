@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ type announced struct {
 // Complete records an event of a member: when it could write, and which files it announced.
 // It adds nothing to the event, but must have it before slow steps, because it reads the clock.
 // It implements crew.Completer.
-func (w *Writes) Complete(ctx context.Context, member *lives.Member, e events.Event) (events.Event, error) {
+func (w *Watch) Complete(ctx context.Context, member *lives.Member, e events.Event) (events.Event, error) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
 	}
@@ -32,8 +32,8 @@ func (w *Writes) Complete(ctx context.Context, member *lives.Member, e events.Ev
 }
 
 // seeShared is Complete for a member that shares its folder.
-func (w *Writes) seeShared(ctx context.Context, member *lives.Member, e events.Event) {
-	l, who, now := w.ledger(member.Dir), member.Name, time.Now()
+func (w *Watch) seeShared(ctx context.Context, member *lives.Member, e events.Event) {
+	l, who, now := w.log(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
 	case events.TurnStarted:
 		if !byCalls(member) {
@@ -78,7 +78,7 @@ func byCalls(member *lives.Member) bool { return member.CurrentAgent().Kind == c
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
 
 // rest ends the spans of calls that left processes running, once those have ended.
-func (w *Writes) rest(member *lives.Member) {
+func (w *Watch) rest(member *lives.Member) {
 	if w.opts.Lingers(member.Name) {
 		return
 	}
@@ -87,12 +87,12 @@ func (w *Writes) rest(member *lives.Member) {
 	delete(w.lingers, member.Name)
 	w.mu.Unlock()
 	for _, id := range calls {
-		w.ledger(member.Dir).End(member.Name, id, time.Now())
+		w.log(member.Dir).End(member.Name, id, time.Now())
 	}
 }
 
 // called records a call that names the file it writes to.
-func (w *Writes) called(member *lives.Member, d events.ToolCalled) {
+func (w *Watch) called(member *lives.Member, d events.ToolCalled) {
 	path, ok := w.named(member, d)
 	if !ok {
 		return
@@ -104,12 +104,12 @@ func (w *Writes) called(member *lives.Member, d events.ToolCalled) {
 	w.calls[key] = a
 	w.mu.Unlock()
 	if a.may {
-		w.ledger(member.Dir).Announce(member.Name, path, w.leave(member, a))
+		w.log(member.Dir).Announce(member.Name, path, w.leave(member, a))
 	}
 }
 
 // decided records whether a call may run.
-func (w *Writes) decided(member *lives.Member, d events.PermissionDecided) {
+func (w *Watch) decided(member *lives.Member, d events.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
@@ -123,12 +123,12 @@ func (w *Writes) decided(member *lives.Member, d events.PermissionDecided) {
 	}
 	w.mu.Unlock()
 	if a.may && a.path != "" {
-		w.ledger(member.Dir).Announce(member.Name, a.path, w.leave(member, a))
+		w.log(member.Dir).Announce(member.Name, a.path, w.leave(member, a))
 	}
 }
 
 // returned records the result of a call that names the file it writes to.
-func (w *Writes) returned(member *lives.Member, d events.ToolReturned) {
+func (w *Watch) returned(member *lives.Member, d events.ToolReturned) {
 	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
@@ -137,16 +137,16 @@ func (w *Writes) returned(member *lives.Member, d events.ToolReturned) {
 	switch {
 	case !ok || a.path == "" || !a.may && byCalls(member):
 	case d.IsError:
-		w.ledger(member.Dir).Drop(a.path)
+		w.log(member.Dir).Drop(a.path)
 	default:
-		at := &Ground{Dir: member.Dir}
-		w.ledger(member.Dir).Wrote(member.Name, a.path, at.PrintOf(a.path), w.leave(member, a))
+		at := &SharedFolder{Dir: member.Dir}
+		w.log(member.Dir).Wrote(member.Name, a.path, at.PrintOf(a.path), w.leave(member, a))
 	}
 }
 
 // leave reports whether a member may make a call. A permitted call to a protected file
 // was allowed by a person; a program that calls without asking does not own the file.
-func (w *Writes) leave(member *lives.Member, a announced) bool {
+func (w *Watch) leave(member *lives.Member, a announced) bool {
 	return a.may && len(Outside(member.Owns, []string{a.path})) == 0
 }
 
@@ -155,7 +155,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named returns the file that a call announces to write, below its member's folder,
 // with links resolved.
-func (w *Writes) named(member *lives.Member, d events.ToolCalled) (string, bool) {
+func (w *Watch) named(member *lives.Member, d events.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

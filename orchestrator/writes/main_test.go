@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -23,11 +23,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// files is what each ground of a test holds at first.
+// files is what each folder of a test holds at first.
 const files = `mkdir docs policy; echo a >docs/a; echo m >main; echo g >.gitignore; printf '*.log\n' >.gitignore; echo p >policy/p; echo s >policy/s.log`
 
-// grounds runs a test on a ground in a git repository, and on one in none.
-func grounds(t *testing.T, test func(t *testing.T, g *Ground)) {
+// folders runs a test on a folder in a git repository, and on one in none.
+func folders(t *testing.T, test func(t *testing.T, g *SharedFolder)) {
 	for _, name := range []string{"git", "no git"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func grounds(t *testing.T, test func(t *testing.T, g *Ground)) {
 			} else {
 				testkit.Shell(t, dir, files)
 			}
-			g := &Ground{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
+			g := &SharedFolder{Dir: dir, Index: filepath.Join(t.TempDir(), "index"), Walk: walker(dir)}
 			if name == "git" {
 				repo, err := worktree.Git{}.Open(t.Context(), dir)
 				testkit.Must(t, err)
@@ -60,8 +60,8 @@ func walker(dir string) func(context.Context, func(string) error) error {
 	}
 }
 
-// take takes a snapshot on the commit that the ground is on.
-func take(t *testing.T, g *Ground, last Snapshot, globs ...string) Snapshot {
+// take takes a snapshot on the commit that the folder is on.
+func take(t *testing.T, g *SharedFolder, last Snapshot, globs ...string) Snapshot {
 	t.Helper()
 	if last.Time.IsZero() {
 		var err error

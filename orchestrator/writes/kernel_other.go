@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package owned
+package writes
 
 import (
 	"io/fs"

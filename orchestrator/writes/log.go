@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"slices"
@@ -14,9 +14,9 @@ const lag = 20 * time.Millisecond
 // everywhere.
 const Hooks = ""
 
-// Ledger records who could write when in one ground. The zero value is empty and ready
+// Log records who could write when in one folder. The zero value is empty and ready
 // to use. It is safe for concurrent use, and is not persistent; see Add.
-type Ledger struct {
+type Log struct {
 	mu     sync.Mutex
 	spans  []span
 	claims map[string]claim     // by path
@@ -45,7 +45,7 @@ type claim struct {
 }
 
 // Add records past spans of an earlier process.
-func (l *Ledger) Add(past []Span) {
+func (l *Log) Add(past []Span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range past {
@@ -54,14 +54,14 @@ func (l *Ledger) Add(past []Span) {
 }
 
 // Begin records that somebody can write from now on, until End with the same key.
-func (l *Ledger) Begin(who, key string, at time.Time) {
+func (l *Log) Begin(who, key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spans = append(l.spans, span{who: who, key: key, from: at.Round(0)})
 }
 
 // End ends a span of Begin; it does nothing if there is none.
-func (l *Ledger) End(who, key string, at time.Time) {
+func (l *Log) End(who, key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.spans {
@@ -72,7 +72,7 @@ func (l *Ledger) End(who, key string, at time.Time) {
 }
 
 // Void removes a span of Begin that turned out not to allow writes.
-func (l *Ledger) Void(who, key string) {
+func (l *Log) Void(who, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.who == who && s.key == key })
@@ -80,16 +80,16 @@ func (l *Ledger) Void(who, key string) {
 
 // Announce records that somebody is about to write to a path. leave says whether it
 // may.
-func (l *Ledger) Announce(who, path string, leave bool) {
+func (l *Log) Announce(who, path string, leave bool) {
 	l.setClaim(path, claim{who: who, leave: leave})
 }
 
 // Wrote records the result of an announced write.
-func (l *Ledger) Wrote(who, path string, p Print, leave bool) {
+func (l *Log) Wrote(who, path string, p Print, leave bool) {
 	l.setClaim(path, claim{who: who, leave: leave, print: p, known: true})
 }
 
-func (l *Ledger) setClaim(path string, d claim) {
+func (l *Log) setClaim(path string, d claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.claims == nil {
@@ -99,7 +99,7 @@ func (l *Ledger) setClaim(path string, d claim) {
 }
 
 // Drop withdraws an announcement that led to no write.
-func (l *Ledger) Drop(path string) {
+func (l *Log) Drop(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.claims, path)
@@ -107,7 +107,7 @@ func (l *Ledger) Drop(path string) {
 
 // Keep declares that nobody will ask about changes before since under this key. What
 // ended before the earliest such time is forgotten.
-func (l *Ledger) Keep(key string, since time.Time) {
+func (l *Log) Keep(key string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept == nil {
@@ -123,7 +123,7 @@ func (l *Ledger) Keep(key string, since time.Time) {
 }
 
 // Release removes a key of Keep.
-func (l *Ledger) Release(key string) {
+func (l *Log) Release(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.kept, key)
@@ -149,7 +149,7 @@ type Ruling struct {
 // Judge answers a Question. If the path is still as an announced write left it, the
 // announcing writer made the change. Otherwise each writer who could write at that time
 // may have made it; if one of them may write there, it counts as that one's.
-func (l *Ledger) Judge(q Question) Ruling {
+func (l *Log) Judge(q Question) Ruling {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d, ok := l.said(q.Path, q.Print); ok {
@@ -180,7 +180,7 @@ type Trace struct {
 // announced the write and the path is still as it left it, or no other member could
 // write at that time. Hooks do not count, because they run when a member does
 // something.
-func (l *Ledger) Only(who, path string, t Trace) bool {
+func (l *Log) Only(who, path string, t Trace) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d, ok := l.said(path, t.Print); ok {
@@ -192,13 +192,13 @@ func (l *Ledger) Only(who, path string, t Trace) bool {
 
 // said returns the announced write to a path, if the path is as the write left it, or
 // the write is not finished.
-func (l *Ledger) said(path string, now Print) (claim, bool) {
+func (l *Log) said(path string, now Print) (claim, bool) {
 	d, ok := l.claims[path]
 	return d, ok && (!d.known || d.print.Same(now))
 }
 
 // suspects returns those who could write at a time, sorted by name.
-func (l *Ledger) suspects(at time.Time) []string {
+func (l *Log) suspects(at time.Time) []string {
 	var list []string
 	for _, s := range l.spans {
 		if !at.Before(s.from.Add(-lag)) && (s.to.IsZero() || !at.After(s.to)) {

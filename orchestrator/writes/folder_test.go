@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func TestSince(t *testing.T) {
 		"times forged":      {"echo 22 >main", "touch -r main .ref; echo 33 >main; touch -r .ref main; rm .ref", "main"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			grounds(t, func(t *testing.T, g *Ground) {
+			folders(t, func(t *testing.T, g *SharedFolder) {
 				testkit.Shell(t, g.Dir, tt.before)
 				first := take(t, g, Snapshot{})
 				testkit.Shell(t, g.Dir, tt.do)
@@ -55,7 +55,7 @@ func TestSince(t *testing.T) {
 // TestSinceCommits: what somebody commits is found by what it has changed on disk, and
 // what was only committed has not been written.
 func TestSinceCommits(t *testing.T) {
-	grounds(t, func(t *testing.T, g *Ground) {
+	folders(t, func(t *testing.T, g *SharedFolder) {
 		if g.Repo == nil {
 			return
 		}
@@ -76,7 +76,7 @@ func TestSinceCommits(t *testing.T) {
 // TestGuarded: what a glob names exactly, or by its folder, is looked at though it is
 // ignored or lies in .git; another list of globs is no write.
 func TestGuarded(t *testing.T) {
-	grounds(t, func(t *testing.T, g *Ground) {
+	folders(t, func(t *testing.T, g *SharedFolder) {
 		testkit.Shell(t, g.Dir, "mkdir -p .git/hooks; echo e >.env.log; echo k >k.log")
 		globs := []string{"policy/**", ".env.log", ".git/hooks", "**/*.log"}
 		first := take(t, g, Snapshot{}, globs...)
@@ -98,7 +98,7 @@ func TestGuarded(t *testing.T) {
 
 // TestSnapshotIsKept: a snapshot that was written down and read again says the same.
 func TestSnapshotIsKept(t *testing.T) {
-	grounds(t, func(t *testing.T, g *Ground) {
+	folders(t, func(t *testing.T, g *SharedFolder) {
 		testkit.Shell(t, g.Dir, "echo 2 >main; rm docs/a")
 		first := take(t, g, Snapshot{}, "policy")
 		data, err := json.Marshal(first)
@@ -113,7 +113,7 @@ func TestSnapshotIsKept(t *testing.T) {
 
 // TestExcept: a folder that is nobody's business is not looked at, and one beside it is.
 func TestExcept(t *testing.T) {
-	grounds(t, func(t *testing.T, g *Ground) {
+	folders(t, func(t *testing.T, g *SharedFolder) {
 		g.Except = "docs/state"
 		first := take(t, g, Snapshot{})
 		testkit.Shell(t, g.Dir, "mkdir -p docs/state/deep; echo 1 >docs/state/deep/f; echo 1 >docs/states")
@@ -123,9 +123,9 @@ func TestExcept(t *testing.T) {
 	})
 }
 
-// TestTooLarge: a ground with too many files says so, and how it can be helped.
+// TestTooLarge: a folder with too many files says so, and how it can be helped.
 func TestTooLarge(t *testing.T) {
-	g := &Ground{Dir: t.TempDir(), Walk: func(_ context.Context, visit func(string) error) error {
+	g := &SharedFolder{Dir: t.TempDir(), Walk: func(_ context.Context, visit func(string) error) error {
 		for i := 0; ; i++ {
 			if err := visit(fmt.Sprint(i)); err != nil {
 				return err
@@ -156,7 +156,7 @@ func TestLargeFiles(t *testing.T) {
 // TestWhen: a path that was written to has the time of that, one that came along with
 // its folder that of the folder, and one that is gone that of the folder that has lost it.
 func TestWhen(t *testing.T) {
-	grounds(t, func(t *testing.T, g *Ground) {
+	folders(t, func(t *testing.T, g *SharedFolder) {
 		testkit.Shell(t, g.Dir, "mkdir -p deep/er; echo 1 >deep/er/f; echo 1 >deep/er/g; echo 1 >deep/h")
 		time.Sleep(2 * lag)
 		since := time.Now()

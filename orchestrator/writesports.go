@@ -8,12 +8,12 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/owned"
+	"github.com/coveyteam/covey/orchestrator/writes"
 )
 
 // newWrites returns what enforces which files members may write.
-func newWrites(o *Orchestrator, r *rooms) *owned.Writes {
-	return owned.New(owned.Options{
+func newWrites(o *Orchestrator, r *rooms) *writes.Watch {
+	return writes.New(writes.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
 		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.FileApprovals(),
 		MemberOf: func(in hooks.Input) (*lives.Member, bool) {

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -19,10 +19,10 @@ const CommittedPolicy = "work-committed"
 
 // changedFiles tracks which files members have changed, for the policy work-committed.
 // In its own git working copy a member answers for all changes in its turns, in a
-// shared folder for those that only it can have made according to Ledger. It reads
+// shared folder for those that only it can have made according to Log. It reads
 // files only if a hook or gate of the team names the policy.
 type changedFiles struct {
-	w *Writes
+	w *Watch
 
 	mu    sync.Mutex
 	turns map[string]*Turns // by member
@@ -63,15 +63,15 @@ func (f *changedFiles) of(member *lives.Member) *Turns {
 // remembered, because it may have been created again in the same place.
 func (f *changedFiles) reader(member *lives.Member) Reader {
 	if f.w.ownCopy(member) {
-		return Reader{Who: member.Name, Ground: func(ctx context.Context) (*Ground, error) {
-			return f.w.newGround(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
+		return Reader{Who: member.Name, Folder: func(ctx context.Context) (*SharedFolder, error) {
+			return f.w.openFolder(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
 		}}
 	}
-	return Reader{Who: member.Name, Ledger: f.w.ledger(member.Dir),
-		Ground: func(ctx context.Context) (*Ground, error) {
+	return Reader{Who: member.Name, Log: f.w.log(member.Dir),
+		Folder: func(ctx context.Context) (*SharedFolder, error) {
 			f.w.rest(member)
 			f.w.sharing(member)
-			return f.w.Ground(ctx, member)
+			return f.w.Folder(ctx, member)
 		}}
 }
 
@@ -85,7 +85,7 @@ func (f *changedFiles) warn(ctx context.Context, member *lives.Member, err error
 // Committed implements CommittedPolicy. It refuses while the member has uncommitted
 // changes. It ignores what was uncommitted before, and what others write in the same
 // folder.
-func (w *Writes) Committed(ctx context.Context, in hooks.Input) hooks.Result {
+func (w *Watch) Committed(ctx context.Context, in hooks.Input) hooks.Result {
 	member, ok := w.opts.MemberOf(in)
 	if !ok {
 		return runner.Agree() // no member's work

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// Options are what Writes needs from its team.
+// Options are what Watch needs from its team.
 type Options struct {
 	Scratch string // folder for files of a running team
 	Home    string // folder of the states of teams
@@ -46,22 +46,22 @@ type Options struct {
 	Asks func(policy string) bool
 }
 
-// Writes finds out what members without their own git working copy have written, and
+// Watch finds out what members without their own git working copy have written, and
 // checks it against `owns` and `protect`: it records the state of their folder when a
 // turn begins, and compares it at the end of the turn and when a task is completed.
-// Several members and people write there concurrently; Ledger says who made a change,
+// Several members and people write there concurrently; Log says who made a change,
 // if that can be decided. A member is charged only with changes that nobody else can
 // have made.
-type Writes struct {
+type Watch struct {
 	opts Options
 
 	mu      sync.Mutex
-	grounds map[string]*Ground   // by folder
-	ledgers map[string]*Ledger   // by folder
-	marks   map[string]*mark     // by member
-	calls   map[string]announced // by member and call
-	lingers map[string][]string  // calls that left processes running, by member
-	said    map[string]bool      // warnings already given
+	folders map[string]*SharedFolder // by folder
+	logs    map[string]*Log          // by folder
+	marks   map[string]*mark         // by member
+	calls   map[string]announced     // by member and call
+	lingers map[string][]string      // calls that left processes running, by member
+	said    map[string]bool          // warnings already given
 
 	changes *changedFiles
 }
@@ -81,11 +81,11 @@ type charge struct {
 	Now State `json:"now"`
 }
 
-// New returns the Writes of a team.
-func New(opts Options) *Writes {
-	w := &Writes{
-		opts: opts, grounds: map[string]*Ground{},
-		ledgers: map[string]*Ledger{}, marks: map[string]*mark{}, calls: map[string]announced{},
+// New returns the Watch of a team.
+func New(opts Options) *Watch {
+	w := &Watch{
+		opts: opts, folders: map[string]*SharedFolder{},
+		logs: map[string]*Log{}, marks: map[string]*mark{}, calls: map[string]announced{},
 		lingers: map[string][]string{}, said: map[string]bool{},
 	}
 	w.changes = &changedFiles{w: w, turns: map[string]*Turns{}}
@@ -94,20 +94,20 @@ func New(opts Options) *Writes {
 
 // ownCopy reports whether a member has its own git working copy, where its branch shows
 // what it has written.
-func (w *Writes) ownCopy(member *lives.Member) bool {
+func (w *Watch) ownCopy(member *lives.Member) bool {
 	_, inGit := w.opts.CopyOf(member.Name)
 	return inGit
 }
 
 // watches reports whether a member may not write everywhere, and only reading its
 // folder can tell what it wrote.
-func (w *Writes) watches(member *lives.Member) bool {
+func (w *Watch) watches(member *lives.Member) bool {
 	return !w.ownCopy(member) && (member.Owns != nil || len(w.protect(member)) > 0)
 }
 
 // protect returns the globs of files that a member may write only with a person's
 // permission. Its own copy, whoever made it, is merged by somebody who reviews it.
-func (w *Writes) protect(member *lives.Member) []string {
+func (w *Watch) protect(member *lives.Member) []string {
 	if top, _ := w.opts.CopyOf(member.Name); top != "" {
 		return nil
 	}
@@ -115,52 +115,52 @@ func (w *Writes) protect(member *lives.Member) []string {
 }
 
 // mayWrite reports whether a member may write to a path below its folder.
-func (w *Writes) mayWrite(member *lives.Member, path string) bool {
+func (w *Watch) mayWrite(member *lives.Member, path string) bool {
 	return len(Outside(member.Owns, []string{path}))+len(Protected(w.protect(member),
 		[]string{path})) == 0
 }
 
-// ledger returns the ledger of a folder.
-func (w *Writes) ledger(dir string) *Ledger {
+// log returns the log of a folder.
+func (w *Watch) log(dir string) *Log {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l, ok := w.ledgers[dir]
+	l, ok := w.logs[dir]
 	if !ok {
-		l = &Ledger{}
-		w.ledgers[dir] = l
+		l = &Log{}
+		w.logs[dir] = l
 	}
 	return l
 }
 
 // Landing records that covey itself writes into the workspace, until landed is called:
 // merged work updates the files where its branch is checked out.
-func (w *Writes) Landing() (landed func()) {
-	l := w.ledger(w.opts.Team().Workspace)
+func (w *Watch) Landing() (landed func()) {
+	l := w.log(w.opts.Team().Workspace)
 	l.Begin(Hooks, "merge", time.Now())
 	return func() { l.End(Hooks, "merge", time.Now()) }
 }
 
-// Ground returns the ground of a member's folder.
-func (w *Writes) Ground(ctx context.Context, member *lives.Member) (*Ground, error) {
+// Folder returns a member's folder.
+func (w *Watch) Folder(ctx context.Context, member *lives.Member) (*SharedFolder, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g, ok := w.grounds[member.Dir]; ok {
+	if g, ok := w.folders[member.Dir]; ok {
 		return g, nil
 	}
-	g, err := w.newGround(ctx, member, filepath.Join(w.opts.Scratch, fmt.Sprintf("shared%d.index", len(w.grounds))))
+	g, err := w.openFolder(ctx, member, filepath.Join(w.opts.Scratch, fmt.Sprintf("shared%d.index", len(w.folders))))
 	if err == nil {
-		w.grounds[member.Dir] = g
+		w.folders[member.Dir] = g
 	}
 	return g, err
 }
 
-// newGround opens a member's folder. index is a file for this ground alone.
-func (w *Writes) newGround(ctx context.Context, member *lives.Member, index string) (*Ground, error) {
+// openFolder opens a member's folder. index is a file for this folder alone.
+func (w *Watch) openFolder(ctx context.Context, member *lives.Member, index string) (*SharedFolder, error) {
 	dir, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the written files: %w", err)
 	}
-	g := &Ground{Dir: dir, Index: index}
+	g := &SharedFolder{Dir: dir, Index: index}
 	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may be in a workspace such as a home directory
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
@@ -183,7 +183,7 @@ func (w *Writes) newGround(ctx context.Context, member *lives.Member, index stri
 }
 
 // markOf returns the mark of a member, read from its file after a restart.
-func (w *Writes) markOf(member *lives.Member) *mark {
+func (w *Watch) markOf(member *lives.Member) *mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if m, ok := w.marks[member.Name]; ok {
@@ -199,21 +199,21 @@ func (w *Writes) markOf(member *lives.Member) *mark {
 }
 
 // file returns the file of a member's mark.
-func (w *Writes) file(member *lives.Member) string {
+func (w *Watch) file(member *lives.Member) string {
 	return filepath.Join(w.opts.Scratch, member.Name+".written.json")
 }
 
 // save stores a mark; its lock is held.
-func (w *Writes) save(member *lives.Member, m *mark) error {
+func (w *Watch) save(member *lives.Member, m *mark) error {
 	if err := Save(w.file(member), m); err != nil {
 		return fmt.Errorf("store what %s has written: %w", member.Name, err)
 	}
 	return nil
 }
 
-// begin records the state of the ground when a turn begins. For a turn that continues
+// begin records the state of the folder when a turn begins. For a turn that continues
 // after a crash it should be known; if not, people are warned.
-func (w *Writes) begin(ctx context.Context, member *lives.Member, cause events.Cause) {
+func (w *Watch) begin(ctx context.Context, member *lives.Member, cause events.Cause) {
 	if !w.watches(member) {
 		return
 	}
@@ -230,8 +230,8 @@ func (w *Writes) begin(ctx context.Context, member *lives.Member, cause events.C
 
 // renew starts a new period; the mark's lock is held. Existing charges are still
 // compared with the same commit.
-func (w *Writes) renew(ctx context.Context, member *lives.Member, m *mark, known bool) error {
-	g, err := w.Ground(ctx, member)
+func (w *Watch) renew(ctx context.Context, member *lives.Member, m *mark, known bool) error {
+	g, err := w.Folder(ctx, member)
 	if err != nil {
 		return err
 	}
@@ -251,13 +251,13 @@ func (w *Writes) renew(ctx context.Context, member *lives.Member, m *mark, known
 			return err
 		}
 	}
-	w.ledger(member.Dir).Keep(member.Name, m.From.Time)
+	w.log(member.Dir).Keep(member.Name, m.From.Time)
 	return w.save(member, m)
 }
 
 // collect reads what was written since the last look; the mark's lock is held.
-func (w *Writes) collect(ctx context.Context, member *lives.Member, m *mark) error {
-	g, err := w.Ground(ctx, member)
+func (w *Watch) collect(ctx context.Context, member *lives.Member, m *mark) error {
+	g, err := w.Folder(ctx, member)
 	if err != nil {
 		return err
 	}
@@ -284,13 +284,13 @@ func (w *Writes) collect(ctx context.Context, member *lives.Member, m *mark) err
 }
 
 // sharing returns the members that work in a member's folder, including itself, by
-// name. After that the ledger knows of their earlier runs.
-func (w *Writes) sharing(member *lives.Member) map[string]*lives.Member {
+// name. After that the log knows of their earlier runs.
+func (w *Watch) sharing(member *lives.Member) map[string]*lives.Member {
 	sharers := map[string]*lives.Member{}
 	for _, other := range w.opts.Members() {
 		if other.Dir == member.Dir {
 			sharers[other.Name] = other
-			w.ledger(member.Dir).Add(w.opts.Past.of(other))
+			w.log(member.Dir).Add(w.opts.Past.of(other))
 		}
 	}
 	return sharers
@@ -306,9 +306,9 @@ type change struct {
 
 // judge charges a member with a change if only it can have made it. If that cannot be
 // decided, people are told and nobody is charged.
-func (w *Writes) judge(member *lives.Member, m *mark, ch change) {
+func (w *Watch) judge(member *lives.Member, m *mark, ch change) {
 	sharers := w.sharing(member)
-	r := w.ledger(member.Dir).Judge(Question{
+	r := w.log(member.Dir).Judge(Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
 		May: func(who string) bool { o, ok := sharers[who]; return ok && w.mayWrite(o, ch.path) },
 	})
@@ -332,7 +332,7 @@ func (w *Writes) judge(member *lives.Member, m *mark, ch change) {
 
 // charges returns the current charges of a member: paths outside of what it owns, and
 // others that are protected, in order.
-func (w *Writes) charges(ctx context.Context, member *lives.Member) (outside, protected []string, err error) {
+func (w *Watch) charges(ctx context.Context, member *lives.Member) (outside, protected []string, err error) {
 	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,7 +355,7 @@ func (w *Writes) charges(ctx context.Context, member *lives.Member) (outside, pr
 }
 
 // warn tells people something, once per text.
-func (w *Writes) warn(member *lives.Member, format string, args ...any) {
+func (w *Watch) warn(member *lives.Member, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.mu.Lock()
 	known := w.said[text]
@@ -367,7 +367,7 @@ func (w *Writes) warn(member *lives.Member, format string, args ...any) {
 }
 
 // fault tells people of an error that stops nobody's work.
-func (w *Writes) fault(ctx context.Context, member *lives.Member, err error) {
+func (w *Watch) fault(ctx context.Context, member *lives.Member, err error) {
 	if err != nil && ctx.Err() == nil {
 		w.warn(member, "owns and protect are checked for calls only: %v", err)
 	}

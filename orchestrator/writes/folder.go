@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// ErrTooLarge reports that a ground has too many files to be read. Its wrappers say
+// ErrTooLarge reports that a folder has too many files to be read. Its wrappers say
 // what to do.
 var ErrTooLarge = errors.New("too many files")
 
@@ -30,12 +30,12 @@ const maxFiles = 20_000
 // maxGuarded bounds the files in the folders that globs name.
 const maxGuarded = 2_000
 
-// Ground is a folder that members write in. Set its fields before first use and do not
+// SharedFolder is a folder that members write in. Set its fields before first use and do not
 // change them; Dir and Walk are required. It is safe for concurrent use.
-type Ground struct {
+type SharedFolder struct {
 	Dir   string         // absolute, without symlinks
 	Repo  *worktree.Repo // seen from Dir; nil: Dir is in no repository
-	Index string         // absolute path of an index file for this ground alone, outside of Dir
+	Index string         // absolute path of an index file for this folder alone, outside of Dir
 	// Walk calls visit with the slash-separated path of each file below Dir that is not
 	// ignored, except .git and the targets of links.
 	Walk func(ctx context.Context, visit func(path string) error) error
@@ -45,13 +45,13 @@ type Ground struct {
 	taking sync.Mutex // guards the index
 }
 
-// Snapshot is the state of a ground at one moment.
+// Snapshot is the state of a folder at one moment.
 type Snapshot struct {
 	Time time.Time `json:"time"`
 	// Base is the commit that Files are compared with; empty: none.
 	Base string `json:"base,omitempty"`
 	// Files are the prints of all files or, in a repository, of those that differ from
-	// Base, by slash-separated path below the ground.
+	// Base, by slash-separated path below the folder.
 	Files map[string]Print `json:"files,omitempty"`
 	// Guarded are the prints of files in folders that Globs name, including ignored
 	// ones.
@@ -59,8 +59,8 @@ type Snapshot struct {
 	Globs   []string         `json:"globs,omitempty"`
 }
 
-// Head returns the commit that is checked out in the ground; empty: none.
-func (g *Ground) Head(ctx context.Context) (string, error) {
+// Head returns the commit that is checked out in the folder; empty: none.
+func (g *SharedFolder) Head(ctx context.Context) (string, error) {
 	if g.Repo == nil {
 		return "", nil
 	}
@@ -71,12 +71,12 @@ func (g *Ground) Head(ctx context.Context) (string, error) {
 	return head.Commit, nil
 }
 
-// Take records the state of the ground, compared with last.Base. Files that were not
+// Take records the state of the folder, compared with last.Base. Files that were not
 // touched since last are not read again. globs select files that count although they
 // are ignored or in .git, but only globs that begin with a folder or name an exact
 // place; others would require reading all ignored files. The error wraps ErrTooLarge if
-// the ground has too many files.
-func (g *Ground) Take(ctx context.Context, last Snapshot, globs []string) (Snapshot, error) {
+// the folder has too many files.
+func (g *SharedFolder) Take(ctx context.Context, last Snapshot, globs []string) (Snapshot, error) {
 	g.taking.Lock()
 	defer g.taking.Unlock()
 	s := Snapshot{Time: time.Now().Round(0), Base: last.Base, Files: map[string]Print{}, Globs: globs}
@@ -91,11 +91,11 @@ func (g *Ground) Take(ctx context.Context, last Snapshot, globs []string) (Snaps
 	return s, ctx.Err()
 }
 
-// at returns the absolute path of a path below the ground.
-func (g *Ground) at(path string) string { return filepath.Join(g.Dir, filepath.FromSlash(path)) }
+// at returns the absolute path of a path below the folder.
+func (g *SharedFolder) at(path string) string { return filepath.Join(g.Dir, filepath.FromSlash(path)) }
 
 // paths returns the files to read.
-func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
+func (g *SharedFolder) paths(ctx context.Context, base string) ([]string, error) {
 	var paths []string
 	if g.Repo != nil {
 		var err error
@@ -127,13 +127,13 @@ func (g *Ground) paths(ctx context.Context, base string) ([]string, error) {
 }
 
 // excepted reports whether a path is skipped.
-func (g *Ground) excepted(path string) bool {
+func (g *SharedFolder) excepted(path string) bool {
 	return g.Except != "" && (path == g.Except || strings.HasPrefix(path, g.Except+"/"))
 }
 
 // guarded returns the prints of the files that globs name, for globs that do not
 // require reading everything.
-func (g *Ground) guarded(globs []string, last map[string]Print) map[string]Print {
+func (g *SharedFolder) guarded(globs []string, last map[string]Print) map[string]Print {
 	found := map[string]Print{}
 	note := func(path string, d fs.DirEntry) error {
 		if len(found) == maxGuarded {
@@ -213,9 +213,9 @@ func (s Snapshot) Since(earlier Snapshot) []string {
 
 // When returns the time at which a path was last written, if that was after since;
 // otherwise the latest change time of its parent folders.
-func (g *Ground) When(path string, since time.Time) time.Time {
+func (g *SharedFolder) When(path string, since time.Time) time.Time {
 	return writtenAt(g.Dir, filepath.FromSlash(path), printOf(g.at(path), Print{}), since)
 }
 
-// PrintOf returns the print of one path below the ground.
-func (g *Ground) PrintOf(path string) Print { return printOf(g.at(path), Print{}) }
+// PrintOf returns the print of one path below the folder.
+func (g *SharedFolder) PrintOf(path string) Print { return printOf(g.at(path), Print{}) }

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // of what the member owns, also when a link leads to them. Protected files of the
 // workspace need a person's permission; in a working copy of its own, they need it when
 // they are merged. A member with such a copy may not write to the operator's files.
-func (w *Writes) Writable(member *lives.Member) permission.Writable {
+func (w *Watch) Writable(member *lives.Member) permission.Writable {
 	return func(path string) permission.Refusal {
 		if top, _ := w.opts.CopyOf(member.Name); top != "" && !w.grants(path, top) {
 			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +
@@ -70,7 +70,7 @@ func (w *Writes) Writable(member *lives.Member) permission.Writable {
 
 // grants reports whether a member may write to a file that is in its working copy, or in a
 // folder that the spec lists. The folder with the states of teams cannot be listed.
-func (w *Writes) grants(path, top string) bool {
+func (w *Watch) grants(path, top string) bool {
 	in := func(dir string) bool { return workspace.Contains(workspace.Real(dir), path) }
 	return in(top) || slices.ContainsFunc(w.opts.Team().Sandbox.Write, in) && !in(w.opts.Home)
 }
@@ -87,7 +87,7 @@ func orNothing(owns []string) string {
 // changes, differ from its base commit in files that it does not own. Merged changes of
 // others do not count. For members that share a folder it checks what was written there
 // meanwhile.
-func (w *Writes) Files(ctx context.Context, in hooks.Input) hooks.Result {
+func (w *Watch) Files(ctx context.Context, in hooks.Input) hooks.Result {
 	member, ok := w.opts.MemberOf(in)
 	if ok && w.watches(member) {
 		return w.verdict(ctx, member)

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 type repo struct {
 	t    *testing.T
 	dir  string
-	w    *Writes
+	w    *Watch
 	team *folder
 	dev  *lives.Member
 }

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"context"
@@ -26,18 +26,18 @@ type Turns struct {
 // keptTurn is the stored state.
 type keptTurn struct {
 	Turn int      `json:"turn"`          // the turn of From
-	From Snapshot `json:"from,omitzero"` // the ground at the start of the turn; zero: not known, or the turn is over
+	From Snapshot `json:"from,omitzero"` // the folder at the start of the turn; zero: not known, or the turn is over
 	// Owed are the files that the member changed in earlier turns, with their state at
 	// the end of its last turn. A file that was changed or committed since is no longer
 	// owed.
 	Owed map[string]State `json:"owed,omitempty"`
 }
 
-// Reader says how to read a member's ground.
+// Reader says how to read a member's folder.
 type Reader struct {
 	Who    string // the member
-	Ground func(context.Context) (*Ground, error)
-	Ledger *Ledger // tells who made a change; nil: the member made all of them
+	Folder func(context.Context) (*SharedFolder, error)
+	Log    *Log // tells who made a change; nil: the member made all of them
 }
 
 // OpenTurns reads the state of a member's turns from its file. A damaged or missing
@@ -52,7 +52,7 @@ func OpenTurns(file string) *Turns {
 }
 
 // Begin records that a turn begins or continues. With a Reader it records the state of
-// the ground, unless that is known.
+// the folder, unless that is known.
 func (t *Turns) Begin(ctx context.Context, turn int, l *Reader) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,10 +67,10 @@ func (t *Turns) Begin(ctx context.Context, turn int, l *Reader) error {
 	return t.renew(ctx, *l)
 }
 
-// renew records the state of the ground.
+// renew records the state of the folder.
 func (t *Turns) renew(ctx context.Context, l Reader) error {
 	t.kept.From = Snapshot{}
-	g, err := l.Ground(ctx)
+	g, err := l.Folder(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (t *Turns) End(ctx context.Context, l Reader) error {
 		}
 	}
 	t.kept.From = Snapshot{}
-	if l.Ledger != nil {
-		l.Ledger.Release(l.key())
+	if l.Log != nil {
+		l.Log.Release(l.key())
 	}
 	return errors.Join(err, t.save())
 }
 
 // Changed lists the files that the member has changed in this turn, and those that it owes,
-// committed or not, in order. If the ground was not recorded when the turn began, because no policy
+// committed or not, in order. If the folder was not recorded when the turn began, because no policy
 // needed it, only changes from now on count.
 func (t *Turns) Changed(ctx context.Context, l Reader) ([]string, error) {
 	t.mu.Lock()
@@ -132,9 +132,9 @@ func (t *Turns) Changed(ctx context.Context, l Reader) ([]string, error) {
 	return files, err
 }
 
-// changed also returns the current state of the ground.
+// changed also returns the current state of the folder.
 func (t *Turns) changed(ctx context.Context, l Reader) ([]string, Snapshot, error) {
-	g, err := l.Ground(ctx)
+	g, err := l.Folder(ctx)
 	if err != nil {
 		return nil, Snapshot{}, err
 	}
@@ -144,7 +144,7 @@ func (t *Turns) changed(ctx context.Context, l Reader) ([]string, Snapshot, erro
 	}
 	found := maps.Collect(maps.All(t.kept.Owed))
 	for _, path := range now.Since(t.kept.From) {
-		if l.Ledger == nil || l.Ledger.Only(l.Who, path, Trace{g.PrintOf(path), g.When(path, t.kept.From.Time)}) {
+		if l.Log == nil || l.Log.Only(l.Who, path, Trace{g.PrintOf(path), g.When(path, t.kept.From.Time)}) {
 			found[path] = State{}
 		}
 	}
@@ -159,13 +159,13 @@ func (t *Turns) save() error {
 	return nil
 }
 
-// key is the member's key in the ledger.
+// key is the member's key in the log.
 func (l Reader) key() string { return "turn of " + l.Who }
 
-// keep makes the ledger keep what is needed to judge changes since a time.
+// keep makes the log keep what is needed to judge changes since a time.
 func (l Reader) keep(since time.Time) {
-	if l.Ledger != nil {
-		l.Ledger.Keep(l.key(), since)
+	if l.Log != nil {
+		l.Log.Keep(l.key(), since)
 	}
 }
 

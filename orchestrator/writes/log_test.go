@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // TestJudge: who could write at the moment of a change, and who of them may, decides
 // whose doing it was.
 func TestJudge(t *testing.T) {
-	var l Ledger
+	var l Log
 	l.Begin("ana", "1", at(0))
 	l.End("ana", "1", at(1000))
 	l.Begin("ben", "turn", at(500))
@@ -56,20 +56,20 @@ func TestJudge(t *testing.T) {
 func TestJudgeDeeds(t *testing.T) {
 	left, other := Print{Mode: 0o600, Sum: "a"}, Print{Mode: 0o600, Sum: "b"}
 	for name, tt := range map[string]struct {
-		note  func(l *Ledger)
+		note  func(l *Log)
 		print Print
 		mine  bool
 	}{
-		"permitted":             {func(l *Ledger) { l.Wrote("ana", "p", left, true) }, left, false},
-		"not permitted":         {func(l *Ledger) { l.Wrote("ana", "p", left, false) }, left, true},
-		"of somebody else":      {func(l *Ledger) { l.Wrote("ben", "p", left, false) }, left, false},
-		"changed since":         {func(l *Ledger) { l.Wrote("ben", "p", left, true) }, other, true},
-		"under way":             {func(l *Ledger) { l.Announce("ana", "p", true) }, other, false},
-		"come to nothing":       {func(l *Ledger) { l.Announce("ana", "p", true); l.Drop("p") }, other, true},
-		"another path":          {func(l *Ledger) { l.Wrote("ana", "q", left, true) }, left, true},
-		"the latest word holds": {func(l *Ledger) { l.Wrote("ben", "p", left, true); l.Wrote("ana", "p", left, false) }, left, true},
+		"permitted":             {func(l *Log) { l.Wrote("ana", "p", left, true) }, left, false},
+		"not permitted":         {func(l *Log) { l.Wrote("ana", "p", left, false) }, left, true},
+		"of somebody else":      {func(l *Log) { l.Wrote("ben", "p", left, false) }, left, false},
+		"changed since":         {func(l *Log) { l.Wrote("ben", "p", left, true) }, other, true},
+		"under way":             {func(l *Log) { l.Announce("ana", "p", true) }, other, false},
+		"come to nothing":       {func(l *Log) { l.Announce("ana", "p", true); l.Drop("p") }, other, true},
+		"another path":          {func(l *Log) { l.Wrote("ana", "q", left, true) }, left, true},
+		"the latest word holds": {func(l *Log) { l.Wrote("ben", "p", left, true); l.Wrote("ana", "p", left, false) }, left, true},
 	} {
-		var l Ledger
+		var l Log
 		l.Begin("ana", "turn", at(0))
 		tt.note(&l)
 		r := l.Judge(Question{Path: "p", Print: tt.print, At: at(10), Me: "ana", May: func(string) bool { return false }})
@@ -79,10 +79,10 @@ func TestJudgeDeeds(t *testing.T) {
 	}
 }
 
-// TestLedgerForgets: what is over and will not be asked about goes, what is under way
+// TestLogForgets: what is over and will not be asked about goes, what is under way
 // and what was taken back do not count, and the past can be added.
-func TestLedgerForgets(t *testing.T) {
-	var l Ledger
+func TestLogForgets(t *testing.T) {
+	var l Log
 	l.Begin("ana", "1", at(0))
 	l.End("ana", "1", at(100))
 	l.Begin("ana", "2", at(200))
@@ -104,11 +104,11 @@ func TestLedgerForgets(t *testing.T) {
 	}
 }
 
-// TestLedgerOnly: what somebody said it would write is its doing, and what it alone could
+// TestLogOnly: what somebody said it would write is its doing, and what it alone could
 // write; hooks that run meanwhile excuse nobody, other members do.
-func TestLedgerOnly(t *testing.T) {
+func TestLogOnly(t *testing.T) {
 	left, other := Print{Mode: 0o600, Sum: "a"}, Print{Mode: 0o600, Sum: "b"}
-	var l Ledger
+	var l Log
 	for who, span := range map[string][2]int{"ana": {0, 1000}, "ben": {500, 2000}, Hooks: {100, 2500}} {
 		l.Begin(who, "1", at(span[0]))
 		l.End(who, "1", at(span[1]))
@@ -136,9 +136,9 @@ func TestLedgerOnly(t *testing.T) {
 	}
 }
 
-// TestLedgerKeeps: what is over is kept as long as one of several askers may ask about it.
-func TestLedgerKeeps(t *testing.T) {
-	var l Ledger
+// TestLogKeeps: what is over is kept as long as one of several askers may ask about it.
+func TestLogKeeps(t *testing.T) {
+	var l Log
 	l.Begin("ana", "1", at(0))
 	l.End("ana", "1", at(100))
 	known := func() bool { return l.Only("ana", "p", Trace{At: at(50)}) }

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"io/fs"
@@ -13,5 +13,5 @@ func kernelSays(info fs.FileInfo) (id uint64, changed time.Time) {
 	if !ok {
 		return 0, time.Time{}
 	}
-	return st.Ino, time.Unix(st.Ctimespec.Unix())
+	return st.Ino, time.Unix(st.Ctim.Unix())
 }

@@ -1,4 +1,4 @@
-package owned
+package writes
 
 import (
 	"encoding/json"
