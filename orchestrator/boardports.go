@@ -9,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -20,7 +19,7 @@ import (
 
 // newBoard returns the board of a team. Its inbox must exist.
 func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Board {
-	p := boardPorts{r}
+	p := boardPorts{&r.seats, r}
 	return teamtools.New(team, teamtools.Ports{
 		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,
 		Commands: p, Work: p, News: r.notes,
@@ -28,10 +27,10 @@ func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Boar
 }
 
 // boardPorts implements the ports of the board.
-type boardPorts struct{ r *rooms }
-
-// Member returns a member that has a seat.
-func (p boardPorts) Member(name string) (*lives.Member, bool) { return p.r.seats.Member(name) }
+type boardPorts struct {
+	*crew.Seats
+	r *rooms
+}
 
 // Now returns a member's state, and why it takes no more turns.
 func (p boardPorts) Now(name string) (state, gone string) {

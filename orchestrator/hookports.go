@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -36,11 +35,7 @@ func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
 // newBackground returns the tracker of members' background hooks.
 func newBackground(r *rooms) *hooking.Background {
 	return hooking.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
-		e := events.Event{Member: member, Data: events.Warning{Text: text}}
-		if s, ok := r.seats.Of(member); ok {
-			e.Turn = s.Turn()
-		}
-		r.journal.Append(e)
+		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: events.Warning{Text: text}})
 	})
 }
 
@@ -53,14 +48,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 		Clock: o.clock, Key: launch.ReadKey,
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
 		Report:  func(text string) { r.journal.Tell(events.Warning{Text: text}) },
-		Fire: func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error) {
-			s, ok := r.seats.Of(member)
-			if !ok {
-				s = r.seats.Lead()
-			}
-			return s.Teammate().Fire(ctx, p)
-		},
-		Ask: r.asks.FillIn,
+		Fire:    r.seats.Fire, Ask: r.asks.FillIn,
 	}, list)
 }
 
@@ -75,7 +63,7 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 			}
 			return hookMember(o, r, r.seats.Lead())
 		},
-		Lead:    func() *lives.Member { return r.seats.Lead().Member },
+		Lead:    r.seats.LeadMember,
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
 		Started: hooking.Registrar(r.processes),
 	})
@@ -102,7 +90,7 @@ func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 	return hooking.NewPolicies(hooking.PolicyOptions{
 		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Taken: r.asks.Approvals.Taken(r.work.Trees.Beyond), Member: r.seats.Member, SessionOf: r.seats.SessionOf,
 		Changed: func(ctx context.Context, in hooks.Input) hooks.Result { return r.work.Merges.ChangedSomething(ctx, in) },
-		Lead:    func() *lives.Member { return r.seats.Lead().Member },
+		Lead:    r.seats.LeadMember,
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
 		Unreported: func(ctx context.Context, member string) []string {
 			r.journal.CatchUp(ctx) // so that a report that was just sent counts

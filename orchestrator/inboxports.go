@@ -5,7 +5,6 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -25,20 +24,14 @@ func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
 			who, says := r.completerOf(ctx, in)
 			return who, says || o.completesOnPass()
 		},
-		Lead:    func() *lives.Member { return r.seats.Lead().Member },
+		Lead:    r.seats.LeadMember,
 		Letters: mail.Folder(o.place.Mail()),
-		SetMode: func(member, mode string) error {
-			if s, ok := r.seats.Of(member); ok {
-				return s.Teammate().Rights().SetMode(mode)
-			}
-			return nil
-		},
+		SetMode: r.seats.SetMode,
 		Files: func(ctx context.Context, member string) (tree string, err error) {
-			s, ok := r.seats.Of(member)
-			if !ok {
-				return "", nil
+			if m, ok := r.seats.Member(member); ok {
+				return r.work.Merges.TreeOf(ctx, m)
 			}
-			return r.work.Merges.TreeOf(ctx, s.Member)
+			return "", nil
 		},
 	})
 }

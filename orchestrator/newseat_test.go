@@ -166,7 +166,9 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 			_, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "ghost", Now: true})
 			return err
 		},
-		"it gets a mode": func(ctx context.Context) error { return boardPorts{r.rooms}.SetMode(ctx, person, "ghost", "plan") },
+		"it gets a mode": func(ctx context.Context) error {
+			return boardPorts{&r.rooms.seats, r.rooms}.SetMode(ctx, person, "ghost", "plan")
+		},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := do(ctx)

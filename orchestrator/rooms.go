@@ -160,9 +160,7 @@ func (r *rooms) parts() []crew.Part {
 // newHolds reads the holds. A change is journaled and pokes the crew's loop.
 func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
 	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e events.Data) {
-		if s, ok := r.seats.Of(member); ok {
-			r.journal.Append(events.Event{Member: member, Turn: s.Turn(), Data: e})
-		}
+		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: e})
 		r.loop.Poke()
 	})
 }

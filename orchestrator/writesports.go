@@ -19,17 +19,7 @@ func newWrites(o *Orchestrator, r *rooms) *writes.Watch {
 		MemberOf: func(in hooks.Input) (*lives.Member, bool) {
 			return r.seats.Member(r.hooks.policies.MemberOf(in))
 		},
-		Turn: func(member string) int {
-			s, ok := r.seats.Of(member)
-			if !ok {
-				return 0
-			}
-			return s.Turn()
-		},
-		Lingers: func(member string) bool {
-			s, ok := r.seats.Of(member)
-			return ok && s.HasBackground()
-		},
+		Turn: r.seats.Turn, Lingers: r.seats.HasBackground,
 		OnBranch: func(ctx context.Context, m *lives.Member) ([]string, string, error) {
 			return r.work.Merges.OutsideOf(ctx, m)
 		},

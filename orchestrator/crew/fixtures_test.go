@@ -109,14 +109,6 @@ type memberPorts struct{ *Seats }
 
 func (m memberPorts) All() []*lives.Member { return m.Members() }
 
-func (m memberPorts) StateOf(member string) (lives.State, bool) {
-	s, ok := m.Of(member)
-	if !ok {
-		return lives.State{}, false
-	}
-	return s.Life.State(), true
-}
-
 func (m memberPorts) Now(string) (state, gone string) { return "", "" }
 
 func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -91,6 +92,37 @@ func (l *Seats) StateOf(member string) (lives.State, bool) {
 	return s.Life.State(), true
 }
 
+// Turn returns the number of a member's turn; 0: it has no seat.
+func (l *Seats) Turn(member string) int {
+	if s, ok := l.Of(member); ok {
+		return s.Turn()
+	}
+	return 0
+}
+
+// SetMode sets the permission mode of a member that has a seat.
+func (l *Seats) SetMode(member, mode string) error {
+	if s, ok := l.Of(member); ok {
+		return s.Teammate().Rights().SetMode(mode)
+	}
+	return nil
+}
+
+// HasBackground reports whether commands of a member's tools run in the background.
+func (l *Seats) HasBackground(member string) bool {
+	s, ok := l.Of(member)
+	return ok && s.HasBackground()
+}
+
+// Fire fires an event for a member, or for the lead if the member has no seat.
+func (l *Seats) Fire(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error) {
+	s, ok := l.Of(member)
+	if !ok {
+		s = l.Lead()
+	}
+	return s.Teammate().Fire(ctx, p)
+}
+
 // GoneFor returns why a member takes no more turns; empty if it does, or has no seat.
 func (l *Seats) GoneFor(member string) string {
 	s, _ := l.StateOf(member)
@@ -128,3 +160,6 @@ func (l *Seats) teammates() []hooks.BackgroundTask {
 
 // Lead returns the lead's seat. SeatAll must have run.
 func (l *Seats) Lead() *Seat { return l.All()[0] }
+
+// LeadMember returns the lead. SeatAll must have run.
+func (l *Seats) LeadMember() *lives.Member { return l.Lead().Member }
