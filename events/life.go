@@ -73,3 +73,11 @@ type ModelAsked struct {
 
 // Type implements Data.
 func (ModelAsked) Type() string { return "hook_model" }
+
+// SettingUp reports what prepares a member's working copy, before its session begins.
+type SettingUp struct {
+	Doing string `json:"doing"` // for people
+}
+
+// Type implements Data.
+func (SettingUp) Type() string { return "setting_up" }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -44,6 +45,12 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 // coordination returns what the run has spent on notices so far.
 func coordination(r *rooms) events.Coordination {
 	all := r.accounts.notices.Run()
-	all.Finished = r.accounts.tally.Sum().Completed
+	all.Finished = r.turns().Completed
 	return all
+}
+
+// turns returns the turns of this run.
+func (r *rooms) turns() (n events.TurnCount) {
+	r.state.Read(func(s *view.State) { n = s.Run().Turns })
+	return n
 }

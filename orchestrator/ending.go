@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -185,9 +186,10 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 // The cases are in the order of their weight: a member that has left is not also reported
 // as locked out, nor a locked-out one as needing attention.
 func sumUp(r *rooms, e *Ending) (limited bool) {
-	e.Coordination, e.Turns = coordination(r), r.accounts.tally.Sum()
+	e.Coordination, e.Turns = coordination(r), r.turns()
+	r.state.Read(func(s *view.State) { e.FailedOpen = s.Hooks().FailedOpen() })
 	for _, s := range r.seats.All() {
-		done := r.accounts.tally.Of(s.Member.Name)
+		done := r.state.Done(s.Member.Name)
 		m := MemberEnding{
 			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
@@ -210,9 +212,8 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.Member.Name, m.Reason))
 		}
 		if s.Member.Lead {
-			e.Answer = r.watch.Of(s.Member.Name).LastText
+			e.Answer = r.watch.LastText(s.Member.Name)
 		}
-		e.FailedOpen += r.hooks.live.Tallies.Of(s.Member.Name).FailedOpen()
 		e.Members = append(e.Members, m)
 	}
 	return limited

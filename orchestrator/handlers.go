@@ -241,7 +241,7 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 		return api.InterruptReply{}, q.r.board.NoSeat(r.Member)
 	}
 	reply := api.InterruptReply{
-		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: q.r.watch.Of(s.Member.Name).Turn,
+		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: s.Turn(),
 	}
 	// A member that waits after a failed turn is in no turn that could end. For it,
 	// interrupt means to try again now, and then it must not be held.
@@ -310,7 +310,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	st.Budget = r.accounts.ledger.Report()
 	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
 	spent := coordination(r)
-	st.Coordination, st.Turns = &spent, r.accounts.tally.Sum()
+	st.Coordination, st.Turns = &spent, r.turns()
 	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
 	case <-r.crew.Up():

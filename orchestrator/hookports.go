@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -28,7 +29,7 @@ func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
 		return nil, err
 	}
 	infos = append(infos, hooklist.Callbacks(o.opts.Hooks)...)
-	hooklist.SetCounts(infos, r.hooks.live.Tallies.Of(append(o.memberNames(), hooklist.AtMerge)...))
+	r.state.Read(func(s *view.State) { hooklist.SetCounts(infos, s.Hooks()) })
 	return infos, nil
 }
 
@@ -92,10 +93,7 @@ func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
 		Changed: func(ctx context.Context, in hooks.Input) hooks.Result { return r.work.Merges.ChangedSomething(ctx, in) },
 		Lead:    r.seats.LeadMember,
 		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
-		Unreported: func(ctx context.Context, member string) []string {
-			r.journal.CatchUp(ctx) // so that a report that was just sent counts
-			return r.watch.Of(member).Unreported
-		},
+		Unreported: r.state.Unreported,
 	})
 }
 
@@ -116,7 +114,6 @@ func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Teammate().Fire(ctx, p) },
 		Spent: func(asked events.ModelAsked) {
 			name := s.Member.Name
-			r.accounts.tally.Spend(name, asked.Usage)
 			// The use counts in this run in any case. Only the line in the transcript is
 			// missing, by which the next run would count it again.
 			if err := s.Teammate().Spend(asked.Usage); err != nil {

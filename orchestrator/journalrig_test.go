@@ -11,10 +11,11 @@ import (
 
 // openTestJournal opens a journal at path for a team called crew. The caller runs it and
 // closes it.
-func openTestJournal(t *testing.T, path string, store *tasks.Store) *journal.Journal {
+func openTestJournal(t *testing.T, path string, store *tasks.Store, happened func(events.Event)) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(path, journal.Options{
 		Team: "crew", Store: store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
+		Happened: happened,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -50,12 +51,13 @@ func crewRigOn(t *testing.T, r *rig) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := openTestJournal(t, o.place.Journal(), store)
+	live := view.NewLive(store.Outbox())
+	j := openTestJournal(t, o.place.Journal(), store, live.Apply)
 	b, err := bus.Embed(bus.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newRooms(t.Context(), o, store, j, b)
+	c, err := newRooms(t.Context(), o, store, j, b, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`)
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 	unreported := func() int {
-		return len(r.rooms.watch.Of("dev").Unreported)
+		return len(r.rooms.state.Unreported("dev"))
 	}
 	r.lines.wait(t, "the completion", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)

@@ -5,10 +5,6 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // TestToolsAndHooksSeeNoSecrets looks at what really arrives.
@@ -41,57 +37,5 @@ func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 				t.Errorf("%s does not see %s:\n%s", who, name, text)
 			}
 		}
-	}
-}
-
-func TestWatchSeesWhatMembersDo(t *testing.T) {
-	t.Parallel()
-	var w lives.Watch
-	steps := []struct {
-		event events.Data
-		doing string
-	}{
-		{events.TurnStarted{}, "starting a turn"},
-		{events.PassStarted{Pass: 1}, "thinking"},
-		{events.TextSaid{Text: "one"}, "thinking"},
-		{events.ToolCalled{Name: "Bash"}, "Bash"},
-		{events.ToolReturned{}, "thinking"},
-		// Calls of one pass are announced together and made in order.
-		{events.ToolCalled{ID: "1", Name: "Read"}, "Read"},
-		{events.ToolCalled{ID: "2", Name: "Bash"}, "Read"},
-		{events.ToolReturned{ID: "1"}, "Bash"},
-		{events.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{events.HookStarted{Event: string(hooks.PreToolUse)}, "PreToolUse hooks"},
-		{events.HookFinished{}, "PreToolUse hooks"},
-		{events.HookFinished{}, "Bash"},
-		{events.ToolReturned{ID: "2"}, "thinking"},
-		{events.PassStarted{Pass: 2}, "thinking"},
-		{events.TextSaid{Text: "two"}, "thinking"},
-		{events.HookStarted{Event: string(hooks.Stop)}, "Stop hooks"},
-		{events.HookFinished{FailedOpen: true}, "Stop hooks"},
-		{events.HookFeedback{}, "Stop hooks"},
-		{events.TurnEnded{Usage: agent.Usage{InputTokens: 3, OutputTokens: 4}}, ""},
-		{events.TurnEnded{Usage: agent.Usage{InputTokens: 10}, UsageUnknown: true}, ""},
-		{events.TurnEnded{}, ""}, // what is not known stays so
-	}
-	var tally budget.Tally
-	for i, s := range steps {
-		w.Record("", events.Event{Turn: 7, Data: s.event})
-		tally.See(events.Event{Turn: 7, Data: s.event})
-		now := w.Of("")
-		if now.Doing != s.doing {
-			t.Errorf("after event %d (%s) it is %q, want %q", i, s.event.Type(), now.Doing, s.doing)
-		}
-		if now.InTurn != (s.doing != "") {
-			t.Errorf("after event %d (%s): in a turn %v", i, s.event.Type(), now.InTurn)
-		}
-	}
-	w.Record("", events.Event{Data: events.Warning{}}) // of no turn
-	if now := w.Of(""); now.Turn != 7 || now.Pass != 2 || now.LastText != "two" {
-		t.Errorf("the watch holds %+v", now)
-	}
-	if done := tally.Of(""); done.Turns != 1 || done.Passes != 2 || !done.Useful || done.Tokens != 17 ||
-		done.Refusals != 1 || !done.TokensUnknown {
-		t.Errorf("it has done %+v", done)
 	}
 }

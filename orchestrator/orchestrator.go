@@ -30,6 +30,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -251,8 +252,8 @@ func (o *Orchestrator) clearUp() {
 // bus closes: who sees the socket gone finds both. The handlers of the server are the last
 // to be waited for. An error of one step does not keep the others from running.
 func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
-	heard := reports{lead: o.team().Lead.Name, open: map[string][]string{}}
-	j, err := o.journalOf(ctx, store, heard)
+	live := view.NewLive(store.Outbox())
+	j, err := o.journalOf(ctx, store, live)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -267,7 +268,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
-	r, err := newRooms(ctx, o, store, j, b)
+	r, err := newRooms(ctx, o, store, j, b, live)
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
@@ -285,9 +286,6 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	// The error is looked at only below: the journal must run and be closed in any case,
 	// and what assemble has opened must be dismissed.
 	before, err := o.assemble(ctx, r)
-	for _, s := range r.seats.All() {
-		r.watch.Completed(s.Member.Name, heard.open[s.Member.Name]...)
-	}
 	defer r.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.Run(events.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,

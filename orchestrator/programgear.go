@@ -33,7 +33,7 @@ func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcrip
 		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(),
 		Environ: slices.Concat(h.r.work.Trees.AuthorEnv(s.Member.Name), h.r.work.Trees.Ports(s.Member.Name)),
 		System:  func() string { return h.systemPrompt(s.Member) },
-		Said:    func() string { return h.r.watch.Of(s.Member.Name).LastText },
+		Said:    func() string { return h.r.watch.LastText(s.Member.Name) },
 	})
 	if err != nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -84,13 +85,13 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 	return store, err
 }
 
-// journalOf opens the journal, passes its lines to heard, and repairs what the store has
+// journalOf opens the journal, passes its lines and what happens to live, and repairs what the store has
 // lost.
 //
 // Lines whose event the store does not know are what it has lost, because an older copy has
 // taken its place. They are put back before anything else changes the store, so that no new
 // event gets the number of a lost one.
-func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard reports) (*journal.Journal, error) {
+func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live) (*journal.Journal, error) {
 	lost, err := journal.NewSalvage(ctx, store)
 	if err != nil {
 		return nil, fmt.Errorf("read the store: %w", err)
@@ -98,9 +99,10 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, heard 
 	o.past = writes.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
+		Happened: live.Apply,
 		See: func(l events.Line) {
 			e := l.Event()
-			heard.recall(e)
+			live.Recall(e)
 			o.past.See(e)
 			lost.See(e)
 		},

@@ -230,7 +230,7 @@ func TestFailingBackupsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store)
+	j := openTestJournal(t, filepath.Join(t.TempDir(), "journal.jsonl"), store, nil)
 	said := make(chan string, 9)
 	go j.Run(events.TeamStarted{}, viewsOf(func(l events.Line) {
 		if l.Type == "warning" {

@@ -27,6 +27,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -36,6 +37,7 @@ import (
 type rooms struct {
 	store     *tasks.Store
 	journal   *journal.Journal
+	state     *view.Live      // what the members do and have done
 	short     *state.Shortage // records full-disk errors of members
 	bus       *bus.Bus
 	processes *process.Processes
@@ -56,7 +58,7 @@ type rooms struct {
 	logins    *login.Logins
 	accounts  accounts
 	work      crew.Work
-	watch     lives.Watch
+	watch     lives.Watch // finds members that hang
 	asks      *inbox.Inbox
 	holds     *lives.Holds
 	goals     *specs.Goals
@@ -77,7 +79,6 @@ type teamHooks struct {
 // accounts count what the team and its members use.
 type accounts struct {
 	ledger  *budget.Ledger
-	tally   budget.Tally
 	shares  budget.Shares
 	notices budget.Notices
 }
@@ -88,10 +89,10 @@ type accounts struct {
 // It leaves no goroutine and no process, so after an error there is nothing to close. It is
 // called once per run, after the store is open and before the journal runs.
 func newRooms(
-	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus,
+	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus, live *view.Live,
 ) (*rooms, error) {
 	r := &rooms{
-		store: store, journal: j, bus: b, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
+		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(ctx, o.team().Workspace),
 	}
@@ -109,7 +110,7 @@ func newRooms(
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
 	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
-	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, Watch: &r.watch, Members: mcpMembers{r}})
+	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}})
 	r.control = api.NewServer(checksOf(r))
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
@@ -138,10 +139,10 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 	return crew.New(crew.Ports{
 		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
-		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
+		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, State: r.state, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
 		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background},
 		Accounts: crew.Accounts{
-			Ledger: r.accounts.ledger, Tally: &r.accounts.tally, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
+			Ledger: r.accounts.ledger, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
 		},
 		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})
@@ -152,7 +153,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 func (r *rooms) parts() []crew.Part {
 	return []crew.Part{
 		r.programs, r.logins, r.hooks.background, r.notes, r.work.Writes, // these complete events
-		&r.accounts.notices, &r.accounts.shares, r.accounts.ledger, &r.accounts.tally, &r.watch, &r.hooks.live.Tallies,
+		&r.accounts.notices, &r.accounts.shares, r.accounts.ledger, &r.watch,
 		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools,
 	}
 }

@@ -103,6 +103,9 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 // channel, and it is never closed.
 func (o *Outbox) Wake() <-chan struct{} { return o.db.Wake() }
 
+// Version returns a number that changes with every commit, for who reads the outbox besides its reader.
+func (o *Outbox) Version() uint64 { return o.db.Version() }
+
 // Remove deletes the events up to and including upTo, which the caller has forwarded.
 func (o *Outbox) Remove(ctx context.Context, upTo uint64) error { return o.db.RemoveEvents(ctx, upTo) }
 

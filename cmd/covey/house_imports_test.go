@@ -88,7 +88,7 @@ var floors = []arrows{
 	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail events teammate " +
 		"teammate/agent teammate/permission teammate/program " +
 		"orchestrator/api orchestrator/routine orchestrator/launch orchestrator/lives orchestrator/process " +
-		"orchestrator/teamtools"},
+		"orchestrator/teamtools orchestrator/view"},
 	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
 		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
@@ -97,8 +97,8 @@ var floors = []arrows{
 		"teammate/permission " +
 		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
-		"orchestrator/writes orchestrator/plan orchestrator/process " +
-		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees"},
+		"orchestrator/plan orchestrator/process " +
+		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees orchestrator/view orchestrator/writes"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
@@ -139,6 +139,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/notices", "orchestrator/testkit"},
 	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
+	{"orchestrator/view", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/writes", "hooks/* orchestrator/testkit"},
 	{"orchestrator/hooking", "orchestrator/testkit"},

@@ -1,19 +1,9 @@
 package budget
 
 import (
-	"context"
-	"sync"
-
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
 )
-
-// Tally counts what the members have done in this run. The zero value is ready to use. Its
-// methods may be called from any goroutine.
-type Tally struct {
-	mu      sync.Mutex
-	members map[string]*Done
-}
 
 // Done is what one member has done in this run.
 type Done struct {
@@ -73,8 +63,7 @@ func (d *Done) Complete(task string) {
 // Spend adds usage outside of turns.
 func (d *Done) Spend(u agent.Usage) { d.Tokens += u.Total() }
 
-// Counts are what `covey ps` shows of a Done. The counts of a running team come from the
-// events of its members, those of a stopped one from its journal, see package view.
+// Counts are what `covey ps` shows of a Done; see package view.
 type Counts struct {
 	Turns        int   `json:"turns"`
 	Empty        int   `json:"empty_turns"` // turns that did nothing
@@ -112,54 +101,4 @@ func (c *Counts) deny(p events.PermissionDecided) {
 // AddTo returns the team's count with this member's added.
 func (c Counts) AddTo(n events.TurnCount) events.TurnCount {
 	return n.Of(c.Turns, c.Empty, c.TasksDone)
-}
-
-// Of returns what a member has done.
-func (t *Tally) Of(member string) Done {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if d := t.members[member]; d != nil {
-		return *d
-	}
-	return Done{}
-}
-
-// add updates what a member has done.
-func (t *Tally) add(member string, do func(*Done)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	d := t.members[member]
-	if d == nil {
-		d = &Done{}
-		note(&t.members, member, d)
-	}
-	do(d)
-}
-
-// See counts an event of a member.
-func (t *Tally) See(e events.Event) { t.add(e.Member, func(d *Done) { d.See(e) }) }
-
-// Completed records that a member has completed a task.
-func (t *Tally) Completed(member, task string) { t.add(member, func(d *Done) { d.Complete(task) }) }
-
-// Spend adds usage of a member outside of its turns.
-func (t *Tally) Spend(member string, u agent.Usage) { t.add(member, func(d *Done) { d.Spend(u) }) }
-
-// Left drops the counts of a member that has left the team. It implements crew.Leaver.
-func (t *Tally) Left(_ context.Context, member string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.members, member)
-	return nil
-}
-
-// Sum returns the counts of all members together.
-func (t *Tally) Sum() events.TurnCount {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var n events.TurnCount
-	for _, d := range t.members {
-		n = d.AddTo(n)
-	}
-	return n
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -65,6 +66,7 @@ type Ports struct {
 	Logins    *login.Logins
 	Accounts  Accounts
 	Work      Work
+	State     *view.Live // what the members do and have done
 	Watch     *lives.Watch
 	Drafts    *lives.Drafts
 	Asks      *inbox.Inbox
@@ -87,7 +89,6 @@ type Hooks struct {
 // Accounts count what the team and its members use.
 type Accounts struct {
 	Ledger  *budget.Ledger
-	Tally   *budget.Tally
 	Shares  *budget.Shares
 	Notices *budget.Notices
 }

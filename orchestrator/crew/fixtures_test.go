@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -41,9 +42,11 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 		p.Store = testkit.OpenStore(t, tasks.Open)
 	}
 	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
+	p.State = view.NewLive(p.Store.Outbox())
+	p.State.Apply(events.Event{Data: events.TeamStarted{Members: names}})
 	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal), &lives.Holds{}, lives.NewDrafts()
 	p.Accounts = Accounts{
-		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Tally: &budget.Tally{}, Shares: &budget.Shares{Store: p.Store}, Notices: &budget.Notices{},
+		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Shares: &budget.Shares{Store: p.Store}, Notices: &budget.Notices{},
 	}
 	p.Hooks = Hooks{
 		Live:       &hooking.Live{Functions: &hooks.Registry{}},

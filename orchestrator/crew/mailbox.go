@@ -59,7 +59,7 @@ func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 // the turn. After a crash between the two stores the mail is shown again, under an id
 // that the member's history knows.
 func (s *Seat) Taken(ctx context.Context, ids []string) error {
-	s.crew.ports.Accounts.Notices.Shown(ids, s.crew.ports.Watch.Of(s.Member.Name).Pass)
+	s.crew.ports.Accounts.Notices.Shown(ids, s.crew.ports.State.Position(s.Member.Name).Pass)
 	letters, err := s.crew.ports.Notes.Drop(ctx, s.Member.Actor(), ids)
 	if err != nil || len(letters) == 0 && len(ids) > 0 {
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -23,20 +22,14 @@ type monitor struct{ c *Crew }
 // after Append.
 func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
 	return func(e events.Event) {
-		// Update the crew before the journal, because a slow journal blocks the member
-		// and must not delay ps.
 		e.Data = m.markEmpty(ctx, s, fillIdle(s, e.Data))
 		for _, p := range m.c.completers {
 			var err error
 			e, err = p.Complete(ctx, s.Member, e)
 			m.c.logError(ctx, s, err)
 		}
-		m.c.ports.Accounts.Tally.See(e)
 		m.c.ports.Watch.Record(s.Member.Name, e)
 		m.c.ports.Drafts.See(e)
-		if end, ok := e.Data.(events.HookFinished); ok {
-			m.c.ports.Hooks.Live.Tallies.Add(s.Member.Name, hooklist.EndOf(end))
-		}
 		m.c.ports.Journal.Append(e)
 		for _, p := range m.c.watchers {
 			m.c.logError(ctx, s, p.Saw(ctx, s.Member, e))
@@ -84,7 +77,7 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data events.Data) event
 	if !ok {
 		return data
 	}
-	end.Empty = !m.c.ports.Accounts.Tally.Of(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name) &&
+	end.Empty = !m.c.ports.State.Done(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name) &&
 		len(m.c.ports.Notes.CompletedBy(s.Member.Name)) == 0
 	if end.Empty && s.Member.Lead {
 		open, err := m.c.ports.Store.AnyOpen(ctx)

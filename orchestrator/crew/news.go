@@ -5,12 +5,12 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // Stored processes an event of the store once the journal has its line. It puts tasks and
 // mail on the bus and pokes the crew's loop, which for mail waits until it has come.
 func (c *Crew) Stored(l events.Line) {
+	c.ports.State.CatchUp()
 	switch data := l.Event().Data.(type) {
 	case events.TaskChanged:
 		(monitor{c}).noteTask(data.Change)
@@ -21,12 +21,12 @@ func (c *Crew) Stored(l events.Line) {
 	case events.RequestChanged:
 		c.ports.Asks.Recheck()
 	case events.MessageSent:
-		if to := (monitor{c}).noteMessage(data.Message); to != "" {
-			err := c.ports.Bus.Mail(to, l.Data)
+		if len(c.ports.Seats.All()) > 0 {
+			err := c.ports.Bus.Mail(data.To, l.Data)
 			if err == nil {
 				return
 			}
-			c.ports.Log.Debug("a message is not on the bus", "to", to, "err", err)
+			c.ports.Log.Debug("a message is not on the bus", "to", data.To, "err", err)
 		}
 	}
 	c.ports.Loop.Poke()
@@ -40,27 +40,13 @@ func (c *Crew) receive(member string, message []byte) {
 	c.ports.Loop.Poke()
 }
 
-// noteTask records who completed a task.
+// noteTask charges a completed task to its owner.
 func (m monitor) noteTask(change tasks.Change) {
 	if change.Op != tasks.TaskCompleted {
 		return
 	}
 	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
-		m.c.ports.Accounts.Tally.Completed(change.Task.Owner, change.Task.ID)
-		m.c.ports.Watch.Completed(s.Member.Name, change.Task.ID)
 		ctx := context.Background()
 		m.c.logError(ctx, s, m.c.ports.Accounts.Shares.Completed(ctx, s.Member.Name, change.Task.ID))
 	}
-}
-
-// noteMessage records that a member has written to the lead, and returns the receiver.
-func (m monitor) noteMessage(letter mail.Message) (to string) {
-	if len(m.c.ports.Seats.All()) == 0 {
-		return ""
-	}
-	// Any message counts as a report; the lead judges its content.
-	if s, ok := m.c.ports.Seats.Of(letter.From); ok && letter.To == m.c.ports.Seats.Lead().Member.Name {
-		m.c.ports.Watch.Reported(s.Member.Name)
-	}
-	return letter.To
 }

@@ -1,11 +1,11 @@
 package crew
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/lives"
@@ -23,10 +23,11 @@ func TestReportSent(t *testing.T) {
 	policies := hooking.NewPolicies(hooking.PolicyOptions{
 		Writes: &writes.Watch{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
 		Lead:       func() *lives.Member { return c.ports.Seats.Lead().Member },
-		Unreported: func(_ context.Context, member string) []string { return c.ports.Watch.Of(member).Unreported },
+		Unreported: c.ports.State.Unreported,
 	})
+	happens := func(data events.Data) { c.ports.State.Apply(events.Event{Data: data}) }
 	completed := func(id, owner string) {
-		monitor{c}.noteTask(tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}})
+		happens(events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}})
 	}
 	want := func(member, feedback string) {
 		t.Helper()
@@ -41,17 +42,18 @@ func TestReportSent(t *testing.T) {
 	completed("2", "dev")
 	completed("3", "ghost")
 	completed("4", "lead")
-	monitor{c}.noteTask(tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}})
+	happens(events.TaskChanged{Change: tasks.Change{Op: tasks.Claimed, Task: tasks.Task{ID: "5", Owner: "ops"}}})
 	want("dev", "You have completed tasks 1 and 2 and the lead has not heard of it. Send lead a message")
 	want("ops", "")
 	want("ghost", "")
 	want("lead", "") // it has nobody to report to
-	if to := (monitor{c}).noteMessage(mail.Message{From: "dev", To: "ops"}); to != "ops" {
-		t.Errorf("the mail is for %q", to)
+	sent := func(id, from, to string) {
+		happens(events.MessageSent{Message: mail.Message{ID: id, From: from, To: to}})
 	}
+	sent("m1", "dev", "ops")
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(mail.Message{From: "ops", To: "lead"})
+	sent("m2", "ops", "lead")
 	want("dev", "You have completed")
-	monitor{c}.noteMessage(mail.Message{From: "dev", To: "lead"})
+	sent("m3", "dev", "lead")
 	want("dev", "")
 }

@@ -53,7 +53,7 @@ func (s *Seat) Rotates(w teammate.Work) bool {
 
 // Facts implements teammate.Rotator.
 func (s *Seat) Facts(ctx context.Context) string {
-	last := s.crew.ports.Watch.Of(s.Member.Name).LastText
+	last := s.crew.ports.Watch.LastText(s.Member.Name)
 	if last == "" { // it has said nothing in this run
 		past, err := transcript.Read(s.transcript(s.Member.Session.Session))
 		s.crew.logError(ctx, s, err)

@@ -120,7 +120,7 @@ func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 // Only the crew's loop calls it. It reads each part under that part's own lock, so the
 // parts may differ by a moment; see director.scene.
 func (s *Seat) view() plan.Seat {
-	now, did := s.Life.State(), s.crew.ports.Watch.Of(s.Member.Name)
+	now, did := s.Life.State(), s.crew.ports.State.Position(s.Member.Name)
 	v := plan.Seat{
 		Name: s.Member.Name, Lead: s.Member.Lead, Began: did.Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,

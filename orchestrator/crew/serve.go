@@ -139,5 +139,5 @@ func (c *Crew) logError(ctx context.Context, s *Seat, err error) {
 
 // Turn returns the number of the member's turn.
 func (s *Seat) Turn() int {
-	return s.crew.ports.Watch.Of(s.Member.Name).Turn
+	return s.crew.ports.State.Position(s.Member.Name).Turn
 }

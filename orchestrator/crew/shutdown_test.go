@@ -10,11 +10,11 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -96,7 +96,7 @@ func TestLeavesWhileItRests(t *testing.T) {
 		processes := process.New(process.Unmarked)
 		c := crewOf(t, Ports{
 			Store: store, Journal: runJournal(t, store), Processes: processes,
-			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, Watch: &lives.Watch{}}),
+			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, State: view.NewLive(nil)}),
 		}, "lead", "dev")
 		addSeat(t, c, &configs.Member{Name: "lead"})
 		s := addSeat(t, c, &configs.Member{Name: "dev"})

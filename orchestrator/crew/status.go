@@ -51,19 +51,10 @@ func (s *Seat) midTurnWait() string {
 // Status returns the member as `covey ps` shows it. own are the indexes in
 // all of the tasks that it owns, completed ones too.
 func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
-	ran := s.crew.ports.Hooks.Live.Tallies.Of(s.Member.Name)
-	done, login, now := s.crew.ports.Accounts.Tally.Of(s.Member.Name), s.crew.ports.Logins.State(s.Member.Name), s.crew.ports.Watch.Of(s.Member.Name)
-	life := s.Life.State()
-	m := api.MemberStatus{
-		Name: s.Member.Name, Lead: s.Member.Lead, Agent: lives.AgentTitle(s.Member.CurrentAgent()),
-		State: s.State(life), Doing: now.Doing,
-		Turn: now.Turn, Attention: cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name)),
-		Counts:     done.Counts,
-		FailedOpen: ran.FailedOpen(), Hooks: ran.Noteworthy(),
-	}
-	if !life.Idle {
-		m.Pass = now.Pass
-	}
+	login, life := s.crew.ports.Logins.State(s.Member.Name), s.Life.State()
+	m := s.crew.ports.State.Status(s.Member.Name)
+	m.Lead, m.Agent = s.Member.Lead, lives.AgentTitle(s.Member.CurrentAgent())
+	m.State, m.Attention = s.State(life), cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name))
 	m.SetTask(own, all)
 	// The first pending task of its own that is blocked is what it waits for, unless
 	// something below says more.

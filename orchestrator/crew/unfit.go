@@ -34,9 +34,9 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 // member can begin. If not, it tells people and the lead. The member keeps its tasks,
 // because the next run starts it again.
 func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
-	doing := func(what string) { c.ports.Watch.SetDoing(s.Member.Name, what) }
-	err := c.ports.Work.Trees.Ready(ctx, s.Member, doing)
-	doing("")
+	err := c.ports.Work.Trees.Ready(ctx, s.Member, func(what string) {
+		c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.SettingUp{Doing: what}})
+	})
 	if err == nil {
 		return true
 	}

@@ -22,7 +22,6 @@ import (
 // Live is the hooks of a running team. They may change while it runs; an event uses the hooks
 // at its beginning. The zero Live has no hooks.
 type Live struct {
-	Tallies   Tallies         // counts of this run
 	Functions *hooks.Registry // Go hooks: the program's, and those that agents register
 	current   atomic.Pointer[version]
 }

@@ -34,7 +34,7 @@ type PolicyOptions struct {
 	// OnPass reports whether tasks are completed when a turn end passes its gates.
 	OnPass func() bool
 	// Unreported returns the tasks that a member has completed since it last wrote to the lead.
-	Unreported func(ctx context.Context, member string) []string
+	Unreported func(member string) []string
 }
 
 // Writes judge what members have written.
@@ -127,12 +127,12 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 
 // reportSent refuses while the member has completed a task since it last wrote
 // to the lead.
-func (p *Policies) reportSent(ctx context.Context, in hooks.Input) hooks.Result {
+func (p *Policies) reportSent(_ context.Context, in hooks.Input) hooks.Result {
 	member, ok := p.opts.Member(p.MemberOf(in))
 	if !ok || member.Lead {
 		return runner.Agree() // the lead does not report to a member
 	}
-	if open := p.opts.Unreported(ctx, member.Name); len(open) > 0 {
+	if open := p.opts.Unreported(member.Name); len(open) > 0 {
 		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
 			tasks.Named(open...), p.opts.Lead().Name)
 	}

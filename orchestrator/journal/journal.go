@@ -39,12 +39,13 @@ const fullDiskPatience = 10 * time.Second
 // While the disk is full, writers wait and nothing is dropped, until Hurry is
 // called or fullDiskPatience is over.
 type Journal struct {
-	team   string
-	store  *tasks.Store
-	file   File
-	log    *slog.Logger
-	failed func(error) // called for each failed write
-	Mended string      // text on damage that Open repaired; empty if there was none
+	team     string
+	store    *tasks.Store
+	file     File
+	log      *slog.Logger
+	failed   func(error)        // called for each failed write
+	happened func(events.Event) // Options.Happened
+	Mended   string             // text on damage that Open repaired; empty if there was none
 
 	events chan events.Event
 	// syncs receives the requests of CatchUp. Each channel is closed once the
@@ -90,14 +91,16 @@ type Views struct {
 	Grew   func(seq uint64)  // called after each write with the number of the last line
 }
 
-// Options configure a journal. All fields except Wrap are required.
+// Options configure a journal. All fields except Happened and Wrap are required.
 type Options struct {
 	Team   string
 	Store  *tasks.Store
 	Log    *slog.Logger
 	See    func(events.Line) // called with the lines of earlier runs, in order
 	Failed func(error)       // called for each failed write, from any goroutine
-	Wrap   func(File) File   // replaces the opened file, for tests
+	// Happened is called with each event before it is queued, from any goroutine; nil: not.
+	Happened func(events.Event)
+	Wrap     func(File) File // replaces the opened file, for tests
 }
 
 // Open opens the journal at path or creates one. It truncates a torn last line,
@@ -139,10 +142,13 @@ func Open(path string, o Options) (*Journal, error) {
 		file = o.Wrap(f)
 	}
 	j := &Journal{
-		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, size: scan.size, Mended: mended,
+		team: o.Team, store: o.Store, file: file, log: o.Log, failed: o.Failed, happened: o.Happened, size: scan.size, Mended: mended,
 		outbox: scan.outbox(), removed: scan.outbox(), told: scan.told, turns: map[string]int{},
 		events: make(chan events.Event, 1024), syncs: make(chan chan struct{}), quit: make(chan struct{}),
 		rush: make(chan struct{}), done: make(chan struct{}), stuck: make(chan error, 1),
+	}
+	if j.happened == nil {
+		j.happened = func(events.Event) {}
 	}
 	j.seq.Store(scan.last.Seq)
 	return j, nil
@@ -155,6 +161,7 @@ func (j *Journal) Last() uint64 { return j.seq.Load() }
 // does nothing after Close has returned. Any goroutine may call it.
 func (j *Journal) Append(e events.Event) {
 	e.Time = time.Now()
+	j.happened(e)
 	select {
 	case j.events <- e:
 	case <-j.done:
@@ -200,7 +207,9 @@ func (j *Journal) Run(first events.Data, views Views) {
 	j.syncTimer = time.NewTimer(syncAfter)
 	defer j.syncTimer.Stop()
 	j.timing = true
-	j.put(nil, []events.Event{{Time: time.Now(), Data: first}})
+	begin := events.Event{Time: time.Now(), Data: first}
+	j.happened(begin)
+	j.put(nil, []events.Event{begin})
 	for {
 		select {
 		case e := <-j.events:

@@ -1,10 +1,10 @@
 // Package lives tracks the members of a team: the lifecycle of each member in its seat,
-// holds, restarts after failures, what each member does, and which members make no
+// holds, restarts after failures, drafts, and which members make no
 // progress.
 //
 // Each concern has a type of its own with its own lock: Life is where a member stands between
 // joining and leaving, Holds who keeps members from beginning turns, Restarts how often a failed
-// member was started again, Watch what each member does now, and Drafts what models write while
+// member was started again, Watch which members make no progress, and Drafts what models write while
 // they answer. None of them acts on a member: the crew asks them and acts.
 //
 // Drafts are not part of any record. A draft is the end of a text that the journal does not have

@@ -2,17 +2,13 @@ package lives
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
-// Watch tracks the events of a team's members. The zero Watch has seen none. Any
+// Watch finds members that make no progress, by their events. The zero Watch has seen none. Any
 // goroutine may call its methods.
 type Watch struct {
 	mu      sync.Mutex
@@ -20,25 +16,15 @@ type Watch struct {
 	due     map[string]string // marks of mail that is due, by member
 }
 
-// Activity is what a member has done in this run.
-type Activity struct {
-	Turn, Pass int
-	InTurn     bool
-	Doing      string // for people; empty: nothing
-	LastText   string
-	Unreported []string // tasks completed since its last message to the lead
-	Refused    string   // the last line of a refused completion since it had other work than reminders
-}
-
-// activity is an Activity with the counts for the watchdog.
+// activity is what the watchdog counts of a member, and what the member said last.
 type activity struct {
-	Activity
-	open      []openCall // open calls of this turn
-	beats     uint64     // events
-	calls     int        // tool calls under way
-	hooking   int        // hooks under way
-	heldUp    bool       // an agent program has been silent since the last event
-	endedWell int        // turns that ended well
+	turn      int
+	lastText  string // the whole text
+	beats     uint64 // events
+	calls     int    // tool calls under way
+	hooking   int    // hooks under way
+	heldUp    bool   // an agent program has been silent since the last event
+	endedWell int    // turns that ended well
 }
 
 // of returns the activity of a member. w.mu must be held.
@@ -54,44 +40,26 @@ func (w *Watch) of(member string) *activity {
 	return a
 }
 
-// change edits the activity of a member.
-func (w *Watch) change(member string, do func(*activity)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	do(w.of(member))
-}
-
-// Of returns what a member has done.
-func (w *Watch) Of(member string) Activity {
+// LastText returns what a member said last in this run; empty: nothing.
+func (w *Watch) LastText(member string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.members[member]; a != nil {
-		return a.Activity
+		return a.lastText
 	}
-	return Activity{}
+	return ""
 }
 
 // Record processes an event of a member.
 func (w *Watch) Record(member string, e events.Event) {
-	w.change(member, func(a *activity) { a.record(e) })
-}
-
-// SetDoing sets what a member does outside of its turns; empty: nothing.
-func (w *Watch) SetDoing(member, what string) { w.change(member, func(a *activity) { a.Doing = what }) }
-
-// Completed records tasks that a member has completed and not reported to the lead.
-func (w *Watch) Completed(member string, tasks ...string) {
-	w.change(member, func(a *activity) { a.Unreported = append(a.Unreported, tasks...) })
-}
-
-// Reported records that a member has written to the lead.
-func (w *Watch) Reported(member string) { w.change(member, func(a *activity) { a.Unreported = nil }) }
-
-// Rejoined records that a member has another life, which is in no turn. It implements
-// crew.Rejoiner.
-func (w *Watch) Rejoined(_ context.Context, m *Member, _ Return) error {
-	w.change(m.Name, func(a *activity) { a.InTurn, a.Doing = false, "" })
-	return nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.of(member)
+	a.turn = max(a.turn, e.Turn)
+	if said, ok := e.Data.(events.TextSaid); ok && e.Helper == "" {
+		a.lastText = said.Text
+	}
+	a.beat(e.Data)
 }
 
 // Left drops a member that has left the team. It implements crew.Leaver.
@@ -123,71 +91,6 @@ func (w *Watch) RecordDue(s plan.Scene, moves []plan.Move) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due = owed
-}
-
-// record processes one event.
-func (a *activity) record(e events.Event) {
-	a.Turn = max(a.Turn, e.Turn)
-	a.beat(e.Data)
-	if e.Helper != "" {
-		a.seeHelper(e)
-		return
-	}
-	switch data := e.Data.(type) {
-	case events.TurnStarted:
-		a.InTurn, a.Pass, a.Doing, a.open = true, 0, "starting a turn", nil
-		if data.Cause != events.ByNudge {
-			a.Refused = ""
-		}
-	case events.PassStarted:
-		a.Pass, a.Doing = data.Pass, "thinking"
-	case events.TextSaid:
-		a.LastText, a.Doing = data.Text, "thinking"
-	case events.ToolCalled:
-		a.open = append(a.open, openCall{data.ID, notation.OneLine(data.Name + " " + notation.MainInput(data.Input))})
-		a.Doing = a.open[0].text
-	case events.ToolReturned:
-		a.open = slices.DeleteFunc(a.open, func(c openCall) bool { return c.id == data.ID })
-		a.Doing = a.busyWith()
-	case events.ProgramStarts:
-		if a.Doing = "starting " + data.Program; data.Ready {
-			a.Doing = a.busyWith()
-		}
-	case events.HeldUp:
-		a.Doing = data.For
-	case events.HookFeedback:
-		if data.Event == string(hooks.TaskCompleted) {
-			a.Refused = notation.LastLine(hooklist.Feedback(data.Event, data.Text))
-		}
-	case events.HookStarted:
-		a.Doing = data.Event + " hooks"
-	case events.HookFinished:
-		if a.hooking == 0 && len(a.open) > 0 { // others of the same event may still run
-			a.Doing = a.busyWith()
-		}
-	case events.TurnEnded:
-		a.InTurn, a.Doing, a.open = false, "", nil
-	}
-}
-
-// openCall is a tool call without a result, described for people.
-type openCall struct{ id, text string }
-
-// busyWith returns what a member does if nothing else is known: the first call without a
-// result, because the calls of a pass run in order, or thinking.
-func (a *activity) busyWith() string {
-	if len(a.open) > 0 {
-		return a.open[0].text
-	}
-	return "thinking"
-}
-
-// seeHelper processes an event of the member's helper: it is the member's work, but not
-// its text.
-func (a *activity) seeHelper(e events.Event) {
-	if call, ok := e.Data.(events.ToolCalled); ok && a.InTurn {
-		a.Doing = "helper: " + notation.OneLine(call.Name+" "+notation.MainInput(call.Input))
-	}
 }
 
 // beat counts signs of life. Watch.mu must be held.

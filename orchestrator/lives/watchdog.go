@@ -81,7 +81,7 @@ func (w *Watch) pulse(m Watched) (p pulse, ended int) {
 	defer w.mu.Unlock()
 	a := w.of(m.Name)
 	return pulse{
-		Beats: a.beats, InTurn: m.InTurn, Turn: a.Turn, Mail: w.due[m.Name], Busy: a.calls+a.hooking > 0 || m.Helped,
+		Beats: a.beats, InTurn: m.InTurn, Turn: a.turn, Mail: w.due[m.Name], Busy: a.calls+a.hooking > 0 || m.Helped,
 		Waits: m.Waits, Silent: a.heldUp || !m.ByWire, Limit: m.Limit,
 	}, a.endedWell
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 )
 
@@ -70,26 +69,19 @@ func TestMemberWatch(t *testing.T) {
 	}
 }
 
-// TestLives: a member's next life is in no turn and keeps its counts; nothing is kept of
-// a member that has left.
-func TestLives(t *testing.T) {
+// TestLastText: what a member said last is kept whole, what its helpers say is not, and nothing is
+// kept of a member that has left.
+func TestLastText(t *testing.T) {
 	var w Watch
-	w.Record("dev", events.Event{Turn: 3, Data: events.TurnStarted{}})
-	w.Record("dev", events.Event{Turn: 3, Data: events.HookFeedback{}})
-	w.Completed("dev", "1", "2")
-	if now := w.Of("dev"); !now.InTurn || now.Turn != 3 || now.Doing == "" || len(now.Unreported) != 2 {
-		t.Errorf("it does %+v", now)
-	}
-	if err := w.Rejoined(t.Context(), &Member{Member: &configs.Member{Name: "dev"}}, Return{}); err != nil {
-		t.Fatal(err)
-	}
-	if now := w.Of("dev"); now.InTurn || now.Turn != 3 || now.Doing != "" || len(now.Unreported) != 2 {
-		t.Errorf("its next life does %+v", now)
+	w.Record("dev", events.Event{Turn: 3, Data: events.TextSaid{Text: "one\ntwo"}})
+	w.Record("dev", events.Event{Turn: 3, Helper: "h1", Data: events.TextSaid{Text: "three"}})
+	if said := w.LastText("dev"); said != "one\ntwo" {
+		t.Errorf("it said %q", said)
 	}
 	if err := w.Left(t.Context(), "dev"); err != nil {
 		t.Fatal(err)
 	}
-	if now := w.Of("dev"); now.Turn != 0 || len(now.Unreported) != 0 {
-		t.Errorf("it has left, and does %+v", now)
+	if said := w.LastText("dev"); said != "" {
+		t.Errorf("it has left, and said %q", said)
 	}
 }

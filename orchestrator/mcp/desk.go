@@ -14,8 +14,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -23,7 +23,7 @@ import (
 // desk runs the calls of one member's team tools, over HTTP and over the bus.
 type desk struct {
 	caller *Caller
-	watch  *lives.Watch
+	state  *view.Live
 	tools  map[string]teamtools.Tool
 	book   *callBook
 }
@@ -86,13 +86,17 @@ func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 	if c.Request != "" {
 		id = "mcp/" + key
 	}
-	asked := d.moment()
+	moment := func() view.Position {
+		now := d.state.Position(d.caller.member.Name)
+		return view.Position{Turn: now.Turn, InTurn: now.InTurn}
+	}
+	asked := moment()
 	return request{
 		key: key, named: c.Request != "", queued: tool.Gated, waits: tool.Waits,
 		run: func(ctx context.Context) agent.ToolResult {
 			return d.run(ctx, tool, c, id)
 		},
-		listens: func() bool { return d.moment() == asked },
+		listens: func() bool { return moment() == asked },
 	}
 }
 
@@ -138,17 +142,4 @@ func answer(r agent.ToolResult) api.TeamAnswer {
 // failed returns a result that tells the model of an error.
 func failed(err error) agent.ToolResult {
 	return agent.ToolResult{Content: err.Error(), IsError: true}
-}
-
-// moment identifies a turn of a member, or the time between two turns.
-type moment struct {
-	turn   int
-	inTurn bool
-}
-
-// moment returns the current moment. It reads the turn and whether the member is
-// in one together, so that they are consistent.
-func (d *desk) moment() moment {
-	now := d.watch.Of(d.caller.member.Name)
-	return moment{now.Turn, now.InTurn}
 }

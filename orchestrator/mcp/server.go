@@ -50,6 +50,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // path is the URL path of the team tools.
@@ -79,7 +80,7 @@ type Server struct {
 type Options struct {
 	Log       *slog.Logger
 	Processes *process.Processes // whose processes may use a token
-	Watch     *lives.Watch       // what the members do
+	State     *view.Live         // what the members do
 	Members   Members
 	Within    time.Duration // limit for the answer to a call; 0 for 40 seconds
 }
@@ -195,7 +196,7 @@ func (t *Server) desk(member string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{caller: c, watch: t.options.Watch, tools: map[string]teamtools.Tool{}, book: newCallBook(t.options.Within)}
+	d := &desk{caller: c, state: t.options.State, tools: map[string]teamtools.Tool{}, book: newCallBook(t.options.Within)}
 	for _, tool := range list {
 		d.tools[tool.Spec().Name] = tool
 	}

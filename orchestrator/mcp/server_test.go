@@ -28,6 +28,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -42,7 +43,7 @@ type rig struct {
 	server  *Server
 	store   *tasks.Store
 	board   *teamtools.Board
-	watch   *lives.Watch
+	state   *view.Live
 	members map[string]*lives.Member
 	callers map[string]*Caller
 
@@ -57,7 +58,7 @@ type rig struct {
 func newRig(t testing.TB, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, store: testkit.OpenStore(t, tasks.Open), watch: &lives.Watch{}, members: map[string]*lives.Member{},
+		t: t, store: testkit.OpenStore(t, tasks.Open), state: view.NewLive(nil), members: map[string]*lives.Member{},
 		callers: map[string]*Caller{}, asked: make(chan struct{}, 100), agreed: make(chan struct{}), done: make(chan struct{}, 100),
 	}
 	r.agree = sync.OnceFunc(func() { close(r.agreed) })
@@ -90,7 +91,8 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		_, err := r.store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: subject, Owner: "dev"}})
 		testkit.Must(t, err)
 	}
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), Watch: r.watch, Members: r})
+	r.state.Apply(events.Event{Data: events.TeamStarted{}})
+	r.server = New(Options{Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), State: r.state, Members: r})
 	t.Cleanup(r.server.Close)
 	return r
 }
@@ -169,11 +171,11 @@ func (r *rig) stored() []tasks.Task {
 
 // turn says which turn a member is in.
 func (r *rig) turn(member string, no int, in bool) {
-	e := events.Event{Turn: no, Data: events.TurnEnded{}}
+	e := events.Event{Member: member, Turn: no, Data: events.TurnEnded{}}
 	if in {
 		e.Data = events.TurnStarted{}
 	}
-	r.watch.Record(member, e)
+	r.state.Apply(e)
 }
 
 // What the board asks and tells.

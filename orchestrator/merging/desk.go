@@ -12,7 +12,6 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/routine"
@@ -34,11 +33,6 @@ type Members interface {
 	SessionOf(session string) (*lives.Member, bool)
 }
 
-// Tallies counts runs of gates and their results.
-type Tallies interface {
-	Add(where string, end hooklist.End)
-}
-
 // Options are what a Desk needs from its team.
 type Options struct {
 	Place   state.Place
@@ -49,7 +43,6 @@ type Options struct {
 	Trees   *trees.Trees
 	Members Members
 	Inbox   Inbox
-	Tallies Tallies
 
 	Team    func() *configs.Team // the current spec
 	Environ []string             // the environment of gates

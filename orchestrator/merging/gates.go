@@ -219,13 +219,9 @@ func (d *Desk) observe(p hooks.Progress) {
 		d.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return
 	}
-	finished := events.HookFinished{
+	d.opts.Journal.Tell(events.HookFinished{
 		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
 		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
 		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
-	}
-	end := hooklist.EndOf(finished)
-	end.Event = hooklist.AtMerge
-	d.opts.Tallies.Add(hooklist.AtMerge, end)
-	d.opts.Journal.Tell(finished)
+	})
 }

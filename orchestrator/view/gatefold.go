@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hooklist"
 	"github.com/coveyteam/covey/tasks"
@@ -212,6 +213,9 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 		m.works("refused by "+e.Event, l.Time)
 	}
 	said := hooklist.Feedback(e.Event, e.Text)
+	if l.Helper == "" && e.Event == "TaskCompleted" {
+		m.Refused = cut(notation.LastLine(said))
+	}
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {
 		g.Last, g.At, g.Reason = l.Seq, Moment(cmp.Or(e.Path, string(g.At))), cmp.Or(g.Reason, cut(said))

@@ -51,9 +51,13 @@ type Member struct {
 	InTurn bool `json:"in_turn,omitempty"`
 	// InProgress are the ids of its tasks in progress.
 	InProgress []string    `json:"in_progress,omitempty"`
-	Done       budget.Done `json:"done"`   // in this run
-	Spent      Spent       `json:"spent"`  // in all runs
-	Unread     int         `json:"unread"` // messages that were sent to it and not delivered
+	Done       budget.Done `json:"done"`  // in this run
+	Spent      Spent       `json:"spent"` // in all runs
+	// Unreported are the tasks that it has completed since it last wrote to the lead.
+	Unreported []string `json:"unreported,omitempty"`
+	// Refused is the last line of a refused completion since it had other work than reminders.
+	Refused string `json:"refused,omitempty"`
+	Unread  int    `json:"unread"` // messages that were sent to it and not delivered
 
 	// Limits is the use of its own limits, as last reported.
 	Limits []events.BudgetUse `json:"limits,omitempty"`

@@ -11,7 +11,7 @@ func TestMemberStates(t *testing.T) {
 		"ana.1 turn_ended {\"reason\":\"logged_out\"}\nana.1 needs_attention {\"reason\":\"not logged in\",\"kind\":\"login\"}\n" +
 		"ana.1 idle {\"reason\":\"logged_out\"}\n"
 	facts{
-		{"a turn begins", "", ana, "working||thinks||"},
+		{"a turn begins", "", ana, "working||thinking||"},
 		{"a call", `ana.1 tool_call {"id":"c1","name":"Bash","input":{"command":"go  test"}}`, ana, "working||Bash go test||"},
 		{"two calls, one result", `ana.1 tool_call {"id":"c1","name":"Bash","input":{"command":"a"}}
 ana.1 tool_call {"id":"c2","name":"Bash","input":{"command":"b"}}
@@ -26,41 +26,41 @@ ana.1 hook_started {"event":"PreToolUse","tool_use_id":"t1","command":"./x"}
 ana.1 hook_finished {"event":"PreToolUse","tool_use_id":"t1","command":"./x","outcome":"success"}`, ana, "working||Bash a||"},
 		{"refused", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}
 ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "working||refused by Stop||"},
-		{"held up", `ana.1 held_up {"for":"a login"}`, ana, "working||thinks|a login|"},
-		{"held up no more", "ana.1 held_up {\"for\":\"a login\"}\nana.1 pass_started {\"pass\":2}", ana, "working||thinks||"},
+		{"held up", `ana.1 held_up {"for":"a login"}`, ana, "working||thinking|a login|"},
+		{"held up no more", "ana.1 held_up {\"for\":\"a login\"}\nana.1 pass_started {\"pass\":2}", ana, "working||thinking||"},
 		{"its program starts", `ana.1 program_starts {"program":"codex-acp"}`, ana, "working||starting codex-acp||"},
 		{"its program is ready", `ana.1 program_starts {"program":"codex-acp"}
 ana.1 held_up {"for":"the agent program"}
-ana.1 program_starts {"program":"codex-acp","ready":true}`, ana, "working||thinks||"},
+ana.1 program_starts {"program":"codex-acp","ready":true}`, ana, "working||thinking||"},
 		{"idle", idle, ana, "idle||Done.||"},
 		{"awaits", "ana.1 turn_ended {}\nana.1 idle {\"reason\":\"awaiting\",\"last_text\":\"it waits for the approval of rev\"}",
 			ana, "idle||it waits for the approval of rev|the approval of rev|"},
 		{"waits for a slot", idle + `ana.1 waiting {"for":"a slot of codex"}`, ana, "waiting||Done.|a slot of codex|"},
-		{"attention in the turn", `ana.1 needs_attention {"reason":"stuck"}`, ana, "working||thinks||stuck"},
+		{"attention in the turn", `ana.1 needs_attention {"reason":"stuck"}`, ana, "working||thinking||stuck"},
 		{"attention after it", "ana.1 turn_ended {}\nana.1 needs_attention {\"reason\":\"stuck\"}\nana.1 idle {\"reason\":\"limited\"}",
 			ana, "needs attention||||stuck"},
-		{"attention ends with a turn", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana.2 turn_started {}", ana, "working||thinks||"},
+		{"attention ends with a turn", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana.2 turn_started {}", ana, "working||thinking||"},
 		{"attention was answered", idle + `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"open"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"withdrawn"}`, ana, "idle||Done.||"},
 		{"attention was left so", idle + `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"denied"}`, ana, "needs attention||Done.||stuck"},
-		{"limited", limited, ana, "limited||thinks||"},
-		{"logged out", loggedOut, ana, "logged out||thinks||not logged in"},
+		{"limited", limited, ana, "limited||thinking||"},
+		{"logged out", loggedOut, ana, "logged out||thinking||not logged in"},
 		{"held while idle", idle + `ana member_held {"by":"operator"}`, ana, "held||Done.||"},
-		{"held in its turn", `ana member_held {"by":"operator","cut":true}`, ana, "working||thinks||"},
+		{"held in its turn", `ana member_held {"by":"operator","cut":true}`, ana, "working||thinking||"},
 		{"held after it", "ana member_held {\"by\":\"operator\"}\n" + idle, ana, "held||Done.||"},
 		{"resumed", idle + "ana member_held {}\nana member_resumed {}", ana, "idle||Done.||"},
 		{"tries again", "ana.1 turn_failed {\"text\":\"busy\",\"until\":\"2026-11-25T15:00:00Z\",\"left\":3}\nana.1 turn_ended {}\n" +
-			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}", ana, "waiting||thinks||"},
+			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}", ana, "waiting||thinking||"},
 		{"failed for good", "ana.1 turn_failed {\"text\":\"no\"}\nana.1 turn_ended {}\nana.1 idle {\"reason\":\"failed\",\"last_text\":\"no\"}",
 			ana, "idle||no||"},
 		{"asks for permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}`,
-			ana, "waiting||thinks|Bash rm|"},
+			ana, "waiting||thinking|Bash rm|"},
 		{"asks before its call is told", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
 ana.1 tool_call {"id":"t1","name":"Bash","input":{"command":"rm a"}}`, ana, "waiting||Bash rm a|Bash rm|"},
 		{"has permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
-- request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinks||"},
+- request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinking||"},
 		{"ended", `ana member_ended {"reason":"done"}`, ana, "ended||done||"},
 		{"has left", "ana member_ended {\"reason\":\"stopped\"}\nana member_left {\"reason\":\"a person ended it\"}",
 			func(s *State) any { return words(ana(s), s.Member("ana").Gone) }, "ended||a person ended it|| a person ended it"},

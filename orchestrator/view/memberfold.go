@@ -86,7 +86,7 @@ func (m *Member) busyWith() string {
 	if len(m.Calls) > 0 {
 		return m.Calls[0].Text
 	}
-	return "thinks"
+	return "thinking"
 }
 
 // works notes that a member does something in its turn. While a request of it is open it
@@ -130,6 +130,8 @@ func (s memberFold) apply(l events.Event) bool {
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
 		m.enter(m.rest(), l.Time)
+	case events.SettingUp:
+		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:
 		m := s.see(l)
 		m.Session = cmp.Or(e.Session, m.Session)
@@ -191,6 +193,7 @@ func (s memberFold) applyIncident(l events.Event) bool {
 		s.restarts(l, e.Reason)
 	case events.MemberRestarts:
 		s.restarts(l, e.Reason)
+		s.cutTurn(s.member(l.Member))
 	case events.ModelSwitched:
 		s.member(l.Member).incident(l, fmt.Sprintf("%s to %s: %s", e.From, e.To, cut(e.Why)))
 	case events.AgentChanged:

@@ -128,6 +128,7 @@ func (s workFold) replace(l events.Event, t *Task, c tasks.Change) {
 		run.Turns = run.Turns.Of(0, 0, 1)
 		if m := s.Member(t.Owner); m != nil {
 			m.Done.Complete(t.ID)
+			m.Unreported = newest(append(m.Unreported, t.ID), maxLines)
 		}
 	case tasks.Released:
 		t.Returns = newest(append(t.Returns, Return{

@@ -85,6 +85,7 @@ func (m *Member) begin(at time.Time) {
 	fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
 	fresh.InProgress, fresh.Spent, fresh.Unread = slices.Clone(m.InProgress), m.Spent, m.Unread
 	fresh.Limits, fresh.Texts, fresh.Worktree = slices.Clone(m.Limits), slices.Clone(m.Texts), m.Worktree
+	fresh.Unreported = slices.Clone(m.Unreported)
 	fresh.enter(api.Starting, at)
 	if m.Left {
 		fresh.enter(api.Ended, at)

@@ -72,8 +72,11 @@ func (s turnFold) turnStarted(l events.Event, e events.TurnStarted) {
 	run := s.run()
 	run.Turns = run.Turns.Of(1, 0, 0)
 	m.Lockout, m.InTurn = nil, true
+	if e.Cause != events.ByNudge {
+		m.Refused = ""
+	}
 	m.clearAttention(l.Time)
-	m.works("thinks", l.Time)
+	m.works("thinking", l.Time)
 	t := &Turn{
 		Member: m.Name, Number: l.Turn, First: l.Seq, Last: l.Seq, Cause: e.Cause, Prompt: cut(e.Prompt),
 		Started: l.Time, Tasks: slices.Clone(m.InProgress),

@@ -57,6 +57,9 @@ func (s workFold) sent(l events.Event, m mail.Message) {
 	x.unread[m.ID] = letter
 	if to := x.members[m.To]; to != nil {
 		to.Unread++
+		if from := x.members[m.From]; from != nil && to.Lead {
+			from.Unreported = nil // the lead judges what the message says
+		}
 	}
 	var dropped int
 	read := func(m *Letter) bool { return !m.Delivered.IsZero() }

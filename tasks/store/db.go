@@ -182,6 +182,9 @@ func (db *DB) Close() error {
 // channel, and it is never closed.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
+// Version returns a number that changes with every commit.
+func (db *DB) Version() uint64 { return db.guard.last.Load() }
+
 // signal puts a token into the channel of Wake unless there is one already.
 func (db *DB) signal() {
 	select {
