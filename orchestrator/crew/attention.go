@@ -14,17 +14,13 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// alarms notify the lead and people of members that cannot continue and of open
-// questions.
-type alarms struct{ team *Crew }
-
 // tellLeadOf mails the lead what happened to a member, unless the member is the lead. The
 // mail has no call id, because the same event may happen again.
-func (a alarms) tellLeadOf(ctx context.Context, s *Seat, text string) error {
+func (c *Crew) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	if s.Member.Lead {
 		return nil
 	}
-	_, err := a.team.mail(ctx, actors.Actor{}, a.team.ports.Seats.Lead().Member.Name, text)
+	_, err := c.mail(ctx, actors.Actor{}, c.ports.Seats.Lead().Member.Name, text)
 	return err
 }
 
@@ -43,36 +39,36 @@ func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent
 
 // needsAttention marks a member that only a person or new mail can help, and tells the
 // lead.
-func (a alarms) needsAttention(ctx context.Context, s *Seat, reason string) error {
-	return errors.Join(a.team.ports.Asks.Attention.Need(ctx, s.Member.Name, reason, a.team.ports.Work.Writes.ForbiddenChanges(s.Member)),
-		a.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
+func (c *Crew) needsAttention(ctx context.Context, s *Seat, reason string) error {
+	return errors.Join(c.ports.Asks.Attention.Need(ctx, s.Member.Name, reason, c.ports.Work.Writes.ForbiddenChanges(s.Member)),
+		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
 }
 
 // giveUpOn is needsAttention for a trouble that the member did not report itself: it also
 // writes to the journal and fires the Notification hooks.
-func (a alarms) giveUpOn(ctx context.Context, s *Seat, reason string) error {
+func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	n := hooks.NotificationInput{
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.Turn()
-	a.team.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
-	a.team.ports.Journal.Append(events.Event{
+	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
+	c.ports.Journal.Append(events.Event{
 		Member: s.Member.Name, Turn: turn, Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The crew does not wait for the hooks, which may be slow.
-	a.team.ports.Group.Go(func() {
+	c.ports.Group.Go(func() {
 		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			a.team.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
+			c.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
-	return a.needsAttention(ctx, s, reason)
+	return c.needsAttention(ctx, s, reason)
 }
 
 // GiveUpOn marks a member that only a person can help, and notifies the lead, the journal
 // and the Notification hooks.
 func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 	if s, ok := c.ports.Seats.Of(member); ok {
-		c.logError(ctx, s, (alarms{c}).giveUpOn(ctx, s, reason))
+		c.logError(ctx, s, c.giveUpOn(ctx, s, reason))
 	}
 }
 
@@ -83,9 +79,9 @@ func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 	case requests.AskPlan:
 		return c.ports.Asks.Plans.ApplyAnswer(ctx, r)
 	case requests.AskShutdown:
-		departures{c}.shutdownAnswered(ctx, r)
+		c.shutdownAnswered(ctx, r)
 	case requests.AskAttention:
-		(alarms{c}).clearApproved(r)
+		c.clearApproved(r)
 	case requests.AskMerge:
 		return c.ports.Work.Merges.Answered(ctx, r)
 	}
@@ -94,15 +90,15 @@ func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 
 // clearApproved clears the attention of a member that a person has told to continue during
 // its turn. An idle member loses it when the turn begins that the answer causes.
-func (a alarms) clearApproved(r requests.Request) {
-	s, ok := a.team.ports.Seats.Of(r.Member)
+func (c *Crew) clearApproved(r requests.Request) {
+	s, ok := c.ports.Seats.Of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
 	if now := s.Life.State(); !now.Idle && now.Gone == "" {
-		a.team.ports.Asks.Attention.ClearReason(r.Member)
+		c.ports.Asks.Attention.ClearReason(r.Member)
 	}
-	a.team.ports.Work.Writes.AllowChanges(s.Member)
+	c.ports.Work.Writes.AllowChanges(s.Member)
 }
 
 // NotifyPeople fires the Notification hooks for a question to people, and journals it for

@@ -177,7 +177,7 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 		runtime.Gosched()
 	}
 	c.ports.Group.Go(func() { c.ports.Work.Merges.Serve(mctx) })
-	rest := watchdog{c}.start(mctx)
+	rest := c.startWatchdog(mctx)
 	end, err = d.direct(mctx)
 	rest()
 	c.ports.Work.Merges.Close()

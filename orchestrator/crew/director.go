@@ -65,7 +65,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		// What time and vacated seats have changed is stored before the snapshot is taken,
 		// so that one round sees it all. An error here means that the store has failed, and
 		// ends the team.
-		err := errors.Join(d.c.ports.Accounts.Ledger.CheckTime(ctx), d.c.ports.Times.Run(ctx), staffing{d.c}.fillVacated(ctx))
+		err := errors.Join(d.c.ports.Accounts.Ledger.CheckTime(ctx), d.c.ports.Times.Run(ctx), d.c.fillVacated(ctx))
 		if err != nil {
 			return plan.Move{}, err
 		}
@@ -191,12 +191,12 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.NeedAttention:
 		d.c.ports.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
 		d.c.ports.Asks.Attention.Ignores(s.Member.Name, m.Mark)
-		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
+		return d.c.giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		d.handLast(s)
 	case plan.GiveUp:
 		d.c.ports.Accounts.Ledger.GiveUp(s.Member.Name)
-		return (alarms{d.c}).giveUpOn(ctx, s, m.Reason)
+		return d.c.giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		// The mark is the impasse: the lead is told of each once, also over restarts.
 		return d.mailLeadOnce(ctx, keyTold, m.Mark, plan.TellText(m))

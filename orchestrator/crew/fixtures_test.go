@@ -101,7 +101,7 @@ func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
 // addSeat gives a member a seat that no store knows.
 func addSeat(t testing.TB, c *Crew, m *configs.Member) *Seat {
 	t.Helper()
-	s, err := staffing{c}.newSeat(t.Context(), m, actors.Member{Session: "session-" + m.Name})
+	s, err := c.newSeat(t.Context(), m, actors.Member{Session: "session-" + m.Name})
 	testkit.Must(t, err)
 	c.ports.Seats.add(s)
 	return s

@@ -54,7 +54,7 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 			tb.Fatal(err)
 		}
 		round()
-		ended := monitor{c}.markEmpty(tb.Context(), c.ports.Seats.Lead(), events.TurnEnded{})
+		ended := c.markEmpty(tb.Context(), c.ports.Seats.Lead(), events.TurnEnded{})
 		if !ended.(events.TurnEnded).Empty {
 			tb.Error("the lead's turn is not empty, though tasks are open")
 		}

@@ -23,7 +23,7 @@ func TestTheLeadsMailboxIsFull(t *testing.T) {
 	_, err = store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, mail.Outgoing{To: []string{"lead"}, Text: "Hello."})
 	testkit.Must(t, err)
 	d := director{c: c}
-	testkit.Must(t, (alarms{c}).tellLeadOf(t.Context(), dev, "Teammate dev needs attention."))
+	testkit.Must(t, c.tellLeadOf(t.Context(), dev, "Teammate dev needs attention."))
 	testkit.Must(t, d.mailLeadOnce(t.Context(), keyTold, "mark", "Nobody can go on."))
 	_, stored, err := store.Value(t.Context(), keyTold)
 	if testkit.Must(t, err); d.told != "mark" || stored {

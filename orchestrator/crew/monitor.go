@@ -10,45 +10,41 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// monitor processes the events of members and of the store: it journals them and updates
-// what the crew knows. It is called from the members' goroutines and from the journal's.
-type monitor struct{ c *Crew }
-
 // sinkOf returns the sink for a member's events.
 //
 // The sink is called in the member's goroutine, or in that of a helper or a hook, and the
 // caller waits for it. Its errors are logged: they concern notices to others, and the
 // member cannot do anything about them. What depends on an event being journaled comes
 // after Append.
-func (m monitor) sinkOf(ctx context.Context, s *Seat) events.Sink {
+func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
 	return func(e events.Event) {
-		e.Data = m.markEmpty(ctx, s, fillIdle(s, e.Data))
-		for _, p := range m.c.completers {
+		e.Data = c.markEmpty(ctx, s, fillIdle(s, e.Data))
+		for _, p := range c.completers {
 			var err error
 			e, err = p.Complete(ctx, s.Member, e)
-			m.c.logError(ctx, s, err)
+			c.logError(ctx, s, err)
 		}
-		m.c.ports.Watch.Record(s.Member.Name, e)
-		m.c.ports.Drafts.See(e)
-		m.c.ports.Journal.Append(e)
-		for _, p := range m.c.watchers {
-			m.c.logError(ctx, s, p.Saw(ctx, s.Member, e))
+		c.ports.Watch.Record(s.Member.Name, e)
+		c.ports.Drafts.See(e)
+		c.ports.Journal.Append(e)
+		for _, p := range c.watchers {
+			c.logError(ctx, s, p.Saw(ctx, s.Member, e))
 		}
 		switch data := e.Data.(type) {
 		case events.MemberStarted:
-			m.c.begin(s)
+			c.begin(s)
 		case events.NeedsAttention:
-			m.c.logError(ctx, s, (alarms{m.c}).needsAttention(ctx, s, data.Reason))
+			c.logError(ctx, s, c.needsAttention(ctx, s, data.Reason))
 		case events.ToolReturned:
-			departures{m.c}.afterCall(s)
+			c.afterCall(s)
 		case events.ToolCalled:
-			m.vendorAnswered(s)
+			c.vendorAnswered(s)
 		case events.HelperEnded:
-			m.c.ports.Loop.Poke() // the team may have waited for it
+			c.ports.Loop.Poke() // the team may have waited for it
 		case events.Idle:
-			m.c.logError(ctx, s, m.recordIdle(ctx, s, data))
+			c.logError(ctx, s, c.recordIdle(ctx, s, data))
 		case events.Limited:
-			m.c.logError(ctx, s, m.tellOfLimit(ctx, s, data))
+			c.logError(ctx, s, c.tellOfLimit(ctx, s, data))
 		}
 	}
 }
@@ -72,15 +68,15 @@ func fillIdle(s *Seat, data events.Data) events.Data {
 // markEmpty sets whether a turn that has ended was empty. A task that the turn end has completed
 // because its gates passed counts. A final text counts if a person has written, if another member has asked, who gets it as a note, or if it is the lead's
 // last, which `covey up` prints.
-func (m monitor) markEmpty(ctx context.Context, s *Seat, data events.Data) events.Data {
+func (c *Crew) markEmpty(ctx context.Context, s *Seat, data events.Data) events.Data {
 	end, ok := data.(events.TurnEnded)
 	if !ok {
 		return data
 	}
-	end.Empty = !m.c.ports.State.Done(s.Member.Name).Useful && !m.c.ports.Notes.WasAsked(s.Member.Name) &&
-		len(m.c.ports.Notes.CompletedBy(s.Member.Name)) == 0
+	end.Empty = !c.ports.State.Done(s.Member.Name).Useful && !c.ports.Notes.WasAsked(s.Member.Name) &&
+		len(c.ports.Notes.CompletedBy(s.Member.Name)) == 0
 	if end.Empty && s.Member.Lead {
-		open, err := m.c.ports.Store.AnyOpen(ctx)
+		open, err := c.ports.Store.AnyOpen(ctx)
 		end.Empty = err == nil && open
 	}
 	return end
@@ -93,23 +89,23 @@ func (m monitor) markEmpty(ctx context.Context, s *Seat, data events.Data) event
 // policy of the spec handles it, and the lead is told. Or the lead is told and the member
 // reminded of its tasks; if it has none, or the lead itself has failed, no reminder would
 // come, and people are told.
-func (m monitor) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error {
+func (c *Crew) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
-	again, worn := m.c.ports.Logins.TriesAgain(s.Member.Name)
+	again, worn := c.ports.Logins.TriesAgain(s.Member.Name)
 	switch {
 	case again:
 		return nil // the turn is tried again
 	case worn != "":
 		failed = worn
 	}
-	note := m.c.ports.Notes.Of(s.Member.Name, idle)
+	note := c.ports.Notes.Of(s.Member.Name, idle)
 	if idle.Reason == events.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
-	if idle.Reason == events.IdleFailed && m.c.turnFailed(ctx, s, failed) {
-		return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
+	if idle.Reason == events.IdleFailed && c.turnFailed(ctx, s, failed) {
+		return c.ports.Notes.Send(ctx, note, c.ports.Clock.Now())
 	}
-	if rests, err := m.restsAfterHook(ctx, s, idle); rests || err != nil {
+	if rests, err := c.restsAfterHook(ctx, s, idle); rests || err != nil {
 		return err
 	}
 	switch {
@@ -117,45 +113,45 @@ func (m monitor) recordIdle(ctx context.Context, s *Seat, idle events.Idle) erro
 		if s.Member.Lead {
 			return nil
 		}
-		return m.c.ports.Notes.Put(ctx, note)
+		return c.ports.Notes.Put(ctx, note)
 	case idle.Reason == events.IdleFailed:
-		own, err := m.c.ports.Store.Actable(ctx, s.Member.Name)
+		own, err := c.ports.Store.Actable(ctx, s.Member.Name)
 		if err != nil {
 			return err
 		}
 		if worn != "" || s.Member.Lead || len(own) == 0 {
-			return (alarms{m.c}).giveUpOn(ctx, s, failed)
+			return c.giveUpOn(ctx, s, failed)
 		}
 	case s.Member.Lead:
 		return nil
 	}
-	return m.c.ports.Notes.Send(ctx, note, m.c.ports.Clock.Now())
+	return c.ports.Notes.Send(ctx, note, c.ports.Clock.Now())
 }
 
 // restsAfterHook marks a member as needing attention if a hook has stopped it before its work was
 // done. The lead's work is what the operator asked, and a teammate's its tasks.
-func (m monitor) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (rests bool, err error) {
+func (c *Crew) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (rests bool, err error) {
 	if idle.Stopped == "" {
 		return false, nil
 	}
 	if !s.Member.Lead {
-		own, err := m.c.ports.Store.Actable(ctx, s.Member.Name)
+		own, err := c.ports.Store.Actable(ctx, s.Member.Name)
 		if err != nil || len(own) == 0 {
 			return false, err
 		}
 	}
-	return true, (alarms{m.c}).giveUpOn(ctx, s, idle.Stopped)
+	return true, c.giveUpOn(ctx, s, idle.Stopped)
 }
 
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with
 // the same result.
-func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error {
-	text, waits, again := m.c.ports.Logins.LimitText(s.Member, e)
+func (c *Crew) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error {
+	text, waits, again := c.ports.Logins.LimitText(s.Member, e)
 	if again {
 		return nil
 	}
 	if waits {
-		owned, err := m.c.ports.Store.Owned(ctx, s.Member.Name)
+		owned, err := c.ports.Store.Owned(ctx, s.Member.Name)
 		if err != nil {
 			return fmt.Errorf("the tasks of %s: %w", s.Member.Name, err)
 		}
@@ -164,20 +160,20 @@ func (m monitor) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) err
 			text += " It keeps " + tasks.NamesOf(open) + " and goes on with what it was asked; reassign what cannot wait."
 		}
 	}
-	return (alarms{m.c}).tellLeadOf(ctx, s, text)
+	return c.tellLeadOf(ctx, s, text)
 }
 
 // vendorAnswered records that the vendor has answered a member during its turn.
-func (m monitor) vendorAnswered(s *Seat) {
+func (c *Crew) vendorAnswered(s *Seat) {
 	if !s.Life.State().Idle {
-		m.c.ports.Logins.Answered(s.Member.Name)
+		c.ports.Logins.Answered(s.Member.Name)
 	}
 }
 
 // Sink returns the sink for the member's events. It tracks calls that an agent program
 // announces.
 func (s *Seat) Sink(ctx context.Context) events.Sink {
-	next := monitor{s.crew}.sinkOf(ctx, s)
+	next := s.crew.sinkOf(ctx, s)
 	return func(e events.Event) {
 		s.occupant.Caller.See(e.Data)
 		next(e)

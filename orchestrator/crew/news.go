@@ -13,7 +13,7 @@ func (c *Crew) Stored(l events.Line) {
 	c.ports.State.CatchUp()
 	switch data := l.Event().Data.(type) {
 	case events.TaskChanged:
-		(monitor{c}).noteTask(data.Change)
+		c.noteTask(data.Change)
 		c.ports.Asks.Recheck() // an approval may wait for it
 		if err := c.ports.Bus.Task(l.Data); err != nil {
 			c.ports.Log.Debug("a change of a task is not on the bus", "err", err)
@@ -41,12 +41,12 @@ func (c *Crew) receive(member string, message []byte) {
 }
 
 // noteTask charges a completed task to its owner.
-func (m monitor) noteTask(change tasks.Change) {
+func (c *Crew) noteTask(change tasks.Change) {
 	if change.Op != tasks.TaskCompleted {
 		return
 	}
-	if s, ok := m.c.ports.Seats.Of(change.Task.Owner); ok {
+	if s, ok := c.ports.Seats.Of(change.Task.Owner); ok {
 		ctx := context.Background()
-		m.c.logError(ctx, s, m.c.ports.Accounts.Shares.Completed(ctx, s.Member.Name, change.Task.ID))
+		c.logError(ctx, s, c.ports.Accounts.Shares.Completed(ctx, s.Member.Name, change.Task.ID))
 	}
 }

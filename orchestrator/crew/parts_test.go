@@ -67,17 +67,17 @@ func TestPartsAreTold(t *testing.T) {
 	testkit.Must(t, err)
 	session.State, session.Reason = stateHalted, "it takes no turns here"
 	testkit.Must(t, store.Members().Set(t.Context(), session))
-	old, err := (staffing{c}).newSeat(t.Context(), &c.ports.Team().Teammates[0], session)
+	old, err := c.newSeat(t.Context(), &c.ports.Team().Teammates[0], session)
 	testkit.Must(t, err)
 	c.ports.Seats.add(old)
 
 	c.join(t.Context(), old)
-	monitor{c}.sinkOf(t.Context(), old)(events.Event{Member: "dev", Data: events.TextSaid{}})
+	c.sinkOf(t.Context(), old)(events.Event{Member: "dev", Data: events.TextSaid{}})
 	c.finishLife(t.Context(), old, nil)
 	c.leave(t.Context(), old, "it failed")
-	testkit.Must(t, staffing{c}.seatAgain(t.Context(), old, c.ports.Team().Teammates[0]))
+	testkit.Must(t, c.seatAgain(t.Context(), old, c.ports.Team().Teammates[0]))
 	now, _ := c.ports.Seats.Of("dev")
-	testkit.Must(t, staffing{c}.removeSeat(t.Context(), now))
+	testkit.Must(t, c.removeSeat(t.Context(), now))
 	c.finish(t.Context())
 
 	var want []string

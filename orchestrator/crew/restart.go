@@ -45,7 +45,7 @@ func (c *Crew) vacateRested(ctx context.Context, s *Seat) {
 	}
 	switch {
 	case s.Life.State().Leaving != "":
-		departures{c}.completeLeave(ctx, s)
+		c.completeLeave(ctx, s)
 	case ctx.Err() == nil:
 		c.vacate(s)
 	}
@@ -66,7 +66,7 @@ func (c *Crew) turnFailed(ctx context.Context, s *Seat, reason string) bool {
 		if s.Member.Lead {
 			return false // without a lead nobody reports the result
 		}
-		departures{c}.dismissMember(ctx, s, lives.GivenUp(*s.Member.Member, reason), 0)
+		c.dismissMember(ctx, s, lives.GivenUp(*s.Member.Member, reason), 0)
 		return true
 	}
 	s.Life.Restart(rest)

@@ -84,13 +84,13 @@ func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Wor
 
 // passOn gives a seat the work that its member's last one has handed over, and reports whether
 // there was any. It goes on with the agent that the member had.
-func (h staffing) passOn(old, s *Seat) bool {
+func (c *Crew) passOn(old, s *Seat) bool {
 	w := old.rotation.out
 	if w == nil {
 		return false
 	}
 	old.rotation.out, s.rotation.in = nil, w
-	h.c.switchAgent(s)
+	c.switchAgent(s)
 	return true
 }
 

@@ -58,7 +58,7 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	now := s.Life.State()
 	switch {
 	case now.Leaving != "":
-		departures{c}.completeLeave(ctx, s)
+		c.completeLeave(ctx, s)
 	case ctx.Err() != nil:
 	case err == nil && now.Exit != lives.Stays && now.Halting == "":
 		c.vacateRested(ctx, s)
@@ -89,7 +89,7 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.logError(ctx, s, errors.Join(err, (alarms{c}).tellLeadOf(ctx, s, text), departures{c}.announceLeft(ctx, s, reason, released),
+	c.logError(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.announceLeft(ctx, s, reason, released),
 		tell(c, func(p Retirer) error { return p.Retired(ctx, s.Member) })))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.

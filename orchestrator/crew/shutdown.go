@@ -33,9 +33,6 @@ const (
 	lastGrace = 10 * time.Second
 )
 
-// departures handle members that leave while the team continues.
-type departures struct{ crew *Crew }
-
 // EndOptions says how a member is asked to end.
 type EndOptions struct {
 	Reason string
@@ -67,7 +64,7 @@ func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 // The default answer is yes: a member that does not answer by the deadline leaves anyway.
 // A function makes the mail, because the request has no id before it is stored.
 func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOptions) (requests.Request, error) {
-	if _, err := (departures{c}).mayEnd(by, to); err != nil {
+	if _, err := c.mayEnd(by, to); err != nil {
 		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
@@ -95,12 +92,12 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 // be ended this way. The error says what to do instead.
 //
 // Only the lead, who assigns the work, and people, who own the team, may end members.
-func (d departures) mayEnd(by actors.Actor, to string) (*Seat, error) {
-	s, ok := d.crew.ports.Seats.Of(to)
-	lead := d.crew.ports.Seats.Lead()
+func (c *Crew) mayEnd(by actors.Actor, to string) (*Seat, error) {
+	s, ok := c.ports.Seats.Of(to)
+	lead := c.ports.Seats.Lead()
 	switch {
 	case !ok:
-		return nil, d.crew.ports.Board.NoSeat(to)
+		return nil, c.ports.Board.NoSeat(to)
 	case s.Member.Lead:
 		return nil, notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
@@ -117,8 +114,8 @@ func (d departures) mayEnd(by actors.Actor, to string) (*Seat, error) {
 //
 // The inbox calls it when such a request closes, also one of an earlier run. A refusal
 // changes nothing: the sender gets it by mail (closingMail).
-func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
-	s, ok := d.crew.ports.Seats.Of(r.To)
+func (c *Crew) shutdownAnswered(ctx context.Context, r requests.Request) {
+	s, ok := c.ports.Seats.Of(r.To)
 	if !ok || !r.Approved() {
 		return
 	}
@@ -132,7 +129,7 @@ func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
 	} else {
 		s.occupant.Teammate.Leave()
 	}
-	d.dismissMember(ctx, s, reason, grace)
+	c.dismissMember(ctx, s, reason, grace)
 }
 
 // dismissMember makes a member leave and returns at once. Its turn is interrupted after
@@ -141,27 +138,27 @@ func (d departures) shutdownAnswered(ctx context.Context, r requests.Request) {
 // The first reason stays: a member that is asked twice leaves once. The end of the team
 // waits for the goroutine. Its context is detached, so that it can finish the kill after
 // the request has ended.
-func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, grace time.Duration) {
+func (c *Crew) dismissMember(ctx context.Context, s *Seat, reason string, grace time.Duration) {
 	left, underway := s.Life.Leave(reason)
 	if !underway {
 		return
 	}
-	ctx, done := d.crew.ports.Asks.UntilEnd(ctx)
-	if !d.crew.ports.Group.Go(func() { // ends with the member, or with the team
+	ctx, done := c.ports.Asks.UntilEnd(ctx)
+	if !c.ports.Group.Go(func() { // ends with the member, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
 			do    func()
 		}{
 			{grace, func() { s.occupant.Teammate.Interrupt("it leaves the team: " + reason) }},
-			{lastGrace, func() { d.killMember(s) }},
+			{lastGrace, func() { c.killMember(s) }},
 		} {
 			select {
 			case <-left:
 				return
 			case <-ctx.Done():
 				return
-			case <-d.crew.ports.Clock.After(step.after):
+			case <-c.ports.Clock.After(step.after):
 				step.do()
 			}
 		}
@@ -173,16 +170,16 @@ func (d departures) dismissMember(ctx context.Context, s *Seat, reason string, g
 // afterCall interrupts the turn of a leaving member once the call by which it agreed has
 // a result. The server of tools calls it after every call. Otherwise the member would
 // continue, at a cost, until lastCall is over.
-func (d departures) afterCall(s *Seat) {
+func (c *Crew) afterCall(s *Seat) {
 	if leaves := s.Life.State().Leaving; leaves != "" {
 		s.occupant.Teammate.Interrupt("it leaves the team: " + leaves)
 	}
 }
 
 // killMember ends a member that did not leave by itself, and all its processes.
-func (d departures) killMember(s *Seat) {
+func (c *Crew) killMember(s *Seat) {
 	s.Life.Kill()
-	d.crew.ports.Processes.KillOf(s.Member.Name)
+	c.ports.Processes.KillOf(s.Member.Name)
 }
 
 // completeLeave completes the leave of a member: it ends its processes, opens its tasks and
@@ -191,12 +188,12 @@ func (d departures) killMember(s *Seat) {
 // The member's goroutine calls it last. It kills processes again after killMember,
 // because the last call may have started some. The context of the store and of the
 // messages outlives the member's own.
-func (d departures) completeLeave(ctx context.Context, s *Seat) {
-	s.Close(d.crew.ports.Log)
-	d.crew.ports.Processes.KillOf(s.Member.Name)
-	ctx, done := d.crew.ports.Asks.UntilEnd(ctx)
+func (c *Crew) completeLeave(ctx context.Context, s *Seat) {
+	s.Close(c.ports.Log)
+	c.ports.Processes.KillOf(s.Member.Name)
+	ctx, done := c.ports.Asks.UntilEnd(ctx)
 	defer done()
-	d.crew.leave(ctx, s, s.Life.State().Leaving)
+	c.leave(ctx, s, s.Life.State().Leaving)
 }
 
 // announceLeft tells the members that one has left: the lead by mail that begins a turn, the
@@ -204,9 +201,9 @@ func (d departures) completeLeave(ctx context.Context, s *Seat) {
 //
 // released are the tasks that are open again; the others learn their ids, so that they
 // can claim them. The member itself gets no mail, because it may never return.
-func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
+func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range d.crew.ports.Seats.All() {
+	for _, other := range c.ports.Seats.All() {
 		if other != s && !other.Member.Lead && other.Life.State().Gone == "" {
 			others = append(others, other.Member.Name)
 		}
@@ -219,10 +216,10 @@ func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, re
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.Member.Name, reason)
-	_, err := d.crew.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: notation.Encode(mail.Termination{
-			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: d.crew.ports.Clock.Now(),
+			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.ports.Clock.Now(),
 		}),
 	})
 	return err
@@ -234,7 +231,7 @@ func (d departures) announceLeft(ctx context.Context, s *Seat, reason string, re
 func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
-		s, err := departures{c}.mayEnd(by, e.Member)
+		s, err := c.mayEnd(by, e.Member)
 		if err != nil {
 			return api.EndReply{}, err
 		}
@@ -242,7 +239,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		if e.Reason != "" {
 			reason += ": " + notation.Preview(e.Reason, 500)
 		}
-		departures{c}.dismissMember(ctx, s, reason, 0)
+		c.dismissMember(ctx, s, reason, 0)
 		return awaitGone(ctx, s, api.EndReply{})
 	}
 	r, err := c.AskToEnd(ctx, by, e.Member, EndOptions{Reason: e.Reason, Wait: e.Wait})

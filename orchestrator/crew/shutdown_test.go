@@ -34,7 +34,7 @@ func TestMayEnd(t *testing.T) {
 		{"lead", "ops", "ops has left already: it failed"},
 		{"lead", "devv", "did you mean dev?"},
 	} {
-		_, err := departures{c}.mayEnd(actors.Actor{Name: tc.by}, tc.to)
+		_, err := c.mayEnd(actors.Actor{Name: tc.by}, tc.to)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
 		}

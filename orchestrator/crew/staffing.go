@@ -18,10 +18,6 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// staffing gives members their seats: at the start of the team, at a restart, and when
-// the spec changes.
-type staffing struct{ c *Crew }
-
 // SeatAll gives each member of the spec a seat, in the order of the spec. After an error
 // the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {
@@ -36,7 +32,7 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 		if errs[i] != nil {
 			return errs[i]
 		}
-		s, err := staffing{c}.newSeat(ctx, m, sessions[i])
+		s, err := c.newSeat(ctx, m, sessions[i])
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
 		}
@@ -55,15 +51,15 @@ func (c *Crew) vacate(s *Seat) {
 
 // fillVacated processes vacated seats: their members restart with their current spec, or have
 // left the team. Only the crew's loop may call it.
-func (h staffing) fillVacated(ctx context.Context) error {
-	for _, s := range h.c.ports.Seats.All() {
+func (c *Crew) fillVacated(ctx context.Context) error {
+	for _, s := range c.ports.Seats.All() {
 		if !s.Life.Free() {
 			continue
 		}
-		if m, stays := specs.Member(h.c.ports.Team(), s.Member.Name); stays {
-			err := h.seatAgain(ctx, s, m)
+		if m, stays := specs.Member(c.ports.Team(), s.Member.Name); stays {
+			err := c.seatAgain(ctx, s, m)
 			if errors.Is(err, errUnseated) {
-				h.keepUnseated(s, err)
+				c.keepUnseated(s, err)
 				continue
 			}
 			if err != nil {
@@ -71,7 +67,7 @@ func (h staffing) fillVacated(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := h.removeSeat(ctx, s); err != nil {
+		if err := c.removeSeat(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -84,31 +80,31 @@ func (h staffing) fillVacated(ctx context.Context) error {
 // Once the seat has left the list, what the parts of the crew know of the name is
 // forgotten, so that a later member of that name starts without it. Its tasks are opened
 // before, while its name still means this member.
-func (h staffing) removeSeat(ctx context.Context, s *Seat) error {
-	released, err := h.c.release(ctx, s.Member.Name, "the spec has no member of this name any more")
+func (c *Crew) removeSeat(ctx context.Context, s *Seat) error {
+	released, err := c.release(ctx, s.Member.Name, "the spec has no member of this name any more")
 	if err != nil {
 		return err
 	}
-	h.c.ports.Seats.put(slices.DeleteFunc(slices.Clone(h.c.ports.Seats.All()), func(o *Seat) bool { return o == s }))
-	if err := tell(h.c, func(p Leaver) error { return p.Left(ctx, s.Member.Name) }); err != nil {
+	c.ports.Seats.put(slices.DeleteFunc(slices.Clone(c.ports.Seats.All()), func(o *Seat) bool { return o == s }))
+	if err := tell(c, func(p Leaver) error { return p.Left(ctx, s.Member.Name) }); err != nil {
 		return fmt.Errorf("forget member %s: %w", s.Member.Name, err)
 	}
 	text := fmt.Sprintf("Teammate %s has left the team: it is no longer in the spec.", s.Member.Name)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	h.c.ports.Loop.Poke()
-	return (alarms{h.c}).tellLeadOf(ctx, s, text)
+	c.ports.Loop.Poke()
+	return c.tellLeadOf(ctx, s, text)
 }
 
 // seatLate seats a member that was added while the team runs.
-func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
-	s, err := h.seatOne(ctx, m)
+func (c *Crew) seatLate(ctx context.Context, m configs.Member) error {
+	s, err := c.seatOne(ctx, m)
 	if err != nil {
 		return err
 	}
-	h.c.ports.Seats.put(inFileOrder(append(slices.Clone(h.c.ports.Seats.All()), s), h.c.ports.Team().Members()))
-	h.c.join(ctx, s)
+	c.ports.Seats.put(inFileOrder(append(slices.Clone(c.ports.Seats.All()), s), c.ports.Team().Members()))
+	c.join(ctx, s)
 	return nil
 }
 
@@ -116,17 +112,17 @@ func (h staffing) seatLate(ctx context.Context, m configs.Member) error {
 //
 // The new seat is complete before it takes the old one's place in the list, so that readers
 // never see a member without a seat. Only the crew's loop may call it.
-func (h staffing) seatAgain(ctx context.Context, old *Seat, m configs.Member) error {
-	s, err := h.seatOne(ctx, m)
+func (c *Crew) seatAgain(ctx context.Context, old *Seat, m configs.Member) error {
+	s, err := c.seatOne(ctx, m)
 	if err != nil {
 		return err
 	}
-	how := lives.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: h.passOn(old, s)}
-	list := slices.Clone(h.c.ports.Seats.All())
+	how := lives.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: c.passOn(old, s)}
+	list := slices.Clone(c.ports.Seats.All())
 	list[slices.Index(list, old)] = s
-	h.c.ports.Seats.put(list)
-	h.c.logError(ctx, s, tell(h.c, func(p Rejoiner) error { return p.Rejoined(ctx, s.Member, how) }))
-	h.c.enter(ctx, s)
+	c.ports.Seats.put(list)
+	c.logError(ctx, s, tell(c, func(p Rejoiner) error { return p.Rejoined(ctx, s.Member, how) }))
+	c.enter(ctx, s)
 	return nil
 }
 
@@ -137,21 +133,21 @@ var errUnseated = errors.New("it could not be started")
 // keepUnseated leaves a member that cannot have a new seat in its old one, where it takes no
 // turns: its tasks and mail stay visible until a corrected spec brings it back. Only the
 // crew's loop may call it.
-func (h staffing) keepUnseated(s *Seat, why error) {
-	h.c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
+func (c *Crew) keepUnseated(s *Seat, why error) {
+	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
 	s.tellLeft(why.Error())
 	s.Life.Exclude(why.Error())
-	h.c.ports.Loop.Poke()
+	c.ports.Loop.Poke()
 }
 
 // seatOne makes a seat while the team runs; after an error nothing of it is open. It fails
 // with errUnseated if the cause is the member's own.
-func (h staffing) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
-	session, err := h.c.attach(ctx, m.Name)
+func (c *Crew) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
+	session, err := c.attach(ctx, m.Name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.newSeat(ctx, &m, session)
+	s, err := c.newSeat(ctx, &m, session)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnseated, err)
 	}
@@ -172,15 +168,15 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // newSeat makes a seat for a member with its session; after an error nothing of it is
 // open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
 // mail and cost are shown; it takes no turns.
-func (h staffing) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
-	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == h.c.ports.Team().Lead.Name, Session: session}, crew: h.c,
+func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
+	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == c.ports.Team().Lead.Name, Session: session}, crew: c,
 		received: mail.Received{Member: m.Name}}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
-	occupant, err := h.c.ports.MakeOccupant(ctx, s)
+	occupant, err := c.ports.MakeOccupant(ctx, s)
 	if err != nil {
-		s.Close(h.c.ports.Log)
+		s.Close(c.ports.Log)
 		return nil, err
 	}
 	s.occupant = occupant
@@ -256,7 +252,7 @@ func (c *Crew) ApplyChanges(ctx context.Context, changes []events.MemberChange) 
 			s.Life.LeaveSeat(lives.Restarting)
 		default:
 			member, _ := specs.Member(c.ports.Team(), m.Name)
-			if err := (staffing{c}).seatLate(ctx, member); err != nil {
+			if err := c.seatLate(ctx, member); err != nil {
 				c.ports.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})

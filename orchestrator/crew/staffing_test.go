@@ -19,7 +19,7 @@ func TestSeatWithoutOccupant(t *testing.T) {
 		s.OnClose(func() error { closed++; return nil })
 		return Occupant{}, errors.New("its cost is unknown")
 	}
-	if s, err := (staffing{c}).seatOne(t.Context(), configs.Member{Name: "dev"}); !errors.Is(err, errUnseated) || s != nil || closed != 1 {
+	if s, err := c.seatOne(t.Context(), configs.Member{Name: "dev"}); !errors.Is(err, errUnseated) || s != nil || closed != 1 {
 		t.Errorf("its seat is %v, closed %d times, and the error %v", s, closed, err)
 	}
 }

@@ -24,7 +24,7 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 		return
 	}
 	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.NeedsAttention{Reason: reason}})
-	c.logError(ctx, s, (alarms{c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
+	c.logError(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
 	s.tellLeft(reason)
 	s.Life.Retire(reason)
 	c.ports.Loop.Poke()

@@ -11,20 +11,17 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// watchdog finds members that make no progress and are not idle. It runs in its own
-// goroutine.
-type watchdog struct{ c *Crew }
-
-// start starts the watchdog. stop ends it and waits for it. Call stop before waiting
-// for the members: later interrupts and notices would meet a closed store.
-func (w watchdog) start(ctx context.Context) (stop func()) {
+// startWatchdog starts the goroutine that finds members that make no progress and are not idle.
+// stop ends it and waits for it. Call stop before waiting for the members: later interrupts and
+// notices would meet a closed store.
+func (c *Crew) startWatchdog(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.c.ports.Watch.Run(ctx, w.c.ports.Clock, w.watched, func(member string, f events.WatchdogFound) {
-			if s, ok := w.c.ports.Seats.Of(member); ok {
-				w.c.logError(ctx, s, w.handleFinding(ctx, s, f))
+		c.ports.Watch.Run(ctx, c.ports.Clock, c.watched, func(member string, f events.WatchdogFound) {
+			if s, ok := c.ports.Seats.Of(member); ok {
+				c.logError(ctx, s, c.handleFinding(ctx, s, f))
 			}
 		})
 	}()
@@ -39,14 +36,14 @@ func (w watchdog) start(ctx context.Context) (stop func()) {
 //
 // Members that wait for something that others decide are marked: their silence is no sign
 // of trouble.
-func (w watchdog) watched() []lives.Watched {
-	w.c.ports.Loop.PokeSurely()
-	seats := w.c.ports.Seats.All()
+func (c *Crew) watched() []lives.Watched {
+	c.ports.Loop.PokeSurely()
+	seats := c.ports.Seats.All()
 	list := make([]lives.Watched, len(seats))
 	for i, s := range seats {
 		m := lives.Watched{
 			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
-			Waits:  w.c.ports.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
+			Waits:  c.ports.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()
@@ -62,37 +59,37 @@ func (w watchdog) watched() []lives.Watched {
 // The event is journaled first, so that the reason is known even if covey dies. The mail
 // that continues the work is stored before the interrupt: a crash in between leaves an
 // extra notice, not a member without its work.
-func (w watchdog) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFound) error {
+func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFound) error {
 	turn := s.Turn()
-	w.c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
+	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
 	switch f.Did {
 	case lives.LookedAgain:
 		return nil // watched has poked the loop
 	case lives.LifeEnded:
-		departures{w.c}.dismissMember(ctx, s, f.Reason, 0)
+		c.dismissMember(ctx, s, f.Reason, 0)
 		return nil // dismissMember reports it
 	case lives.MemberGivenUp:
 		// Before the interrupt, or the loop could remind the idle member of its task first.
-		err := (alarms{w.c}).giveUpOn(ctx, s, "twice in a row "+f.Reason)
+		err := c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
 		if s.Turn() == turn { // it may have ended by itself meanwhile
 			s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
 		}
 		return err
 	}
-	if err := w.mailRetry(ctx, s, f.Reason); err != nil {
+	if err := c.mailRetry(ctx, s, f.Reason); err != nil {
 		return err
 	}
 	s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
-	return (alarms{w.c}).tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
+	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.Member.Name, f.Reason))
 }
 
 // mailRetry mails a member to continue the turn that is about to be interrupted. Mail
 // survives a crash.
-func (w watchdog) mailRetry(ctx context.Context, s *Seat, reason string) error {
+func (c *Crew) mailRetry(ctx context.Context, s *Seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := w.c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: []string{s.Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err
