@@ -147,7 +147,7 @@ func (w *walker) openScript(text string) {
 	w.script(text, true)
 	for _, c := range slices.Backward(w.line.Commands[from:]) {
 		if c.Role == Scripted {
-			w.append(c.startedWith(anyWords()))
+			w.startedBy(c.startedWith(anyWords()), 0) // the text becomes shorter each time
 			return
 		}
 	}
