@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -276,5 +275,3 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 	}
 	u.end()
 }
-
-func decodeLine(l events.Line, into any) error { return json.Unmarshal(l.Data, into) }

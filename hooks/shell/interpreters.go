@@ -130,7 +130,8 @@ type Load struct {
 // commands and those that run a file after `run` count, too.
 func loaderOf(word string) (in interpreter, ok bool) {
 	name := path.Base(word)
-	switch in, ok = interpreterOf(name); {
+	in, _ = interpreterOf(name)
+	switch {
 	case in.values != "" || in.file != Data:
 		return in, true
 	case IsShell(strings.TrimRight(name, "0123456789.")):
