@@ -54,7 +54,7 @@ var floors = []arrows{
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store events teammate/agent"},
 	{"orchestrator/state", "tasks tasks/store events orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs hooks hooks/rules orchestrator/hooklist events teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
+	{"orchestrator/lives", "configs hooks/rules events teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/transcript " +
 		"orchestrator/routine orchestrator/journal orchestrator/lives"},

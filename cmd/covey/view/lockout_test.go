@@ -85,7 +85,7 @@ func TestMembersInLockouts(t *testing.T) {
 	}
 	const lead, docs = "lead waiting: for a slot of codex", "docs logged out: gemini is not logged in; run `gemini`"
 	says(lockedLines(), lead, "api limited until 15:04: 5-hour limit reached", docs)
-	says([]events.Line{teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`)}, lead, "api working: thinks", docs)
+	says([]events.Line{teamtest.Line(9, "api", "turn_started", `{"cause":"resume"}`)}, lead, "api working: thinking", docs)
 }
 
 // A team that does not run is shown from its journal in the same states.
