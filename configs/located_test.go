@@ -40,6 +40,7 @@ func TestLocated(t *testing.T) {
 		"shellcheck ./gate.sh":                   "shellcheck ./gate.sh",
 		"cd policy && './a b.sh'":                "cd policy && " + q + `policy/a b.sh'`,
 		"(cd policy; './a b.sh'); ./gate.sh":     "(cd policy; " + q + `policy/a b.sh'); ` + q + `gate.sh'`,
+		"((cd policy; './a b.sh'))":              "((cd policy; " + q + `policy/a b.sh'))`,
 		"cd policy && cd .. && ./gate.sh":        "cd policy && cd .. && " + q + `gate.sh'`,
 		"cd policy; if true; then cd ..; fi":     "cd policy; if true; then cd ..; fi",
 		"cat ./data.txt":                         "cat ./data.txt",

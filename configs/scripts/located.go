@@ -27,7 +27,7 @@ func (p Place) Located(command string, args []string) (string, []string) {
 
 // LocatedLine is Located for a line that /bin/sh runs.
 func (p Place) LocatedLine(line string) string {
-	read, err := shell.Read(line)
+	read, err := shell.ReadSh(line)
 	if err != nil {
 		return line // the shell reports the error
 	}

@@ -18,7 +18,16 @@ const (
 )
 
 // Read reads a command line as bash does. The error wraps ErrUnreadable.
-func Read(text string) (*Line, error) { return read(text, 0) }
+func Read(text string) (*Line, error) { return read(text, 0, syntax.LangBash) }
+
+// ReadSh reads a command line as /bin/sh does, which may be no bash: ((cd x; ./a.sh)) is two
+// subshells there, and no arithmetic. What only bash can read is read as bash does.
+func ReadSh(text string) (*Line, error) {
+	if line, err := read(text, 0, syntax.LangPOSIX); err == nil {
+		return line, nil
+	}
+	return Read(text)
+}
 
 // Args returns the line of a program and its arguments, which no shell reads.
 func Args(args []string) *Line {
@@ -35,13 +44,13 @@ func Args(args []string) *Line {
 }
 
 // read reads a line inside depth scripts.
-func read(text string, depth int) (*Line, error) {
+func read(text string, depth int, lang syntax.LangVariant) (*Line, error) {
 	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text,
 		"[") > maxBrackets ||
 		strings.ContainsRune(text, 0) || depth > maxNesting {
 		return nil, ErrUnreadable
 	}
-	file, err := parse(text)
+	file, err := parse(text, lang)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -60,15 +69,15 @@ func read(text string, depth int) (*Line, error) {
 	return line, nil
 }
 
-// parse parses as bash does. A panic in the parser, whose input comes from agents, means
+// parse parses as a shell does. A panic in the parser, whose input comes from agents, means
 // that the line cannot be read.
-func parse(text string) (file *syntax.File, err error) {
+func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("the parser panicked")
 		}
 	}()
-	return syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	return syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 }
 
 // isControl matches characters that shells and parsers interpret differently, such as a

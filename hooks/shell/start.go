@@ -168,7 +168,7 @@ func (c Command) startedWith(more Word) Command {
 func (w *walker) script(text string, must bool) {
 	inner, err := (*Line)(nil), ErrUnreadable
 	if !strings.ContainsRune(text, Unknown) {
-		inner, err = read(text, w.depth+1)
+		inner, err = read(text, w.depth+1, syntax.LangBash)
 	}
 	if err != nil {
 		w.doubt(must)

@@ -12,7 +12,7 @@ import (
 // path: commands with a slash, and arguments of interpreters. A line that does not
 // parse has none; the shell will report it.
 func scriptsIn(line string) []shell.Word {
-	read, err := shell.Read(line)
+	read, err := shell.ReadSh(line)
 	if err != nil {
 		return nil
 	}

@@ -111,6 +111,9 @@ asks, and unmerged work is never removed.`,
 			if err := cli.NotFromInside("covey prune"); err != nil {
 				return err
 			}
+			if older < 0 { // every team would be older
+				return cli.Usagef("--older must not be negative, as %s is; 0s means every team that does not run", older)
+			}
 			places, err := state.All()
 			if err != nil {
 				return err
