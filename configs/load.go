@@ -14,9 +14,9 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Options extend what a spec may refer to. The zero value is that of the command line.
@@ -150,7 +150,7 @@ type resolver struct {
 
 // requirement matches one part of `requires`, such as >=0.1: how to compare, and with which
 // version. Missing numbers are 0.
-var requirement = notation.Pattern(`^(>=|<=|>|<|=)v?(\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?)$`)
+var requirement = texts.Pattern(`^(>=|<=|>|<|=)v?(\d+(?:\.\d+){0,2}(?:-[0-9A-Za-z.-]+)?)$`)
 
 // required checks `requires`: all of its parts, separated by blanks or commas, must hold. It
 // compares releases only. A build from a commit between two releases may have what the spec
@@ -213,7 +213,7 @@ func (r *resolver) workspaceDir(v yaml.Value[string]) string {
 		r.Workspace = dir
 		if err := r.writable(dir); err != nil {
 			r.Fail(v.At.At, "the workspace %s cannot be written to (%s); change its permissions, "+
-				"or name another folder", yaml.Quote(v.V), notation.Cause(err))
+				"or name another folder", yaml.Quote(v.V), texts.Cause(err))
 		}
 	}
 	return dir

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Event is something that happened in a team. It becomes one line of the journal, which sets
@@ -79,7 +79,7 @@ func Decode(text []byte) (Line, error) {
 
 // Line encodes the data of an event.
 func (e Event) Line() (Line, error) {
-	encode := notation.Marshal
+	encode := texts.Marshal
 	if e.Store > 0 {
 		encode = json.Marshal // lines of the store have always escaped <, > and &
 	}

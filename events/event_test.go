@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -50,7 +50,7 @@ func TestTypes(t *testing.T) {
 		if err != nil || l.Type != name || l.Event().Data.Type() != name {
 			t.Errorf("%s: %+v, %v", name, l, err)
 		}
-		read, err := Decode(notation.Encode(l))
+		read, err := Decode(texts.Encode(l))
 		if got := read.Event(); err != nil || reflect.TypeOf(got.Data) != typ || got.Seq != 7 || !got.Time.Equal(want.Time) ||
 			got.Team != "crew" || got.Member != "dev" || got.Turn != 2 || got.Helper != "h" {
 			t.Errorf("%s: read as %+v, %v", name, got, err)
@@ -73,7 +73,7 @@ func TestLineBytes(t *testing.T) {
 			Data: MessageDelivered{tasks.Delivery{ID: "<"}}},
 	} {
 		l, err := e.Line()
-		if got := string(notation.Encode(l)); err != nil || got != want {
+		if got := string(texts.Encode(l)); err != nil || got != want {
 			t.Errorf("got\n%s (%v), want\n%s", got, err, want)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Func is a hook written in Go. It gets what a command reads on stdin and returns what a
@@ -221,7 +221,7 @@ func As[P Payload](in Input) (P, error) {
 		return p, fmt.Errorf("the event is %s, not %s", in.Payload.Event(), p.Event())
 	}
 	// An event that was fired by hand has its fields as JSON.
-	data, err := notation.Marshal(in.Payload)
+	data, err := texts.Marshal(in.Payload)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}

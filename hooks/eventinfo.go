@@ -3,8 +3,8 @@ package hooks
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // EventInfo describes one event (HOOKS.md section 1).
@@ -161,5 +161,5 @@ func Nearest(name string) Event {
 	for _, t := range catalog() {
 		names = append(names, string(t.Event))
 	}
-	return Event(notation.Nearest(name, names, len(name)/2))
+	return Event(texts.Nearest(name, names, len(name)/2))
 }

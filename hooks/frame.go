@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The texts with which hooks that refuse or wake reach a model. A model must not take what a
@@ -27,7 +27,7 @@ func Framed(plugin, feedback string) string {
 	if plugin != "" {
 		from = fmt.Sprintf("%s hook. It comes from the plugin %s.", event, plugin)
 	}
-	return frameStart + from + frameRest + notation.Defuse(feedback) + frameEnd
+	return frameStart + from + frameRest + texts.Defuse(feedback) + frameEnd
 }
 
 // FramedWake returns the text of a hook that wakes an agent as models read it.

@@ -3,7 +3,7 @@ package hooks
 import (
 	"encoding/json"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Common holds the fields that every hook input begins with, in wire order (HOOKS.md
@@ -217,5 +217,5 @@ func (p StopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return notation.Marshal(plain(p))
+	return texts.Marshal(plain(p))
 }

@@ -3,7 +3,7 @@ package hooks
 import (
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // SubagentStartInput is the payload of SubagentStart. The helper is in the common fields
@@ -41,5 +41,5 @@ func (p SubagentStopInput) MarshalJSON() ([]byte, error) {
 	if p.SessionCrons == nil {
 		p.SessionCrons = []SessionCron{}
 	}
-	return notation.Marshal(plain(p))
+	return texts.Marshal(plain(p))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // MaxTimeout bounds timeouts in settings. A longer one would overflow a Duration.
@@ -49,7 +49,7 @@ func CheckEvent(event Event) []Problem {
 	if event.Known() {
 		return nil
 	}
-	text := fmt.Sprintf("there is no event %q", notation.Preview(string(event), 60))
+	text := fmt.Sprintf("there is no event %q", texts.Preview(string(event), 60))
 	if near := Nearest(string(event)); near != "" {
 		text += fmt.Sprintf(": did you mean %s?", near)
 	}
@@ -104,4 +104,4 @@ func checkIf(known *EventInfo, text string) string {
 }
 
 // severalRules matches where one rule ends and another begins.
-var severalRules = notation.Pattern(`\)\s*(,|;|&&|\|\|?|\s)\s*(mcp__[\w-]+|[A-Z]\w*)\(`)
+var severalRules = texts.Pattern(`\)\s*(,|;|&&|\|\|?|\s)\s*(mcp__[\w-]+|[A-Z]\w*)\(`)

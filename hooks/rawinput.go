@@ -4,30 +4,30 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // RawPayload is a payload that was read as JSON. It keeps all fields in their order, also
 // those that covey does not know.
 type RawPayload struct {
 	Name   Event
-	Fields []notation.Field
+	Fields []texts.Field
 }
 
 // Event returns the event's name.
 func (p RawPayload) Event() Event { return p.Name }
 
 // MarshalJSON writes the fields as they were read.
-func (p RawPayload) MarshalJSON() ([]byte, error) { return notation.Object(p.Fields), nil }
+func (p RawPayload) MarshalJSON() ([]byte, error) { return texts.Object(p.Fields), nil }
 
 // field returns the value of a field, or nil.
-func (p RawPayload) field(name string) json.RawMessage { return notation.Get(p.Fields, name) }
+func (p RawPayload) field(name string) json.RawMessage { return texts.Get(p.Fields, name) }
 
 // ParseInput reads the hook input of any event, known or not: raw is one JSON object.
 // Common fields that it lacks come from defaults. The error names the invalid field; it
-// wraps notation.ErrNotObject if raw is not an object.
+// wraps texts.ErrNotObject if raw is not an object.
 func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
-	fields, err := notation.Fields(raw)
+	fields, err := texts.Fields(raw)
 	if err != nil {
 		return Input{}, fmt.Errorf("hook input is %w", err)
 	}
@@ -40,12 +40,12 @@ func ParseInput(event Event, raw []byte, defaults Common) (Input, error) {
 			var name Event
 			if json.Unmarshal(f.Value, &name) != nil || name != event {
 				return Input{}, fmt.Errorf("hook_event_name is %s, but the event is %s: correct it, or leave it out",
-					notation.Preview(string(f.Value), 40), event)
+					texts.Preview(string(f.Value), 40), event)
 			}
 		case target == nil:
 			payload.Fields = append(payload.Fields, f)
 		case json.Unmarshal(f.Value, target) != nil:
-			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, notation.Preview(string(f.Value), 40),
+			return Input{}, fmt.Errorf("%s is %s: want %s", f.Name, texts.Preview(string(f.Value), 40),
 				kindWanted(target))
 		}
 	}

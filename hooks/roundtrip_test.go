@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // TestInputRoundTrip: what ParseInput reads, Wire writes, and reading that
@@ -29,7 +29,7 @@ func TestInputRoundTrip(t *testing.T) {
 			if (&Input{}).commonField(name) != nil {
 				value = values.Draw(t, "value")
 			}
-			quoted, err := notation.Marshal(name)
+			quoted, err := texts.Marshal(name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // toolUse holds the common fields of tool events' payloads.
@@ -30,8 +30,8 @@ func (in Input) toolUse() (use toolUse, ok bool) {
 		return toolUse{p.ToolName, p.ToolInput, p.ToolUseID}, true
 	case RawPayload:
 		if InfoOf(p.Name).AboutTool() {
-			return toolUse{notation.Text(p.field("tool_name")), p.field("tool_input"),
-				notation.Text(p.field("tool_use_id"))}, true
+			return toolUse{texts.Text(p.field("tool_name")), p.field("tool_input"),
+				texts.Text(p.field("tool_use_id"))}, true
 		}
 	}
 	return toolUse{}, false
@@ -76,9 +76,9 @@ func (in Input) rawSubject(p RawPayload, known *EventInfo) string {
 	case known.Matcher == "agent_type":
 		return in.AgentType // a common field
 	case known.Event == FileChanged:
-		return baseName(notation.Text(p.field(known.Matcher)))
+		return baseName(texts.Text(p.field(known.Matcher)))
 	}
-	return notation.Text(p.field(known.Matcher))
+	return texts.Text(p.field(known.Matcher))
 }
 
 // Member returns the member that the payload, or else agent_id, names and its team, or "".
@@ -93,7 +93,7 @@ func (in Input) Member() (team, member string) {
 	case TaskCompletedInput:
 		team, member = p.TeamName, p.TeammateName
 	case RawPayload:
-		team, member = notation.Text(p.field("team_name")), notation.Text(p.field("teammate_name"))
+		team, member = texts.Text(p.field("team_name")), texts.Text(p.field("teammate_name"))
 	}
 	// The agent_id of a helper has no team.
 	if name, of, ok := strings.Cut(in.AgentID, "@"); ok && member == "" {

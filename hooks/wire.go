@@ -3,7 +3,7 @@ package hooks
 import (
 	"bytes"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // MarshalJSON returns the input as hooks read it: the common fields in wire order,
@@ -20,11 +20,11 @@ func (in Input) MarshalJSON() ([]byte, error) {
 // payload cannot be marshalled.
 func (in Input) Wire() ([]byte, error) {
 	info := InfoOf(in.Payload.Event())
-	fields := []notation.Field{notation.TextField("session_id", in.SessionID),
-		notation.TextField("transcript_path", in.TranscriptPath), notation.TextField("cwd", in.Cwd)}
+	fields := []texts.Field{texts.TextField("session_id", in.SessionID),
+		texts.TextField("transcript_path", in.TranscriptPath), texts.TextField("cwd", in.Cwd)}
 	optional := func(name, value string) {
 		if value != "" {
-			fields = append(fields, notation.TextField(name, value))
+			fields = append(fields, texts.TextField(name, value))
 		}
 	}
 	optional("prompt_id", in.PromptID)
@@ -34,18 +34,18 @@ func (in Input) Wire() ([]byte, error) {
 	optional("agent_id", in.AgentID)
 	optional("agent_type", in.AgentType)
 	if in.Effort != nil && info.Mode {
-		effort, _ := notation.Marshal(in.Effort) // a struct of one string always marshals
-		fields = append(fields, notation.Field{Name: "effort", Value: effort})
+		effort, _ := texts.Marshal(in.Effort) // a struct of one string always marshals
+		fields = append(fields, texts.Field{Name: "effort", Value: effort})
 	}
-	fields = append(fields, notation.TextField("hook_event_name", string(info.Event)))
-	payload, err := notation.Marshal(in.Payload)
+	fields = append(fields, texts.TextField("hook_event_name", string(info.Event)))
+	payload, err := texts.Marshal(in.Payload)
 	if err != nil {
 		return nil, err
 	}
-	if notation.Kind(payload) != "object" {
-		return nil, notation.ErrNotObject
+	if texts.Kind(payload) != "object" {
+		return nil, texts.ErrNotObject
 	}
-	wire := notation.Object(fields)
+	wire := texts.Object(fields)
 	if string(payload) != "{}" { // append its fields to the common ones
 		wire = append(append(wire[:len(wire)-1], ','), payload[1:]...)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // recordedInput is one stdin that a real host gave to a command hook.
@@ -185,7 +185,7 @@ func TestParseInputErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}
-	if _, err := ParseInput(Stop, []byte(`[]`), Common{}); !errors.Is(err, notation.ErrNotObject) {
+	if _, err := ParseInput(Stop, []byte(`[]`), Common{}); !errors.Is(err, texts.ErrNotObject) {
 		t.Errorf("%v is not ErrNotObject", err)
 	}
 }

@@ -34,17 +34,17 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("what %s has used, which is no longer a member: %w", m.Name, err)
 		}
-		r.accounts.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
+		r.usage.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
 		if err := r.programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}
 	}
-	return r.accounts.ledger.Resume(ctx)
+	return r.usage.ledger.Resume(ctx)
 }
 
 // coordination returns what the run has spent on notices so far.
 func coordination(r *rooms) events.Coordination {
-	all := r.accounts.notices.Run()
+	all := r.usage.notices.Run()
 	all.Finished = r.turns().Completed
 	return all
 }

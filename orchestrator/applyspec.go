@@ -10,16 +10,15 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
 
 // applySpec puts another version of the spec into effect. It checks everything before it
@@ -61,10 +60,10 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	ctx, done := r.loop.UntilOver(ctx)
 	defer done()
 	before := r.hooks.live.Layers()
-	if err := r.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, routine.ErrOver) {
+	if err := r.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, members.ErrOver) {
 		return change, err
 	} else if err != nil {
-		return change, notation.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
+		return change, texts.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
 	err = r.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, r, next, change, goal) })
 	if err != nil {
@@ -85,7 +84,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given, Version: o.opts.Version})
 	if err != nil {
-		return design{}, notation.Errorf(configs.ErrSpec, "%v", err)
+		return design{}, texts.Errorf(configs.ErrSpec, "%v", err)
 	}
 	// A dry run puts nothing into effect, so it needs no digest that somebody has trusted.
 	if !r.DryRun {
@@ -94,7 +93,7 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 			return design{}, err
 		}
 		if digest != r.Digest {
-			return design{}, notation.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was read; "+
+			return design{}, texts.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was read; "+
 				"run covey up again", r.Spec)
 		}
 	}
@@ -107,12 +106,12 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 	// why a program is looked for at all.
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return design{}, notation.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+			return design{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
 	c.hooks.AddManaged(managed, warnings)
-	if err := trees.Check(trees.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
-		return design{}, notation.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+	if err := workcopies.Check(workcopies.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
+		return design{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
 	return design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
@@ -154,10 +153,10 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 	// because a member that is seated reads the limits, the slots and the goal that are set
 	// before.
 	r.times.Use(times)
-	r.accounts.ledger.SetBudget(next.team.Budget, next.prices)
+	r.usage.ledger.SetBudget(next.team.Budget, next.prices)
 	r.board.SetTeam(next.team)
 	for _, m := range next.team.Members() {
-		r.accounts.ledger.SetLimits(m.Name, m.Limits)
+		r.usage.ledger.SetLimits(m.Name, m.Limits)
 	}
 	r.logins.Allot(next.team.Members())
 	if change.Goal != "" {
@@ -182,7 +181,7 @@ func unseated(r *rooms, team *configs.Team, change events.SpecChanged) []events.
 		if seated || slices.ContainsFunc(change.Members, func(o events.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}
-		list = append(list, events.MemberChange{Name: m.Name, Change: events.MemberAdded, Agent: lives.AgentTitle(m.Agent)})
+		list = append(list, events.MemberChange{Name: m.Name, Change: events.MemberAdded, Agent: members.AgentTitle(m.Agent)})
 	}
 	return list
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // newBoard returns the board of a team. Its inbox must exist.
-func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Board {
+func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.TaskAPI {
 	p := boardPorts{&r.seats, r}
 	return teamtools.New(team, teamtools.Ports{
 		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,

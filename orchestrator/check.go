@@ -6,8 +6,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -15,9 +15,9 @@ import (
 // checked is what a team needs that is read before it starts.
 type checked struct {
 	scripts  map[string]*script.Script // by path
-	hooks    hooklist.Layers
+	hooks    hookinfo.Layers
 	programs map[string]launch.Found // by the agents' names
-	prices   budget.PriceList
+	prices   accounts.PriceList
 }
 
 // check reads everything that a team needs, so that all errors are reported at once.
@@ -26,12 +26,12 @@ type checked struct {
 func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing, wrong error) {
 	var noScripts, noHooks, noPrograms error
 	c.scripts, noScripts = loadScripts(team)
-	c.hooks, noHooks = hooklist.Load(team)
+	c.hooks, noHooks = hookinfo.Load(team)
 	c.programs, noPrograms = launch.Find(team)
 	missing, noPrograms = splitMissing(noPrograms)
 	missing = errors.Join(append(parts(missing), launch.FindServers(team), launch.CheckKeys(team))...)
 	var noPrices error
-	if c.prices, noPrices = budget.LoadPrices(team.Budget.Prices); noPrices == nil {
+	if c.prices, noPrices = accounts.LoadPrices(team.Budget.Prices); noPrices == nil {
 		noPrices = c.prices.CheckPrices(team)
 	}
 	// All parts are read before the first error is returned: who repairs a spec wants to
@@ -67,7 +67,7 @@ func Warnings(team *configs.Team, managed []string) ([]error, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers, err := hooklist.Load(team)
+	layers, err := hookinfo.Load(team)
 	if err != nil {
 		return nil, err
 	}

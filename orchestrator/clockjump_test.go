@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -53,7 +53,7 @@ func (c *setClock) after(d time.Duration) <-chan time.Time {
 		c.looks++
 		return time.After(5 * time.Millisecond)
 	}
-	if d < lives.WatchInterval {
+	if d < members.WatchInterval {
 		return time.After(min(d, 50*time.Millisecond))
 	}
 	ring := make(chan time.Time, 1)

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -73,8 +73,8 @@ func wantShown(t *testing.T, place state.Place, member string, n int, senders ..
 
 // restsUntil is the machine's clock, save that a member which failed rests until the
 // test lets it go on.
-func restsUntil(free <-chan time.Time) routine.Clock {
-	return routine.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
+func restsUntil(free <-chan time.Time) members.Clock {
+	return members.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d == time.Second || d == 2*time.Second {
 			return free
 		}
@@ -106,7 +106,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 			defer close(told)
 			<-dead
 			for i, key := range numbered("boss", letters) {
-				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: notation.Encode(map[string]string{
+				h.Call(ctx, agent.ToolCall{ID: fmt.Sprint("s", i), Name: "SendMessage", Input: texts.Encode(map[string]string{
 					"to": "dev", "message": "mail " + key + ".", "summary": "news",
 				})})
 			}

@@ -2,8 +2,8 @@ package orchestrator
 
 import (
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/script"
@@ -16,8 +16,8 @@ type design struct {
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
 	programs map[string]launch.Found
-	hooks    hooklist.Layers
-	prices   budget.PriceList
+	hooks    hookinfo.Layers
+	prices   accounts.PriceList
 	// filters are the filters of the repository's configuration that git may run, as of
 	// when the spec was read.
 	filters []worktree.Filter
@@ -34,10 +34,10 @@ func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load
 
 // hooks returns the layers of hooks as of when the spec was read. The current ones are
 // rooms.hooks.live.
-func (o *Orchestrator) hooks() hooklist.Layers { return o.design.Load().hooks }
+func (o *Orchestrator) hooks() hookinfo.Layers { return o.design.Load().hooks }
 
 // prices returns what models cost, and how much they can read.
-func (o *Orchestrator) prices() budget.PriceList { return o.design.Load().prices }
+func (o *Orchestrator) prices() accounts.PriceList { return o.design.Load().prices }
 
 // staysUp reports whether the team stays up when all is done: the user wants it, or
 // schedules will add work.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // writers is a provider whose models write what a test says, when the test says it.
@@ -82,13 +82,13 @@ func (x *writing) event(format string, args ...any) {
 
 // say writes a piece of text.
 func (x *writing) say(text string) {
-	x.event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, notation.Encode(text))
+	x.event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, texts.Encode(text))
 }
 
 // call calls a tool, after the text.
 func (x *writing) call(tool, input string) {
 	x.event(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"c1","name":%q}}`, tool)
-	x.event(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":%s}}`, notation.Encode(input))
+	x.event(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":%s}}`, texts.Encode(input))
 }
 
 // finish ends the answer.
@@ -129,7 +129,7 @@ func newDraftRig(t *testing.T) (*rig, *writers) {
 type draftReader struct {
 	t      *testing.T
 	client *api.Client
-	now    lives.Drafting
+	now    members.Drafting
 }
 
 // until reads until the drafts are like want: "member: text", with a mark for helpers.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -117,8 +117,8 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	r.journal.CatchUp(context.WithoutCancel(ctx))
 	limited := sumUp(r, &e)
 	e.Problems = append(e.Problems, r.asks.Unlimited()...)
-	e.Budget = r.accounts.ledger.Report()
-	if timeErr := r.accounts.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
+	e.Budget = r.usage.ledger.Report()
+	if timeErr := r.usage.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
 		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget
 	}
 	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
@@ -172,7 +172,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	if e.Code == CodeDone && !o.only.Setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
-	return e, r.store.Put(context.WithoutCancel(ctx), keyEnded, notation.Encode(record))
+	return e, r.store.Put(context.WithoutCancel(ctx), keyEnded, texts.Encode(record))
 }
 
 // stateOfLock maps a member's lock at the end of a run to its final state.
@@ -191,12 +191,12 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 	for _, s := range r.seats.All() {
 		done := r.state.Done(s.Member.Name)
 		m := MemberEnding{
-			Name: s.Member.Name, Agent: lives.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
+			Name: s.Member.Name, Agent: members.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
 			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
 			Tokens: done.Tokens, FailedTokens: done.FailedTokens, TokensUnknown: done.TokensUnknown,
 			CostUSD: done.CostUSD,
 		}
-		m.Limits, _ = r.accounts.ledger.ReportOf(s.Member.Name)
+		m.Limits, _ = r.usage.ledger.ReportOf(s.Member.Name)
 		lock, text := r.logins.Ending(s.Member)
 		switch {
 		case s.Life.State().Gone != "":
@@ -205,7 +205,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 			m.State, m.Reason = stateOfLock[lock], text
 		case r.asks.Attention.Of(s.Member.Name) != "":
 			m.State, m.Reason = api.NeedsAttention, r.asks.Attention.Of(s.Member.Name)
-			limited = limited || r.accounts.ledger.Limited(s.Member.Name)
+			limited = limited || r.usage.ledger.Limited(s.Member.Name)
 		}
 		// A usage limit that delayed no work is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -21,7 +21,7 @@ func TestEndingKeepsTheTime(t *testing.T) {
 	if err := errors.Join(err, closed.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r.rooms.accounts.ledger = budget.New(configs.Budget{Time: time.Hour}, nil, budget.Ports{Store: closed})
+	r.rooms.usage.ledger = accounts.NewLedger(configs.Budget{Time: time.Hour}, nil, accounts.LedgerDeps{Store: closed})
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tt := range map[string]struct {

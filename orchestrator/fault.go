@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -67,7 +67,7 @@ type faultKind struct {
 // general, such as a missing permission, comes last.
 func faultKinds() []faultKind {
 	return []faultKind{
-		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, trees.ErrMaxDisk}},
+		{FaultDiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, workcopies.ErrMaxDisk}},
 		{faultRunning, []error{state.ErrRunning}},
 		{faultOtherVersion, []error{api.ErrOtherVersion}},
 		{faultNewerFiles, []error{tasks.ErrFormat, journal.ErrNewer, launch.ErrNewerTranscript}},

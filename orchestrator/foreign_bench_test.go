@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -30,7 +30,7 @@ import (
 // store, which is told as well: that the mail was delivered.
 func BenchmarkProgramTurn(b *testing.B) {
 	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fault.json"), notation.Encode(fault{Quiet: true}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fault.json"), texts.Encode(fault{Quiet: true}), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	alone, team, store := startAlone(b, dir), startTimed(b, map[string]string{
@@ -66,7 +66,7 @@ func commits(b *testing.B) func() error {
 	n := 0
 	return func() error {
 		n++
-		return store.Put(b.Context(), "key", notation.Encode(n))
+		return store.Put(b.Context(), "key", texts.Encode(n))
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *loneProgram) call(method string, params any) error {
 }
 
 func (p *loneProgram) send(v any) error {
-	_, err := p.in.Write(append(notation.Encode(v), '\n'))
+	_, err := p.in.Write(append(texts.Encode(v), '\n'))
 	return err
 }
 

@@ -20,8 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -214,7 +214,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		f.call(id, one, "{}", "other")
 		f.result(id, "Tool "+one+" not found.", false)
 	case "run": // COMMAND, if it may
-		f.call(id, "run", string(notation.Encode(map[string]string{"command": rest})), "execute")
+		f.call(id, "run", string(texts.Encode(map[string]string{"command": rest})), "execute")
 		if !f.ask(id, rest) {
 			f.say("I was not allowed to run " + rest + ".")
 			f.result(id, "denied", false)
@@ -223,14 +223,14 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
 		f.result(id, string(out), err == nil)
 	case "askread": // FILE, if it may
-		if !f.askOf(id, "read", "", string(notation.Encode(map[string]string{"file_path": rest}))) {
+		if !f.askOf(id, "read", "", string(texts.Encode(map[string]string{"file_path": rest}))) {
 			f.result(id, "denied", false)
 			return false
 		}
 		text, err := os.ReadFile(rest)
 		f.result(id, string(text), err == nil)
 	case "askedit": // FILE TEXT, if it may
-		input := string(notation.Encode(map[string]string{"file_path": one, "content": two}))
+		input := string(texts.Encode(map[string]string{"file_path": one, "content": two}))
 		if !f.askOf(id, "edit", "", input) {
 			f.result(id, "denied", false)
 			return false
@@ -238,7 +238,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 		f.call(id, "edit", input, "edit")
 		f.result(id, "written", os.WriteFile(one, []byte(two), 0o600) == nil)
 	case "edit": // FILE TEXT, without asking
-		f.call(id, "edit", string(notation.Encode(map[string]string{"file_path": one, "content": two})), "edit")
+		f.call(id, "edit", string(texts.Encode(map[string]string{"file_path": one, "content": two})), "edit")
 		f.result(id, "written", os.WriteFile(one, []byte(two), 0o600) == nil)
 	case "sneak": // COMMAND, without telling anybody
 		out, err := exec.Command("sh", "-c", rest).CombinedOutput()
@@ -254,7 +254,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "forget":
 		_ = os.Remove(filepath.Join(f.dir, "state.json"))
 	case "error": // code and message of the prompt's end
-		f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":%s}}`, m.ID, one, notation.Encode(two))
+		f.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":%s}}`, m.ID, one, texts.Encode(two))
 		return true
 	case "steered": // works on until mail comes in the middle of the turn
 		f.workUntilSteered(m, id)
@@ -356,7 +356,7 @@ func (f *fakeProgram) token() string {
 
 // think asks the model of its environment, over Anthropic's API.
 func (f *fakeProgram) think(prompt string) string {
-	body := notation.Encode(map[string]any{
+	body := texts.Encode(map[string]any{
 		"model": "any", "max_tokens": 10, "messages": []any{map[string]string{"role": "user", "content": prompt}},
 	})
 	r, err := http.NewRequest("POST", os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", bytes.NewReader(body))
@@ -379,7 +379,7 @@ func (f *fakeProgram) think(prompt string) string {
 
 // ask asks for permission to run a command.
 func (f *fakeProgram) ask(id, command string) bool {
-	return f.askFor(id, "", string(notation.Encode(map[string]string{"command": command})))
+	return f.askFor(id, "", string(texts.Encode(map[string]string{"command": command})))
 }
 
 // askFor asks for permission to call a tool.
@@ -396,7 +396,7 @@ func (f *fakeProgram) askOf(id, kind, title, input string) bool {
 	f.asked++
 	f.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,"title":%s,`+
 		`"kind":%s,"rawInput":%s},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
-		f.asked, notation.Encode(f.session), notation.Encode(id), notation.Encode(title), notation.Encode(kind), input)
+		f.asked, texts.Encode(f.session), texts.Encode(id), texts.Encode(title), texts.Encode(kind), input)
 	for m := range f.lines {
 		if string(m.ID) == fmt.Sprintf(`"q%d"`, f.asked) {
 			return strings.Contains(string(m.Result), `"y"`)
@@ -406,12 +406,12 @@ func (f *fakeProgram) askOf(id, kind, title, input string) bool {
 }
 
 func (f *fakeProgram) say(text string) {
-	f.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, notation.Encode(text))
+	f.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, texts.Encode(text))
 }
 
 func (f *fakeProgram) call(id, title, input, kind string) {
 	f.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":%s,"status":"in_progress","rawInput":%s}`,
-		notation.Encode(id), notation.Encode(title), notation.Encode(kind), input)
+		texts.Encode(id), texts.Encode(title), texts.Encode(kind), input)
 }
 
 func (f *fakeProgram) result(id, text string, ok bool) {
@@ -421,12 +421,12 @@ func (f *fakeProgram) result(id, text string, ok bool) {
 	}
 	f.log("result %s", strings.ReplaceAll(text, "\n", " | "))
 	f.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":%s,"content":[{"type":"content","content":{"type":"text","text":%s}}]}`,
-		notation.Encode(id), notation.Encode(status), notation.Encode(text))
+		texts.Encode(id), texts.Encode(status), texts.Encode(text))
 }
 
 func (f *fakeProgram) update(format string, args ...any) {
 	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%s,"update":%s}}`,
-		notation.Encode(f.session), fmt.Sprintf(format, args...))
+		texts.Encode(f.session), fmt.Sprintf(format, args...))
 }
 
 func (f *fakeProgram) answer(m rpc, result string) {
@@ -449,7 +449,7 @@ func (f *fakeProgram) log(format string, args ...any) {
 
 // remember keeps what a session was told, as agent programs do.
 func (f *fakeProgram) remember() {
-	state := notation.Encode(map[string][]int{f.session: f.played})
+	state := texts.Encode(map[string][]int{f.session: f.played})
 	if err := os.WriteFile(filepath.Join(f.dir, "state.json"), state, 0o600); err != nil {
 		panic(err)
 	}

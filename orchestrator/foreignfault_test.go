@@ -15,7 +15,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -94,7 +94,7 @@ func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orche
 func hurried(o *Orchestrator) {
 	const times = 50
 	began := time.Now()
-	o.clock = routine.Clock{
+	o.clock = members.Clock{
 		TimeNow:   func() time.Time { return began.Add(times * time.Since(began)) },
 		TimeAfter: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -41,7 +41,7 @@ func TestLongMessageIsRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a line of it; ", mail.MaxText/10) + "the end"
 	r := newRig(t, map[string]string{
-		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(notation.Encode(long)) +
+		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: " + string(texts.Encode(long)) +
 			"}}]\n  - {say: well, times: -1}\n",
 	})
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
@@ -83,7 +83,7 @@ func TestLongMessageIsRead(t *testing.T) {
 func TestLongMessageToAProgram(t *testing.T) {
 	t.Parallel()
 	long := "say something\n" + strings.Repeat("line by line\n", mail.MaxText/8) + "end"
-	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(notation.Encode(long))+
+	r, dir := newFakeRig(t, "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: "+string(texts.Encode(long))+
 		"}}]\n  - {say: well, times: -1}\n", ownedByDev)
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
 	setPlay(t, dir, play{Scenes: []act{
@@ -112,7 +112,7 @@ func TestLongPlan(t *testing.T) {
     call: [{tool: SendMessage, input: {type: plan_approval_response, recipient: dev, request_id: dev, approve: true}}]
   - {say: well, times: -1}
 `, "")
-	files["dev.yaml"] = "steps:\n  - call: [{tool: ExitPlanMode, input: {plan: " + string(notation.Encode(long)) + `}}]
+	files["dev.yaml"] = "steps:\n  - call: [{tool: ExitPlanMode, input: {plan: " + string(texts.Encode(long)) + `}}]
   - when: ("approve":true|has approved your plan)
     call: [{tool: Bash, input: {command: "echo ran >>made"}}, {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
   - {say: I wait., times: -1}

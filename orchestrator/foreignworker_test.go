@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -239,7 +239,7 @@ func (w *worker) look(command string) {
 	id := fmt.Sprintf("look-%d-%d", os.Getpid(), w.calls)
 	w.send(`{"jsonrpc":"2.0","id":"q%d","method":"session/request_permission","params":{"sessionId":%s,"toolCall":{"toolCallId":%s,`+
 		`"kind":"execute","rawInput":{"command":%s}},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}`,
-		w.calls, notation.Encode(w.session), notation.Encode(id), notation.Encode(command))
+		w.calls, texts.Encode(w.session), texts.Encode(id), texts.Encode(command))
 	w.at("permission")
 	for n := range w.lines {
 		if string(n.ID) == fmt.Sprintf(`"q%d"`, w.calls) {
@@ -248,9 +248,9 @@ func (w *worker) look(command string) {
 	}
 	w.at("permitted")
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":"run","kind":"execute","status":"in_progress","rawInput":{"command":%s}}`,
-		notation.Encode(id), notation.Encode(command))
+		texts.Encode(id), texts.Encode(command))
 	w.at("tool")
-	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":"completed"}`, notation.Encode(id))
+	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":"completed"}`, texts.Encode(id))
 }
 
 // use calls a team tool over MCP, and tells of it as programs do. A call with a
@@ -259,7 +259,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	w.calls++
 	id := fmt.Sprintf("mcp-%d-%d", os.Getpid(), w.calls)
 	w.update(`{"sessionUpdate":"tool_call","toolCallId":%s,"title":%s,"kind":"other","status":"in_progress","rawInput":%s}`,
-		notation.Encode(id), notation.Encode(mcp.ToolName(tool)), args)
+		texts.Encode(id), texts.Encode(mcp.ToolName(tool)), args)
 	w.tools.sent = nil
 	if tool == teamtools.UpdateTool {
 		w.tools.sent = func() { w.at("mcp sent") }
@@ -276,7 +276,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 		text, status = err.Error(), "failed"
 	}
 	w.update(`{"sessionUpdate":"tool_call_update","toolCallId":%s,"status":%s,"content":[{"type":"content","content":{"type":"text","text":%s}}]}`,
-		notation.Encode(id), notation.Encode(status), notation.Encode(text))
+		texts.Encode(id), texts.Encode(status), texts.Encode(text))
 	return text, err
 }
 
@@ -376,12 +376,12 @@ var garbage = []string{
 }
 
 func (w *worker) say(text string) {
-	w.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, notation.Encode(text))
+	w.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}`, texts.Encode(text))
 }
 
 func (w *worker) update(format string, args ...any) {
 	w.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%s,"update":%s}}`,
-		notation.Encode(w.session), fmt.Sprintf(format, args...))
+		texts.Encode(w.session), fmt.Sprintf(format, args...))
 }
 
 func (w *worker) answer(m rpc, result string) {
@@ -522,7 +522,7 @@ func (c *mcpByHand) post(message string) (body []byte, head http.Header, err err
 // setFault writes the fault of the workers of a folder.
 func setFault(t *testing.T, dir string, f fault) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "fault.json"), notation.Encode(f), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fault.json"), texts.Encode(f), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

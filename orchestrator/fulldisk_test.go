@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -134,7 +134,7 @@ func (d *brokenDisk) WriteAt(p []byte, off int64) (int, error) {
 		return d.File.WriteAt(p, off)
 	}
 	n, err := d.File.WriteAt(p[:len(p)/2], off)
-	routine.Signal(d.failed)
+	members.Signal(d.failed)
 	return n, errors.Join(err, &os.PathError{Op: "write", Path: "journal.jsonl", Err: syscall.ENOSPC})
 }
 

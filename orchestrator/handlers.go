@@ -10,14 +10,13 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -65,7 +64,7 @@ func (q commands) handlers() []api.Handler {
 		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (events.SpecChanged, error) {
 			return o.applySpec(ctx, r, ask)
 		}),
-		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hooklist.Info, error) { return hookInfos(o, r) }),
+		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hookinfo.Info, error) { return hookInfos(o, r) }),
 		api.VerbReload.Handle(api.NoInput(r.hooks.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
 			return api.TrustReply{Counts: n.Digest != ""}, r.trust.Announce(n)
@@ -88,7 +87,7 @@ func checksOf(r *rooms) api.Checks {
 	return api.Checks{
 		Member: r.tools.GuardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
-			return hooking.Within(ctx, r.processes, by)
+			return teamhooks.Within(ctx, r.processes, by)
 		},
 	}
 }
@@ -109,9 +108,9 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 }
 
 // drafts waits until what members write has changed.
-func (q commands) drafts(ctx context.Context, r api.DraftsRequest) (lives.Drafting, error) {
+func (q commands) drafts(ctx context.Context, r api.DraftsRequest) (members.Drafting, error) {
 	if r.Member != "" && !slices.Contains(q.o.memberNames(), r.Member) {
-		return lives.Drafting{}, q.r.board.NoSeat(r.Member)
+		return members.Drafting{}, q.r.board.NoSeat(r.Member)
 	}
 	return q.o.drafts.Next(ctx, r.Member, r.After)
 }
@@ -182,7 +181,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 		return api.SendReply{}, err
 	}
 	if r.Now && (r.As != "" || len(r.WaitFor) > 0) {
-		return api.SendReply{}, notation.Errorf(tasks.ErrInvalid, "only a text of the operator that waits for nothing can cut a tool short; "+
+		return api.SendReply{}, texts.Errorf(tasks.ErrInvalid, "only a text of the operator that waits for nothing can cut a tool short; "+
 			"send it without --now")
 	}
 	// A reply is only a prediction: it says how soon the member can read the text, not that
@@ -194,7 +193,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 		turns[s.Member.Name] = s.Turn()
 	}
 	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
-		To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
+		To: r.To, Message: texts.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
 	if err != nil {
 		return api.SendReply{}, err
@@ -268,7 +267,7 @@ func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error)
 var errToldToStop = errors.New("told to stop")
 
 // waitDown is the actor that ends the team on request.
-func waitDown(ctx context.Context, loop *routine.Loop) error {
+func waitDown(ctx context.Context, loop *members.Loop) error {
 	select {
 	case reason := <-loop.Stopped():
 		if reason == "" {
@@ -307,7 +306,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: r.journal.Last(),
 		Attached: r.control.Attached(), Requests: r.asks.ForPeople(),
 	}
-	st.Budget = r.accounts.ledger.Report()
+	st.Budget = r.usage.ledger.Report()
 	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
 	spent := coordination(r)
 	st.Coordination, st.Turns = &spent, r.turns()

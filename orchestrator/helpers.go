@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -17,7 +17,7 @@ import (
 // withHelpers adds the tool Agent to a member's tools, if its spec has it. Agents of the
 // program bring their own helpers, if any.
 func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
-	if s.Member.CurrentAgent().Kind != configs.Builtin || !lives.MayUse(s.Member.Tools, builtin.AgentTool) {
+	if s.Member.CurrentAgent().Kind != configs.Builtin || !members.MayUse(s.Member.Tools, builtin.AgentTool) {
 		return team
 	}
 	agentTool := builtin.NewAgentTool(workspace, builtin.Helpers{
@@ -26,7 +26,7 @@ func (h hiring) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Too
 		System: func(kind builtin.HelperType) string {
 			return helperPrompt(s.Member.Dir, *s.Member.Member, kind)
 		},
-		May:       func(tool string) bool { return lives.MayUse(s.Member.Tools, tool) },
+		May:       func(tool string) bool { return members.MayUse(s.Member.Tools, tool) },
 		MaxPasses: s.Member.Limits.MaxTurns,
 	})
 	tools := []agent.Tool{agentTool}

@@ -18,16 +18,16 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
@@ -127,7 +127,7 @@ func (h hiring) hire(ctx context.Context) error {
 // withPolicies adds the policies that hold although no spec names them.
 func withPolicies(team *configs.Team, sources []settings.Source) []settings.Source {
 	all := writes.WithPolicy(team, sources)
-	if !trees.MadeByHook(sources) {
+	if !workcopies.MadeByHook(sources) {
 		return all
 	}
 	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: inbox.TakenPolicy, Gate: true}}}}
@@ -141,7 +141,7 @@ func withPolicies(team *configs.Team, sources []settings.Source) []settings.Sour
 // hooks. They look members up each time, because seats are replaced. A session without a
 // seat belongs to no member; its hook is told the team alone.
 func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
-	if err := hooklist.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
+	if err := hookinfo.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
 	return runner.New(withPolicies(o.team(), o.hooks().Sources), &runner.Options{
@@ -189,7 +189,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			if s, ok := r.seats.BySession(h.Input.SessionID); ok {
 				owner.Member = s.Member.Name
 			}
-			return r.processes.RegisterHook(pid, owner, hooking.RunOf(h.Input, h.Depth))
+			return r.processes.RegisterHook(pid, owner, teamhooks.RunOf(h.Input, h.Depth))
 		},
 		OnTooManyProcesses: r.warnOfTooMany,
 	})
@@ -243,7 +243,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant
 		return permissions
 	})
 	limits := s.Member.Limits
-	h.r.accounts.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
+	h.r.usage.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
 	if err := h.r.programs.RecallCost(ctx, s.Member.Name); err != nil {
 		return crew.Occupant{}, err
 	}
@@ -256,7 +256,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant
 	}
 	kind := s.Member.CurrentAgent().Kind
 	options := teammate.Options{
-		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: lives.AgentTitle(s.Member.CurrentAgent()),
+		Name: s.Member.Name, Team: h.o.team().Name, Lead: s.Member.Lead, Kind: members.AgentTitle(s.Member.CurrentAgent()),
 		Others: h.serverTools(s),
 		Await:  h.awaitTool(s),
 		Equip: h.equipment(ctx, s, gear{
@@ -271,7 +271,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Program:    kind == configs.ACP || kind == configs.Command,
-		Background: s.BackgroundTasks, Awaits: s.AwaitedRun, Purse: h.r.accounts.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
+		Background: s.BackgroundTasks, Awaits: s.AwaitedRun, Purse: h.r.usage.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}
@@ -290,8 +290,8 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant
 
 // gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
 // judge.
-func (h hiring) gatesOf(s *crew.Seat) hooking.Gated {
-	return hooking.Gated{Live: &h.r.hooks.live, Tell: func(g events.GateAsked) {
+func (h hiring) gatesOf(s *crew.Seat) teamhooks.Gated {
+	return teamhooks.Gated{Live: &h.r.hooks.live, Tell: func(g events.GateAsked) {
 		h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
 	}}
 }
@@ -389,7 +389,7 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 	}
 	var tools []agent.Tool
 	for _, t := range workspace.List() {
-		if lives.MayUse(s.Member.Tools, t.Spec().Name) {
+		if members.MayUse(s.Member.Tools, t.Spec().Name) {
 			tools = append(tools, t)
 		}
 	}
@@ -399,7 +399,7 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 // serverTools returns the function that lists the tools of the spec's MCP servers that a member has.
 func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 	return func(ctx context.Context) []agent.Tool {
-		may := func(tool string) bool { return lives.MayUse(s.Member.Tools, tool) }
+		may := func(tool string) bool { return members.MayUse(s.Member.Tools, tool) }
 		return h.r.servers.Tools(ctx, s.Member.Name, may)
 	}
 }
@@ -407,7 +407,7 @@ func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 // awaitTool returns the function that waits for a tool of the spec's MCP servers that a member has.
 func (h hiring) awaitTool(s *crew.Seat) func(context.Context, string) error {
 	return func(ctx context.Context, tool string) error {
-		if !lives.MayUse(s.Member.Tools, tool) {
+		if !members.MayUse(s.Member.Tools, tool) {
 			return nil
 		}
 		return h.r.servers.Await(ctx, tool)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -24,11 +24,11 @@ func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 	switch {
 	case r.As == "":
 	case r.As != lead:
-		return api.HoldReply{}, notation.Errorf(api.ErrDenied, "only the operator and the lead hold members and resume them")
+		return api.HoldReply{}, texts.Errorf(api.ErrDenied, "only the operator and the lead hold members and resume them")
 	case r.Member == lead:
-		return api.HoldReply{}, notation.Errorf(api.ErrDenied, "the lead cannot hold or resume itself; end the turn instead")
+		return api.HoldReply{}, texts.Errorf(api.ErrDenied, "the lead cannot hold or resume itself; end the turn instead")
 	case r.Resume && is && held.By == actors.Operator:
-		return api.HoldReply{}, notation.Errorf(api.ErrDenied,
+		return api.HoldReply{}, texts.Errorf(api.ErrDenied,
 			"the operator holds %s, and only the operator can resume it", r.Member)
 	default:
 		by = r.As

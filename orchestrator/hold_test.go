@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -65,7 +65,7 @@ func TestInterruptHolds(t *testing.T) {
 			t.Errorf("in the next run %s began a turn", l.Member)
 		}
 	}
-	changed, err := lives.HoldStopped(t.Context(), r.place(), "dev", true)
+	changed, err := members.HoldStopped(t.Context(), r.place(), "dev", true)
 	if err != nil || !changed {
 		t.Fatalf("resumed: %v, %v", changed, err)
 	}
@@ -141,7 +141,7 @@ func TestWhoMayHold(t *testing.T) {
 			t.Errorf("%s: held is %v (%v)", tc.name, st.Members[1].Held, err)
 		}
 	}
-	if _, err := lives.HoldStopped(t.Context(), r.place(), "dev", false); !errors.Is(err, state.ErrRunning) {
+	if _, err := members.HoldStopped(t.Context(), r.place(), "dev", false); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("behind its back: %v", err)
 	}
 }
@@ -151,17 +151,17 @@ func TestWhoMayHold(t *testing.T) {
 func TestPromptStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, heldTeam(""))
-	if err := lives.PromptStopped(t.Context(), r.place(), "lead", "Anew."); !errors.Is(err, tasks.ErrNotFound) {
+	if err := members.PromptStopped(t.Context(), r.place(), "lead", "Anew."); !errors.Is(err, tasks.ErrNotFound) {
 		t.Errorf("before the first run: %v", err)
 	}
 	u := interrupted(t, r)
 	u.rests()
 	u.stop(errors.New("enough"))
 	u.end()
-	if _, err := lives.HoldStopped(t.Context(), r.place(), "lead", false); err != nil {
+	if _, err := members.HoldStopped(t.Context(), r.place(), "lead", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := lives.PromptStopped(t.Context(), r.place(), "lead", "Anew."); err != nil {
+	if err := members.PromptStopped(t.Context(), r.place(), "lead", "Anew."); err != nil {
 		t.Fatal(err)
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")

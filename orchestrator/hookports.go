@@ -9,12 +9,12 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -23,19 +23,19 @@ import (
 
 // hookInfos lists the team's current hooks, callbacks included, with their counts in this
 // run.
-func hookInfos(o *Orchestrator, r *rooms) ([]hooklist.Info, error) {
-	infos, err := hooklist.List(o.team(), o.team().Workspace, r.hooks.live.Sources(), nil)
+func hookInfos(o *Orchestrator, r *rooms) ([]hookinfo.Info, error) {
+	infos, err := hookinfo.List(o.team(), o.team().Workspace, r.hooks.live.Sources(), nil)
 	if err != nil {
 		return nil, err
 	}
-	infos = append(infos, hooklist.Callbacks(o.opts.Hooks)...)
-	r.state.Read(func(s *view.State) { hooklist.SetCounts(infos, s.Hooks()) })
+	infos = append(infos, hookinfo.Callbacks(o.opts.Hooks)...)
+	r.state.Read(func(s *view.State) { hookinfo.SetCounts(infos, s.Hooks()) })
 	return infos, nil
 }
 
 // newBackground returns the tracker of members' background hooks.
-func newBackground(r *rooms) *hooking.Background {
-	return hooking.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
+func newBackground(r *rooms) *teamhooks.Background {
+	return teamhooks.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
 		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: events.Warning{Text: text}})
 	})
 }
@@ -54,11 +54,11 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 }
 
 // newHookModels returns the models that answer prompt and agent hooks.
-func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
-	return hooking.NewModels(hooking.ModelOptions{
+func newHookModels(o *Orchestrator, r *rooms) *teamhooks.Models {
+	return teamhooks.NewModels(teamhooks.ModelOptions{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return o.team(), o.scripts() },
 		Real: func(m configs.Model) (agent.Model, error) { return launch.NewModel(m, o.prices()) },
-		Member: func(session string) hooking.Member {
+		Member: func(session string) teamhooks.Member {
 			if s, ok := r.seats.BySession(session); ok {
 				return hookMember(o, r, s)
 			}
@@ -66,13 +66,13 @@ func newHookModels(o *Orchestrator, r *rooms) *hooking.Models {
 		},
 		Lead:    r.seats.LeadMember,
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Scratch: o.place.Scratch(),
-		Started: hooking.Registrar(r.processes),
+		Started: teamhooks.Registrar(r.processes),
 	})
 }
 
 // newHookTools returns the tools for mcp_tool hooks.
-func newHookTools(r *rooms) *hooking.Tools {
-	return &hooking.Tools{Servers: r.servers, TeamTools: func(session string) ([]agent.Tool, error) {
+func newHookTools(r *rooms) *teamhooks.Tools {
+	return &teamhooks.Tools{Servers: r.servers, TeamTools: func(session string) ([]agent.Tool, error) {
 		s, ok := r.seats.BySession(session)
 		if !ok {
 			return nil, nil
@@ -87,8 +87,8 @@ func newHookTools(r *rooms) *hooking.Tools {
 }
 
 // newPolicies returns the gates that ship with covey.
-func newPolicies(o *Orchestrator, r *rooms) *hooking.Policies {
-	return hooking.NewPolicies(hooking.PolicyOptions{
+func newPolicies(o *Orchestrator, r *rooms) *teamhooks.Policies {
+	return teamhooks.NewPolicies(teamhooks.PolicyOptions{
 		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Taken: r.asks.Approvals.Taken(r.work.Trees.Beyond), Member: r.seats.Member, SessionOf: r.seats.SessionOf,
 		Changed: func(ctx context.Context, in hooks.Input) hooks.Result { return r.work.Merges.ChangedSomething(ctx, in) },
 		Lead:    r.seats.LeadMember,
@@ -108,8 +108,8 @@ func (r *rooms) warnOfTooMany(in hooks.Input, command, warning string) {
 }
 
 // hookMember returns what hooks use of the member in a seat.
-func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
-	return hooking.Member{
+func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) teamhooks.Member {
+	return teamhooks.Member{
 		Spec: s.Member, Permissions: s.Permissions,
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) { return s.Teammate().Fire(ctx, p) },
 		Spent: func(asked events.ModelAsked) {
@@ -127,7 +127,7 @@ func hookMember(o *Orchestrator, r *rooms, s *crew.Seat) hooking.Member {
 // ByHand returns what the hooks of a team need while no team runs. It starts nothing.
 // Programs of members may be missing; anything else wrong with the team is an error,
 // which wraps configs.ErrSpec.
-func ByHand(team *configs.Team) (*hooking.Hand, error) {
+func ByHand(team *configs.Team) (*teamhooks.Hand, error) {
 	checked, _, wrong := check(team, nil)
 	if wrong != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
@@ -140,7 +140,7 @@ func ByHand(team *configs.Team) (*hooking.Hand, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hooking.NewHand(hooking.HandOptions{
+	return teamhooks.NewHand(teamhooks.HandOptions{
 		Team: team, Scripts: checked.scripts, Servers: checked.hooks.Servers, Permissions: permissions,
 		Environ: launch.ChildEnvironment("", place), Scratch: place.Scratch(),
 	}), nil

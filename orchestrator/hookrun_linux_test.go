@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,10 +36,10 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 	}
 	gate, tool := start(), start()
 	judged := hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TaskID: "1"}}
-	p.RegisterHook(gate.Process.Pid, process.Owner{Kind: process.Hook, Member: "dev"}, hooking.RunOf(hooks.Input{Payload: judged}, 3))
+	p.RegisterHook(gate.Process.Pid, process.Owner{Kind: process.Hook, Member: "dev"}, teamhooks.RunOf(hooks.Input{Payload: judged}, 3))
 	p.Register(tool.Process.Pid, process.Owner{Kind: process.MemberTool, Member: "dev"})
 
-	ctx, err := hooking.Within(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: gate.Process.Pid})
+	ctx, err := teamhooks.Within(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: gate.Process.Pid})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 		t.Errorf("not by the gate: %v", err)
 	}
 	for name, pid := range map[string]int{"a tool": tool.Process.Pid, "nobody": 1 << 30} {
-		if _, err := hooking.Within(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: pid}); err == nil {
+		if _, err := teamhooks.Within(t.Context(), p, process.Caller{Kind: process.Hook, Member: "dev", PID: pid}); err == nil {
 			t.Errorf("%s was taken for a hook", name)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -21,7 +21,7 @@ const leaseGrace = time.Minute
 // A member must be absent in two looks in a row, so its tasks are opened between one and
 // two leaseGrace after it left. reclaim returns ctx's error when ctx ends, and the store's
 // if that fails, which ends the team.
-func reclaim(ctx context.Context, store *tasks.Store, at routine.Clock, changed func()) error {
+func reclaim(ctx context.Context, store *tasks.Store, at members.Clock, changed func()) error {
 	var before []string
 	for {
 		select {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -35,7 +35,7 @@ func TestReclaim(t *testing.T) {
 	attach("gone")
 	store.Members().Detach("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
-	byHand := routine.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
+	byHand := members.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {
 			t.Errorf("it waits for %v", d)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -152,7 +152,7 @@ func (r *readers) grew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for wake := range r.wakes {
-		routine.Signal(wake)
+		members.Signal(wake)
 	}
 }
 

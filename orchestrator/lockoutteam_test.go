@@ -13,8 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -61,7 +60,7 @@ func (c *handClock) moment() time.Time {
 func (c *handClock) after(d time.Duration) <-chan time.Time {
 	t := handTimer{c.now().Add(d), make(chan time.Time, 1)}
 	early := min(d, 200*time.Millisecond)
-	if c.unwatched && d == lives.WatchInterval {
+	if c.unwatched && d == members.WatchInterval {
 		early = d
 	}
 	time.AfterFunc(early, t.fire)
@@ -122,7 +121,7 @@ func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 	return u
 }
 
-func (c *handClock) clock() routine.Clock { return routine.Clock{TimeNow: c.now, TimeAfter: c.after} }
+func (c *handClock) clock() members.Clock { return members.Clock{TimeNow: c.now, TimeAfter: c.after} }
 
 // end waits for the end of the run.
 func (u *underway) end() Ending {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -216,7 +216,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 		teamtools.UpdateTool: `"enum":["pending","in_progress","completed","deleted"]`,
 	} {
 		i := slices.IndexFunc(list.Tools, func(other *mcp.Tool) bool { return other.Name == tool })
-		if i < 0 || !strings.Contains(string(notation.Encode(list.Tools[i].InputSchema)), want) {
+		if i < 0 || !strings.Contains(string(texts.Encode(list.Tools[i].InputSchema)), want) {
 			t.Errorf("the schema of %s lacks %s", tool, want)
 		}
 	}

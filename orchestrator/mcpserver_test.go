@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -244,7 +244,7 @@ func leaves(v any) []string {
 	case string:
 		out = append(out, v)
 	case float64:
-		out = append(out, string(notation.Encode(v)))
+		out = append(out, string(texts.Encode(v)))
 	}
 	return out
 }

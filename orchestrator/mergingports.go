@@ -4,29 +4,29 @@ import (
 	"context"
 	"os"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // newDesk returns what merges the work of a team's members.
-func newDesk(o *Orchestrator, r *rooms) *merging.Desk {
+func newDesk(o *Orchestrator, r *rooms) *merging.Merger {
 	return merging.New(merging.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log,
 		Trees: r.work.Trees, Members: &r.seats, Inbox: r.asks,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		GateEnv: r.hooks.settings.Environ, Slots: r.work.Slots,
 		Spawned: func(pid int, h runner.Spawn) func() {
-			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, hooking.RunOf(h.Input, h.Depth))
+			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
 		Landing: r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
 		Changed: r.loop.Poke,
 		// Read at each call: the spec, and with it the variables that hold keys, may change
 		// while the team runs.
-		Mask: func(text string) string { return notation.Mask(text, launch.Secrets(o.team(), os.Environ())) },
+		Mask: func(text string) string { return texts.Mask(text, launch.Secrets(o.team(), os.Environ())) },
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/tasks"
@@ -59,7 +59,7 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 			return h.keepModel(s, before, next, refusal)
 		}
 	}
-	if err := h.r.store.Put(ctx, keyModel(s.Member.Name), notation.Encode(next)); err != nil {
+	if err := h.r.store.Put(ctx, keyModel(s.Member.Name), texts.Encode(next)); err != nil {
 		return now.Model, fmt.Errorf("store which model it has: %w", err)
 	}
 	return now.Model, nil
@@ -80,6 +80,6 @@ func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.M
 	}})
 	kept := s.Member.Agent
 	kept.Model = own
-	h.r.accounts.ledger.SetAgent(s.Member.Name, kept) // for its prices
+	h.r.usage.ledger.SetAgent(s.Member.Name, kept) // for its prices
 	return own, nil
 }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -66,7 +66,7 @@ func TestTextsForModels(t *testing.T) {
 		golden.Files = append(golden.Files, txtar.File{Name: name, Data: []byte(text)})
 	}
 	for _, kind := range []configs.Agent{{Kind: configs.ACP}, {Kind: configs.Command}} {
-		member := &lives.Member{Member: &configs.Member{Name: "dev", Agent: kind, PlanRequired: true}}
+		member := &members.Member{Member: &configs.Member{Name: "dev", Agent: kind, PlanRequired: true}}
 		team := &configs.Team{Name: "crew", Lead: configs.Member{Name: "lead"}}
 		text := teamtools.SystemPrompt(team, member, teamtools.Place{Here: "You work in WORKSPACE."})
 		golden.Files = append(golden.Files, txtar.File{Name: "dev, agent " + string(kind.Kind), Data: []byte(text)})

@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"context"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -16,7 +16,7 @@ import (
 func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
 	person := by.Name == actors.Operator
 	if !person && by.Name != p.r.seats.Lead().Member.Name {
-		return notation.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
+		return texts.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",
 			p.r.seats.Lead().Member.Name)
 	}
 	m, ok := p.r.seats.Member(to)
@@ -28,7 +28,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	case !ok:
 		return p.r.board.NoSeat(to)
 	case p.r.asks.Plans.MustPlan(s.Member):
-		return notation.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+		return texts.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
 	}
 	if err := p.r.asks.Plans.GiveMode(ctx, s.Member, mode); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode strin
 	// gets the error although the mode was changed, and may repeat the call.
 	_, err := p.r.store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
-		Data: notation.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),
+		Data: texts.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: p.r.clock.Now()}),
 	})
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -132,7 +132,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 		t.Fatal("it has run")
 	}
 	err := r.rooms.loop.Do(t.Context(), func(context.Context) error { return nil })
-	if !errors.Is(err, routine.ErrOver) {
+	if !errors.Is(err, members.ErrOver) {
 		t.Errorf("who waits for the loop is told %v", err)
 	}
 }

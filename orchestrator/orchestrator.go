@@ -23,14 +23,13 @@ import (
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
@@ -91,15 +90,15 @@ type Orchestrator struct {
 	short    state.Shortage
 	started  time.Time
 	readers  *readers // loops over the journal of this run
-	drafts   *lives.Drafts
+	drafts   *members.Drafts
 	record   state.RunRecord
 	// leftovers describes the processes that a killed run had left; empty: none.
 	leftovers string
-	repairs   []string      // repairs of the store, for people
-	past      *writes.Past  // writes of earlier runs, from the journal
-	left      trees.Remains // working copies of a run that Options.Fresh forgets
-	clock     routine.Clock // set only by tests
-	lost      func() bool   // set only by tests: whether the crew loses a poke
+	repairs   []string           // repairs of the store, for people
+	past      *writes.Past       // writes of earlier runs, from the journal
+	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
+	clock     members.Clock      // set only by tests
+	lost      func() bool        // set only by tests: whether the crew loses a poke
 	// journalFile wraps the journal's file, so that tests can inject failures.
 	journalFile func(journal.File) journal.File
 }
@@ -140,10 +139,10 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
 	}
 	c.hooks.AddManaged(managed, warnings)
-	if err := trees.Check(trees.GitFor(place, nil), team, c.hooks.Sources); err != nil {
+	if err := workcopies.Check(workcopies.GitFor(place, nil), team, c.hooks.Sources); err != nil {
 		return nil, err
 	}
-	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: lives.NewDrafts()}
+	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: members.NewDrafts()}
 	opts.Page.Public = func() string { return o.team().Web.PublicURL }
 	return o.designed(design{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,

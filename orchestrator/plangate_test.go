@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -132,7 +132,7 @@ func TestApprovalIsReadAsItIsStored(t *testing.T) {
 	dev, plans := r.seat("dev"), r.rooms.asks.Plans
 	q, err := r.rooms.asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
 		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
-		Payload: notation.Encode(inbox.Payload{Session: dev.Member.Session.Session}),
+		Payload: texts.Encode(inbox.Payload{Session: dev.Member.Session.Session}),
 	})
 	testkit.Must(t, err)
 	// The store alone answers, as if the inbox had not come to it yet.

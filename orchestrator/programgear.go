@@ -16,10 +16,10 @@ import (
 // programsOf returns what starts and ends the agent programs of a team.
 func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
-		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.accounts.ledger,
+		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.usage.ledger,
 		Timeouts: o.patience, Backoff: o.backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: r.goals.Text,
-		Charge: r.accounts.shares.Charge, Admit: r.tools.Admit, Revoke: r.tools.Revoke,
+		Charge: r.usage.shares.Charge, Admit: r.tools.Admit, Revoke: r.tools.Revoke,
 	})
 }
 

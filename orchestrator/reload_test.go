@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -95,7 +95,7 @@ func TestReloadRunning(t *testing.T) {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true three")
 	})
 	infos, err := client.Hooks(ctx)
-	if err != nil || !slices.ContainsFunc(infos, func(i hooklist.Info) bool { return i.Command == "true three" }) {
+	if err != nil || !slices.ContainsFunc(infos, func(i hookinfo.Info) bool { return i.Command == "true three" }) {
 		t.Errorf("the team's hooks are %+v, %v", infos, err)
 	}
 }

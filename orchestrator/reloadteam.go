@@ -8,15 +8,15 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
 // newReloader returns what reloads changed hook files.
-func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
-	return hooking.NewReloader(hooking.ReloaderOptions{
+func newReloader(o *Orchestrator, r *rooms) *teamhooks.Reloader {
+	return teamhooks.NewReloader(teamhooks.ReloaderOptions{
 		Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: r.around.files.Watch(),
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return r.seats.Lead().Teammate().Fire(ctx, p)
@@ -24,7 +24,7 @@ func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 		Warn: func(format string, args ...any) {
 			r.journal.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
 		},
-		Apply:   func(team *configs.Team, l hooklist.Layers) error { return o.applyHooks(r, team, l) },
+		Apply:   func(team *configs.Team, l hookinfo.Layers) error { return o.applyHooks(r, team, l) },
 		Trusted: r.trust.Counts,
 	})
 }
@@ -32,11 +32,11 @@ func newReloader(o *Orchestrator, r *rooms) *hooking.Reloader {
 // applyHooks puts the layers of a spec into effect for the whole team: hooks from the
 // next event on, rules from the next decision on. Either all members get the new rules or
 // none.
-func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hooklist.Layers) error {
+func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hookinfo.Layers) error {
 	if err := launch.CheckDemands(team, l.Sources, launch.LookPath); err != nil {
 		return err
 	}
-	if err := hooklist.PreparePlugins(o.place.Home(), l.Sources); err != nil {
+	if err := hookinfo.PreparePlugins(o.place.Home(), l.Sources); err != nil {
 		return err
 	}
 	// All policies are made before the first is used, because a rule that cannot be read

@@ -10,21 +10,19 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -42,11 +40,11 @@ type rooms struct {
 	bus       *bus.Bus
 	processes *process.Processes
 	log       *slog.Logger
-	clock     routine.Clock
-	loop      *routine.Loop
-	group     routine.Group // goroutines that the end of the crew waits for
+	clock     members.Clock
+	loop      *members.Loop
+	group     members.Group // goroutines that the end of the crew waits for
 	seats     crew.Seats
-	board     *teamtools.Board
+	board     *teamtools.TaskAPI
 	control   *api.Server
 	tools     *mcp.Server  // serves agent programs over MCP
 	servers   *mcp.Clients // MCP servers of the spec and of plugins
@@ -55,12 +53,12 @@ type rooms struct {
 	trust     *trust.Guard
 	around    surroundings
 	times     *specs.Timetable
-	logins    *login.Logins
-	accounts  accounts
+	logins    *accounts.Logins
+	usage     usage
 	work      crew.Work
-	watch     lives.Watch // finds members that hang
+	watch     members.Watch // finds members that hang
 	asks      *inbox.Inbox
-	holds     *lives.Holds
+	holds     *members.Holds
 	goals     *specs.Goals
 	notes     *teamtools.Notes
 	crew      *crew.Crew
@@ -69,18 +67,18 @@ type rooms struct {
 
 // teamHooks are the hooks of a team and what runs them.
 type teamHooks struct {
-	live       hooking.Live
-	background *hooking.Background
-	reload     *hooking.Reloader
-	settings   hooking.GateSettings // settings of gates
-	policies   *hooking.Policies
+	live       teamhooks.Live
+	background *teamhooks.Background
+	reload     *teamhooks.Reloader
+	settings   teamhooks.GateSettings // settings of gates
+	policies   *teamhooks.Policies
 }
 
-// accounts count what the team and its members use.
-type accounts struct {
-	ledger  *budget.Ledger
-	shares  budget.Shares
-	notices budget.Notices
+// usage counts what the team and its members use.
+type usage struct {
+	ledger  *accounts.Ledger
+	shares  accounts.Shares
+	notices accounts.Notices
 }
 
 // newRooms makes a team without seats. Its parts refer to each other by functions that
@@ -92,19 +90,19 @@ func newRooms(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus, live *view.Live,
 ) (*rooms, error) {
 	r := &rooms{
-		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.clock, loop: routine.NewLoop(o.lost),
+		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.clock, loop: members.NewLoop(o.lost),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(ctx, o.team().Workspace),
 	}
 	if r.hooks.live.Functions = o.opts.Hooks; r.hooks.live.Functions == nil {
 		r.hooks.live.Functions = &hooks.Registry{}
 	}
-	r.accounts.shares.Store, r.accounts.notices.Journal = store, j
-	r.accounts.ledger = budget.New(o.team().Budget, o.prices(), budget.Ports{
+	r.usage.shares.Store, r.usage.notices.Journal = store, j
+	r.usage.ledger = accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
 		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
 	})
-	r.logins = login.New(login.Ports{
-		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke, OnLimit: r.accounts.ledger.OnLimit,
+	r.logins = accounts.NewLogins(accounts.LoginDeps{
+		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand, Key: launch.KeyOf,
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
@@ -142,7 +140,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, State: r.state, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
 		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background},
 		Accounts: crew.Accounts{
-			Ledger: r.accounts.ledger, Shares: &r.accounts.shares, Notices: &r.accounts.notices,
+			Ledger: r.usage.ledger, Shares: &r.usage.shares, Notices: &r.usage.notices,
 		},
 		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
 	})
@@ -153,14 +151,14 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 func (r *rooms) parts() []crew.Part {
 	return []crew.Part{
 		r.programs, r.logins, r.hooks.background, r.notes, r.work.Writes, // these complete events
-		&r.accounts.notices, &r.accounts.shares, r.accounts.ledger, &r.watch,
+		&r.usage.notices, &r.usage.shares, r.usage.ledger, &r.watch,
 		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools,
 	}
 }
 
 // newHolds reads the holds. A change is journaled and pokes the crew's loop.
-func newHolds(ctx context.Context, r *rooms) (*lives.Holds, error) {
-	return lives.OpenHolds(ctx, r.store, r.clock, func(member string, e events.Data) {
+func newHolds(ctx context.Context, r *rooms) (*members.Holds, error) {
+	return members.OpenHolds(ctx, r.store, r.clock, func(member string, e events.Data) {
 		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: e})
 		r.loop.Poke()
 	})

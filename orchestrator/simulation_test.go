@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -301,7 +301,7 @@ func (d *scarceDisk) WriteAt(p []byte, off int64) (int, error) {
 // hurriedWatchdog is time.After, save that the watchdog goes its rounds a hundred times
 // a second: it is what makes up for wake-ups that are lost.
 func hurriedWatchdog(d time.Duration) <-chan time.Time {
-	if d == lives.WatchInterval {
+	if d == members.WatchInterval {
 		d = 10 * time.Millisecond
 	}
 	return time.After(d)

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/hooking"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -33,7 +33,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	team, err := teamtools.Describe(teamtools.BuiltinNames, &lives.Member{Member: &configs.Member{}})
+	team, err := teamtools.Describe(teamtools.BuiltinNames, &members.Member{Member: &configs.Member{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 		t.Errorf("members have %v, specs know %v", have, known)
 	}
 	var policies []string
-	for name := range hooking.NewPolicies(hooking.PolicyOptions{Writes: &writes.Watch{}}).All() {
+	for name := range teamhooks.NewPolicies(teamhooks.PolicyOptions{Writes: &writes.Watch{}}).All() {
 		if name != writes.FilesPolicy && name != inbox.TakenPolicy { // covey puts them there itself (withPolicies)
 			policies = append(policies, name)
 		}

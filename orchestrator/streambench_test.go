@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -221,7 +221,7 @@ func BenchmarkStreams(b *testing.B) {
 // counts each answer's pieces from its end: text before it was cut off, or has been counted.
 func (s *streams) read(b *testing.B, c *api.Client, seen chan<- []time.Duration) {
 	var ages []time.Duration
-	var now lives.Drafting
+	var now members.Drafting
 	last := map[string]int{} // the newest piece of each member
 	for {
 		next, err := c.Drafts(b.Context(), api.DraftsRequest{After: now.Number})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate"
@@ -29,7 +29,7 @@ func surroundingsOf(ctx context.Context, root string) surroundings {
 // instructionsOf returns the instructions of the folder that a member works in, without
 // those that its rules deny it. On the branch of its own working copy they may differ from
 // the workspace's.
-func (r *rooms) instructionsOf(m *lives.Member, dir *workspace.Workdir, now func() permission.Policy) *workspace.Instructions {
+func (r *rooms) instructionsOf(m *members.Member, dir *workspace.Workdir, now func() permission.Policy) *workspace.Instructions {
 	shown := r.around.instructions
 	if copy, own := r.work.Trees.Of(m.Name); own {
 		shown = workspace.ReadInstructions(m.Dir, copy.Top)
@@ -41,7 +41,7 @@ func (r *rooms) instructionsOf(m *lives.Member, dir *workspace.Workdir, now func
 
 // surround adds the surroundings to a member's options. An agent program reads
 // instructions and commands itself.
-func (r *rooms) surround(opts *teammate.Options, m *lives.Member, instructions *workspace.Instructions) {
+func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions *workspace.Instructions) {
 	opts.Files = teammate.FileWatch{Watcher: r.around.files, Names: r.hooks.live.WatchNames}
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return
@@ -62,7 +62,7 @@ func (r *rooms) surround(opts *teammate.Options, m *lives.Member, instructions *
 }
 
 // systemPrompt returns the part of the prompt that every member's model gets.
-func (h hiring) systemPrompt(m *lives.Member) string {
+func (h hiring) systemPrompt(m *members.Member) string {
 	team, trees := h.o.team(), h.r.work.Trees
 	return teamtools.SystemPrompt(team, m, teamtools.Place{
 		Here: trees.PlaceText(m, team.Workspace), Branches: trees.BranchesText(),
@@ -70,7 +70,7 @@ func (h hiring) systemPrompt(m *lives.Member) string {
 }
 
 // system returns the system prompt of a member whose model covey calls.
-func (h hiring) system(m *lives.Member, instructions *workspace.Instructions) string {
+func (h hiring) system(m *members.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
 	if more := instructions.Text(); more != "" {
 		text += "\n" + more

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -214,7 +214,7 @@ func (g grove) forgetTrees() {
 		g.t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Put(g.t.Context(), "worktrees", notation.Encode(map[string]trees.Tree{})); err != nil {
+	if err := store.Put(g.t.Context(), "worktrees", texts.Encode(map[string]workcopies.Tree{})); err != nil {
 		g.t.Fatal(err)
 	}
 }

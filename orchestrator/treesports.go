@@ -8,14 +8,14 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // newTrees returns the manager of the members' working copies; no member has one yet.
-func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
-	return trees.New(trees.Options{
+func newTrees(o *Orchestrator, r *rooms) *workcopies.Trees {
+	return workcopies.New(workcopies.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Processes: r.processes, Clock: r.clock,
 		Functions: r.hooks.live.Functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Slots: r.work.Slots,
@@ -29,17 +29,17 @@ func newTrees(o *Orchestrator, r *rooms) *trees.Trees {
 //
 // It must be called before forget, which removes the store. It never fails: without the
 // remains, the branches of the forgotten run only count as foreign.
-func leftBehind(ctx context.Context, p state.Place) trees.Remains {
+func leftBehind(ctx context.Context, p state.Place) workcopies.Remains {
 	if _, err := os.Stat(p.Store()); err != nil {
-		return trees.Remains{}
+		return workcopies.Remains{}
 	}
 	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: state.StoreBackups,
 		Identity: p.Identity(), LockTimeout: readersWait})
 	if err != nil {
-		return trees.Remains{}
+		return workcopies.Remains{}
 	}
 	defer store.Close()
-	return trees.ReadRemains(ctx, store)
+	return workcopies.ReadRemains(ctx, store)
 }
 
 // copyOf returns the top of a member's own copy, and whether git knows it; empty: it has none.

@@ -9,17 +9,16 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // quickClock makes the watchdog's rounds follow each other quickly, save that there is none
 // between an alarm and the member's next turn, if one comes; all other waits are as long as
 // they are.
-func quickClock(log *lineLog) routine.Clock {
-	return routine.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
-		if d != lives.WatchInterval {
+func quickClock(log *lineLog) members.Clock {
+	return members.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
+		if d != members.WatchInterval {
 			return time.After(d)
 		}
 		ring := make(chan time.Time, 1)

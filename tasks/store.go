@@ -63,7 +63,7 @@ type Store struct {
 	restored *backup.Restoration // nil: Open restored nothing
 
 	mail     *mail.Boxes
-	requests *requests.Desk
+	requests *requests.Requests
 	verdicts *requests.VerdictBook
 	members  *Members
 	outbox   *Outbox
@@ -115,7 +115,7 @@ func (o Options) open(path string) (*Store, error) {
 	boxes := mail.New(db, o.MaxUnread, mailedTasks{})
 	s := &Store{
 		db: db, backups: backups, restored: restored,
-		mail: boxes, requests: requests.NewDesk(db, boxes), verdicts: requests.NewVerdictBook(db),
+		mail: boxes, requests: requests.NewRequests(db, boxes), verdicts: requests.NewVerdictBook(db),
 		members: &Members{db: db}, outbox: &Outbox{db, boxes}, decoded: newDecodedTasks(),
 	}
 	if restored != nil {
@@ -166,7 +166,7 @@ func (s *Store) Close() error {
 func (s *Store) Mail() *mail.Boxes { return s.mail }
 
 // Requests returns the requests of the members.
-func (s *Store) Requests() *requests.Desk { return s.requests }
+func (s *Store) Requests() *requests.Requests { return s.requests }
 
 // Verdicts returns the verdicts of gates.
 func (s *Store) Verdicts() *requests.VerdictBook { return s.verdicts }

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // batched records a call that was made. After the last call of the model's message
 // it fires PostToolBatch; the output of those hooks goes below that call's result.
 func (run *agentRun) batched(ctx context.Context, call agent.ToolCall, r agent.ToolResult) []agent.Input {
-	response, err := notation.Marshal(batchResponse(call.Name, r.Content))
+	response, err := texts.Marshal(batchResponse(call.Name, r.Content))
 	// A batch that is cut off fires nothing: its hooks would see only a part of the calls.
 	if err != nil || ctx.Err() != nil || run.deferred != "" {
 		run.batch = nil

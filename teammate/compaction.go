@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -57,7 +57,7 @@ func (run *agentRun) Reminders(ctx context.Context, files []string) []string {
 			return read.Runner.Run(ctx, agent.ToolCall{Name: "Read", Input: input})
 		})
 		if !r.IsError {
-			list = append(list, "Contents of "+file+" now:\n"+notation.Clip(r.Content, maxReminder))
+			list = append(list, "Contents of "+file+" now:\n"+texts.Clip(r.Content, maxReminder))
 			list = append(list, run.u.at.nestedOf(ctx, workspace.Within(t.opts.Workdir.Dir(), file), "compact")...)
 		}
 	}

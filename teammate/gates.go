@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -162,7 +162,7 @@ func decide(out hooks.Outcome) Verdict {
 		v := Verdict{Decision: Refused, Feedback: hookInputs(out)}
 		if gate := out.Refuser(); gate != "" {
 			v.Why = string(out.Event) + ": " + gate
-			v.Said = strings.TrimPrefix(notation.LastLine(out.Refusal()), "["+gate+"]: ")
+			v.Said = strings.TrimPrefix(texts.LastLine(out.Refusal()), "["+gate+"]: ")
 		}
 		return v
 	}

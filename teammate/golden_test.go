@@ -20,10 +20,10 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -331,7 +331,7 @@ func shellTool() agent.Tool {
 			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s",
 				cmd.ProcessState.ExitCode(), text)))
 		}
-		response, err := notation.Marshal(map[string]any{
+		response, err := texts.Marshal(map[string]any{
 			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
 			return failure("%v", err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -156,7 +156,7 @@ func (at *scope) erase(in agent.Input, out hooks.Outcome) {
 func namedHook(event hooks.Event, command, did, why string) string {
 	name := string(event) + " hook"
 	if command != "" {
-		name += " " + notation.Preview(command, 100)
+		name += " " + texts.Preview(command, 100)
 	}
 	return fmt.Sprintf("the %s %s: %s", name, did, why)
 }

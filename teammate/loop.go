@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -145,9 +145,9 @@ func (u *turn) override(last Verdict) ending {
 	attention := fmt.Sprintf("the gates refused its turn end %d times in a row", u.refusals)
 	if last.Why != "" {
 		attention += fmt.Sprintf(", the last time %s (in %s)",
-			notation.Preview(last.Why, 200), u.t.opts.Workdir.Dir())
+			texts.Preview(last.Why, 200), u.t.opts.Workdir.Dir())
 		if last.Said != "" {
-			attention += ": " + notation.Short(last.Said, 200)
+			attention += ": " + texts.Short(last.Said, 200)
 		}
 	}
 	u.at.warn("the gates refused the end of this turn %d times in a row (limits.stop_block_cap is %d), so it ends "+

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -68,7 +68,7 @@ func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.
 // inShort returns the beginning of what a call would do, as one line for people.
 func inShort(call agent.ToolCall) string {
 	const most = 200
-	return notation.Clip(notation.Unbroken(notation.MainInput(call.Input)), most)
+	return texts.Clip(texts.Unbroken(texts.MainInput(call.Input)), most)
 }
 
 // callOf returns a call in the form that rules match.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -65,7 +65,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	} else if denied.Rule, broke = rights.ShellBreaks(call, permitter{run.u.at}.callOf(call)); broke {
 		p.Reason = fmt.Sprintf("The agent program runs a command for this %s, and the rule %s forbids it. Go on without it.",
 			call.Name, denied.Rule)
-	} else if pre.UpdatedInput != nil && !notation.SameJSON(pre.UpdatedInput, call.Input) {
+	} else if pre.UpdatedInput != nil && !texts.SameJSON(pre.UpdatedInput, call.Input) {
 		denied.By = "hook"
 		p.Reason = fmt.Sprintf("A PreToolUse hook wants %s to be called with this input instead: %s",
 			call.Name, pre.UpdatedInput)
@@ -78,7 +78,7 @@ func (run *agentRun) Permit(ctx context.Context, call agent.ToolCall) agent.Perm
 	l := permitter{run.u.at}.permit(ctx, tl, &asked, pre)
 	p.Reason, p.Halted = l.denial, run.u.at.halted
 	p.Feedback = append(p.Feedback, agent.ContextInputs(l.extra)...)
-	if p.Reason == "" && !notation.SameJSON(asked.Input, call.Input) {
+	if p.Reason == "" && !texts.SameJSON(asked.Input, call.Input) {
 		p.Reason = fmt.Sprintf("A PermissionRequest hook wants %s to be called with this input instead: %s",
 			call.Name, asked.Input)
 	}
@@ -101,7 +101,7 @@ func (run *agentRun) Report(ctx context.Context, call agent.ToolCall, r agent.To
 	if !run.u.permitted.Has(call.ID) {
 		permitter{run.u.at}.detect(call, tl.Spec.Team)
 	}
-	r.Content = notation.Middle(r.Content, maxFailure)
+	r.Content = texts.Middle(r.Content, maxFailure)
 	after := afterCall(madeCall{call, tl.Server(), run.u.permitted.Since(call.ID)}, r, ctx.Err() != nil)
 	// The call was made, so its hooks run even if the turn has ended meanwhile.
 	ctx, cancel := lastingContext(ctx)

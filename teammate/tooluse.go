@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -218,7 +218,7 @@ func afterCall(call madeCall, r agent.ToolResult, interrupted bool) hooks.Payloa
 	if r.IsError {
 		return hooks.PostToolUseFailureInput{
 			ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID,
-			Error: notation.Middle(r.Content, maxFailure), IsInterrupt: interrupted,
+			Error: texts.Middle(r.Content, maxFailure), IsInterrupt: interrupted,
 			DurationMS: call.tookMS, MCPServer: call.server,
 		}
 	}

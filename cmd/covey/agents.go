@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
@@ -144,7 +144,7 @@ func printAgents(out *term.Screen, list []launch.AgentInfo) {
 		how = " and how to install it"
 	}
 	out.Printf("\ncovey agents NAME tells why%s; --probe starts them all.\n", how)
-	if prices, err := budget.ShippedPrices(); err == nil {
+	if prices, err := accounts.ShippedPrices(); err == nil {
 		out.Printf("Where dollars are counted: %s.\n", doctor.PriceAge(prices, time.Now()))
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -78,7 +78,7 @@ type ciRun struct {
 }
 
 // mask replaces the secrets of this machine, and those of the team once it is known.
-func (c *ciRun) mask(text string) string { return notation.Mask(text, c.secrets) }
+func (c *ciRun) mask(text string) string { return texts.Mask(text, c.secrets) }
 
 // start runs a team in a CI job. The results of an earlier job go before its spec or trust can
 // refuse this one: nobody shall take them for those of a job that was refused.
@@ -225,7 +225,7 @@ func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	}
 	text := fmt.Sprintf("## covey: team %s\n\n**%s**: %s\n\n> There is no report: %s\n", result.Team,
 		result.Status,
-		notation.MarkdownText(result.Reason), notation.MarkdownText(c.mask(err.Error())))
+		texts.MarkdownText(result.Reason), texts.MarkdownText(c.mask(err.Error())))
 	if err := state.WriteAtomic(path, []byte(text)); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}

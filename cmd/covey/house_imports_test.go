@@ -18,7 +18,7 @@ var floors = []arrows{
 	{"bus", ""},
 	{"hooks/proc", ""},
 	{"hooks/testrun", ""},
-	{"hooks/notation", ""},
+	{"hooks/texts", ""},
 	{"hooks/shell", ""},
 	{"hooks/rules", ""},
 	{"configs/yaml", ""},
@@ -49,62 +49,59 @@ var floors = []arrows{
 	{"teammate/*", "events teammate teammate/agent teammate/program teammate/transcript"},
 	{"orchestrator/process", ""},
 	{"orchestrator/testkit", ""},
-	{"orchestrator/routine", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store events teammate/agent"},
 	{"orchestrator/state", "tasks tasks/store events orchestrator/process orchestrator/journal"},
-	{"orchestrator/lives", "configs hooks/rules events teammate teammate/agent orchestrator/routine orchestrator/journal tasks tasks/* " +
+	{"orchestrator/members", "configs hooks/rules events teammate teammate/agent orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
-	{"orchestrator/budget", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/transcript " +
-		"orchestrator/routine orchestrator/journal orchestrator/lives"},
-	{"orchestrator/login", "configs tasks events teammate/agent teammate/program orchestrator/routine orchestrator/journal " +
-		"orchestrator/plan orchestrator/lives"},
+	{"orchestrator/accounts", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
+		"orchestrator/plan orchestrator/journal orchestrator/members"},
 	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
-		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/lives orchestrator/worktree"},
-	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/routine " +
-		"orchestrator/writes orchestrator/plan orchestrator/lives orchestrator/state"},
-	{"orchestrator/trees", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/routine " +
-		"orchestrator/journal orchestrator/process orchestrator/lives orchestrator/state orchestrator/worktree"},
-	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/budget orchestrator/process orchestrator/lives orchestrator/state"},
-	{"orchestrator/hooklist", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs tasks tasks/requests events orchestrator/budget " +
-		"orchestrator/routine orchestrator/hooklist orchestrator/journal orchestrator/process orchestrator/lives " +
-		"orchestrator/state orchestrator/trees"},
-	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/budget " +
-		"orchestrator/hooklist orchestrator/journal"},
-	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/routine orchestrator/journal orchestrator/api " +
-		"orchestrator/lives orchestrator/state orchestrator/writes"},
+		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/members orchestrator/worktree"},
+	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/members " +
+		"orchestrator/writes orchestrator/plan orchestrator/state"},
+	{"orchestrator/workcopies", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/members " +
+		"orchestrator/journal orchestrator/process orchestrator/state orchestrator/worktree"},
+	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/process orchestrator/members orchestrator/state"},
+	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
+	{"orchestrator/api", "bus configs tasks tasks/requests events orchestrator/accounts " +
+		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +
+		"orchestrator/state orchestrator/workcopies"},
+	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
+		"orchestrator/hookinfo orchestrator/journal"},
+	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
+		"orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
-		"orchestrator/routine orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
+		"orchestrator/members orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
 	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
-		"orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/journal orchestrator/lives " +
-		"orchestrator/writes orchestrator/state orchestrator/trees orchestrator/trust " +
+		"orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/journal " +
+		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
-		"orchestrator/plan orchestrator/lives"},
+		"orchestrator/plan orchestrator/members"},
 	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail events teammate " +
 		"teammate/agent teammate/permission teammate/program " +
-		"orchestrator/api orchestrator/routine orchestrator/launch orchestrator/lives orchestrator/process " +
+		"orchestrator/api orchestrator/members orchestrator/launch orchestrator/process " +
 		"orchestrator/teamtools orchestrator/view"},
-	{"orchestrator/hooking", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
-		"orchestrator/api orchestrator/routine orchestrator/hooklist orchestrator/inbox orchestrator/launch orchestrator/mcp " +
-		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/lives orchestrator/state " +
+	{"orchestrator/teamhooks", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
+		"orchestrator/api orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/launch orchestrator/mcp " +
+		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state " +
 		"orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
-		"orchestrator/api orchestrator/budget orchestrator/routine orchestrator/hooking orchestrator/hooklist orchestrator/inbox " +
-		"orchestrator/journal orchestrator/launch orchestrator/lives orchestrator/login orchestrator/mcp orchestrator/merging " +
+		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
+		"orchestrator/journal orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/process " +
-		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/trees orchestrator/view orchestrator/writes"},
+		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/workcopies orchestrator/view orchestrator/writes"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/board", "events orchestrator/api orchestrator/journal orchestrator/lives orchestrator/state orchestrator/view tasks " +
+	{"cmd/covey/board", "events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
@@ -118,9 +115,9 @@ var floors = []arrows{
 // leaves are packages that know nothing of ours but each other. All may import
 // them, save for tasks and bus, which import nothing.
 var leaves = []string{
-	"hooks/notation", // JSON objects field by field, and short texts
-	"hooks/shell",    // command lines of a shell
-	"hooks/proc",     // programs and their process trees
+	"hooks/texts", // JSON objects field by field, and short texts
+	"hooks/shell", // command lines of a shell
+	"hooks/proc",  // programs and their process trees
 }
 
 // testsMayImport is what a package's tests may import besides: a member is
@@ -134,7 +131,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/process", "orchestrator/testkit"},
 	{"orchestrator/launch", "orchestrator/testkit"},
 	{"orchestrator/api", "orchestrator/testkit"},
-	{"orchestrator/trees", "orchestrator/testkit tasks/*"},
+	{"orchestrator/workcopies", "orchestrator/testkit tasks/*"},
 	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/notices", "orchestrator/testkit"},
@@ -142,7 +139,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/view", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/writes", "hooks/* orchestrator/testkit"},
-	{"orchestrator/hooking", "orchestrator/testkit"},
+	{"orchestrator/teamhooks", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
 	{"orchestrator/crew", "orchestrator/testkit"},
 	{"teammate", "teammate/* hooks/*"},

@@ -173,7 +173,7 @@ func eagerExpressions(t *tree) []string {
 			}
 			ast.Inspect(decl, func(n ast.Node) bool {
 				if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "MustCompile" {
-					out = append(out, breach(t.place(n), "a regular expression is compiled before main; use notation.Pattern"))
+					out = append(out, breach(t.place(n), "a regular expression is compiled before main; use texts.Pattern"))
 				}
 				_, later := n.(*ast.FuncLit)
 				return !later

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -224,7 +224,7 @@ func joinUsage(errs []error) error {
 func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by covey run; covey init writes a spec to be edited.\ncovey: 1\ngoal: %s\nworkspace: %s\n",
-		notation.Encode(goal), notation.Encode(dir))
+		texts.Encode(goal), texts.Encode(dir))
 	agents := map[string]string{} // program -> the agent's name
 	b.WriteString("agents:\n")
 	for _, a := range append([]launch.AgentInfo{r.lead}, r.mates...) {
@@ -238,8 +238,8 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 			fmt.Fprintf(&b, "  %s: {use: %s, auth: %s}\n", a.Name, a.Name, auth)
 		}
 	}
-	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", notation.Encode(f.mode),
-		notation.Encode(f.rules()))
+	fmt.Fprintf(&b, "defaults: {permission_mode: %s, permissions: {allow: %s}}\n", texts.Encode(f.mode),
+		texts.Encode(f.rules()))
 	fmt.Fprintf(&b, "lead: {agent: %s}\nteammates:\n", r.lead.Name)
 	seen := map[string]int{}
 	for _, a := range r.mates {
@@ -249,9 +249,9 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 		}
 		fmt.Fprintf(&b, "  %s: {agent: %s}\n", name, a.Name)
 	}
-	fmt.Fprintf(&b, "gates: {task: %s}\n", notation.Encode(append([]string{}, f.gates...)))
+	fmt.Fprintf(&b, "gates: {task: %s}\n", texts.Encode(append([]string{}, f.gates...)))
 	if len(f.setup) > 0 {
-		fmt.Fprintf(&b, "worktree: {setup: %s}\n", notation.Encode(f.setup))
+		fmt.Fprintf(&b, "worktree: {setup: %s}\n", texts.Encode(f.setup))
 	}
 	return []byte(b.String())
 }

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Files checks the files, folders and programs that a spec names.
@@ -37,7 +37,7 @@ func (f Files) Path(v Value[string], what string) string {
 		f.Fail(v.At.At, "the %s %s is not a regular file; name one that is", what, Quote(v.V))
 	default:
 		if err := readable(path); err != nil {
-			f.Fail(v.At.At, "the %s %s cannot be read (%s); change its permissions", what, Quote(v.V), notation.Cause(err))
+			f.Fail(v.At.At, "the %s %s cannot be read (%s); change its permissions", what, Quote(v.V), texts.Cause(err))
 		}
 	}
 	return path
@@ -92,7 +92,7 @@ func (f Files) reportMissing(v Value[string], what, path string, err error) {
 			what, Quote(v.V), path)
 		return
 	}
-	f.Fail(v.At.At, "the %s %s cannot be used (%s); correct the path", what, Quote(v.V), notation.Cause(err))
+	f.Fail(v.At.At, "the %s %s cannot be used (%s); correct the path", what, Quote(v.V), texts.Cause(err))
 }
 
 // Command resolves a program and its arguments. A bare name is looked up when the program

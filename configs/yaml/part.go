@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -123,7 +123,7 @@ func (d *Decoder) notOneOf(key, n *Node, words []string) {
 // subjects on the bus and of paths, so nothing else may be in them.
 const NamePattern = `^[a-z0-9][a-z0-9-]{0,31}$`
 
-var nameForm = notation.Pattern(NamePattern)
+var nameForm = texts.Pattern(NamePattern)
 
 // fitName reports whether n may be a name, and says so if not.
 func (d *Decoder) fitName(key, n *Node) bool {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -24,8 +24,8 @@ const maxCount = 1 << 53
 
 // The forms bound the digits, so that no product overflows.
 var (
-	countForm = notation.Pattern(`^([0-9]{1,9}(?:\.[0-9]{1,3})?)([kKmM])$`)
-	sizeForm  = notation.Pattern(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
+	countForm = texts.Pattern(`^([0-9]{1,9}(?:\.[0-9]{1,3})?)([kKmM])$`)
+	sizeForm  = texts.Pattern(`^([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([bB]|[kKmMgGtT]i?[bB])$`)
 )
 
 // Count takes how many of something, such as 200000, 200k or 3M.

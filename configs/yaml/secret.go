@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxSecret is how long a value from a file may be, in bytes. A longer file is not a secret,
@@ -18,14 +18,14 @@ const maxSecret = 64 << 10
 func readSecret(path string) (value, fault string) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", "cannot be read (" + notation.Cause(err) + "); change its permissions"
+		return "", "cannot be read (" + texts.Cause(err) + "); change its permissions"
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case err != nil:
-		return "", "cannot be read (" + notation.Cause(err) + ")"
+		return "", "cannot be read (" + texts.Cause(err) + ")"
 	case len(data) > maxSecret:
 		return "", "is larger than 64 KiB, too large for a variable; name another one"
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

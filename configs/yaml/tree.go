@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -156,7 +156,7 @@ func setInteger(out *Node, v *ast.IntegerNode) {
 }
 
 // plainNumber is a number as JSON and YAML 1.2 write it.
-var plainNumber = notation.Pattern(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+var plainNumber = texts.Pattern(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // setNumber makes a Number of a text that the library does not read as one: very large
 // numbers and those with an exponent.

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // VariablePattern is the form of a variable's name.
 const VariablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
-var variablePattern = notation.Pattern(VariablePattern)
+var variablePattern = texts.Pattern(VariablePattern)
 
 // CheckVariable reports whether n can name a variable, and reports a mistake if not. Shells and
 // other programs drop or misread names of another form.

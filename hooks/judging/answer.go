@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Answer is what a hook's stdout says (HOOKS.md section 5).
@@ -46,7 +46,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 	if !strings.HasPrefix(text, "{") {
 		return Answer{plain: text, note: hiddenAnswer(text)}
 	}
-	object, err := notation.Map([]byte(text))
+	object, err := texts.Map([]byte(text))
 	switch {
 	case err != nil && detaches(text):
 		return Answer{fields: &fields{async: true}}
@@ -55,7 +55,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 			note: "stdout is too long to be read as a JSON answer"}
 	case err != nil:
 		return Answer{plain: text, broken: !isReport(text, cut),
-			note: "stdout begins like a JSON answer but is none: " + notation.Reason(err)}
+			note: "stdout begins like a JSON answer but is none: " + texts.Reason(err)}
 	}
 	f, flaw := checkAnswer(event, object)
 	a := Answer{fields: f, flaw: flaw}
@@ -72,7 +72,7 @@ func Read(event hooks.Event, stdout string, cut bool) Answer {
 // hook's file were one of that program, it would have been translated. An allow loses nothing.
 func foreignWord(object map[string]json.RawMessage) string {
 	for _, name := range []string{"permission", "permissionDecision", "behavior"} {
-		if word := notation.Text(object[name]); word != "" && word != "allow" {
+		if word := texts.Text(object[name]); word != "" && word != "allow" {
 			return name
 		}
 	}
@@ -87,11 +87,11 @@ func foreignWord(object map[string]json.RawMessage) string {
 // hiddenAnswer returns a note about a JSON answer that follows other output. A shell profile
 // that prints something often causes that, and the policy would be lost.
 func hiddenAnswer(text string) string {
-	if !notation.Hidden(text) {
+	if !texts.Hidden(text) {
 		return ""
 	}
 	return fmt.Sprintf("stdout ends with a JSON object but begins with %q: it counts as plain text",
-		notation.Preview(text, 40))
+		texts.Preview(text, 40))
 }
 
 // detaches reports whether the first of several lines asks for the background.
@@ -146,7 +146,7 @@ func checkAnswer(event hooks.Event, object map[string]json.RawMessage) (f *field
 // specific checks hookSpecificOutput. If it is for another event, the answer is invalid,
 // unless it refuses or halts by itself: a mistake elsewhere must not undo that.
 func (c *checker) specific(event hooks.Event, f *fields, raw json.RawMessage) {
-	inner, err := notation.Map(raw)
+	inner, err := texts.Map(raw)
 	if err != nil {
 		c.wrong("hookSpecificOutput", "object", raw)
 		return

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Gate decides what the end of a gate means. Only exit code 0 agrees, and a JSON
@@ -77,7 +77,7 @@ func isReport(text string, cut bool) bool {
 		case !bytes.HasPrefix(value, []byte("{")):
 			continue
 		}
-		fields, err := notation.Fields(value)
+		fields, err := texts.Fields(value)
 		if err != nil {
 			return false
 		}

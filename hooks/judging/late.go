@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Late decides what the end of a hook in the background means: it cannot decide anything,
@@ -51,15 +51,15 @@ func (v *Verdict) Hear(event hooks.Event, stdout string, byLine bool) {
 	if stdout = strings.TrimSpace(stdout); byLine {
 		_, stdout, _ = strings.Cut(stdout, "\n")
 	}
-	answer, _ := notation.Map([]byte(stdout)) // empty if it is not an object
-	v.Summary = strings.TrimSpace(notation.Text(answer["rewakeSummary"]))
-	v.Message = notation.Text(answer["systemMessage"])
-	specific, _ := notation.Map(answer["hookSpecificOutput"])
-	if name := notation.Text(specific["hookEventName"]); name != "" && hooks.Event(name) != event {
-		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", notation.Preview(name, 40), event)
+	answer, _ := texts.Map([]byte(stdout)) // empty if it is not an object
+	v.Summary = strings.TrimSpace(texts.Text(answer["rewakeSummary"]))
+	v.Message = texts.Text(answer["systemMessage"])
+	specific, _ := texts.Map(answer["hookSpecificOutput"])
+	if name := texts.Text(specific["hookEventName"]); name != "" && hooks.Event(name) != event {
+		v.Warn("hookSpecificOutput is for %s, not for %s: it was left out", texts.Preview(name, 40), event)
 		return
 	}
-	if text := notation.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
+	if text := texts.Text(specific["additionalContext"]); strings.TrimSpace(text) != "" {
 		v.Contexts = []note{{additionalContext, text}}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Reminder wraps a text as recorded hosts show it to the model.
@@ -187,7 +187,7 @@ func addOutput(out *hooks.Outcome, field string, raw json.RawMessage) {
 	before, twice := out.Output[field]
 	switch {
 	case twice && field == "customInstructions":
-		raw, _ = json.Marshal(notation.Text(before) + "\n\n" + notation.Text(raw)) // strings always marshal
+		raw, _ = json.Marshal(texts.Text(before) + "\n\n" + texts.Text(raw)) // strings always marshal
 	case twice && field == "watchPaths":
 		var all, more []string
 		if json.Unmarshal(before, &all) == nil && json.Unmarshal(raw, &more) == nil {

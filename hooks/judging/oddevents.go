@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // escapes matches the control sequences with which programs colour their output.
-var escapes = notation.Pattern(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var escapes = texts.Pattern(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // applyOdd applies the special rules of the few events that have some (HOOKS.md section 1).
 // It runs after the general rules.

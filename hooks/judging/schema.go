@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // checker checks the types of an object's fields and keeps the first flaw.
@@ -21,7 +21,7 @@ type checker struct {
 // notice has one line and the rest often follows from the first.
 func (c *checker) wrong(name, want string, raw json.RawMessage) {
 	if c.flaw == "" {
-		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, notation.Kind(raw))
+		c.flaw = fmt.Sprintf("%s%s: expected %s, received %s", c.prefix, name, want, texts.Kind(raw))
 	}
 }
 
@@ -31,11 +31,11 @@ func (c *checker) text(name string) string {
 	if !ok {
 		return ""
 	}
-	if notation.Kind(raw) != "string" {
+	if texts.Kind(raw) != "string" {
 		c.wrong(name, "string", raw)
 		return ""
 	}
-	return notation.Text(raw)
+	return texts.Text(raw)
 }
 
 // boolean reads an optional boolean.
@@ -44,7 +44,7 @@ func (c *checker) boolean(name string, absent bool) bool {
 	if !ok {
 		return absent
 	}
-	if notation.Kind(raw) != "boolean" {
+	if texts.Kind(raw) != "boolean" {
 		c.wrong(name, "boolean", raw)
 		return absent
 	}
@@ -58,7 +58,7 @@ func (c *checker) option(name string, words ...string) string {
 	if !ok {
 		return ""
 	}
-	word := notation.Text(raw)
+	word := texts.Text(raw)
 	if !slices.Contains(words, word) && c.flaw == "" {
 		c.flaw = fmt.Sprintf("%s%s: Invalid option: expected one of \"%s\"", c.prefix, name,
 			strings.Join(words, `"|"`))
@@ -68,7 +68,7 @@ func (c *checker) option(name string, words ...string) string {
 
 // kind checks that an optional field has one JSON type.
 func (c *checker) kind(name, want string) {
-	if raw, ok := c.object[name]; ok && notation.Kind(raw) != want {
+	if raw, ok := c.object[name]; ok && texts.Kind(raw) != want {
 		c.wrong(name, want, raw)
 	}
 }
@@ -85,7 +85,7 @@ func (c *checker) texts(name string) {
 		return
 	}
 	for _, item := range list {
-		if notation.Kind(item) != "string" {
+		if texts.Kind(item) != "string" {
 			c.wrong(name, "array of strings", item)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *checker) request(raw json.RawMessage) {
 	if raw == nil {
 		return
 	}
-	inner, err := notation.Map(raw)
+	inner, err := texts.Map(raw)
 	if err != nil {
 		c.wrong("decision", "object", raw)
 		return

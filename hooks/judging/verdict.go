@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Texts for the model if a hook gives none.
@@ -151,7 +151,7 @@ func firstLine(stderr string) string {
 	if strings.TrimSpace(stderr) == "" {
 		return noStderr
 	}
-	return notation.Preview(stderr, 300)
+	return texts.Preview(stderr, 300)
 }
 
 // fail records that a hook gave no verdict. Hooks fail open, as in the original; onFailure:
@@ -301,9 +301,9 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 		switch {
 		case name == "hookEventName":
 		case !known.Allows(name):
-			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, notation.Preview(name, 40))
+			v.Warn("%s takes no hookSpecificOutput.%s", known.Event, texts.Preview(name, 40))
 		case name == "additionalContext":
-			if text := notation.Text(raw); strings.TrimSpace(text) != "" {
+			if text := texts.Text(raw); strings.TrimSpace(text) != "" {
 				v.Contexts = append(v.Contexts, note{additionalContext, text})
 			}
 		case name == "permissionDecision" || name == "permissionDecisionReason":
@@ -323,8 +323,8 @@ func (v *Verdict) applySpecific(known *hooks.EventInfo, f *fields) {
 // applyPermission applies a decision about a tool call. A deny is also a refusal, and no
 // other hook's allow overrides it.
 func (v *Verdict) applyPermission(known *hooks.EventInfo, f *fields) {
-	decision := notation.Text(f.specific["permissionDecision"])
-	reason := notation.Text(f.specific["permissionDecisionReason"])
+	decision := texts.Text(f.specific["permissionDecision"])
+	reason := texts.Text(f.specific["permissionDecisionReason"])
 	switch {
 	case decision == "":
 	case decision == "deny":

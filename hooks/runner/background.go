@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // explainEnd records why a hook in the background was ended before it exited by itself.
@@ -70,5 +70,5 @@ func (h *backgroundHook) wakeText(known *hooks.EventInfo, name string, refused b
 	}
 	heading := cmp.Or(h.RewakeMessage, fmt.Sprintf("Stop hook blocking error from command \"%s\":", name))
 	return hooks.FramedWake("<task-notification>\n<summary>" + cmp.Or(summary, defaultRewakeSummary) +
-		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+notation.Defuse(v.Feedback)))
+		"</summary>\n</task-notification>\n" + judging.Reminder(heading+" "+texts.Defuse(v.Feedback)))
 }

@@ -20,9 +20,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // registered is a runner of one callback, beside what sources configure.
@@ -98,11 +98,11 @@ func TestCallbackAnswers(t *testing.T) {
 // set.
 func told(out hooks.Outcome) string {
 	r := out.Results[0]
-	list := func(texts []string) string {
-		if len(texts) == 0 {
+	list := func(values []string) string {
+		if len(values) == 0 {
 			return "[]"
 		}
-		data, err := notation.Marshal(texts)
+		data, err := texts.Marshal(values)
 		return fmt.Sprint(string(data), errText(err))
 	}
 	text := fmt.Sprintf("%s %s %s %s", out.Decision, list(out.Feedback), list(out.AdditionalContext), r.Outcome)
@@ -408,7 +408,7 @@ func TestAs(t *testing.T) {
 			t.Errorf("as another event: %v", err)
 		}
 	}
-	bad := hooks.Input{Payload: hooks.RawPayload{Name: hooks.Stop, Fields: []notation.Field{{Name: "stop_hook_active", Value: json.RawMessage(`"x"`)}}}}
+	bad := hooks.Input{Payload: hooks.RawPayload{Name: hooks.Stop, Fields: []texts.Field{{Name: "stop_hook_active", Value: json.RawMessage(`"x"`)}}}}
 	if _, err := hooks.As[hooks.StopInput](bad); err == nil || !strings.Contains(err.Error(), "input of Stop: ") {
 		t.Errorf("a wrong field: %v", err)
 	}
@@ -522,11 +522,11 @@ func TestNoRegistry(t *testing.T) {
 func TestCallbackWhen(t *testing.T) {
 	r, _ := registered(t, hooks.PreToolUse, hooks.Callback{
 		Do:   says(hooks.Answer{Permission: hooks.Permission{Decision: "deny"}}),
-		When: func(in hooks.Input) bool { return strings.Contains(string(notation.Encode(in.Payload)), "rm") },
+		When: func(in hooks.Input) bool { return strings.Contains(string(texts.Encode(in.Payload)), "rm") },
 	})
 	for command, want := range map[string]int{"ls": 0, "rm x": 1} {
 		out := outcome(t, r, hooks.PreToolUseInput{
-			ToolName: "Bash", ToolInput: notation.Encode(map[string]string{"command": command}), ToolUseID: "u",
+			ToolName: "Bash", ToolInput: texts.Encode(map[string]string{"command": command}), ToolUseID: "u",
 		})
 		if out.Matched != want || len(out.Results) != want {
 			t.Errorf("%s: %+v", command, out)

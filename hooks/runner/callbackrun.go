@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // runCallback calls a callback and reads its answer. note is for people.
@@ -96,7 +96,7 @@ func answerWire(a hooks.Answer, known *hooks.EventInfo) ([]byte, error) {
 	if len(object) == 0 {
 		return nil, nil
 	}
-	return notation.Marshal(object)
+	return texts.Marshal(object)
 }
 
 // answerCall adds an answer's fields about a tool call, in the form its event needs.

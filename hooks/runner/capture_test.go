@@ -10,8 +10,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // TestCaptureKeepsTheBeginning: however the bytes arrive, the first ones stay
@@ -162,7 +162,7 @@ func TestPreview(t *testing.T) {
 		{"", 5, ""}, {"abc", 5, "abc"}, {"abcdef", 5, "abcde…"}, {" a\nb ", 5, "a …"}, {"aüü", 4, "aü…"}, {"\xff", 5, "\uFFFD"},
 		{"üü", 1, "…"},
 	} {
-		if got := notation.Preview(test.text, test.n); got != test.want {
+		if got := texts.Preview(test.text, test.n); got != test.want {
 			t.Errorf("%q, %d: %q, want %q", test.text, test.n, got, test.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestFirstRunes(t *testing.T) {
 		n    int
 		want string
 	}{{"", 3, ""}, {"abc", 0, ""}, {"abc", 2, "ab"}, {"üöä", 2, "üö"}, {"ab", 5, "ab"}} {
-		if got := notation.Runes(test.text, test.n); got != test.want {
+		if got := texts.Runes(test.text, test.n); got != test.want {
 			t.Errorf("%q, %d: %q", test.text, test.n, got)
 		}
 	}
@@ -237,7 +237,7 @@ func TestHookDepth(t *testing.T) {
 // a refusal's reason never is: the model has to read it.
 func TestSpillReachesEveryText(t *testing.T) {
 	long := strings.Repeat("x", maxText+1)
-	quoted, err := notation.Marshal(long)
+	quoted, err := texts.Marshal(long)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // want is what decides about an input which hooks run.
@@ -94,7 +94,7 @@ func (f fit) texts(h *armed, w *want) (not, only string) {
 	case noSubject:
 		return "its matcher needs a subject, and there is none", ""
 	case otherSubject:
-		return fmt.Sprintf("its matcher does not match %s", notation.Preview(w.subject, 60)), ""
+		return fmt.Sprintf("its matcher does not match %s", texts.Preview(w.subject, 60)), ""
 	case failedIf:
 		return "its `if` does not hold: " + h.If, ""
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // bodyPreview is how many characters people see of a body that is not an answer.
@@ -64,6 +64,6 @@ func (rp *reply) read(known *hooks.EventInfo, found *judging.Finding) {
 		return
 	}
 	found.Code, found.Answer = -1, judging.Answer{}
-	rp.trouble = "HTTP hook must return JSON, but got non-JSON response body: " + notation.Clip(text, bodyPreview)
+	rp.trouble = "HTTP hook must return JSON, but got non-JSON response body: " + texts.Clip(text, bodyPreview)
 	found.Fault = rp.trouble
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Tools makes the calls of mcp_tool hooks (Options.Tools).
@@ -54,9 +54,9 @@ type toolOutput struct {
 
 // describe copies the call into a Result, as recorded hosts do.
 func (t toolOutput) describe(v *judging.Verdict, limit int) {
-	v.Stdout = notation.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
+	v.Stdout = texts.Clip(strings.ToValidUTF8(t.text, "\uFFFD"), limit)
 	if t.fault != "" {
-		v.ExitCode, v.Stdout, v.Stderr = 1, "", notation.Clip(t.fault, limit)
+		v.ExitCode, v.Stdout, v.Stderr = 1, "", texts.Clip(t.fault, limit)
 	}
 }
 
@@ -76,7 +76,7 @@ func (r *run) runTool(ctx context.Context, h *armed) (judging.Finding, toolOutpu
 		found.Fault = cmp.Or(strings.TrimSpace(reply.Text), "the tool failed and does not say why")
 	case h.OnFailure == "block" && !decides(r.known.Event, reply):
 		found.Fault = "the tool's result is not a hook's answer: " +
-			cmp.Or(notation.Preview(reply.Text, bodyPreview), "no text")
+			cmp.Or(texts.Preview(reply.Text, bodyPreview), "no text")
 	default:
 		found.Code = 0
 		found.Answer = judging.Read(r.known.Event, reply.Text, false)
@@ -95,8 +95,8 @@ func decides(event hooks.Event, reply ToolReply) bool {
 	if text == "" {
 		return !reply.Other
 	}
-	object, err := notation.Fields([]byte(text))
-	return err == nil && slices.ContainsFunc(object, func(f notation.Field) bool {
+	object, err := texts.Fields([]byte(text))
+	return err == nil && slices.ContainsFunc(object, func(f texts.Field) bool {
 		return slices.Contains([]string{"continue", "stopReason", "suppressOutput", "systemMessage",
 			"terminalSequence", "decision", "reason", "hookSpecificOutput"}, f.Name)
 	})

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // fillInput returns the arguments of an mcp_tool hook's call: its input, with each ${path}
@@ -21,16 +21,16 @@ func fillInput(input map[string]json.RawMessage, wire []byte) (json.RawMessage, 
 	for name, raw := range input {
 		var value any
 		if err := decodeExact(raw, &value); err != nil {
-			return nil, fmt.Errorf("input.%s is not valid JSON: %w", notation.Preview(name, 40), err)
+			return nil, fmt.Errorf("input.%s is not valid JSON: %w", texts.Preview(name, 40), err)
 		}
 		filled[name] = fillValue(value, event)
 	}
-	return notation.Marshal(filled)
+	return texts.Marshal(filled)
 }
 
 // inputKey returns a text that is equal for equal inputs.
 func inputKey(input map[string]json.RawMessage) string {
-	text, err := notation.Marshal(input)
+	text, err := texts.Marshal(input)
 	if err != nil { // one of the values is not JSON, so the hook never runs
 		return fmt.Sprint(input)
 	}
@@ -102,7 +102,7 @@ func textAt(value any, path string) string {
 	if text, ok := value.(string); ok {
 		return text
 	}
-	raw, err := notation.Marshal(value)
+	raw, err := texts.Marshal(value)
 	if err != nil { // what was decoded can be encoded
 		return ""
 	}

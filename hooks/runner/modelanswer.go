@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // modelAnswer is a model's answer to a hook.
@@ -31,9 +31,9 @@ func parseAnswer(text string) (modelAnswer, error) {
 	if text == "" {
 		return modelAnswer{}, errors.New("the model's answer is empty")
 	}
-	fields, err := notation.Fields([]byte(text))
+	fields, err := texts.Fields([]byte(text))
 	if err != nil {
-		return modelAnswer{}, fmt.Errorf("the model's answer is not a JSON object: %s", notation.Reason(err))
+		return modelAnswer{}, fmt.Errorf("the model's answer is not a JSON object: %s", texts.Reason(err))
 	}
 	var s modelAnswer
 	var judged bool
@@ -49,13 +49,13 @@ func parseAnswer(text string) (modelAnswer, error) {
 		default:
 			continue
 		}
-		kind := notation.Kind(f.Value)
+		kind := texts.Kind(f.Value)
 		if kind == "null" && f.Name != "ok" { // counts as absent
 			continue
 		}
 		if kind == "null" || json.Unmarshal(f.Value, target) != nil {
 			return modelAnswer{}, fmt.Errorf("the model's answer has %s: %s, want %s", f.Name,
-				notation.Preview(string(f.Value), 40), notation.Wanted(target))
+				texts.Preview(string(f.Value), 40), texts.Wanted(target))
 		}
 	}
 	if !judged {

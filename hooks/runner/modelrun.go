@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // errNoModel is why prompt and agent hooks do not run without Options.Models.
@@ -28,7 +28,7 @@ type textOutput struct {
 
 // describe copies the output into a Result.
 func (a textOutput) describe(v *judging.Verdict, limit int) {
-	v.Stdout = notation.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
+	v.Stdout = texts.Clip(strings.ToValidUTF8(a.text, "\uFFFD"), limit)
 	if a.note != "" {
 		v.Warn("%s", a.note)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // TestPreModelSwitchRunsInOrder: its hooks run one after another, in the order in which
@@ -27,7 +27,7 @@ func TestPreModelSwitchRunsInOrder(t *testing.T) {
 		settings.Source{Name: "first", Settings: on(hooks.PreModelSwitch, say("a", "exit 0"), say("b", "echo no >&2; exit 2"))},
 		settings.Source{Name: "second", Settings: on(hooks.PreModelSwitch, say("c", "exit 1"), say("d",
 			`printf '{"hookSpecificOutput":{"hookEventName":"PreModelSwitch","permissionDecision":"allow"}}'`))})
-	out := b.fire(t, r, hooks.RawPayload{Name: hooks.PreModelSwitch, Fields: []notation.Field{{Name: "to_model", Value: []byte(`"two"`)}}})
+	out := b.fire(t, r, hooks.RawPayload{Name: hooks.PreModelSwitch, Fields: []texts.Field{{Name: "to_model", Value: []byte(`"two"`)}}})
 	data, err := os.ReadFile(filepath.Join(b.dir, "log"))
 	want := "begin a\nend a\nbegin b\nend b\nbegin c\nend c\nbegin d\nend d\n"
 	if err != nil || string(data) != want {

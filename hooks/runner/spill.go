@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/hooks/judging"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Bounds on one text that a hook gives to the model or to people, in characters.
@@ -43,7 +43,7 @@ func (r *run) shorten(v *judging.Verdict, text string) string {
 	}
 	return fmt.Sprintf("<persisted-output>\nOutput too large (%.1fKB). Full output saved to: %s\n\n"+
 		"Preview (first 2KB):\n%s\n...\n</persisted-output>", float64(len(text))/1024, place,
-		notation.Runes(text, previewText))
+		texts.Runes(text, previewText))
 }
 
 // keep writes text to a new file of the spill folder and returns its path.

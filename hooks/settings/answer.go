@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Answer converts the stdout and the exit code of a hook of the dialect to Claude
@@ -18,10 +18,10 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		return stdout, code
 	}
 	text := strings.TrimSpace(stdout)
-	top, err := notation.Fields([]byte(text))
+	top, err := texts.Fields([]byte(text))
 	refused := isCopilot(d.Program) && event == hooks.PermissionRequest && code == 2
 	switch {
-	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || notation.Hidden(text)):
+	case err != nil && text != "" && !refused && (strings.HasPrefix(text, "{") || texts.Hidden(text)):
 		return stdout, code // probably an invalid answer, which is to be reported
 	case refused && err != nil:
 		top = nil // a refusal without a reason
@@ -32,8 +32,8 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 		return stdout, code
 	}
 	t := translation{Dialect: d, event: event, given: given, refused: refused}
-	if raw := notation.Get(top, "hookSpecificOutput"); raw != nil {
-		inner, err := notation.Fields(raw)
+	if raw := texts.Get(top, "hookSpecificOutput"); raw != nil {
+		inner, err := texts.Fields(raw)
 		if err != nil {
 			return stdout, code
 		}
@@ -48,7 +48,7 @@ func Answer(d hooks.Dialect, event hooks.Event, given []byte, stdout string, cod
 	if refused {
 		code = 0 // Claude Code refuses in the answer only
 	}
-	return string(notation.Object(t.translate(top))), code
+	return string(texts.Object(t.translate(top))), code
 }
 
 // isCopilot reports whether the hook's program is Copilot.
@@ -59,24 +59,24 @@ type translation struct {
 	hooks.Dialect
 	event hooks.Event
 	given []byte
-	inner []notation.Field // of hookSpecificOutput
+	inner []texts.Field // of hookSpecificOutput
 	// refused says that the exit code refuses a permission request.
 	refused bool
 }
 
 // translate returns the fields of the converted answer.
-func (t *translation) translate(top []notation.Field) []notation.Field {
-	var out, request []notation.Field
+func (t *translation) translate(top []texts.Field) []texts.Field {
+	var out, request []texts.Field
 	for _, f := range top {
 		switch {
 		case f.Name == "hookSpecificOutput":
-		case f.Name == "decision" && notation.Text(f.Value) == "allow": // Claude Code omits it
+		case f.Name == "decision" && texts.Text(f.Value) == "allow": // Claude Code omits it
 		case f.Name == "permissionDecision":
 			t.inner = setStricter(t.inner, f)
 		case f.Name == "modifiedArgs":
-			t.inner = notation.Put(t.inner, notation.Field{Name: "updatedInput", Value: f.Value})
+			t.inner = texts.Put(t.inner, texts.Field{Name: "updatedInput", Value: f.Value})
 		case f.Name == "permissionDecisionReason", f.Name == "updatedInput", f.Name == "additionalContext":
-			if notation.Get(t.inner, f.Name) == nil {
+			if texts.Get(t.inner, f.Name) == nil {
 				t.inner = append(t.inner, f)
 			}
 		case t.event == hooks.PermissionRequest && slices.Contains([]string{"behavior", "message", "interrupt"},
@@ -87,89 +87,89 @@ func (t *translation) translate(top []notation.Field) []notation.Field {
 		}
 	}
 	if t.refused {
-		request = notation.Put(request, notation.TextField("behavior", "deny"))
+		request = texts.Put(request, texts.TextField("behavior", "deny"))
 	}
-	if notation.Get(request, "behavior") != nil {
-		t.inner = notation.Put(t.inner, notation.Field{Name: "decision", Value: notation.Object(request)})
+	if texts.Get(request, "behavior") != nil {
+		t.inner = texts.Put(t.inner, texts.Field{Name: "decision", Value: texts.Object(request)})
 	}
 	out = t.turnEnd(out)
 	t.convertInput()
 	if len(t.inner) > 0 {
-		name := hooks.Event(notation.Text(notation.Get(t.inner, "hookEventName")))
+		name := hooks.Event(texts.Text(texts.Get(t.inner, "hookEventName")))
 		if name == "" || Event(string(name)) == t.event || string(name) == t.Dialect.Event {
-			t.inner = notation.Put(t.inner, notation.TextField("hookEventName", string(t.event)))
+			t.inner = texts.Put(t.inner, texts.TextField("hookEventName", string(t.event)))
 		}
-		out = append(out, notation.Field{Name: "hookSpecificOutput", Value: notation.Object(t.inner)})
+		out = append(out, texts.Field{Name: "hookSpecificOutput", Value: texts.Object(t.inner)})
 	}
 	return out
 }
 
 // turnEnd moves VS Code's decision and reason for a turn's end from
 // hookSpecificOutput to the top level, where Claude Code has them.
-func (t *translation) turnEnd(out []notation.Field) []notation.Field {
+func (t *translation) turnEnd(out []texts.Field) []texts.Field {
 	if t.event == hooks.PermissionRequest {
 		return out
 	}
-	decision := notation.Text(notation.Get(t.inner, "decision"))
+	decision := texts.Text(texts.Get(t.inner, "decision"))
 	for _, name := range []string{"decision", "reason"} {
-		value := notation.Get(t.inner, name)
+		value := texts.Get(t.inner, name)
 		if value == nil {
 			continue
 		}
 		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
-			func(f notation.Field) bool { return f.Name == name })
-		if decision == "block" || notation.Get(out, name) == nil && decision != "allow" {
-			out = notation.Put(out, notation.Field{Name: name, Value: value})
+			func(f texts.Field) bool { return f.Name == name })
+		if decision == "block" || texts.Get(out, name) == nil && decision != "allow" {
+			out = texts.Put(out, texts.Field{Name: name, Value: value})
 		}
 	}
 	return out
 }
 
 // setStricter sets a permission field, unless the present one is stricter.
-func setStricter(inner []notation.Field, f notation.Field) []notation.Field {
+func setStricter(inner []texts.Field, f texts.Field) []texts.Field {
 	order := []string{"", "allow", "ask", "deny"}
-	had, has := notation.Text(notation.Get(inner, f.Name)), notation.Text(f.Value)
-	if notation.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
+	had, has := texts.Text(texts.Get(inner, f.Name)), texts.Text(f.Value)
+	if texts.Get(inner, f.Name) != nil && slices.Index(order, had) > slices.Index(order, has) &&
 		slices.Contains(order, has) {
 		return inner
 	}
-	return notation.Put(inner, f)
+	return texts.Put(inner, f)
 }
 
 // convertInput converts the changed input of the answer. If that is impossible, the
 // answer refuses: the call must not run as if the hook had agreed.
 func (t *translation) convertInput() {
 	target := &t.inner
-	var request []notation.Field
+	var request []texts.Field
 	if t.event == hooks.PermissionRequest {
 		// A decision that is not an object has no fields.
-		request, _ = notation.Fields(notation.Get(t.inner, "decision"))
+		request, _ = texts.Fields(texts.Get(t.inner, "decision"))
 		target = &request
 	}
-	wanted := notation.Get(*target, "updatedInput")
+	wanted := texts.Get(*target, "updatedInput")
 	if wanted == nil {
 		return
 	}
-	given, _ := notation.Fields(t.given) // written by covey, so always valid
+	given, _ := texts.Fields(t.given) // written by covey, so always valid
 	tool, had := t.call(given)
 	input, err := newInput(t.Dialect, tool, had, wanted)
 	if err == nil {
-		*target = notation.Put(*target, notation.Field{Name: "updatedInput", Value: input})
+		*target = texts.Put(*target, texts.Field{Name: "updatedInput", Value: input})
 	}
 	switch {
 	case t.event == hooks.PermissionRequest && err != nil:
-		request = []notation.Field{notation.TextField("behavior", "deny"),
-			notation.TextField("message", badInput(err))}
+		request = []texts.Field{texts.TextField("behavior", "deny"),
+			texts.TextField("message", badInput(err))}
 	case err != nil:
 		t.inner = slices.DeleteFunc(slices.Clone(t.inner),
-			func(f notation.Field) bool { return f.Name == "updatedInput" })
-		if notation.Text(notation.Get(t.inner, "permissionDecision")) != "deny" {
-			t.inner = notation.Put(notation.Put(t.inner, notation.TextField("permissionDecision", "deny")),
-				notation.TextField("permissionDecisionReason", badInput(err)))
+			func(f texts.Field) bool { return f.Name == "updatedInput" })
+		if texts.Text(texts.Get(t.inner, "permissionDecision")) != "deny" {
+			t.inner = texts.Put(texts.Put(t.inner, texts.TextField("permissionDecision", "deny")),
+				texts.TextField("permissionDecisionReason", badInput(err)))
 		}
 	}
 	if t.event == hooks.PermissionRequest {
-		t.inner = notation.Put(t.inner, notation.Field{Name: "decision", Value: notation.Object(request)})
+		t.inner = texts.Put(t.inner, texts.Field{Name: "decision", Value: texts.Object(request)})
 	}
 }
 
@@ -181,7 +181,7 @@ func badInput(err error) string {
 
 // call returns the tool of the event by Claude Code's name, and its input in the
 // program's form. given is the event in Claude Code's form.
-func (t *translation) call(given []notation.Field) (tool string, input json.RawMessage) {
-	tool = notation.Text(notation.Get(given, "tool_name"))
-	return tool, toolInput(t.Dialect, tool, notation.Get(given, "tool_input"))
+func (t *translation) call(given []texts.Field) (tool string, input json.RawMessage) {
+	tool = texts.Text(texts.Get(given, "tool_name"))
+	return tool, toolInput(t.Dialect, tool, texts.Get(given, "tool_input"))
 }

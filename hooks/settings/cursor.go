@@ -7,57 +7,57 @@ import (
 	"io/fs"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // cursorInput adds Cursor's fields to those of Claude Code's input, in which the tool has
 // Cursor's names already. given is that input before; the error says why the hook cannot get
 // what it decides on.
-func cursorInput(d hooks.Dialect, given, out []notation.Field) ([]notation.Field, error) {
-	call, _ := notation.Fields(notation.Get(given, "tool_input")) // absent for other events
+func cursorInput(d hooks.Dialect, given, out []texts.Field) ([]texts.Field, error) {
+	call, _ := texts.Fields(texts.Get(given, "tool_input")) // absent for other events
 	add := func(name string, value json.RawMessage) {
 		if value != nil {
-			out = notation.Put(out, notation.Field{Name: name, Value: value})
+			out = texts.Put(out, texts.Field{Name: name, Value: value})
 		}
 	}
-	session, cwd := notation.Get(given, "session_id"), notation.Get(given, "cwd")
-	add("hook_event_name", notation.Encode(d.Event))
+	session, cwd := texts.Get(given, "session_id"), texts.Get(given, "cwd")
+	add("hook_event_name", texts.Encode(d.Event))
 	add("conversation_id", session)
 	add("generation_id", session)
-	add("generation_id", notation.Get(given, "prompt_id"))
+	add("generation_id", texts.Get(given, "prompt_id"))
 	add("workspace_roots", json.RawMessage("["+string(cwd)+"]"))
-	add("cursor_version", notation.Encode("covey"))
-	add("error_message", notation.Get(given, "error"))
-	add("duration", notation.Get(given, "duration_ms"))
-	add("subagent_type", notation.Get(given, "agent_type"))
-	output := notation.Get(given, "error")
-	if response := notation.Get(given, "tool_response"); response != nil {
-		output = notation.Encode(resultText(response))
-		add("tool_output", notation.Encode(string(response)))
+	add("cursor_version", texts.Encode("covey"))
+	add("error_message", texts.Get(given, "error"))
+	add("duration", texts.Get(given, "duration_ms"))
+	add("subagent_type", texts.Get(given, "agent_type"))
+	output := texts.Get(given, "error")
+	if response := texts.Get(given, "tool_response"); response != nil {
+		output = texts.Encode(resultText(response))
+		add("tool_output", texts.Encode(string(response)))
 	}
 	switch d.Event {
 	case "beforeShellExecution":
-		add("command", notation.Get(call, "command"))
+		add("command", texts.Get(call, "command"))
 	case "afterShellExecution":
-		add("command", notation.Get(call, "command"))
+		add("command", texts.Get(call, "command"))
 		add("output", output)
 	case "beforeReadFile":
-		content, err := ReadBounded(notation.Text(notation.Get(call, "file_path")), maxSettings)
+		content, err := ReadBounded(texts.Text(texts.Get(call, "file_path")), maxSettings)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the content of the file: %w", err)
 		}
-		add("file_path", notation.Get(call, "file_path"))
-		add("content", notation.Encode(string(content)))
+		add("file_path", texts.Get(call, "file_path"))
+		add("content", texts.Encode(string(content)))
 		add("attachments", json.RawMessage("[]"))
 	case "afterFileEdit":
-		add("file_path", notation.Get(call, "file_path"))
+		add("file_path", texts.Get(call, "file_path"))
 		add("edits", editsOf(call))
 	case "beforeSubmitPrompt":
 		add("attachments", json.RawMessage("[]"))
 	case "stop", "subagentStop":
-		add("status", notation.Encode("completed"))
+		add("status", texts.Encode("completed"))
 		add("loop_count", json.RawMessage("0"))
-		if string(notation.Get(given, "stop_hook_active")) == "true" {
+		if string(texts.Get(given, "stop_hook_active")) == "true" {
 			add("loop_count", json.RawMessage("1")) // covey counts no further
 		}
 	}
@@ -65,39 +65,39 @@ func cursorInput(d hooks.Dialect, given, out []notation.Field) ([]notation.Field
 }
 
 // editsOf returns what a call that edits a file replaces.
-func editsOf(call []notation.Field) json.RawMessage {
-	if edits := notation.Get(call, "edits"); edits != nil {
+func editsOf(call []texts.Field) json.RawMessage {
+	if edits := texts.Get(call, "edits"); edits != nil {
 		return edits
 	}
 	text := func(names ...string) string {
 		for _, name := range names {
-			if value := notation.Get(call, name); value != nil {
-				return notation.Text(value)
+			if value := texts.Get(call, name); value != nil {
+				return texts.Text(value)
 			}
 		}
 		return ""
 	}
-	return notation.Encode([]map[string]string{{"old_string": text("old_string"),
+	return texts.Encode([]map[string]string{{"old_string": text("old_string"),
 		"new_string": text("new_string", "content", "new_source")}})
 }
 
 // fromCursor converts an answer of Cursor to fields that translate knows.
-func (t *translation) fromCursor(top []notation.Field) []notation.Field {
+func (t *translation) fromCursor(top []texts.Field) []texts.Field {
 	get := func(names ...string) json.RawMessage {
 		for _, name := range names {
-			if value := notation.Get(top, name); value != nil && notation.Text(value) != "" {
+			if value := texts.Get(top, name); value != nil && texts.Text(value) != "" {
 				return value
 			}
 		}
 		return nil
 	}
 	toAgent, toUser := get("agent_message", "agentMessage", "reason"), get("user_message", "userMessage")
-	var out []notation.Field
+	var out []texts.Field
 	refuse := func(reason json.RawMessage) {
 		out = append(out, t.refusal(reason)...)
 	}
 	for _, f := range top {
-		word := notation.Text(f.Value)
+		word := texts.Text(f.Value)
 		switch f.Name {
 		case "permission", "decision":
 			switch {
@@ -107,9 +107,9 @@ func (t *translation) fromCursor(top []notation.Field) []notation.Field {
 			case word == "deny":
 				refuse(toUser)
 			case word == "ask":
-				out = append(out, notation.TextField("permissionDecision", "ask"))
+				out = append(out, texts.TextField("permissionDecision", "ask"))
 			default:
-				out = append(out, notation.Field{Name: "permissionDecision", Value: f.Value})
+				out = append(out, texts.Field{Name: "permissionDecision", Value: f.Value})
 			}
 		case "continue":
 			if t.event == hooks.UserPromptSubmit && string(f.Value) == "false" {
@@ -122,15 +122,15 @@ func (t *translation) fromCursor(top []notation.Field) []notation.Field {
 				refuse(f.Value)
 			}
 		case "updated_input":
-			out = append(out, notation.Field{Name: "updatedInput", Value: f.Value})
+			out = append(out, texts.Field{Name: "updatedInput", Value: f.Value})
 		case "additional_context":
-			out = append(out, notation.Field{Name: "additionalContext", Value: f.Value})
+			out = append(out, texts.Field{Name: "additionalContext", Value: f.Value})
 		case "updated_mcp_tool_output":
-			t.inner = notation.Put(t.inner, notation.Field{Name: "updatedMCPToolOutput", Value: f.Value})
+			t.inner = texts.Put(t.inner, texts.Field{Name: "updatedMCPToolOutput", Value: f.Value})
 		case "agent_message", "agentMessage", "reason":
 		case "user_message", "userMessage":
 			if toAgent != nil {
-				out = append(out, notation.Field{Name: "systemMessage", Value: f.Value})
+				out = append(out, texts.Field{Name: "systemMessage", Value: f.Value})
 			}
 		default:
 			out = append(out, f)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // otherTimeout is the default timeout, in seconds, of hooks of Copilot and VS Code.
@@ -19,9 +19,9 @@ const otherTimeout = 30
 // Of returns the program for which a hook is written. name is the hook's file,
 // event is the event's name in that file, and bare says that the hook has no group
 // around it.
-func Of(name, event string, bare bool, fields []notation.Field) hooks.Program {
+func Of(name, event string, bare bool, fields []texts.Field) hooks.Program {
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(fields, func(f notation.Field) bool {
+		return slices.ContainsFunc(fields, func(f texts.Field) bool {
 			return slices.Contains(names, f.Name)
 		})
 	}
@@ -139,12 +139,12 @@ func Translate(h *hooks.Handler, d hooks.Dialect) error {
 // as the group's. It keeps a matcher that VS Code ignores, which is then reported
 // as unknown.
 func WithoutMatcher(raw json.RawMessage, p hooks.Program) json.RawMessage {
-	fields, err := notation.Fields(raw)
+	fields, err := texts.Fields(raw)
 	if err != nil || p == hooks.VSCode {
 		return raw
 	}
-	fields = slices.DeleteFunc(fields, func(f notation.Field) bool { return f.Name == "matcher" })
-	return notation.Object(fields)
+	fields = slices.DeleteFunc(fields, func(f texts.Field) bool { return f.Name == "matcher" })
+	return texts.Object(fields)
 }
 
 // NamesVSCode reports whether words contain the name of a tool that only VS Code

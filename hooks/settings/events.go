@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // eventWord is another program's name of an event.
@@ -49,14 +49,14 @@ func eventsIn(p hooks.Program) []eventWord {
 // programOf returns Gemini or Cursor if a whole file is written for one of them: by its
 // folder, or by a name of an event that no other program has. Otherwise each hook shows its
 // program, see Of.
-func programOf(name string, events []notation.Field) hooks.Program {
+func programOf(name string, events []texts.Field) hooks.Program {
 	for p, folder := range map[hooks.Program]string{hooks.Gemini: "/.gemini/", hooks.Cursor: "/.cursor/"} {
 		if strings.Contains(slashed(name), folder) {
 			return p
 		}
 	}
 	own := func(p hooks.Program) bool {
-		return slices.ContainsFunc(events, func(f notation.Field) bool {
+		return slices.ContainsFunc(events, func(f texts.Field) bool {
 			return slices.ContainsFunc(eventsIn(p), func(w eventWord) bool { return w.name == f.Name }) &&
 				(f.Name == "stop" || !Event(f.Name).Known())
 		})
@@ -72,13 +72,13 @@ func programOf(name string, events []notation.Field) hooks.Program {
 
 // untyped reports whether an event begins with a small letter and has a command without a
 // type. Copilot, which has such events too, requires one.
-func untyped(event notation.Field) bool {
+func untyped(event texts.Field) bool {
 	if event.Name == "" || !unicode.IsLower([]rune(event.Name)[0]) {
 		return false
 	}
 	return slices.ContainsFunc(entriesOf(event.Value), func(entry json.RawMessage) bool {
-		fields, err := notation.Fields(entry)
-		return err == nil && notation.Get(fields, "command") != nil && notation.Get(fields, "type") == nil
+		fields, err := texts.Fields(entry)
+		return err == nil && texts.Get(fields, "command") != nil && texts.Get(fields, "type") == nil
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // File is what covey reads of a Claude Code settings file or a plugin's hooks/hooks.json.
@@ -106,7 +106,7 @@ func parse(name string, data []byte, placed bool) (File, []error) {
 		}
 		data = raw
 	}
-	top, err := notation.Fields(data)
+	top, err := texts.Fields(data)
 	if err != nil {
 		file.Broken = true
 		r.warnings = append(r.warnings, notJSON(name, data, err))
@@ -126,7 +126,7 @@ func parse(name string, data []byte, placed bool) (File, []error) {
 		case "pluginConfigs":
 			file.PluginOptions = r.pluginConfigs(f.Value)
 		default:
-			if notation.Kind(f.Value) == "array" && isEvent(f.Name) {
+			if texts.Kind(f.Value) == "array" && isEvent(f.Name) {
 				r.warn(f.Name, `the event does not stand under "hooks", so its hooks do not run: `+
 					`write {"hooks": {%q: ...}}`, f.Name)
 			}
@@ -170,19 +170,19 @@ func (r *settingsReader) leaveOut(path, what, format string, args ...any) {
 
 // into decodes one value. It reports whether that succeeded.
 func (r *settingsReader) into(path string, raw json.RawMessage, target any) bool {
-	if notation.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
+	if texts.Kind(raw) != "null" && json.Unmarshal(raw, target) == nil {
 		return true
 	}
-	r.warn(path, "want %s, got %s", notation.Wanted(target), notation.Preview(string(raw), 40))
+	r.warn(path, "want %s, got %s", texts.Wanted(target), texts.Preview(string(raw), 40))
 	r.warnings[len(r.warnings)-1].(*Flaw).Refused = r.strict
 	return false
 }
 
 // hooks reads the hooks section.
 func (r *settingsReader) hooks(into hooks.Settings, raw json.RawMessage) {
-	events, err := notation.Fields(raw)
+	events, err := texts.Fields(raw)
 	if err != nil {
-		r.refuse("hooks", "want an object of events, got %s", notation.Preview(string(raw), 40))
+		r.refuse("hooks", "want an object of events, got %s", texts.Preview(string(raw), 40))
 		return
 	}
 	r.program = programOf(r.name, events)
@@ -230,9 +230,9 @@ func (r *settingsReader) noEvent(path, name string) {
 func (r *settingsReader) group(
 	event hooks.Event, written, tools, path string, raw json.RawMessage,
 ) (group hooks.Group, ok bool) {
-	fields, err := notation.Fields(raw)
+	fields, err := texts.Fields(raw)
 	if err != nil {
-		r.leaveOut(path, "it", "want an object with hooks, got %s", notation.Preview(string(raw), 40))
+		r.leaveOut(path, "it", "want an object with hooks, got %s", texts.Preview(string(raw), 40))
 		return group, false
 	}
 	bare := bareHandler(fields)
@@ -250,7 +250,7 @@ func (r *settingsReader) group(
 			r.into(path+".hooks", f.Value, &handlers)
 		}
 	}
-	if !bare && notation.Get(fields, "hooks") == nil {
+	if !bare && texts.Get(fields, "hooks") == nil {
 		r.leaveOut(path, "it", "the group has no hooks")
 	}
 	if bare {
@@ -290,9 +290,9 @@ func (r *settingsReader) group(
 
 // handler reads one handler. ok is false if it cannot run as written.
 func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMessage, d hooks.Dialect) (h hooks.Handler, ok bool) {
-	fields, err := notation.Fields(raw)
+	fields, err := texts.Fields(raw)
 	if err != nil {
-		r.leaveOut(path, "it", "want an object with a type, got %s", notation.Preview(string(raw), 40))
+		r.leaveOut(path, "it", "want an object with a type, got %s", texts.Preview(string(raw), 40))
 		return h, false
 	}
 	ok = true
@@ -303,7 +303,7 @@ func (r *settingsReader) handler(event hooks.Event, path string, raw json.RawMes
 			target = other.field(d.Program, f.Name)
 		}
 		if target == nil {
-			r.warn(path+"."+notation.Preview(f.Name, 40), "unknown field, which has no effect")
+			r.warn(path+"."+texts.Preview(f.Name, 40), "unknown field, which has no effect")
 			continue
 		}
 		ok = r.into(path+"."+f.Name, f.Value, target) && ok

@@ -9,7 +9,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The hook files of other agent programs differ a little from Claude Code's: VS Code and
@@ -19,7 +19,7 @@ import (
 
 // bareHandler reports whether an entry of an event's list is a hook without a group around
 // it. As in VS Code, it applies to everything then.
-func bareHandler(fields []notation.Field) bool {
+func bareHandler(fields []texts.Field) bool {
 	bare := false
 	for _, f := range fields {
 		switch f.Name {

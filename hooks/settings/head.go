@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxPrompt is the size of the largest prompt file, in bytes: more than any
@@ -25,7 +25,7 @@ func ReadPrompt(path string) (data, message string) {
 	case errors.Is(err, errTooLarge):
 		return "", "is larger than 1 MiB; shorten it"
 	case err != nil:
-		return "", "cannot be read (" + notation.Cause(err) + "); correct the path"
+		return "", "cannot be read (" + texts.Cause(err) + "); correct the path"
 	case !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0:
 		return "", "is not UTF-8 text; save it as UTF-8"
 	}
@@ -83,7 +83,7 @@ func HeadTools(n *yaml.Node) []string {
 func ReadFront(path string, read ReadFile) (File, []error) {
 	data, err := read(path)
 	if err != nil {
-		return broken(path, notation.Cause(err))
+		return broken(path, texts.Cause(err))
 	}
 	head, _ := SplitHead(unixText(data))
 	if !strings.Contains(head, "hooks") {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Input converts the stdin of a Claude Code hook, wire, to that of a hook of the
@@ -19,18 +19,18 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 	if d.Program == "" {
 		return wire, nil
 	}
-	fields, err := notation.Fields(wire)
+	fields, err := texts.Fields(wire)
 	if err != nil {
 		return nil, err
 	}
-	event, tool := notation.Text(notation.Get(fields, "hook_event_name")),
-		notation.Text(notation.Get(fields, "tool_name"))
+	event, tool := texts.Text(texts.Get(fields, "hook_event_name")),
+		texts.Text(texts.Get(fields, "tool_name"))
 	now := clock()
-	var out []notation.Field
+	var out []texts.Field
 	for _, f := range fields {
 		switch f.Name {
 		case "tool_name":
-			f = notation.TextField(f.Name, toolName(d, tool))
+			f = texts.TextField(f.Name, toolName(d, tool))
 		case "tool_input":
 			f.Value = toolInput(d, tool, f.Value)
 		case "tool_response":
@@ -44,14 +44,14 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 	case hooks.Copilot:
 		out = camel(hooks.Event(event), out, now)
 	case hooks.CopilotSnake:
-		out = append(out, notation.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
+		out = append(out, texts.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)))
 		if event == string(hooks.Stop) || event == string(hooks.SubagentStop) {
-			out = append(out, notation.TextField("stop_reason", "end_turn"))
+			out = append(out, texts.TextField("stop_reason", "end_turn"))
 		}
 	case hooks.VSCode:
-		out = append(out, notation.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
-			notation.Field{Name: "sessionId", Value: notation.Get(fields, "session_id")},
-			notation.TextField("hookEventName", event))
+		out = append(out, texts.TextField("timestamp", now.UTC().Format(time.RFC3339Nano)),
+			texts.Field{Name: "sessionId", Value: texts.Get(fields, "session_id")},
+			texts.TextField("hookEventName", event))
 	case hooks.Gemini:
 		out = geminiInput(d, out, now)
 	case hooks.Cursor:
@@ -59,12 +59,12 @@ func Input(d hooks.Dialect, wire []byte, clock func() time.Time) ([]byte, error)
 			return nil, err
 		}
 	}
-	return append(notation.Object(out), '\n'), nil
+	return append(texts.Object(out), '\n'), nil
 }
 
 // camel converts Claude Code's fields to Copilot's.
-func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation.Field {
-	out := []notation.Field{{Name: "sessionId", Value: notation.Get(fields, "session_id")},
+func camel(event hooks.Event, fields []texts.Field, now time.Time) []texts.Field {
+	out := []texts.Field{{Name: "sessionId", Value: texts.Get(fields, "session_id")},
 		{Name: "timestamp", Value: json.RawMessage(fmt.Sprint(now.UnixMilli()))}}
 	for _, f := range fields {
 		switch f.Name {
@@ -73,38 +73,38 @@ func camel(event hooks.Event, fields []notation.Field, now time.Time) []notation
 		case "tool_input": // a string that contains JSON, as Copilot's scripts expect
 			var compact bytes.Buffer
 			if json.Compact(&compact, f.Value) == nil {
-				f = notation.TextField("toolArgs", compact.String())
+				f = texts.TextField("toolArgs", compact.String())
 			}
 		case "agent_type":
 			f.Name = "agentName"
 		case "reason":
 			if event == hooks.SessionEnd {
-				f = notation.TextField("reason", "complete") // Copilot's word for a normal end
+				f = texts.TextField("reason", "complete") // Copilot's word for a normal end
 			}
 		case "error":
 			if event == hooks.StopFailure {
 				f = failure(fields)
 			}
 		}
-		out = append(out, notation.Field{Name: camelName(f.Name), Value: f.Value})
+		out = append(out, texts.Field{Name: camelName(f.Name), Value: f.Value})
 	}
 	switch event {
 	case hooks.Stop, hooks.SubagentStop:
-		out = append(out, notation.TextField("stopReason", "end_turn"))
+		out = append(out, texts.TextField("stopReason", "end_turn"))
 	case hooks.StopFailure:
-		out = append(out, notation.TextField("errorContext", "model_call"),
-			notation.Field{Name: "recoverable", Value: json.RawMessage("false")})
+		out = append(out, texts.TextField("errorContext", "model_call"),
+			texts.Field{Name: "recoverable", Value: json.RawMessage("false")})
 	}
 	return out
 }
 
 // failure returns the error field of Copilot's errorOccurred.
-func failure(fields []notation.Field) notation.Field {
-	name, message := notation.Text(notation.Get(fields, "error")),
-		notation.Text(notation.Get(fields, "error_details"))
-	value, _ := notation.Marshal(map[string]string{"name": name,
+func failure(fields []texts.Field) texts.Field {
+	name, message := texts.Text(texts.Get(fields, "error")),
+		texts.Text(texts.Get(fields, "error_details"))
+	value, _ := texts.Marshal(map[string]string{"name": name,
 		"message": cmp.Or(message, name)}) // strings always marshal
-	return notation.Field{Name: "error", Value: value}
+	return texts.Field{Name: "error", Value: value}
 }
 
 // camelName converts tool_use_id to toolUseId.
@@ -122,13 +122,13 @@ func camelName(name string) string {
 }
 
 // copilotResult returns a tool's result in Copilot's form.
-func copilotResult(p hooks.Program, response json.RawMessage) notation.Field {
-	result := []notation.Field{notation.TextField("result_type", "success"),
-		notation.TextField("text_result_for_llm", resultText(response))}
+func copilotResult(p hooks.Program, response json.RawMessage) texts.Field {
+	result := []texts.Field{texts.TextField("result_type", "success"),
+		texts.TextField("text_result_for_llm", resultText(response))}
 	if p == hooks.Copilot {
 		result[0].Name, result[1].Name = camelName(result[0].Name), camelName(result[1].Name)
 	}
-	return notation.Field{Name: "tool_result", Value: notation.Object(result)}
+	return texts.Field{Name: "tool_result", Value: texts.Object(result)}
 }
 
 // resultText returns the text in the response of Claude Code's tool, or the whole response.
@@ -137,7 +137,7 @@ func resultText(response json.RawMessage) string {
 		Stdout string `json:"stdout"`
 		Stderr string `json:"stderr"`
 	}
-	text := notation.Text(response)
+	text := texts.Text(response)
 	if json.Unmarshal(response, &parts) == nil {
 		text = strings.TrimSpace(parts.Stdout + "\n" + parts.Stderr)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
@@ -141,7 +141,7 @@ func (l *Limits) compile() {
 			p, err := web.ParsePattern(text)
 			if err != nil {
 				l.notes = append(l.notes, fmt.Sprintf("%s: allowedHttpHookUrls: %q matches nothing: %v",
-					strings.Join(list.from, ", "), notation.Preview(text, 80), err))
+					strings.Join(list.from, ", "), texts.Preview(text, 80), err))
 				continue
 			}
 			list.patterns = append(list.patterns, p)
@@ -242,7 +242,7 @@ func (a *allowList) matches(u *web.Target) (match, literal bool) {
 // restriction reads one of the keys that limit hooks, and ignores others. A value that
 // cannot be read limits as much as possible, because a mistake must not allow what the file
 // was to forbid.
-func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
+func (r *settingsReader) restriction(into *Restrictions, f texts.Field) {
 	switch f.Name {
 	case "disableAllHooks":
 		var off bool
@@ -263,7 +263,7 @@ func (r *settingsReader) restriction(into *Restrictions, f notation.Field) {
 
 // allowList reads a list of what is allowed, entry by entry. It never returns nil: a list
 // that cannot be read allows nothing.
-func (r *settingsReader) allowList(f notation.Field, otherwise string) []string {
+func (r *settingsReader) allowList(f texts.Field, otherwise string) []string {
 	allowed := []string{}
 	var entries []json.RawMessage
 	if !r.into(f.Name, f.Value, &entries) {

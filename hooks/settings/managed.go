@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // ErrManaged is wrapped by LoadManaged's error: a managed settings file exists and
@@ -63,7 +63,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		var errs []error
 		data, err := ReadBounded(path, maxSettings)
 		if err != nil {
-			err = fmt.Errorf("%s: %s", path, notation.Cause(err))
+			err = fmt.Errorf("%s: %s", path, texts.Cause(err))
 		} else {
 			file, errs = Parse(path, data)
 			err = unusable(file, errs)

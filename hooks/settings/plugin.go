@@ -12,7 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Plugin is a folder that adds hooks and MCP servers, like a plugin of Claude Code
@@ -107,7 +107,7 @@ func (r *pluginReader) file(name string) (data []byte, found bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false
 	case err != nil:
-		r.refuse(path, "the file cannot be used: %s", notation.Cause(err))
+		r.refuse(path, "the file cannot be used: %s", texts.Cause(err))
 		return nil, false
 	}
 	return withoutMark(data), true
@@ -124,7 +124,7 @@ func (r *pluginReader) manifest() manifest {
 		}
 		m.place = place
 		at := filepath.Join(r.root, place)
-		fields, err := notation.Map(data)
+		fields, err := texts.Map(data)
 		if err != nil {
 			r.warnings = append(r.warnings, notJSON(at, data, err))
 			return m
@@ -231,14 +231,14 @@ func PluginFiles(root string, read ReadFile) []string {
 // pluginConfigs reads the options that the user has set for plugins, by plugin. The name of
 // a plugin may be followed by an @ and its marketplace.
 func (r *settingsReader) pluginConfigs(raw json.RawMessage) map[string]map[string]string {
-	plugins, err := notation.Fields(raw)
+	plugins, err := texts.Fields(raw)
 	if err != nil {
-		r.warn("pluginConfigs", "want an object of plugins, got %s", notation.Preview(string(raw), 40))
+		r.warn("pluginConfigs", "want an object of plugins, got %s", texts.Preview(string(raw), 40))
 		return nil
 	}
 	out := map[string]map[string]string{}
 	for _, p := range plugins {
-		path := "pluginConfigs." + notation.Preview(p.Name, 60)
+		path := "pluginConfigs." + texts.Preview(p.Name, 60)
 		var config struct {
 			Options map[string]json.RawMessage `json:"options"`
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // maxSettings is the size of the largest settings file that is read, in bytes.
@@ -25,7 +25,7 @@ func ReadSettings(path string, read ReadFile) (File, []error) {
 	}
 	data, err := read(path)
 	if err != nil {
-		return broken(path, notation.Cause(err))
+		return broken(path, texts.Cause(err))
 	}
 	return Parse(path, data)
 }
@@ -102,10 +102,10 @@ func unusable(file File, warnings []error) error {
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // notJSON returns the flaw of a file that is not one JSON object. err is the error of
-// notation.Fields.
+// texts.Fields.
 func notJSON(name string, data []byte, err error) *Flaw {
 	f := &Flaw{File: name, Line: 1, Col: 1, Refused: true,
-		Text: "the file cannot be used, because it is not one JSON object: " + notation.Reason(err)}
+		Text: "the file cannot be used, because it is not one JSON object: " + texts.Reason(err)}
 	if bad := (*json.SyntaxError)(nil); errors.As(json.Unmarshal(data, new(json.RawMessage)), &bad) {
 		before := data[:max(int(bad.Offset)-1, 0)] // Offset counts the bad byte, too
 		f.Line = 1 + bytes.Count(before, []byte("\n"))

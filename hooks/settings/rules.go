@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // permissions reads the permission rules. They fail closed: an invalid allow rule is left
 // out, and an invalid deny or ask rule applies to the whole tool that it names.
 func (r *settingsReader) permissions(into *Permissions, raw json.RawMessage) {
-	fields, err := notation.Fields(raw)
+	fields, err := texts.Fields(raw)
 	if err != nil {
-		r.unreadable(into, "permissions", "want an object, got %s", notation.Preview(string(raw), 40))
+		r.unreadable(into, "permissions", "want an object, got %s", texts.Preview(string(raw), 40))
 		return
 	}
 	for _, f := range fields {
@@ -76,19 +76,19 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 // with a mistake in its brackets applies to the whole tool.
 func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawMessage) []string {
 	var entries []json.RawMessage
-	if notation.Kind(raw) == "string" { // one rule where a list is wanted
+	if texts.Kind(raw) == "string" { // one rule where a list is wanted
 		r.warn(path, "want a list of rules, got one rule: it is used")
 		entries = []json.RawMessage{raw}
-	} else if notation.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
-		r.unreadable(into, path, "want a list of rules, got %s", notation.Preview(string(raw), 40))
+	} else if texts.Kind(raw) == "null" || json.Unmarshal(raw, &entries) != nil {
+		r.unreadable(into, path, "want a list of rules, got %s", texts.Preview(string(raw), 40))
 		return nil
 	}
 	var list []string
 	for i, entry := range entries {
 		var text string
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if notation.Kind(entry) == "null" || json.Unmarshal(entry, &text) != nil {
-			r.unreadable(into, at, "want a rule, got %s", notation.Preview(string(entry), 40))
+		if texts.Kind(entry) == "null" || json.Unmarshal(entry, &text) != nil {
+			r.unreadable(into, at, "want a rule, got %s", texts.Preview(string(entry), 40))
 			continue
 		}
 		_, err := rules.Parse(text)

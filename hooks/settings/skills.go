@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Skill is a folder of instructions for one kind of work, which a model loads when it does
@@ -60,11 +60,11 @@ func Skills(workspace string, plugins []string) (list []Skill, warnings []error)
 func readSkill(root, file string) (s Skill, err error) {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return s, fmt.Errorf("cannot be read: %s", notation.Cause(err))
+		return s, fmt.Errorf("cannot be read: %s", texts.Cause(err))
 	}
 	home, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return s, fmt.Errorf("cannot be read: %s", notation.Cause(err))
+		return s, fmt.Errorf("cannot be read: %s", texts.Cause(err))
 	}
 	if rel, err := filepath.Rel(home, real); err != nil || !filepath.IsLocal(rel) {
 		return s, fmt.Errorf("is a link to %s, which is outside %s", real, root)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // toolWord is another program's name of a tool.
@@ -166,7 +166,7 @@ func toolName(d hooks.Dialect, tool string) string {
 }
 
 // rename replaces field names by a list of pairs, or reverses that if back is set.
-func rename(fields []notation.Field, pairs []string, back bool) []notation.Field {
+func rename(fields []texts.Field, pairs []string, back bool) []texts.Field {
 	renamed := slices.Clone(fields)
 	for i, f := range renamed {
 		for j := 0; j+1 < len(pairs); j += 2 {
@@ -185,14 +185,14 @@ func rename(fields []notation.Field, pairs []string, back bool) []notation.Field
 
 // toolInput returns the input of a call in the program's form.
 func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMessage {
-	fields, err := notation.Fields(input)
+	fields, err := texts.Fields(input)
 	if err != nil {
 		return input
 	}
 	switch d.Program {
 	case hooks.Codex:
 		if patch := patchOf(tool, fields); patch != "" {
-			return notation.Object(append(fields, notation.TextField("command", patch)))
+			return texts.Object(append(fields, texts.TextField("command", patch)))
 		}
 		return input
 	case hooks.VSCode, hooks.Cursor: // in addition to Claude Code's fields, which the scripts may also use
@@ -202,65 +202,65 @@ func toolInput(d hooks.Dialect, tool string, input json.RawMessage) json.RawMess
 				fields = append(fields, f)
 			}
 			if f.Name == "filePath" {
-				fields = append(fields, notation.Field{Name: "path", Value: f.Value},
-					notation.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
+				fields = append(fields, texts.Field{Name: "path", Value: f.Value},
+					texts.Field{Name: "files", Value: json.RawMessage("[" + string(f.Value) + "]")})
 			}
 		}
-		return notation.Object(fields)
+		return texts.Object(fields)
 	}
-	return notation.Object(rename(fields, wordOf(d.Program, tool).fields, false))
+	return texts.Object(rename(fields, wordOf(d.Program, tool).fields, false))
 }
 
 // newInput converts an input that a hook has changed to Claude Code's form. given
 // is the input in the program's form, as the hook got it. The error says why the
 // changed input cannot be used.
 func newInput(d hooks.Dialect, tool string, given, wanted json.RawMessage) (json.RawMessage, error) {
-	if text := notation.Text(wanted); d.Program == hooks.Copilot && text != "" {
+	if text := texts.Text(wanted); d.Program == hooks.Copilot && text != "" {
 		wanted = json.RawMessage(text) // Copilot's arguments are a string that contains JSON
 	}
-	fields, err := notation.Fields(wanted)
+	fields, err := texts.Fields(wanted)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %s", notation.Preview(string(wanted), 40))
+		return nil, fmt.Errorf("it is no JSON object: %s", texts.Preview(string(wanted), 40))
 	}
-	was, err := notation.Fields(given)
+	was, err := texts.Fields(given)
 	if err != nil {
 		return nil, fmt.Errorf("the input of the call: %w", err)
 	}
 	pairs := wordOf(d.Program, tool).fields
 	switch {
 	case d.Program == hooks.Codex && wordOf(d.Program, tool).tool != "":
-		if !bytes.Equal(notation.Get(fields, "command"), notation.Get(was, "command")) {
+		if !bytes.Equal(texts.Get(fields, "command"), texts.Get(was, "command")) {
 			return nil, fmt.Errorf("it is another patch, which cannot take the place of a call of %s", tool)
 		}
-		fields = slices.DeleteFunc(fields, func(f notation.Field) bool { return f.Name == "command" })
+		fields = slices.DeleteFunc(fields, func(f texts.Field) bool { return f.Name == "command" })
 	case d.Program == hooks.VSCode, d.Program == hooks.Cursor:
 		fields = onlyOwn(fields, was, pairs)
 	default:
 		fields = rename(fields, pairs, true)
 	}
-	return notation.Object(fields), nil
+	return texts.Object(fields), nil
 }
 
 // onlyOwn removes VS Code's names from an input that has Claude Code's names as
 // well. If a value has two names, the one that the hook has changed counts.
-func onlyOwn(fields, was []notation.Field, pairs []string) []notation.Field {
-	if path := notation.Get(fields, "path"); path != nil && !bytes.Equal(path, notation.Get(was, "path")) {
-		fields = notation.Put(fields, notation.Field{Name: "filePath", Value: path})
+func onlyOwn(fields, was []texts.Field, pairs []string) []texts.Field {
+	if path := texts.Get(fields, "path"); path != nil && !bytes.Equal(path, texts.Get(was, "path")) {
+		fields = texts.Put(fields, texts.Field{Name: "filePath", Value: path})
 	}
 	var files []json.RawMessage
-	if list := notation.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
-		!bytes.Equal(list, notation.Get(was, "files")) {
-		fields = notation.Put(fields, notation.Field{Name: "filePath", Value: files[0]})
+	if list := texts.Get(fields, "files"); json.Unmarshal(list, &files) == nil && len(files) == 1 &&
+		!bytes.Equal(list, texts.Get(was, "files")) {
+		fields = texts.Put(fields, texts.Field{Name: "filePath", Value: files[0]})
 	}
 	own := slices.Contains(pairs, "filePath")
 	for j := 0; j+1 < len(pairs); j += 2 {
-		value := notation.Get(fields, pairs[j+1])
-		if value != nil && (notation.Get(fields, pairs[j]) == nil ||
-			!bytes.Equal(value, notation.Get(was, pairs[j+1]))) {
-			fields = notation.Put(fields, notation.Field{Name: pairs[j], Value: value})
+		value := texts.Get(fields, pairs[j+1])
+		if value != nil && (texts.Get(fields, pairs[j]) == nil ||
+			!bytes.Equal(value, texts.Get(was, pairs[j+1]))) {
+			fields = texts.Put(fields, texts.Field{Name: pairs[j], Value: value})
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(fields), func(f notation.Field) bool {
+	return slices.DeleteFunc(slices.Clone(fields), func(f texts.Field) bool {
 		at := slices.Index(pairs, f.Name)
 		return at%2 == 1 || own && (f.Name == "path" || f.Name == "files")
 	})
@@ -268,8 +268,8 @@ func onlyOwn(fields, was []notation.Field, pairs []string) []notation.Field {
 
 // patchOf returns the patch by which Codex would change a file, or "" if the tool
 // changes no file.
-func patchOf(tool string, fields []notation.Field) string {
-	text := func(name string) string { return notation.Text(notation.Get(fields, name)) }
+func patchOf(tool string, fields []texts.Field) string {
+	text := func(name string) string { return texts.Text(texts.Get(fields, name)) }
 	lines := func(mark, content string) string {
 		if content == "" {
 			return ""
@@ -286,7 +286,7 @@ func patchOf(tool string, fields []notation.Field) string {
 			New string `json:"new_string"`
 		}{{text("old_string"), text("new_string")}}
 		if tool == "MultiEdit" {
-			_ = json.Unmarshal(notation.Get(fields, "edits"), &edits) // an invalid list is shown as empty
+			_ = json.Unmarshal(texts.Get(fields, "edits"), &edits) // an invalid list is shown as empty
 		}
 		body = "*** Update File: " + text("file_path") + "\n"
 		for _, e := range edits {
@@ -325,7 +325,7 @@ func KnownTool(name string) (known bool, near string) {
 			return false, tool
 		}
 	}
-	return false, notation.Typo(name, names)
+	return false, texts.Typo(name, names)
 }
 
 // sameLetters reports whether two words consist of the same letters, as after a swap of two

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -65,7 +65,7 @@ func (c *Client) Place() state.Place { return c.place }
 // and is closed when the team has ended. It can be passed to journal.Follow.
 func (c *Client) JournalWake() (<-chan struct{}, error) {
 	wake, grew := make(chan struct{}, 1), make(chan struct{}, 1)
-	if _, err := c.bus.OnJournal(func(uint64) { routine.Signal(grew) }); err != nil {
+	if _, err := c.bus.OnJournal(func(uint64) { members.Signal(grew) }); err != nil {
 		return nil, c.explain(err)
 	}
 	c.relays.Go(func() { relay(wake, grew, c.bus.Done()) })
@@ -80,7 +80,7 @@ func relay(wake chan<- struct{}, grew, done <-chan struct{}) {
 	for {
 		select {
 		case <-grew:
-			routine.Signal(wake)
+			members.Signal(wake)
 		case <-done:
 			return
 		}

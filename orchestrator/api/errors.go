@@ -5,7 +5,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -80,7 +80,7 @@ func codedError(err error) error {
 func decodedError(err *bus.Error) error {
 	for _, k := range remoteKinds() {
 		if err.Code == k.code {
-			return notation.Errorf(k.kind, "%s", err.Text)
+			return texts.Errorf(k.kind, "%s", err.Text)
 		}
 	}
 	return errors.New(err.Text)

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -228,7 +228,7 @@ func (f *fakeTeam) handlers() []Handler {
 		noting(f, VerbInterrupt, InterruptReply{Interrupted: true, Turn: 3}),
 		noting(f, VerbHold, HoldReply{Member: "api"}),
 		noting(f, VerbDown, DownReply{PID: 9}),
-		noting(f, VerbHooks, []hooklist.Info(nil)),
+		noting(f, VerbHooks, []hookinfo.Info(nil)),
 		HandleAttach(func(context.Context) (AttachReply, error) { return did(f, "attach", AttachReply{Seq: 5, Journal: "j"}) }),
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -103,29 +103,29 @@ type ScheduleStatus struct {
 
 // MemberStatus is one member in a Status.
 type MemberStatus struct {
-	Name          string      `json:"name"`
-	Lead          bool        `json:"lead"`
-	Agent         string      `json:"agent"` // builtin/script, …
-	State         MemberState `json:"state"`
-	Doing         string      `json:"doing,omitempty"` // the running tool call or hook, on one line
-	Turn          int         `json:"turn"`            // counts from 1; 0 before the first
-	Pass          int         `json:"pass"`            // of this turn, from 1; 0 between turns
-	Task          string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
-	Subject       string      `json:"task_subject,omitempty"`
-	WaitsFor      string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
-	Attention     string      `json:"attention,omitempty"` // why it needs attention
-	Held          bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
-	Unread        int         `json:"unread"`
-	FailedOpen    int         `json:"failed_open"` // failures of hooks that fail open, in this run
-	budget.Counts             // in this run
+	Name            string      `json:"name"`
+	Lead            bool        `json:"lead"`
+	Agent           string      `json:"agent"` // builtin/script, …
+	State           MemberState `json:"state"`
+	Doing           string      `json:"doing,omitempty"` // the running tool call or hook, on one line
+	Turn            int         `json:"turn"`            // counts from 1; 0 before the first
+	Pass            int         `json:"pass"`            // of this turn, from 1; 0 between turns
+	Task            string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
+	Subject         string      `json:"task_subject,omitempty"`
+	WaitsFor        string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
+	Attention       string      `json:"attention,omitempty"` // why it needs attention
+	Held            bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
+	Unread          int         `json:"unread"`
+	FailedOpen      int         `json:"failed_open"` // failures of hooks that fail open, in this run
+	accounts.Counts             // in this run
 	// Background lists the running background hooks.
 	Background []string `json:"background_hooks,omitempty"`
 	// Worktree is its working copy. It is nil if the member works in the
 	// workspace, or if the team does not run.
-	Worktree *trees.Status `json:"worktree,omitempty"`
+	Worktree *workcopies.Status `json:"worktree,omitempty"`
 	// Hooks counts the hooks that failed open, and those in mode observe that
 	// would have had an effect.
-	Hooks []hooklist.Count `json:"hooks,omitempty"`
+	Hooks []hookinfo.Count `json:"hooks,omitempty"`
 	// Limits is the use of its own limits, over all runs.
 	Limits []events.BudgetUse `json:"limits,omitempty"`
 	// CostUSD is the known part of its cost, over all runs, in US dollars.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -14,7 +14,7 @@ import (
 var (
 	VerbDown   = forOperator[Down, DownReply]("down")
 	VerbAttach = forAll[struct{}, AttachReply]("attach")
-	VerbDrafts = forAll[DraftsRequest, lives.Drafting]("drafts")
+	VerbDrafts = forAll[DraftsRequest, members.Drafting]("drafts")
 )
 
 // Down asks the team to end.
@@ -85,6 +85,6 @@ func (c *Client) Attach(ctx context.Context) (AttachReply, error) {
 }
 
 // Drafts waits until what members write differs from the last reply, for as long as ctx allows.
-func (c *Client) Drafts(ctx context.Context, r DraftsRequest) (lives.Drafting, error) {
+func (c *Client) Drafts(ctx context.Context, r DraftsRequest) (members.Drafting, error) {
 	return ask(ctx, c, VerbDrafts, r)
 }

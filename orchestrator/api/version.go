@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -25,7 +25,7 @@ func otherVersion(p state.Place, run state.RunFile) error {
 	if run.Version != "" {
 		version = "covey " + run.Version
 	}
-	return notation.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team, version)
+	return texts.Errorf(ErrOtherVersion, "team %s: running with %s; covey down, then covey up", p.Team, version)
 }
 
 // checkProtocol returns an error if the process that run describes has another Protocol.
@@ -56,7 +56,7 @@ func isTeam(p state.Place) func(net.Conn) error {
 // written. state.Running reports such a team as not running.
 func newerRun(p state.Place) error {
 	if _, err := state.ReadRunFile(p); errors.Is(err, journal.ErrNewer) && state.LockHeld(p.Lock()) {
-		return notation.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
+		return texts.Errorf(ErrOtherVersion, "team %s: running with a newer covey; use that one, or end it with its covey down", p.Team)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -109,7 +109,7 @@ func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Reque
 		s = c.ports.Seats.Lead()
 	}
 	n := hooks.NotificationInput{
-		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", notation.FirstLine(r.Text), r.ID),
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", texts.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
 	c.ports.Journal.Append(events.Event{

@@ -23,23 +23,21 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/login"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -54,23 +52,23 @@ type Ports struct {
 	Bus       *bus.Bus
 	Processes *process.Processes
 	Log       *slog.Logger
-	Clock     routine.Clock
-	Loop      *routine.Loop
-	Group     *routine.Group // goroutines that finish waits for
+	Clock     members.Clock
+	Loop      *members.Loop
+	Group     *members.Group // goroutines that finish waits for
 	Seats     *Seats
-	Board     *teamtools.Board
+	Board     *teamtools.TaskAPI
 	Tools     *mcp.Server // serves agent programs over MCP
 	Programs  *launch.Programs
 	Hooks     Hooks
 	Times     *specs.Timetable
-	Logins    *login.Logins
+	Logins    *accounts.Logins
 	Accounts  Accounts
 	Work      Work
 	State     *view.Live // what the members do and have done
-	Watch     *lives.Watch
-	Drafts    *lives.Drafts
+	Watch     *members.Watch
+	Drafts    *members.Drafts
 	Asks      *inbox.Inbox
-	Holds     *lives.Holds
+	Holds     *members.Holds
 	Notes     *teamtools.Notes
 	Purpose   Purpose
 	Parts     []Part      // the features of the team, in the order in which they are told
@@ -82,22 +80,22 @@ type Ports struct {
 
 // Hooks are the hooks of a running team.
 type Hooks struct {
-	Live       *hooking.Live
-	Background *hooking.Background
+	Live       *teamhooks.Live
+	Background *teamhooks.Background
 }
 
 // Accounts count what the team and its members use.
 type Accounts struct {
-	Ledger  *budget.Ledger
-	Shares  *budget.Shares
-	Notices *budget.Notices
+	Ledger  *accounts.Ledger
+	Shares  *accounts.Shares
+	Notices *accounts.Notices
 }
 
 // Work manages the working copies, the ownership of files, and merging.
 type Work struct {
-	Trees  *trees.Trees
+	Trees  *workcopies.Trees
 	Writes *writes.Watch
-	Merges *merging.Desk
+	Merges *merging.Merger
 	Slots  *state.Slots // of gates and setups
 }
 
@@ -105,8 +103,8 @@ type Work struct {
 // has its own goroutine.
 type Crew struct {
 	ports      Ports
-	opening    *lives.Opening // of all members' sessions
-	restarts   lives.Restarts
+	opening    *members.Opening // of all members' sessions
+	restarts   members.Restarts
 	completers []Completer
 	watchers   []Watcher
 }
@@ -114,7 +112,7 @@ type Crew struct {
 // New returns a crew without members.
 func New(p Ports) *Crew {
 	return &Crew{
-		ports: p, opening: lives.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
+		ports: p, opening: members.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -29,10 +29,10 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		actors[name] = teamtools.Actor{Actor: (&lives.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
+		actors[name] = teamtools.Actor{Actor: (&members.Member{Member: &configs.Member{Name: name}, Session: m}).Actor()}
 	}
 	send := func(rt *rapid.T, by teamtools.Actor, n int) {
-		in := teamtools.SendMessageInput{To: "ops", Message: notation.Encode(fmt.Sprint(n))}
+		in := teamtools.SendMessageInput{To: "ops", Message: texts.Encode(fmt.Sprint(n))}
 		if _, err := c.ports.Board.Send(t.Context(), by, in); err != nil {
 			rt.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -131,7 +131,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.ports.Logins.FillSeats(s.Seats, func(i int) *lives.Member { return seats[i].Member })
+	d.c.ports.Logins.FillSeats(s.Seats, func(i int) *members.Member { return seats[i].Member })
 	// All that is read from here on may have changed since the seats were read. That is
 	// harmless: a change pokes the loop, and the next round sees it.
 	s.Noted, s.Digests = d.c.ports.Notes.Waits()

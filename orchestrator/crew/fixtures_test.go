@@ -9,19 +9,17 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/login"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -41,16 +39,16 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 	if p.Store == nil {
 		p.Store = testkit.OpenStore(t, tasks.Open)
 	}
-	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), routine.NewLoop(nil), &routine.Group{}, &Seats{}, &lives.Watch{}
+	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), members.NewLoop(nil), &members.Group{}, &Seats{}, &members.Watch{}
 	p.State = view.NewLive(p.Store.Outbox())
 	p.State.Apply(events.Event{Data: events.TeamStarted{Members: names}})
-	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal), &lives.Holds{}, lives.NewDrafts()
+	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal), &members.Holds{}, members.NewDrafts()
 	p.Accounts = Accounts{
-		Ledger: budget.New(configs.Budget{}, nil, budget.Ports{}), Shares: &budget.Shares{Store: p.Store}, Notices: &budget.Notices{},
+		Ledger: accounts.NewLedger(configs.Budget{}, nil, accounts.LedgerDeps{}), Shares: &accounts.Shares{Store: p.Store}, Notices: &accounts.Notices{},
 	}
 	p.Hooks = Hooks{
-		Live:       &hooking.Live{Functions: &hooks.Registry{}},
-		Background: hooking.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {}),
+		Live:       &teamhooks.Live{Functions: &hooks.Registry{}},
+		Background: teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {}),
 	}
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
 	p.Asks = inbox.New(team, inbox.Ports{
@@ -61,7 +59,7 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 		Closed: func(context.Context, requests.Request) error { return nil },
 	})
 	members := memberPorts{p.Seats}
-	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &trees.Trees{}, Members: members})
+	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: members})
 	p.Board = teamtools.New(team, teamtools.Ports{
 		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Commands: members, Work: members, News: p.Notes,
@@ -91,8 +89,8 @@ func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *jou
 }
 
 // loginsOf returns the logins of a team that waits for its limits.
-func loginsOf(store *tasks.Store, j *journal.Journal) *login.Logins {
-	return login.New(login.Ports{
+func loginsOf(store *tasks.Store, j *journal.Journal) *accounts.Logins {
+	return accounts.NewLogins(accounts.LoginDeps{
 		Store: store, Journal: j, Changed: func() {}, Command: launch.LoginCommand,
 		OnLimit: func() configs.OnLimit { return configs.WaitForLimit },
 	})
@@ -110,7 +108,7 @@ func addSeat(t testing.TB, c *Crew, m *configs.Member) *Seat {
 // memberPorts are members without work and without questions.
 type memberPorts struct{ *Seats }
 
-func (m memberPorts) All() []*lives.Member { return m.Members() }
+func (m memberPorts) All() []*members.Member { return m.Members() }
 
 func (m memberPorts) Now(string) (state, gone string) { return "", "" }
 

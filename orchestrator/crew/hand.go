@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -147,7 +147,7 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	// Send the notice before the mark is stored: after a crash in between it is sent
 	// again under the same call id, which has no effect. The other order could lose it.
 	if sent {
-		if err := d.c.ports.Store.Put(ctx, key, notation.Encode(mark)); err != nil {
+		if err := d.c.ports.Store.Put(ctx, key, texts.Encode(mark)); err != nil {
 			return err
 		}
 	}
@@ -201,11 +201,11 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 			return false, err
 		}
 		d.reported = plan.Fingerprint(all)
-		if err := d.c.ports.Store.Put(ctx, keyReported, notation.Encode(d.reported)); err != nil {
+		if err := d.c.ports.Store.Put(ctx, keyReported, texts.Encode(d.reported)); err != nil {
 			return false, err
 		}
 	}
-	if err := d.c.ports.Store.Put(ctx, keyTold, notation.Encode(mark)); err != nil {
+	if err := d.c.ports.Store.Put(ctx, keyTold, texts.Encode(mark)); err != nil {
 		return false, err
 	}
 	d.told = mark

@@ -1,16 +1,16 @@
 package crew
 
 import (
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // viewHolds sets which of the seats are held.
-func viewHolds(h *lives.Holds, seats []plan.Seat) {
+func viewHolds(h *members.Holds, seats []plan.Seat) {
 	for i := range seats {
 		s := &seats[i]
-		var hold lives.Hold
+		var hold members.Hold
 		hold, s.Held = h.Keeps(s.Name, s.Unread)
 		s.HeldCut, s.HeldByPerson = hold.Cut, hold.By == actors.Operator
 	}

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -27,7 +26,7 @@ func TestPlanOfHeldMembers(t *testing.T) {
 	lost := tasks.Task{ID: "4", Subject: "Four", Status: tasks.Pending, Owner: "gone"}
 	for name, tc := range map[string]struct {
 		tasks []tasks.Task
-		ben   lives.Hold
+		ben   members.Hold
 		mail  []mail.Message
 		want  plan.Kind
 		who   string
@@ -38,14 +37,14 @@ func TestPlanOfHeldMembers(t *testing.T) {
 		"a task of somebody else": {tasks: []tasks.Task{own, free}, want: plan.GiveClaim, who: "ana"},
 		"a task of nobody's":      {tasks: []tasks.Task{own, lost}, want: plan.TellLead, who: "lead"},
 		"no task at all":          {want: plan.Finish, says: "all work is done"},
-		"held by the lead":        {tasks: []tasks.Task{own}, ben: lives.Hold{By: "lead"}, want: plan.Finish, says: "ben is held"},
-		"a turn that was cut off": {ben: lives.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
+		"held by the lead":        {tasks: []tasks.Task{own}, ben: members.Hold{By: "lead"}, want: plan.Finish, says: "ben is held"},
+		"a turn that was cut off": {ben: members.Hold{Cut: true}, want: plan.Finish, says: "ben is held"},
 		"mail of another": {mail: []mail.Message{{ID: "m2", From: "ana", Text: "hi",
 			Sent: now.Add(time.Hour)}}, want: plan.Finish, says: "ben is held"},
-		"an older word": {ben: lives.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
+		"an older word": {ben: members.Hold{Since: now.Add(time.Hour)}, mail: person, want: plan.Finish,
 			says: "ben is held"},
-		"a word of the operator's": {ben: lives.Hold{Since: now.Add(-time.Hour)}, mail: person, want: plan.GiveMail, who: "ben"},
-		"unread when it was cut": {ben: lives.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
+		"a word of the operator's": {ben: members.Hold{Since: now.Add(-time.Hour)}, mail: person, want: plan.GiveMail, who: "ben"},
+		"unread when it was cut": {ben: members.Hold{Cut: true, Since: now.Add(time.Hour)}, mail: person,
 			want: plan.GiveMail, who: "ben"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,8 +52,8 @@ func TestPlanOfHeldMembers(t *testing.T) {
 				{Name: "lead", Lead: true, Idle: true}, {Name: "ana", Idle: true, SelfClaim: true},
 				{Name: "ben", Idle: true, SelfClaim: true, Unread: tc.mail},
 			}}
-			then := routine.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
-			held, err := lives.OpenHolds(t.Context(), testkit.OpenStore(t, tasks.Open), then, func(string, events.Data) {})
+			then := members.Clock{TimeNow: func() time.Time { return tc.ben.Since }}
+			held, err := members.OpenHolds(t.Context(), testkit.OpenStore(t, tasks.Open), then, func(string, events.Data) {})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -27,7 +27,7 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		switch now := s.Life.State(); {
 		case now.Halting != "":
 			return teammate.Work{}, io.EOF
-		case now.Exit != lives.Stays:
+		case now.Exit != members.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
 		s.crew.ports.Work.Merges.HarvestCompleted(ctx, s.Member.Name)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -60,7 +60,7 @@ func fillIdle(s *Seat, data events.Data) events.Data {
 		if b.Command == "" {
 			continue // a teammate of the lead
 		}
-		idle.Background = append(idle.Background, notation.Short(b.Command, notation.LineWidth))
+		idle.Background = append(idle.Background, texts.Short(b.Command, texts.LineWidth))
 	}
 	return idle
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -20,9 +20,9 @@ func TestReportSent(t *testing.T) {
 	for _, name := range []string{"lead", "dev", "ops"} {
 		addSeat(t, c, &configs.Member{Name: name})
 	}
-	policies := hooking.NewPolicies(hooking.PolicyOptions{
+	policies := teamhooks.NewPolicies(teamhooks.PolicyOptions{
 		Writes: &writes.Watch{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
-		Lead:       func() *lives.Member { return c.ports.Seats.Lead().Member },
+		Lead:       func() *members.Member { return c.ports.Seats.Lead().Member },
 		Unreported: c.ports.State.Unreported,
 	})
 	happens := func(data events.Data) { c.ports.State.Apply(events.Event{Data: data}) }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Part is a feature of a team. At the moments of a member's life the crew calls the parts of
@@ -20,7 +20,7 @@ type Part any
 type Joiner interface {
 	// Joined is called when a member has its first seat of this run, before its goroutine
 	// starts. The crew's loop calls it.
-	Joined(ctx context.Context, m *lives.Member) error
+	Joined(ctx context.Context, m *members.Member) error
 }
 
 // Rejoiner is a Part that is told when members begin another life in this run: after a
@@ -28,7 +28,7 @@ type Joiner interface {
 type Rejoiner interface {
 	// Rejoined is called when the member has its new seat, before its goroutine starts. No
 	// goroutine of its life before runs any more. The crew's loop calls it.
-	Rejoined(ctx context.Context, m *lives.Member, r lives.Return) error
+	Rejoined(ctx context.Context, m *members.Member, r members.Return) error
 }
 
 // Completer is a Part that adds to events what the member cannot know.
@@ -36,21 +36,21 @@ type Completer interface {
 	// Complete returns the event as it is to be shown and journaled. It is called as the
 	// event happens, in the goroutine of the member, or in that of a helper or a hook, which
 	// waits for it. With an error the event counts, too.
-	Complete(ctx context.Context, m *lives.Member, e events.Event) (events.Event, error)
+	Complete(ctx context.Context, m *members.Member, e events.Event) (events.Event, error)
 }
 
 // Watcher is a Part that acts on events.
 type Watcher interface {
 	// Saw is called in the goroutine of Complete, once the journal has accepted the event. An
 	// event that it appends to the journal comes later than e.
-	Saw(ctx context.Context, m *lives.Member, e events.Event) error
+	Saw(ctx context.Context, m *members.Member, e events.Event) error
 }
 
 // Stopper is a Part that is told of the end of each life of a member.
 type Stopper interface {
 	// Stopped is called before others can claim the member's tasks. The member's goroutine
 	// calls it.
-	Stopped(m *lives.Member) error
+	Stopped(m *members.Member) error
 }
 
 // Retirer is a Part that is told of members that take no more turns in this run, but keep
@@ -58,7 +58,7 @@ type Stopper interface {
 type Retirer interface {
 	// Retired is called after the member's tasks have become open again, and before the team
 	// can end for want of members. The member's goroutine calls it last.
-	Retired(ctx context.Context, m *lives.Member) error
+	Retired(ctx context.Context, m *members.Member) error
 }
 
 // Leaver is a Part that forgets members that are no longer in the spec.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -24,29 +24,29 @@ func (r recorder) record(what string) error {
 	return nil
 }
 
-func (r recorder) Joined(_ context.Context, m *lives.Member) error {
+func (r recorder) Joined(_ context.Context, m *members.Member) error {
 	return r.record("joined " + m.Name)
 }
 
-func (r recorder) Rejoined(_ context.Context, m *lives.Member, how lives.Return) error {
+func (r recorder) Rejoined(_ context.Context, m *members.Member, how members.Return) error {
 	if how.SameAgent && !how.Rotated {
 		return r.record("rejoined " + m.Name + " with its agent")
 	}
 	return r.record("rejoined " + m.Name)
 }
 
-func (r recorder) Complete(_ context.Context, _ *lives.Member, e events.Event) (events.Event, error) {
+func (r recorder) Complete(_ context.Context, _ *members.Member, e events.Event) (events.Event, error) {
 	e.Data = events.TextSaid{Text: e.Data.(events.TextSaid).Text + " " + r.name}
 	return e, nil
 }
 
-func (r recorder) Saw(_ context.Context, m *lives.Member, e events.Event) error {
+func (r recorder) Saw(_ context.Context, m *members.Member, e events.Event) error {
 	return r.record("saw " + m.Name + " say" + e.Data.(events.TextSaid).Text)
 }
 
-func (r recorder) Stopped(m *lives.Member) error { return r.record("stopped " + m.Name) }
+func (r recorder) Stopped(m *members.Member) error { return r.record("stopped " + m.Name) }
 
-func (r recorder) Retired(_ context.Context, m *lives.Member) error {
+func (r recorder) Retired(_ context.Context, m *members.Member) error {
 	return r.record("retired " + m.Name)
 }
 

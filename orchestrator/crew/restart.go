@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // failed records that a member has failed. It returns how long the member rests before
@@ -25,7 +25,7 @@ func (c *Crew) failed(s *Seat, reason string) (rest time.Duration, ok bool) {
 func (c *Crew) restartOrGiveUp(ctx context.Context, s *Seat, reason string) {
 	rest, ok := c.failed(s, reason)
 	if !ok {
-		c.leave(ctx, s, lives.GivenUp(*s.Member.Member, reason))
+		c.leave(ctx, s, members.GivenUp(*s.Member.Member, reason))
 		return
 	}
 	s.Life.Restart(rest)
@@ -66,7 +66,7 @@ func (c *Crew) turnFailed(ctx context.Context, s *Seat, reason string) bool {
 		if s.Member.Lead {
 			return false // without a lead nobody reports the result
 		}
-		c.dismissMember(ctx, s, lives.GivenUp(*s.Member.Member, reason), 0)
+		c.dismissMember(ctx, s, members.GivenUp(*s.Member.Member, reason), 0)
 		return true
 	}
 	s.Life.Restart(rest)

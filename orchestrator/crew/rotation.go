@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -98,7 +98,7 @@ func (c *Crew) passOn(old, s *Seat) bool {
 func (s *Seat) inherit() (teammate.Work, bool) {
 	w := s.rotation.in
 	now := s.Life.State()
-	if w == nil || cmp.Or(now.Halting, now.Leaving) != "" || now.Exit != lives.Stays {
+	if w == nil || cmp.Or(now.Halting, now.Leaving) != "" || now.Exit != members.Stays {
 		return teammate.Work{}, false
 	}
 	s.rotation.in = nil

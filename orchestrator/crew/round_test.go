@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -154,7 +154,7 @@ func TestSeatsAreFoundByName(t *testing.T) {
 	if again, ok := c.ports.Seats.Of("m1"); !ok || again != one {
 		t.Error("the seat is looked for in the list")
 	}
-	other := &Seat{crew: c, Member: &lives.Member{Member: &configs.Member{Name: "m1"}}}
+	other := &Seat{crew: c, Member: &members.Member{Member: &configs.Member{Name: "m1"}}}
 	c.ports.Seats.put([]*Seat{other})
 	if found, _ := c.ports.Seats.Of("m1"); found != other {
 		t.Error("the old seat is found")

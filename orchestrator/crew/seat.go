@@ -12,8 +12,8 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/lives"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -26,8 +26,8 @@ import (
 // Seat is one member's place in the crew: its session, its inbox, and its state. It
 // implements teammate.Inbox.
 type Seat struct {
-	Member *lives.Member
-	Life   lives.Life
+	Member *members.Member
+	Life   members.Life
 
 	late     bool // it was added while the team runs
 	crew     *Crew
@@ -124,7 +124,7 @@ func (s *Seat) view() plan.Seat {
 	v := plan.Seat{
 		Name: s.Member.Name, Lead: s.Member.Lead, Began: did.Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
-		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: lives.Skills(s.Member.Member),
+		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: members.Skills(s.Member.Member),
 		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged, Refused: did.Refused,
 	}
 	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)

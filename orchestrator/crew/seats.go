@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Seats are the seats of a team's members: the lead's first, then in the order of the
@@ -66,7 +66,7 @@ func (l *Seats) BySession(id string) (*Seat, bool) {
 }
 
 // SessionOf returns the member with a session.
-func (l *Seats) SessionOf(id string) (*lives.Member, bool) {
+func (l *Seats) SessionOf(id string) (*members.Member, bool) {
 	s, ok := l.BySession(id)
 	if !ok {
 		return nil, false
@@ -75,7 +75,7 @@ func (l *Seats) SessionOf(id string) (*lives.Member, bool) {
 }
 
 // Member returns a member that has a seat.
-func (l *Seats) Member(name string) (*lives.Member, bool) {
+func (l *Seats) Member(name string) (*members.Member, bool) {
 	s, ok := l.Of(name)
 	if !ok {
 		return nil, false
@@ -84,10 +84,10 @@ func (l *Seats) Member(name string) (*lives.Member, bool) {
 }
 
 // StateOf returns the lifecycle state of a member; false if it has no seat.
-func (l *Seats) StateOf(member string) (lives.State, bool) {
+func (l *Seats) StateOf(member string) (members.State, bool) {
 	s, ok := l.Of(member)
 	if !ok {
-		return lives.State{}, false
+		return members.State{}, false
 	}
 	return s.Life.State(), true
 }
@@ -130,9 +130,9 @@ func (l *Seats) GoneFor(member string) string {
 }
 
 // Members returns the members that have a seat.
-func (l *Seats) Members() []*lives.Member {
+func (l *Seats) Members() []*members.Member {
 	seats := l.All()
-	list := make([]*lives.Member, len(seats))
+	list := make([]*members.Member, len(seats))
 	for i, s := range seats {
 		list[i] = s.Member
 	}
@@ -162,4 +162,4 @@ func (l *Seats) teammates() []hooks.BackgroundTask {
 func (l *Seats) Lead() *Seat { return l.All()[0] }
 
 // LeadMember returns the lead. SeatAll must have run.
-func (l *Seats) LeadMember() *lives.Member { return l.Lead().Member }
+func (l *Seats) LeadMember() *members.Member { return l.Lead().Member }

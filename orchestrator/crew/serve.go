@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/teammate"
@@ -60,7 +60,7 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	case now.Leaving != "":
 		c.completeLeave(ctx, s)
 	case ctx.Err() != nil:
-	case err == nil && now.Exit != lives.Stays && now.Halting == "":
+	case err == nil && now.Exit != members.Stays && now.Halting == "":
 		c.vacateRested(ctx, s)
 	case err == nil && now.Halting == "":
 	case err == nil:

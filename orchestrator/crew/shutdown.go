@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
@@ -50,7 +50,7 @@ func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 // memberContext returns the context of one member, and gives its Life the functions that end and
 // resume it.
 //
-// quit ends only this member; its cause (lives.ErrLeaves) distinguishes that from the end
+// quit ends only this member; its cause (members.ErrLeaves) distinguishes that from the end
 // of the team. resume continues the member once it rests.
 func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
@@ -68,21 +68,21 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 		return requests.Request{}, err
 	}
 	if f.Wait < 0 {
-		return requests.Request{}, notation.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+		return requests.Request{}, texts.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
 	}
 	why := ""
 	if f.Reason != "" {
-		why = ": " + notation.Preview(f.Reason, 4000)
+		why = ": " + texts.Preview(f.Reason, 4000)
 	}
 	return c.ports.Asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: notation.Encode(inbox.Payload{Reason: f.Reason}),
+		Payload: texts.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
 			now := c.ports.Clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(ShutdownRequest(r)),
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: texts.Encode(ShutdownRequest(r)),
 			}
 		},
 	})
@@ -99,13 +99,13 @@ func (c *Crew) mayEnd(by actors.Actor, to string) (*Seat, error) {
 	case !ok:
 		return nil, c.ports.Board.NoSeat(to)
 	case s.Member.Lead:
-		return nil, notation.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+		return nil, texts.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
 	case by.Name != lead.Member.Name && by.Name != actors.Operator:
-		return nil, notation.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
+		return nil, texts.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
 			lead.Member.Name, to)
 	case s.Life.State().Gone != "":
-		return nil, notation.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.Life.State().Gone)
+		return nil, texts.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.Life.State().Gone)
 	}
 	return s, nil
 }
@@ -121,7 +121,7 @@ func (c *Crew) shutdownAnswered(ctx context.Context, r requests.Request) {
 	}
 	reason := "it was asked to end by " + inbox.AnswererName(r.Member)
 	if why := inbox.PayloadOf(r).Reason; why != "" {
-		reason += ": " + notation.Preview(why, 500)
+		reason += ": " + texts.Preview(why, 500)
 	}
 	grace := lastCall
 	if r.State == requests.Expired {
@@ -218,7 +218,7 @@ func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, release
 	text := fmt.Sprintf("Member %s has left the team: %s", s.Member.Name, reason)
 	_, err := c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
-		Data: notation.Encode(mail.Termination{
+		Data: texts.Encode(mail.Termination{
 			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.ports.Clock.Now(),
 		}),
 	})
@@ -237,7 +237,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		}
 		reason := "a person ended it"
 		if e.Reason != "" {
-			reason += ": " + notation.Preview(e.Reason, 500)
+			reason += ": " + texts.Preview(e.Reason, 500)
 		}
 		c.dismissMember(ctx, s, reason, 0)
 		return awaitGone(ctx, s, api.EndReply{})

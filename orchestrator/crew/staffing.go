@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -117,7 +117,7 @@ func (c *Crew) seatAgain(ctx context.Context, old *Seat, m configs.Member) error
 	if err != nil {
 		return err
 	}
-	how := lives.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: c.passOn(old, s)}
+	how := members.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: c.passOn(old, s)}
 	list := slices.Clone(c.ports.Seats.All())
 	list[slices.Index(list, old)] = s
 	c.ports.Seats.put(list)
@@ -169,7 +169,7 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
 // mail and cost are shown; it takes no turns.
 func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
-	s := &Seat{Member: &lives.Member{Member: m, Lead: m.Name == c.ports.Team().Lead.Name, Session: session}, crew: c,
+	s := &Seat{Member: &members.Member{Member: m, Lead: m.Name == c.ports.Team().Lead.Name, Session: session}, crew: c,
 		received: mail.Received{Member: m.Name}}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
@@ -246,10 +246,10 @@ func (c *Crew) ApplyChanges(ctx context.Context, changes []events.MemberChange) 
 		s, seated := c.ports.Seats.Of(m.Name)
 		switch {
 		case m.Change == events.MemberRetires && seated:
-			s.Life.LeaveSeat(lives.Removed)
+			s.Life.LeaveSeat(members.Removed)
 		case m.Change == events.MemberRetires: // it has no seat
 		case seated: // it changes, or was retired and is still in its turn
-			s.Life.LeaveSeat(lives.Restarting)
+			s.Life.LeaveSeat(members.Restarting)
 		default:
 			member, _ := specs.Member(c.ports.Team(), m.Name)
 			if err := c.seatLate(ctx, member); err != nil {

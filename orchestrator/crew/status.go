@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -13,7 +13,7 @@ import (
 // The order of the cases is that of importance for people. A member between two tries of a
 // failed turn waits, although it is locked out. A hold is shown before a lockout, because
 // it does not end by itself.
-func (s *Seat) State(now lives.State) api.MemberState {
+func (s *Seat) State(now members.State) api.MemberState {
 	login := s.crew.ports.Logins.State(s.Member.Name)
 	locked := login.Lockout
 	switch {
@@ -53,7 +53,7 @@ func (s *Seat) midTurnWait() string {
 func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 	login, life := s.crew.ports.Logins.State(s.Member.Name), s.Life.State()
 	m := s.crew.ports.State.Status(s.Member.Name)
-	m.Lead, m.Agent = s.Member.Lead, lives.AgentTitle(s.Member.CurrentAgent())
+	m.Lead, m.Agent = s.Member.Lead, members.AgentTitle(s.Member.CurrentAgent())
 	m.State, m.Attention = s.State(life), cmp.Or(life.Gone, s.crew.ports.Asks.Attention.Of(s.Member.Name))
 	m.SetTask(own, all)
 	// The first pending task of its own that is blocked is what it waits for, unless

@@ -6,13 +6,13 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // TestStatusWhileHooksStart: a member never waits for a hook that is not listed. A hook
 // could start in the middle of a status; each round is another chance for that.
 func TestStatusWhileHooksStart(t *testing.T) {
-	c := crewOf(t, Ports{Clock: routine.Clock{}}, "lead", "dev")
+	c := crewOf(t, Ports{Clock: members.Clock{}}, "lead", "dev")
 	s := addSeat(t, c, &configs.Member{Name: "dev"})
 	s.Life.Begin()
 	s.Life.Wait()

@@ -5,9 +5,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -17,7 +16,7 @@ import (
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
 	now := limitOver
-	c := crewOf(t, Ports{Clock: routine.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
+	c := crewOf(t, Ports{Clock: members.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}, "lead")
@@ -61,7 +60,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := c.Lend("dev")
-	other, err := c.ports.Logins.Admit(ctx, &lives.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	other, err := c.ports.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

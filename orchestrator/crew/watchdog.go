@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -36,12 +36,12 @@ func (c *Crew) startWatchdog(ctx context.Context) (stop func()) {
 //
 // Members that wait for something that others decide are marked: their silence is no sign
 // of trouble.
-func (c *Crew) watched() []lives.Watched {
+func (c *Crew) watched() []members.Watched {
 	c.ports.Loop.PokeSurely()
 	seats := c.ports.Seats.All()
-	list := make([]lives.Watched, len(seats))
+	list := make([]members.Watched, len(seats))
 	for i, s := range seats {
-		m := lives.Watched{
+		m := members.Watched{
 			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
 			Waits:  c.ports.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
@@ -63,12 +63,12 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 	turn := s.Turn()
 	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
 	switch f.Did {
-	case lives.LookedAgain:
+	case members.LookedAgain:
 		return nil // watched has poked the loop
-	case lives.LifeEnded:
+	case members.LifeEnded:
 		c.dismissMember(ctx, s, f.Reason, 0)
 		return nil // dismissMember reports it
-	case lives.MemberGivenUp:
+	case members.MemberGivenUp:
 		// Before the interrupt, or the loop could remind the idle member of its task first.
 		err := c.giveUpOn(ctx, s, "twice in a row "+f.Reason)
 		if s.Turn() == turn { // it may have ended by itself meanwhile

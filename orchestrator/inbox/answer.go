@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -43,7 +43,7 @@ func (b *Inbox) Answer(
 		return r, err
 	}
 	if len(kinds) > 0 && !slices.Contains(kinds, r.Kind) {
-		return r, notation.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, notation.FirstLine(r.Text))
+		return r, texts.Errorf(tasks.ErrInvalid, "request %s asks about something else: %s", r.ID, texts.FirstLine(r.Text))
 	}
 	if err := errors.Join(b.mayGrant(by, r, a), mayFill(r, a)); err != nil {
 		return r, err
@@ -64,10 +64,10 @@ func (b *Inbox) Answer(
 func MayAnswer(r requests.Request, mode string) error {
 	switch {
 	case r.Kind == requests.AskShutdown:
-		return notation.Errorf(tasks.ErrInvalid, "only %s can answer its request to end; covey down --member %s --now ends it without asking",
+		return texts.Errorf(tasks.ErrInvalid, "only %s can answer its request to end; covey down --member %s --now ends it without asking",
 			r.To, r.To)
 	case mode != "" && r.Kind != requests.AskPlan:
-		return notation.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
+		return texts.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	case mode != "" && modeRank(mode) < 0:
 		return noSuchMode(mode)
 	}
@@ -100,11 +100,11 @@ func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, err
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return r, notation.Errorf(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
+		return r, texts.Errorf(tasks.ErrInvalid, "%s may mean %d requests: %s", id, len(found), requestIDs(found))
 	case who == "":
-		return r, notation.Errorf(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
+		return r, texts.Errorf(tasks.ErrNotFound, "%s may ask something else by now; answer by the id, which covey inbox lists", id)
 	}
-	return r, notation.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
+	return r, texts.Errorf(tasks.ErrNotFound, "%s asks nothing of %s that it has read", id, who)
 }
 
 // unreadOf returns the requests in a member's unread mail. It returns none if the
@@ -140,7 +140,7 @@ func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 		return nil
 	}
 	if r.Kind != requests.AskPlan {
-		return notation.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
+		return texts.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	}
 	m, ok := b.ports.Member(r.Member)
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
@@ -269,11 +269,11 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	case requests.AskAttention:
 		// The id lets ActOn find the answer.
 		return mail.Outgoing{
-			Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on."), Data: notation.Encode(mail.Ref(r.ID)),
+			Kind: mail.OperatorMessage, Text: cmp.Or(r.Feedback, "Go on."), Data: texts.Encode(mail.Ref(r.ID)),
 		}
 	}
 	answer.Type = out.Kind
-	out.Data, out.Summary = notation.Encode(answer), mail.Summary(out.Text)
+	out.Data, out.Summary = texts.Encode(answer), mail.Summary(out.Text)
 	return out
 }
 
@@ -298,7 +298,7 @@ func ClosingText(r requests.Request) string {
 	case r.Kind == requests.AskMerge:
 		return keepingText(r)
 	case r.Kind == requests.AskQuestion && r.Feedback != "":
-		return fmt.Sprintf("%s answers your question %q%s", capital(who), notation.Preview(r.Text, 200), said)
+		return fmt.Sprintf("%s answers your question %q%s", capital(who), texts.Preview(r.Text, 200), said)
 	case r.State == requests.Expired:
 		return fmt.Sprintf("Request %s was not answered in time.", r.ID)
 	case r.Kind == requests.AskPlan && r.Approved():

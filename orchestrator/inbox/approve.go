@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -160,11 +160,11 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 	n := requests.New{
 		Kind: requests.AskApproval, Member: member, To: approver, Lasting: true,
 		Key: approvalKey(t, approver, files, folder), Wait: a.inbox.limit, Text: requestText(member, t, files),
-		Payload: notation.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files, Folder: folder}),
+		Payload: texts.Encode(Payload{TaskID: t.ID, Subject: t.Subject, Version: t.Version, Tree: files, Folder: folder}),
 	}
 	if folder != "" {
 		n.Text = fmt.Sprintf("%s has finished task %s (%s) in %s, out of which covey cannot merge it: take the work from there, "+
-			"then approve; deny sends it back", member, t.ID, notation.Preview(t.Subject, 500), folder)
+			"then approve; deny sends it back", member, t.ID, texts.Preview(t.Subject, 500), folder)
 		if !a.inbox.Present() { // the team ends and goes on with the answer
 			n.Wait = 0
 		}
@@ -188,7 +188,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 // requestText is the text for the approver. It names the tree, under which `covey
 // tasks show` lists the verdicts of gates on the same files.
 func requestText(member string, t tasks.Task, files string) string {
-	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, notation.Preview(t.Subject, 500))
+	text := fmt.Sprintf("%s has finished task %s (%s) and asks for approval", member, t.ID, texts.Preview(t.Subject, 500))
 	if files != "" { // the member has its own working tree, so covey diff shows its work
 		text += fmt.Sprintf("; covey diff %s shows its work, and the answer is for the files as they are now (tree %.10s)",
 			member, files)
@@ -200,7 +200,7 @@ func requestText(member string, t tasks.Task, files string) string {
 func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
 	return mail.Outgoing{
 		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-		Data: notation.Encode(mail.ApprovalRequest{
+		Data: texts.Encode(mail.ApprovalRequest{
 			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
 			Timestamp: now,
 		}),

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -61,7 +61,7 @@ func (a *Attention) Need(ctx context.Context, member, reason, more string) error
 	_, err := a.inbox.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskAttention, Member: member, To: actors.Operator, Key: "attention",
 		Text: fmt.Sprintf("%s needs attention: %s\n(approve: it goes on, with your feedback as a message; "+
-			"deny: it stays as it is)", member, notation.Preview(reason+more, 4000)),
+			"deny: it stays as it is)", member, texts.Preview(reason+more, 4000)),
 	})
 	return err
 }

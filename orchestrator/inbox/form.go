@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -38,8 +38,8 @@ func (b *Inbox) FillIn(
 		return "", nil, fmt.Errorf("%d forms for calls of %s wait for answers already", maxOpenForms, member)
 	}
 	r, err := b.Ask(ctx, actors.Actor{Name: member}, requests.New{
-		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: notation.Short(text, 2000),
-		Payload: notation.Encode(Payload{Schema: schema, Fields: wanted.describe()}),
+		Kind: requests.AskForm, Member: member, To: actors.Operator, Wait: b.limit, Text: texts.Short(text, 2000),
+		Payload: texts.Encode(Payload{Schema: schema, Fields: wanted.describe()}),
 	})
 	if err != nil {
 		return "", nil, fmt.Errorf("ask for %s: %w", member, err)
@@ -91,7 +91,7 @@ func mayFill(r requests.Request, a Answer) error {
 		_, err = wanted.fill(a.Text)
 	}
 	if err != nil {
-		return notation.Errorf(tasks.ErrInvalid, "%v; say yes with %s as the text, or no", err, p.Fields)
+		return texts.Errorf(tasks.ErrInvalid, "%v; say yes with %s as the text, or no", err, p.Fields)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ const (
 
 // secret matches names of values that are not asked for: answers are kept in the journal, and MCP
 // forbids servers to ask for secrets in this way. It knows the words of some languages.
-var secret = notation.Pattern(`(?i)passw|secret|token|api.?key|credential|passphrase|(^|[^a-z])pin([^a-z]|$)|pin.?(code|number)|` +
+var secret = texts.Pattern(`(?i)passw|secret|token|api.?key|credential|passphrase|(^|[^a-z])pin([^a-z]|$)|pin.?(code|number)|` +
 	`cvv|cvc|card.?number|one.?time|(^|[^a-z])otp([^a-z]|$)|kennwort|losungswort|geheim|mot.?de.?passe|contrase|clave|senha|parola|` +
 	`wachtwoord|has[lł]o|l[oö]senord|adgangskode|salasana|şifre|sifre|парол|пин.?код|密码|密碼|口令|パスワード|暗証|비밀번호`)
 
@@ -158,9 +158,9 @@ func parseFields(schema json.RawMessage) (fields, error) {
 	for name, f := range s.Properties {
 		switch {
 		case f.Type == "string" && mayBeSecret(name, f):
-			return nil, fmt.Errorf("%s may be a secret, and answers are kept", notation.Short(name, 60))
+			return nil, fmt.Errorf("%s may be a secret, and answers are kept", texts.Short(name, 60))
 		case !slices.Contains([]string{"string", "number", "integer", "boolean"}, f.Type):
-			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", notation.Short(name, 60), notation.Short(f.Type, 20))
+			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", texts.Short(name, 60), texts.Short(f.Type, 20))
 		}
 		for _, choice := range f.Titled {
 			f.Choices = append(f.Choices, choice.Value)
@@ -188,7 +188,7 @@ func (fs fields) describe() string {
 		}
 		parts = append(parts, part)
 	}
-	return notation.Preview(strings.Join(parts, "; "), 2000)
+	return texts.Preview(strings.Join(parts, "; "), 2000)
 }
 
 // fill reads the text of a yes, and checks that the values which the form needs are there.
@@ -197,7 +197,7 @@ func (fs fields) fill(text string) (content map[string]any, err error) {
 	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &content) == nil {
 		for name := range content { // whether the values fit is known to the library that sends them
 			if _, known := fs[name]; !known {
-				return nil, fmt.Errorf("the form has no %s", notation.Short(name, 60))
+				return nil, fmt.Errorf("the form has no %s", texts.Short(name, 60))
 			}
 		}
 	} else if content, err = fs.read(text); err != nil {
@@ -226,7 +226,7 @@ func (fs fields) read(text string) (map[string]any, error) {
 			name, value, ok := strings.Cut(part, "=")
 			name = strings.TrimSpace(name)
 			if _, known := fs[name]; !ok || !known {
-				return nil, fmt.Errorf("%q is not name=value", notation.Short(part, 60))
+				return nil, fmt.Errorf("%q is not name=value", texts.Short(part, 60))
 			}
 			given[name] = strings.TrimSpace(value)
 		}
@@ -246,7 +246,7 @@ func (fs fields) read(text string) (map[string]any, error) {
 func (f field) value(text string) (any, error) {
 	switch {
 	case len(f.Choices) > 0 && !slices.Contains(f.Choices, text):
-		return nil, fmt.Errorf("%q is none of %s", notation.Short(text, 60), strings.Join(f.Choices, ", "))
+		return nil, fmt.Errorf("%q is none of %s", texts.Short(text, 60), strings.Join(f.Choices, ", "))
 	case f.Type == "string":
 		return text, nil
 	}
@@ -261,7 +261,7 @@ func (f field) value(text string) (any, error) {
 		v, err = strconv.ParseFloat(text, 64)
 	}
 	if err != nil { // that of strconv names its function
-		return nil, fmt.Errorf("%q is not of type %s", notation.Short(text, 60), f.Type)
+		return nil, fmt.Errorf("%q is not of type %s", texts.Short(text, 60), f.Type)
 	}
 	return v, nil
 }

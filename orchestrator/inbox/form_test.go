@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -44,7 +44,7 @@ func TestForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := requests.Request{ID: "r1", Kind: requests.AskForm, Payload: notation.Encode(
+		r := requests.Request{ID: "r1", Kind: requests.AskForm, Payload: texts.Encode(
 			Payload{Schema: json.RawMessage(tc.schema), Fields: wanted.describe()})}
 		got := fmt.Sprint(mayFill(r, Answer{ID: "r1", Approve: true, Text: tc.text}))
 		if got == "<nil>" {
@@ -52,7 +52,7 @@ func TestForms(t *testing.T) {
 			if err != nil {
 				t.Errorf("%q is refused when it is read again: %v", tc.text, err)
 			}
-			got = strings.TrimSpace(string(notation.Encode(values)))
+			got = strings.TrimSpace(string(texts.Encode(values)))
 		}
 		if !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%q in %s is %s, want %s", tc.text, tc.schema, got, tc.want)

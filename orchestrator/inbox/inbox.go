@@ -21,8 +21,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -61,7 +60,7 @@ type Inbox struct {
 // Ports are an Inbox's dependencies. Members are identified by name.
 type Ports struct {
 	Store *tasks.Store
-	Clock routine.Clock
+	Clock members.Clock
 	Log   *slog.Logger
 	// Changed is called when the open questions may have changed. It must not
 	// call the inbox, which holds its lock meanwhile.
@@ -72,7 +71,7 @@ type Ports struct {
 	// Attached reports whether a person follows the team.
 	Attached func() bool
 	// Member finds a member of the team.
-	Member func(name string) (*lives.Member, bool)
+	Member func(name string) (*members.Member, bool)
 	// Gone returns why a member takes no more turns, or "" if it takes turns.
 	Gone func(member string) string
 	// Lend releases a member's slot on its login to other members. takeBack waits
@@ -87,7 +86,7 @@ type Ports struct {
 	// and whether the task is completed if they agree.
 	Completer func(context.Context, hooks.Input) (who string, completes bool)
 	// Lead returns the team's lead.
-	Lead func() *lives.Member
+	Lead func() *members.Member
 	// Letters holds texts that are too long for a message.
 	Letters mail.Folder
 	// SetMode sets the permission mode of a member that has started.
@@ -214,7 +213,7 @@ func timeLeft(r requests.Request, now time.Time) time.Duration {
 
 // Recheck makes the inbox check the open questions again, because something may
 // have changed that they are about. It does not wait for the check.
-func (b *Inbox) Recheck() { routine.Signal(b.poked) }
+func (b *Inbox) Recheck() { members.Signal(b.poked) }
 
 // watch expires questions at their deadlines until ctx ends.
 func (b *Inbox) watch(ctx context.Context) {
@@ -391,13 +390,13 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 
 // Rejoined drops what the member's last life waited for, and sets the mode of the new one. It
 // implements crew.Rejoiner.
-func (b *Inbox) Rejoined(ctx context.Context, m *lives.Member, _ lives.Return) error {
+func (b *Inbox) Rejoined(ctx context.Context, m *members.Member, _ members.Return) error {
 	b.forget(m.Name)
 	return b.Plans.restart(ctx, m)
 }
 
 // Retired closes the questions from and to a member. It implements crew.Retirer.
-func (b *Inbox) Retired(ctx context.Context, m *lives.Member) error { return b.leave(ctx, m.Name) }
+func (b *Inbox) Retired(ctx context.Context, m *members.Member) error { return b.leave(ctx, m.Name) }
 
 // Left drops what is known of a member that has left the team, and closes its questions. It
 // implements crew.Leaver.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -52,8 +52,8 @@ func TestApprovalKey(t *testing.T) {
 
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
-	dev := &lives.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}}
-	b := New(&configs.Team{}, Ports{Member: func(string) (*lives.Member, bool) { return dev, true }})
+	dev := &members.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}}
+	b := New(&configs.Team{}, Ports{Member: func(string) (*members.Member, bool) { return dev, true }})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {
 		by, mode string
@@ -88,7 +88,7 @@ func TestUsualMode(t *testing.T) {
 		{configs.Member{PermissionMode: configs.Plan}, configs.Plan},
 		{configs.Member{PermissionMode: configs.Plan, PlanRequired: true}, configs.Default},
 	} {
-		if got := usualMode(&lives.Member{Member: &tc.m}); got != tc.want {
+		if got := usualMode(&members.Member{Member: &tc.m}); got != tc.want {
 			t.Errorf("%+v: %s, want %s", tc.m, got, tc.want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -66,8 +66,8 @@ func (k FileApprovals) Ask(ctx context.Context, member, key string, files []stri
 	r, err = b.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskMerge, Member: member, To: actors.Operator, Lasting: true, Key: key, Wait: b.limit,
 		Text: fmt.Sprintf("%s has changed protected files: %s; may they stay?", member,
-			notation.Preview(strings.Join(files, ", "), 2000)),
-		Payload: notation.Encode(Payload{Files: files}),
+			texts.Preview(strings.Join(files, ", "), 2000)),
+		Payload: texts.Encode(Payload{Files: files}),
 	})
 	if err != nil {
 		return writes.Answer{}, err

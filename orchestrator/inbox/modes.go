@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // usualMode returns a member's permission mode once its plan is approved. Mode
 // plan without PlanRequired is permanent.
-func usualMode(m *lives.Member) configs.PermissionMode {
+func usualMode(m *members.Member) configs.PermissionMode {
 	if m.PermissionMode == "" || m.PermissionMode == configs.Plan && m.PlanRequired {
 		return configs.Default
 	}
@@ -20,7 +20,7 @@ func usualMode(m *lives.Member) configs.PermissionMode {
 
 // MayHaveMode returns an error for a mode that does not exist, or that only a
 // person may give the member.
-func MayHaveMode(byPerson bool, m *lives.Member, mode string) error {
+func MayHaveMode(byPerson bool, m *members.Member, mode string) error {
 	want := modeRank(mode)
 	if want < 0 {
 		return noSuchMode(mode)
@@ -28,7 +28,7 @@ func MayHaveMode(byPerson bool, m *lives.Member, mode string) error {
 	if byPerson || want <= modeRank(string(usualMode(m))) {
 		return nil
 	}
-	return notation.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
+	return texts.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
 		m.Name, usualMode(m), mode)
 }
 
@@ -42,5 +42,5 @@ func modeRank(mode string) int {
 
 // noSuchMode is the error for an unknown permission mode.
 func noSuchMode(mode string) error {
-	return notation.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
+	return texts.Errorf(tasks.ErrInvalid, "permission mode %q: write default, plan, acceptEdits, dontAsk or bypassPermissions", mode)
 }

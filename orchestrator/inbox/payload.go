@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -62,7 +62,7 @@ func subjectOf(r requests.Request) string {
 		if !asksToKeep(r) {
 			return "its merge"
 		}
-		return "protected files (" + notation.Preview(strings.Join(p.Files, ", "), 500) + ")"
+		return "protected files (" + texts.Preview(strings.Join(p.Files, ", "), 500) + ")"
 	}
 	return "it"
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
@@ -95,14 +95,14 @@ func (a Asker) drop(ctx context.Context, id string) {
 // question.
 func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
 	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
-	if input := notation.MainInput(q.Call.Input); input != "" {
-		text += ": " + notation.Preview(input, 2000)
+	if input := texts.MainInput(q.Call.Input); input != "" {
+		text += ": " + texts.Preview(input, 2000)
 	}
 	return requests.New{
 		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: requests.KeyOf(q.Call.Name,
 			q.Call.Input),
-		Text: text + " (" + notation.Preview(q.Reason, 500) + ")", Wait: limit,
-		Payload: notation.Encode(Payload{
+		Text: text + " (" + texts.Preview(q.Reason, 500) + ")", Wait: limit,
+		Payload: texts.Encode(Payload{
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
 		}),
 	}
@@ -113,7 +113,7 @@ func asJSON(input json.RawMessage) json.RawMessage {
 	if json.Valid(input) {
 		return input
 	}
-	return notation.Encode(string(input))
+	return texts.Encode(string(input))
 }
 
 // permissionAnswer returns the answer in a closed request.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -59,7 +59,7 @@ type grantedMode struct {
 //
 // It is called while the member is hired. A grant of another session does not
 // count, because after `up --fresh` the member needs a new plan.
-func (g *PlanGate) StartingMode(ctx context.Context, m *lives.Member) (string, error) {
+func (g *PlanGate) StartingMode(ctx context.Context, m *members.Member) (string, error) {
 	g.approve(m.Name, false)
 	var granted grantedMode
 	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &granted); err != nil {
@@ -85,7 +85,7 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *lives.Member) (string, e
 // restart sets the mode of a member that restarts within the same run. A plan
 // may have been approved for the old seat while the new one was made. After an error the
 // member keeps the stricter mode.
-func (g *PlanGate) restart(ctx context.Context, m *lives.Member) error {
+func (g *PlanGate) restart(ctx context.Context, m *members.Member) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	mode, err := g.StartingMode(ctx, m)
@@ -103,7 +103,7 @@ func (g *PlanGate) approve(member string, approved bool) {
 }
 
 // MustPlan reports whether a member still needs an approved plan.
-func (g *PlanGate) MustPlan(m *lives.Member) bool { return m.PlanRequired && !g.isApproved(m.Name) }
+func (g *PlanGate) MustPlan(m *members.Member) bool { return m.PlanRequired && !g.isApproved(m.Name) }
 
 // isApproved reports whether a plan of a member is approved.
 func (g *PlanGate) isApproved(member string) bool {
@@ -117,7 +117,7 @@ func (g *PlanGate) isApproved(member string) bool {
 //
 // The member's goroutine calls it at each turn end. A member that must plan and
 // has not submitted a plan is not on hold, so that its gates can tell it to.
-func (g *PlanGate) OnHold(m *lives.Member) string {
+func (g *PlanGate) OnHold(m *members.Member) string {
 	if !g.MustPlan(m) {
 		return ""
 	}
@@ -150,12 +150,12 @@ type planOutput struct {
 // call that is open for hours. The request is in the store, and the answer comes
 // as mail.
 func (g *PlanGate) Submit(
-	ctx context.Context, m *lives.Member, by actors.Actor, in PlanInput, fire Fire,
+	ctx context.Context, m *members.Member, by actors.Actor, in PlanInput, fire Fire,
 ) agent.ToolResult {
 	switch {
 	case !g.MustPlan(m):
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
-			Response: notation.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead})}
+			Response: texts.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
 		return refused(errors.New("the plan is empty; write into \"plan\" what you mean to do"))
 	}
@@ -177,7 +177,7 @@ func (g *PlanGate) Submit(
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
 			"before the answer: a message will tell you. If the plan is approved, carry it out. If it is refused, revise it "+
 			"by what is said and submit it again.", who, r.ID),
-		Response: notation.Encode(planOutput{
+		Response: texts.Encode(planOutput{
 			Plan: in.Plan, IsAgent: !m.Lead, Awaiting: r.To != actors.Operator, RequestRef: mail.Ref(r.ID),
 		}),
 	}
@@ -188,9 +188,9 @@ func (g *PlanGate) Submit(
 //
 // If they fail they decide nothing, and the plan goes to the approver as usual.
 func (g *PlanGate) planHooks(
-	ctx context.Context, m *lives.Member, in PlanInput, fire Fire,
+	ctx context.Context, m *members.Member, in PlanInput, fire Fire,
 ) (r agent.ToolResult, decided bool) {
-	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: notation.Encode(in)})
+	out, err := fire(ctx, hooks.PermissionRequestInput{ToolName: PlanTool, ToolInput: texts.Encode(in)})
 	if err != nil {
 		return r, false
 	}
@@ -220,7 +220,7 @@ func (g *PlanGate) planHooks(
 
 // approvedByHook sets the mode of a member whose plan a hook has approved, and
 // withdraws the requests for its earlier plans.
-func (g *PlanGate) approvedByHook(ctx context.Context, m *lives.Member, in PlanInput, mode string) agent.ToolResult {
+func (g *PlanGate) approvedByHook(ctx context.Context, m *members.Member, in PlanInput, mode string) agent.ToolResult {
 	if err := g.grant(ctx, m, mode); err != nil {
 		return refused(err)
 	}
@@ -231,7 +231,7 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *lives.Member, in PlanI
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
-		Response: notation.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead}),
+		Response: texts.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead}),
 	}
 }
 
@@ -240,13 +240,13 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *lives.Member, in PlanI
 // It first withdraws the member's other plans, so that nobody approves an old
 // one. If covey crashes in between, no plan is open and the member submits it
 // again.
-func (g *PlanGate) askPlan(ctx context.Context, m *lives.Member, by actors.Actor, plan string) (requests.Request, error) {
+func (g *PlanGate) askPlan(ctx context.Context, m *members.Member, by actors.Actor, plan string) (requests.Request, error) {
 	to := g.approver(m)
 	n := requests.New{
 		Kind: requests.AskPlan, Member: m.Name, To: to, Key: requests.KeyOf(m.Session.Life(),
 			plan), Wait: g.inbox.limit,
-		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", m.Name, notation.Preview(plan, 500)),
-		Payload: notation.Encode(Payload{Plan: plan, Session: m.Session.Life()}),
+		Text:    fmt.Sprintf("%s asks for approval of its plan: %s", m.Name, texts.Preview(plan, 500)),
+		Payload: texts.Encode(Payload{Plan: plan, Session: m.Session.Life()}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing { return g.planMail(r, plan) }
@@ -261,7 +261,7 @@ func (g *PlanGate) askPlan(ctx context.Context, m *lives.Member, by actors.Actor
 
 // approver returns who decides about a member's plan: the lead, or the operator
 // for the lead's own plan and if the lead takes no more turns.
-func (g *PlanGate) approver(m *lives.Member) string {
+func (g *PlanGate) approver(m *members.Member) string {
 	lead := g.inbox.ports.Lead()
 	if m.Lead || g.inbox.ports.Gone(lead.Name) != "" {
 		return actors.Operator
@@ -283,7 +283,7 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 		}
 	}
 	return mail.Outgoing{
-		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: notation.Encode(data),
+		Kind: mail.PlanAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: texts.Encode(data),
 	}
 }
 
@@ -307,7 +307,7 @@ func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
 // grant gives a member with an approved plan the mode in which it works. It does
 // nothing if a plan is approved already: the same answer may be acted on twice, and
 // the member may have got another mode since.
-func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) error {
+func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	if g.isApproved(m.Name) {
@@ -320,7 +320,7 @@ func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) erro
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
 		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
 	g.approve(m.Name, true) // only now: whoever acts on the answer again after an error must store it
@@ -329,14 +329,14 @@ func (g *PlanGate) grant(ctx context.Context, m *lives.Member, mode string) erro
 
 // GiveMode gives a member a permission mode for its session. It sets the mode
 // before it stores it; the call can be repeated after an error.
-func (g *PlanGate) GiveMode(ctx context.Context, m *lives.Member, mode string) error {
+func (g *PlanGate) GiveMode(ctx context.Context, m *members.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
 	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode, Spec: usualMode(m)}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), notation.Encode(granted)); err != nil {
+	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
 		return fmt.Errorf("store the permission mode of %s: %w", m.Name, err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -124,7 +124,7 @@ func (g *Questions) await(
 func (g *Questions) mail(r requests.Request) mail.Outgoing {
 	return mail.Outgoing{
 		Kind: mail.QuestionAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-		Data: notation.Encode(mail.Question{
+		Data: texts.Encode(mail.Question{
 			Type: mail.QuestionAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Question: r.Text,
 			Timestamp: g.inbox.ports.Clock.Now(),
 		}),

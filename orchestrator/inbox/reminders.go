@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -76,7 +76,7 @@ func (r *reminders) count(ctx context.Context, of, open []requests.Request) erro
 	for _, q := range of {
 		next[q.ID]++
 	}
-	if err := r.store.Put(ctx, keyReminded, notation.Encode(next)); err != nil {
+	if err := r.store.Put(ctx, keyReminded, texts.Encode(next)); err != nil {
 		return fmt.Errorf("store the counts of reminders: %w", err)
 	}
 	r.times = next

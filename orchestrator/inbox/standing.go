@@ -1,7 +1,7 @@
 package inbox
 
 import (
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -12,8 +12,8 @@ import (
 // seldom changes.
 type questions struct {
 	requests.Sorted
-	standing map[string]standing     // by member; only members that wait for an answer or owe one
-	places   *lives.Places[standing] // used by View, under reminders.mu
+	standing map[string]standing       // by member; only members that wait for an answer or owe one
+	places   *members.Places[standing] // used by View, under reminders.mu
 }
 
 // standing is the meaning of the open requests for one member.
@@ -26,7 +26,7 @@ type standing struct {
 
 // sort sorts the open requests.
 func sort(open []requests.Request) questions {
-	q := questions{requests.Sort(open), map[string]standing{}, &lives.Places[standing]{}}
+	q := questions{requests.Sort(open), map[string]standing{}, &members.Places[standing]{}}
 	for member, about := range q.About {
 		if s := waitsFor(about); s.awaits != "" {
 			q.standing[member] = s

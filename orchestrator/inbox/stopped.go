@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,7 +36,7 @@ func AnswerIn(
 		return r, err
 	}
 	if r.Kind == requests.AskForm && r.Open() {
-		return r, notation.Errorf(tasks.ErrInvalid,
+		return r, texts.Errorf(tasks.ErrInvalid,
 			"the call that asked %s ended with the team; after covey up the member decides whether to make it again", r.ID)
 	}
 	if err := MayAnswer(r, ruling.Mode); err != nil {

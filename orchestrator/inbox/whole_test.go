@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -24,7 +23,7 @@ import (
 type planning struct {
 	*Inbox
 	store *tasks.Store
-	dev   *lives.Member
+	dev   *members.Member
 	modes sync.Map // by member
 }
 
@@ -39,15 +38,15 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 			t.Error(err)
 		}
 	})
-	p := &planning{store: store, dev: &lives.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
+	p := &planning{store: store, dev: &members.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
 	p.dev.Session.Session = "s1"
-	var members routine.Group
-	t.Cleanup(members.Wait)
+	var group members.Group
+	t.Cleanup(group.Wait)
 	p.Inbox = New(&configs.Team{}, Ports{
-		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: members.Go, Closed: closed,
+		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: group.Go, Closed: closed,
 		Attached: func() bool { return true },
 		Notify:   func(context.Context, string, requests.Request) {},
-		Member:   func(name string) (*lives.Member, bool) { return p.dev, name == "dev" },
+		Member:   func(name string) (*members.Member, bool) { return p.dev, name == "dev" },
 		SetMode: func(member, mode string) error {
 			p.modes.Store(member, mode)
 			return nil
@@ -70,7 +69,7 @@ func (p *planning) begin(t *testing.T) {
 func (p *planning) ask(t *testing.T, member, to string) requests.Request {
 	t.Helper()
 	r, err := p.Ask(t.Context(), actors.Actor{Name: member}, requests.New{
-		Kind: requests.AskPlan, Member: member, To: to, Text: "May I?", Payload: notation.Encode(Payload{Session: "s1"}),
+		Kind: requests.AskPlan, Member: member, To: to, Text: "May I?", Payload: texts.Encode(Payload{Session: "s1"}),
 	})
 	if err != nil {
 		t.Fatal(err)

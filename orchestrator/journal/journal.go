@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -336,7 +336,7 @@ func (j *Journal) writeLines(lines []events.Line) bool {
 	}
 	var buf bytes.Buffer
 	for _, l := range lines {
-		text, err := notation.Marshal(l)
+		text, err := texts.Marshal(l)
 		if err != nil {
 			j.log.Error("a line cannot be written to the journal", "seq", l.Seq, "err", err)
 			continue

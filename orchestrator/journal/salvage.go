@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/backup"
 )
@@ -92,7 +92,7 @@ func (s *Salvage) report(got tasks.Refilled) []string {
 	said := []string{fmt.Sprintf("changes since were made again from the journal (events %d to %d): %s",
 		s.events[0].ID, s.events[len(s.events)-1].ID, strings.Join(what, "; "))}
 	if lost := got.Unknown; len(lost) > 0 {
-		said = append(said, "not made again, covey logs --json has them: "+notation.Few(lost, mostNamed))
+		said = append(said, "not made again, covey logs --json has them: "+texts.Few(lost, mostNamed))
 	}
 	return append(said, "lost are the answers of tool calls since then (a call that was cut off may be made twice), "+
 		"verdicts of gates (they are asked again), and which of the answers in the inbox were taken")

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -329,7 +329,7 @@ func fileThere(path string) bool {
 }
 
 // versionNumber finds the version in the output of a program.
-var versionNumber = notation.Pattern(`\bv?(\d+\.\d+[\w.+-]*)`)
+var versionNumber = texts.Pattern(`\bv?(\d+\.\d+[\w.+-]*)`)
 
 // versionOf runs a program to get its version, in an empty folder and without a
 // terminal; empty if it printed none.

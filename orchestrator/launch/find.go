@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 )
 
@@ -47,7 +47,7 @@ func Find(team *configs.Team) (map[string]Found, error) {
 			l.key, err = l.readKey(a)
 		}
 		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
-			err = notation.Errorf(configs.ErrSpec, "%s: its program cannot run a script; remove its `model`", a.Name)
+			err = texts.Errorf(configs.ErrSpec, "%s: its program cannot run a script; remove its `model`", a.Name)
 		}
 		all[a.Name] = l
 		errs = append(errs, team.Placed(a.Name, err))
@@ -74,7 +74,7 @@ func findProgram(a configs.Agent, workspace string) (Found, error) {
 	look := func(name string) (string, error) { return lookIn(lastOf(env, "PATH"), workspace, name) }
 	p, known := presetOf(a.Preset)
 	if a.Preset != "" && !known {
-		return Found{}, notation.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
+		return Found{}, texts.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
 	}
 	if len(a.Command) == 0 {
 		way, path, err := p.find(look)
@@ -181,7 +181,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 		return configs.EnvVar{}, nil
 	case a.Auth != configs.Key && l.preset.login == "" && len(l.preset.keyVars) > 0:
 		// The environment of such an agent lacks keys, because they may cost money.
-		return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
+		return configs.EnvVar{}, texts.Errorf(configs.ErrSpec,
 			"%s: %s has no login of its own, only an API key; set %s and write auth: key", a.Name, l.preset.name, l.preset.keyVars[0])
 	case a.Auth != configs.Key:
 		return configs.EnvVar{}, nil
@@ -191,17 +191,17 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 		names = []string{a.KeyVar}
 	}
 	if len(names) == 0 {
-		return configs.EnvVar{}, notation.Errorf(configs.ErrSpec,
+		return configs.EnvVar{}, texts.Errorf(configs.ErrSpec,
 			"%s: the variable of its API key is not known; write auth: {key: VARIABLE}", a.Name)
 	}
 	if a.KeyFile != "" {
 		data, err := os.ReadFile(a.KeyFile)
 		if err != nil {
-			return configs.EnvVar{}, notation.Errorf(ErrNoAgentKey, "%s: its API key cannot be read: %v", a.Name, err)
+			return configs.EnvVar{}, texts.Errorf(ErrNoAgentKey, "%s: its API key cannot be read: %v", a.Name, err)
 		}
 		key := string(bytes.TrimSpace(data))
 		if key == "" || strings.ContainsAny(key, "\n\x00") {
-			return configs.EnvVar{}, notation.Errorf(configs.ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
+			return configs.EnvVar{}, texts.Errorf(configs.ErrSpec, "%s: %s must hold an API key and nothing else", a.Name, a.KeyFile)
 		}
 		return configs.EnvVar{Name: names[0], Value: key}, nil
 	}
@@ -210,7 +210,7 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 			return configs.EnvVar{Name: name, Value: key}, nil
 		}
 	}
-	return configs.EnvVar{}, notation.Errorf(ErrNoAgentKey,
+	return configs.EnvVar{}, texts.Errorf(ErrNoAgentKey,
 		"%s: its API key %s is not set; set it, name a file (auth: {key: %s, file: PATH}), or write auth: login",
 		a.Name, strings.Join(names, " or "), names[0])
 }

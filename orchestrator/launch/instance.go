@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -36,7 +36,7 @@ type instance struct {
 	// put stores the session; it may be called as long as the team runs.
 	put  func(programSession) error
 	past programSession
-	bill *budget.Bill
+	bill *accounts.Bill
 	last string // the member's last text before this run
 	// noMemory is set if another program did the member's earlier work, so that this
 	// one has no memory of it.
@@ -227,7 +227,7 @@ func (f *instance) connectCommand() (command.Extra, error) {
 type programSession struct {
 	ID      string    `json:"id"`
 	Made    time.Time `json:"made"`
-	Agent   string    `json:"agent"`          // lives.AgentTitle then; another program cannot resume it
+	Agent   string    `json:"agent"`          // members.AgentTitle then; another program cannot resume it
 	Member  string    `json:"session"`        // the member's own session at that time
 	CostUSD float64   `json:"cost,omitempty"` // the cost that the program reported last
 	LifeUSD float64   `json:"life,omitempty"` // the member's cost with all its agents
@@ -255,15 +255,15 @@ func (f *instance) loadSession(ctx context.Context, switched bool) error {
 	if switched {
 		past.ID = "" // that session lacks the work since
 	}
-	before := budget.Cost{Life: past.LifeUSD}
-	if past.Agent == lives.AgentTitle(f.Member.CurrentAgent()) && past.Member == f.Member.Session.Session {
+	before := accounts.Cost{Life: past.LifeUSD}
+	if past.Agent == members.AgentTitle(f.Member.CurrentAgent()) && past.Member == f.Member.Session.Session {
 		f.past = past
 		before.Session = past.CostUSD
 	}
 	f.noMemory = f.past.ID == "" && f.last != ""
-	f.bill = f.programs.opts.Ledger.NewBill(f.Member.Name, before, func(now budget.Cost) {
+	f.bill = f.programs.opts.Ledger.NewBill(f.Member.Name, before, func(now accounts.Cost) {
 		f.past.CostUSD, f.past.LifeUSD = now.Session, now.Life
-		f.past.Agent, f.past.Member = lives.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
+		f.past.Agent, f.past.Member = members.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
 		// If it is not stored, the next run may count the cost of this run again.
 		if err := f.put(f.past); err != nil {
 			f.programs.opts.Log.Warn("store the cost of a session", "member", f.Member.Name, "err", err)
@@ -275,7 +275,7 @@ func (f *instance) loadSession(ctx context.Context, switched bool) error {
 // keepSession stores the id of a new session before the program uses it.
 func (f *instance) keepSession(id string) error {
 	f.past = programSession{
-		ID: id, Made: time.Now(), Agent: lives.AgentTitle(f.Member.CurrentAgent()),
+		ID: id, Made: time.Now(), Agent: members.AgentTitle(f.Member.CurrentAgent()),
 		Member: f.Member.Session.Session, LifeUSD: f.bill.NewSession(),
 	}
 	return f.put(f.past)
@@ -319,7 +319,7 @@ func (p *Programs) Brief(ctx context.Context, member, last string) string {
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
 	if goal := strings.TrimSpace(p.opts.Goal()); goal != "" {
-		b.WriteString("\nThe team's goal:\n" + notation.Clip(goal, briefText) + "\n")
+		b.WriteString("\nThe team's goal:\n" + texts.Clip(goal, briefText) + "\n")
 	}
 	all, err := p.opts.Store.List(ctx)
 	if err != nil {
@@ -327,7 +327,7 @@ func (p *Programs) Brief(ctx context.Context, member, last string) string {
 	}
 	b.WriteString(briefTasks(all, member))
 	if last != "" {
-		b.WriteString("\nWhat you said last:\n" + notation.Clip(last, briefText) + "\n")
+		b.WriteString("\nWhat you said last:\n" + texts.Clip(last, briefText) + "\n")
 	}
 	b.WriteString("\nLook at the state of the files before you go on: work that you have begun may be in them.")
 	return b.String()
@@ -343,13 +343,13 @@ func briefTasks(all []tasks.Task, member string) string {
 		if b.Len() == 0 {
 			b.WriteString("\nYour tasks:\n")
 		}
-		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(notation.Defuse(notation.Unbroken(t.Subject))), t.Status)
+		fmt.Fprintf(&b, "- #%s %s (%s)\n", t.ID, mail.Summary(texts.Defuse(texts.Unbroken(t.Subject))), t.Status)
 		if t.Status == tasks.InProgress && t.Description != "" {
 			b.WriteString("  " + strings.ReplaceAll(t.Description, "\n", "\n  ") + "\n")
 		}
 		for _, e := range t.Evidence {
 			if e.File != "" {
-				b.WriteString("  evidence: " + notation.Unbroken(e.File) + "\n")
+				b.WriteString("  evidence: " + texts.Unbroken(e.File) + "\n")
 			}
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // demand is a requirement of a spec that must hold before a call runs.
@@ -42,7 +42,7 @@ func CheckDemands(team *configs.Team, sources []settings.Source, look func(strin
 			m.Name, mandatory)) {
 			if open := d.unmet(held); len(open) > 0 {
 				d.what = "mandatory " + d.what
-				errs = append(errs, notation.Errorf(configs.ErrSpec, "%s", refusal(team, m, d, look)))
+				errs = append(errs, texts.Errorf(configs.ErrSpec, "%s", refusal(team, m, d, look)))
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func hookDemands(sources []settings.Source, member string, counts func(hooks.Han
 // hookDemand returns what a mandatory hook requires: it concerns all calls that its
 // matcher and its `if` select.
 func hookDemand(event hooks.Event, g hooks.Group, h hooks.Handler) demand {
-	d := demand{what: fmt.Sprintf("%s hook %q", event, notation.Preview(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
+	d := demand{what: fmt.Sprintf("%s hook %q", event, texts.Preview(cmp.Or(h.Command, h.URL, h.Prompt, h.Tool), 60))}
 	if rule, err := rules.Parse(h.If); err == nil {
 		d.about(rule)
 	} else {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
@@ -95,7 +95,7 @@ type ModelInquiry struct {
 //
 // It may be called whether the team runs or not, and changes nothing.
 func Models(ctx context.Context, team *configs.Team, how ModelInquiry) ([]ModelInfo, error) {
-	prices, err := budget.LoadPrices(team.Budget.Prices)
+	prices, err := accounts.LoadPrices(team.Budget.Prices)
 	if err != nil {
 		return nil, fmt.Errorf("list the team's models: %w", err)
 	}
@@ -150,7 +150,7 @@ var usualModels = map[configs.Provider]string{configs.Anthropic: "claude-sonnet-
 // whose key is in the environment, and those of an Ollama at its usual address, unless
 // how.Offline. No other host is asked: an address that is guessed could be anybody's.
 func MachineModels(ctx context.Context, how ModelInquiry) []ModelInfo {
-	prices, _ := budget.LoadPrices("")
+	prices, _ := accounts.LoadPrices("")
 	var list []ModelInfo
 	add := func(p configs.Provider, name string) {
 		m := configs.Model{Provider: p, Model: name, BaseURL: p.Home(), API: p.API(p.Home())}
@@ -177,7 +177,7 @@ func MachineModels(ctx context.Context, how ModelInquiry) []ModelInfo {
 
 // describe fills in what is known without asking anybody. A key is read, to find a file that
 // does not hold one, and dropped: only where it comes from may be shown.
-func (m *ModelInfo) describe(prices budget.PriceList) {
+func (m *ModelInfo) describe(prices accounts.PriceList) {
 	if m.model.Script != "" {
 		m.Model, m.State, m.Key = m.model.Script, ModelScript, "none needed"
 		return

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
@@ -23,7 +23,7 @@ const maxKey = 16 << 10
 // NewModel returns a real model of a spec. It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long. How
 // much the model can read is in the list of prices.
-func NewModel(m configs.Model, prices budget.PriceList) (*modelapi.Model, error) {
+func NewModel(m configs.Model, prices accounts.PriceList) (*modelapi.Model, error) {
 	config := modelConfig(m)
 	config.Window = prices.Window(m.FullName())
 	return modelapi.New(config)
@@ -47,7 +47,7 @@ func ModelKey(m configs.Model) (string, error) {
 	if m.KeyFile != "" {
 		key, err := ReadKey(m.KeyFile)
 		if err != nil {
-			return "", notation.Errorf(ErrNoKey, "the key file of model %s: %v", m.FullName(), err)
+			return "", texts.Errorf(ErrNoKey, "the key file of model %s: %v", m.FullName(), err)
 		}
 		return key, nil
 	}
@@ -57,7 +57,7 @@ func ModelKey(m configs.Model) (string, error) {
 	}
 	key := strings.TrimSpace(os.Getenv(variable))
 	if key == "" {
-		return "", notation.Errorf(ErrNoKey, "model %s has no API key: set %s before covey starts, or name a file under key_file",
+		return "", texts.Errorf(ErrNoKey, "model %s has no API key: set %s before covey starts, or name a file under key_file",
 			m.FullName(), variable)
 	}
 	return key, nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -38,15 +38,15 @@ func ServeModels(ctx context.Context, m ModelServer) error {
 	// Check everything before the port is open, so that a printed URL is usable.
 	scripts, err := namedScripts(m.Scripts)
 	if err != nil {
-		return notation.Errorf(ErrModelServer, "%v", err)
+		return texts.Errorf(ErrModelServer, "%v", err)
 	}
 	server, err := script.NewServer(scripts, nil)
 	if err != nil {
-		return notation.Errorf(ErrModelServer, "%v", err)
+		return texts.Errorf(ErrModelServer, "%v", err)
 	}
 	l, err := script.Listen(ctx, m.Addr)
 	if err != nil {
-		return notation.Errorf(ErrModelServer, "%v", err)
+		return texts.Errorf(ErrModelServer, "%v", err)
 	}
 	if _, err := fmt.Fprintf(m.Out, "http://%s\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close()) // without the URL the server is useless

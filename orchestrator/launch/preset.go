@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -121,7 +121,7 @@ func (p preset) find(look func(string) (string, error)) (program, string, error)
 	if len(missing) > 1 {
 		text = "none of " + strings.Join(missing, ", ")
 	}
-	return program{}, "", notation.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; %s installs it",
+	return program{}, "", texts.Errorf(configs.ErrSpec, "%s is not installed: there is %s in PATH; %s installs it",
 		p.name, text, howToInstall(p.install, p.node))
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/permission"
 )
@@ -90,7 +90,7 @@ func (o *offer) claudeSettings(fields object) {
 // call them and covey itself without asking, because it cannot ask. covey applies the
 // member's rules to each of these calls.
 func claudeConnect(url string) []string {
-	config := notation.Encode(object{"mcpServers": object{MCPName: object{
+	config := texts.Encode(object{"mcpServers": object{MCPName: object{
 		"type": "http", "url": url, "headers": object{"Authorization": "Bearer ${" + mcpTokenVar + "}"},
 	}}})
 	return []string{"--mcp-config", string(config), "--allowedTools", "mcp__" + MCPName + ",Bash(covey *)"}

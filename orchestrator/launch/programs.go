@@ -13,9 +13,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
@@ -44,7 +44,7 @@ type Options struct {
 	Log       *slog.Logger
 	Store     *tasks.Store
 	Processes *process.Processes
-	Ledger    *budget.Ledger
+	Ledger    *accounts.Ledger
 	Timeouts  acp.Timeouts  // zero fields have package acp's defaults
 	Backoff   time.Duration // before a program is started again; zero: package acp's default
 
@@ -56,16 +56,16 @@ type Options struct {
 
 	// Admit returns the URL of the team tools and a token for a member's program. lists
 	// says that the program must list the tools before it works.
-	Admit func(m *lives.Member, lists bool) (url, token string, err error)
+	Admit func(m *members.Member, lists bool) (url, token string, err error)
 	// Charge adds what a member's program has cost to the member's tasks.
 	Charge func(ctx context.Context, member string, c tasks.Cost) error
 	// Revoke invalidates the token of a member's program.
-	Revoke func(m *lives.Member)
+	Revoke func(m *members.Member)
 }
 
 // Request describes the member whose program is started.
 type Request struct {
-	Member  *lives.Member
+	Member  *members.Member
 	History transcript.History
 	Rules   permission.Policy
 	Environ []string      // for this member, in addition to covey's
@@ -75,7 +75,7 @@ type Request struct {
 
 // memberProgram is the state of a member's program.
 type memberProgram struct {
-	member *lives.Member
+	member *members.Member
 	// switched says that the member had another agent before, so that the session of
 	// this program lacks the work since.
 	switched bool
@@ -88,7 +88,7 @@ func NewPrograms(o Options) *Programs {
 }
 
 // of returns the state of a member; if begin is set, it creates a missing one.
-func (p *Programs) of(m *lives.Member, begin bool) *memberProgram {
+func (p *Programs) of(m *members.Member, begin bool) *memberProgram {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.members[m.Name]; known != nil && known.member == m {
@@ -105,7 +105,7 @@ func (p *Programs) of(m *lives.Member, begin bool) *memberProgram {
 // Switch prepares for the next agent of a member. It ends the previous agent's program,
 // and returns the conversation that the next agent continues. past is nil for a new
 // member.
-func (p *Programs) Switch(m *lives.Member, past *transcript.History) (transcript.History, error) {
+func (p *Programs) Switch(m *members.Member, past *transcript.History) (transcript.History, error) {
 	if p.of(m, false) == nil {
 		p.of(m, true)
 		if past == nil {
@@ -129,14 +129,14 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	a := r.Member.CurrentAgent()
 	l, ok := p.opts.Found()[a.Name]
 	if !ok {
-		return nil, notation.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
+		return nil, texts.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
 	}
 	known := p.of(r.Member, true)
 	f := &instance{programs: p, Request: r, launch: l, last: LastSaid(r.History.Messages)}
 	// Sessions and costs must be stored even while the team ends.
 	ctx = context.WithoutCancel(ctx)
 	f.put = func(v programSession) error {
-		return p.opts.Store.Put(ctx, programKey(r.Member.Name), notation.Encode(v))
+		return p.opts.Store.Put(ctx, programKey(r.Member.Name), texts.Encode(v))
 	}
 	if err := f.loadSession(ctx, known.switched); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 }
 
 // Complete adds the cost of a member's program to the end of a turn. It implements crew.Completer.
-func (p *Programs) Complete(ctx context.Context, m *lives.Member, e events.Event) (events.Event, error) {
+func (p *Programs) Complete(ctx context.Context, m *members.Member, e events.Event) (events.Event, error) {
 	end, ok := e.Data.(events.TurnEnded)
 	if !ok {
 		return e, nil
@@ -176,7 +176,7 @@ func (p *Programs) Complete(ctx context.Context, m *lives.Member, e events.Event
 
 // Stopped ends the program of a member and its access to the team tools. The member takes
 // no more turns with it. Stopped may be called twice. It implements crew.Stopper.
-func (p *Programs) Stopped(m *lives.Member) error {
+func (p *Programs) Stopped(m *members.Member) error {
 	run := p.running(m)
 	if run == nil {
 		return nil
@@ -187,7 +187,7 @@ func (p *Programs) Stopped(m *lives.Member) error {
 }
 
 // running returns the program of a member; nil if it has none.
-func (p *Programs) running(m *lives.Member) *instance {
+func (p *Programs) running(m *members.Member) *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.members[m.Name]; known != nil && known.member == m {
@@ -199,7 +199,7 @@ func (p *Programs) running(m *lives.Member) *instance {
 // billed returns the cost of a member's program since the last call, in US dollars, and
 // whether there were prompts without a token count. Only the member's goroutine may
 // call it.
-func (p *Programs) billed(m *lives.Member) (usd float64, unknown bool) {
+func (p *Programs) billed(m *members.Member) (usd float64, unknown bool) {
 	run := p.running(m)
 	if run == nil {
 		return 0, false
@@ -302,7 +302,7 @@ var ErrNewerTranscript = transcript.ErrNewer
 // work is unknown, so a person has to decide whether it starts over.
 //
 // unfit is why the member does not begin; empty: it begins.
-func OpenTranscript(place state.Place, m *lives.Member) (
+func OpenTranscript(place state.Place, m *members.Member) (
 	file *transcript.File, history transcript.History, unfit string, err error,
 ) {
 	file, history, err = transcript.Open(place.Transcript(m.Name, m.Session.Session))

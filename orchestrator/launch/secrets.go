@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // keyName matches names of variables that hold keys, such as API_KEY, NPM_TOKEN and PGPASSWORD.
-var keyName = notation.Pattern(`(?i)((^|[_-]|api|auth|access)(keys?|tokens?|pat|auth)` +
+var keyName = texts.Pattern(`(?i)((^|[_-]|api|auth|access)(keys?|tokens?|pat|auth)` +
 	`|secrets?|passw(or)?d|passphrase|credentials?|_pwd|custom_headers|bearer_token_[a-z]+)$`)
 
-// Secrets returns the values that must not leave the machine in a text (notation.Mask): those of
+// Secrets returns the values that must not leave the machine in a text (texts.Mask): those of
 // variables of an environment that hold keys by their names or for a preset, and those that a
 // team's programs, models, webhooks and hooks get, from files as well. A file that cannot be read gives none.
 // team may be nil.
@@ -35,7 +35,7 @@ func Secrets(team *configs.Team, environ []string) []string {
 		list = append(append(list, teamSecrets(team, isKey)...), requestSecrets(team, environ)...)
 	}
 	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return len(s) < notation.MinSecret })
+	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return len(s) < texts.MinSecret })
 }
 
 // keyNames returns what tells variables that hold keys, by their names or for a preset.
@@ -55,7 +55,7 @@ func SecretsAtHand(team *configs.Team, environ []string) []string {
 	var found []string
 	isKey := keyNames()
 	for _, kv := range environ {
-		if name, value, _ := strings.Cut(kv, "="); isKey(name) && len(value) >= notation.MinSecret {
+		if name, value, _ := strings.Cut(kv, "="); isKey(name) && len(value) >= texts.MinSecret {
 			found = append(found, "the variable "+name)
 		}
 	}
@@ -132,7 +132,7 @@ func requestSecrets(team *configs.Team, environ []string) []string {
 }
 
 // openHeader matches the headers whose values are no secrets, and occur in many texts.
-var openHeader = notation.Pattern(`(?i)^(accept|content|user-agent$|anthropic-version$)`)
+var openHeader = texts.Pattern(`(?i)^(accept|content|user-agent$|anthropic-version$)`)
 
 // variablesOf returns the variables that a spec sets for agent programs and MCP servers.
 func variablesOf(team *configs.Team) []configs.EnvVar {

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
@@ -35,7 +35,7 @@ func BenchmarkMCPCall(b *testing.B) {
 		list = append(list, testkit.Timed(b, func() error { return benchCall(b.Context(), team, teamtools.ListTool, `{}`) }))
 		send = append(send, testkit.Timed(b, func() error { return benchCall(b.Context(), team, teamtools.SendTool, `{"to":"lead","message":"x"}`) }))
 		store = append(store, testkit.Timed(b, func() error {
-			_, err := r.board.Send(b.Context(), teamtools.Actor{Actor: r.members["dev"].Actor()}, teamtools.SendMessageInput{To: "lead", Message: notation.Encode("x")})
+			_, err := r.board.Send(b.Context(), teamtools.Actor{Actor: r.members["dev"].Actor()}, teamtools.SendMessageInput{To: "lead", Message: texts.Encode("x")})
 			return err
 		}))
 	}
@@ -90,7 +90,7 @@ func benchDial(b *testing.B, url, token string) *sdk.ClientSession {
 func benchCall(ctx context.Context, s *sdk.ClientSession, tool, args string) error {
 	r, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err == nil && r.IsError {
-		return fmt.Errorf("%s: %s", tool, notation.Encode(r))
+		return fmt.Errorf("%s: %s", tool, texts.Encode(r))
 	}
 	return err
 }

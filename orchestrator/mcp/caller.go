@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -25,8 +25,8 @@ import (
 // program, in one session of the member. Its methods may be called from any
 // goroutine.
 type Caller struct {
-	member *lives.Member
-	life   *lives.Life
+	member *members.Member
+	life   *members.Life
 	mate   Teammate
 	rights *permission.Rights
 	asker  teammate.Asker
@@ -46,8 +46,8 @@ type Teammate interface {
 
 // Life holds the dependencies of a Caller. All fields must be set.
 type Life struct {
-	Member   *lives.Member
-	Life     *lives.Life
+	Member   *members.Member
+	Life     *members.Life
 	Teammate Teammate
 	Rights   *permission.Rights // the member's rules
 	Asker    teammate.Asker     // asks a person about calls

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -39,7 +39,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			r := newRig(t)
 			asks := inboxOf(r, tc.onAsk)
 			c := NewCaller(Life{
-				Member: r.members["dev"], Life: &lives.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
+				Member: r.members["dev"], Life: &members.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
 				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
 			})
 			stop, err := asks.Begin(t.Context())
@@ -50,7 +50,7 @@ func TestGuardAsksPeople(t *testing.T) {
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
 				_, no := c.guard(t.Context(), api.TeamCall{Tool: teamtools.SendTool,
-					Input: notation.Encode(map[string]string{"to": "lead"})}, "c1")
+					Input: texts.Encode(map[string]string{"to": "lead"})}, "c1")
 				done <- no
 			}()
 			if tc.answer != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -112,7 +112,7 @@ func (c *client) keep(ctx context.Context) {
 		pause, then := time.Duration(0), "covey connects again at once"
 		why := err
 		if failures++; failures > 1 || l == nil {
-			pause = routine.Backoff(max(failures-1, 1))
+			pause = members.Backoff(max(failures-1, 1))
 			then = fmt.Sprintf("covey tries again in %s", pause)
 		} else {
 			why = nil // calls wait for the next connection

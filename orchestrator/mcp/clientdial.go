@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -130,7 +130,7 @@ func endProgram(p *program.Process, why error) error {
 	}
 	p.Stop()
 	_ = p.Stdout.Close()
-	said := strings.Join(strings.Fields(notation.Middle(p.Summary(), 300)), " ")
+	said := strings.Join(strings.Fields(texts.Middle(p.Summary(), 300)), " ")
 	switch {
 	case alone && why != nil:
 		return fmt.Errorf("its program ended: %s (%w)", said, why)

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The answers to a server's question, as MCP has them.
@@ -30,7 +30,7 @@ func (c *client) elicit(ctx context.Context, l *life, ask *sdk.ElicitParams) *sd
 		ElicitationID: ask.ElicitationID,
 	}
 	if ask.RequestedSchema != nil {
-		in.RequestedSchema, _ = notation.Marshal(ask.RequestedSchema) // it came as JSON
+		in.RequestedSchema, _ = texts.Marshal(ask.RequestedSchema) // it came as JSON
 	}
 	out, err := c.team.Fire(ctx, member, in)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *client) elicit(ctx context.Context, l *life, ask *sdk.ElicitParams) *sd
 		ServerName: c.Name, Mode: in.Mode, ElicitationID: in.ElicitationID, Action: answer.Action,
 	}
 	if answer.Content != nil {
-		result.Content, _ = notation.Marshal(answer.Content) // it is made of plain values
+		result.Content, _ = texts.Marshal(answer.Content) // it is made of plain values
 	}
 	out, err = c.team.Fire(ctx, member, result)
 	if changed := answerOf(out); err == nil && changed.Action != "" {
@@ -89,7 +89,7 @@ func (c *client) askPerson(ctx context.Context, member string, in hooks.Elicitat
 		why = err
 	}
 	c.team.Report(fmt.Sprintf("MCP server %s asks: %s; no Elicitation hook has answered and no person can be asked (%v), "+
-		"so the answer is cancel", c.Name, notation.Preview(in.Message, 200), why))
+		"so the answer is cancel", c.Name, texts.Preview(in.Message, 200), why))
 	return &sdk.ElicitResult{Action: actionCancel}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -17,10 +17,10 @@ const maxText = 64 << 10
 // resultOf returns the result of a tool for a model. Models get text and images, so anything else is
 // named. Hooks get a list of blocks, as they do from recorded hosts (golden, elicitation).
 func resultOf(result *sdk.CallToolResult) agent.ToolResult {
-	var texts []string
+	var parts []string
 	var images []agent.Image
 	told := false // the structured content is among the texts, as MCP wants it
-	structured, _ := notation.Marshal(result.StructuredContent)
+	structured, _ := texts.Marshal(result.StructuredContent)
 	for _, content := range result.Content {
 		text := textOf(content)
 		if c, ok := content.(*sdk.ImageContent); ok && !result.IsError { // APIs take texts only as errors
@@ -30,20 +30,20 @@ func resultOf(result *sdk.CallToolResult) agent.ToolResult {
 				text = fmt.Sprintf("[an image, %s, which cannot be shown: %v]", c.MIMEType, err)
 			}
 		}
-		told = told || notation.SameJSON([]byte(text), structured)
-		texts = append(texts, text)
+		told = told || texts.SameJSON([]byte(text), structured)
+		parts = append(parts, text)
 	}
 	if result.StructuredContent != nil && !told {
-		texts = append(texts, string(structured))
+		parts = append(parts, string(structured))
 	}
-	text := notation.Middle(strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD"), maxText)
+	text := texts.Middle(strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD"), maxText)
 	r := agent.ToolResult{Content: text, Images: images, IsError: result.IsError}
 	if !r.IsError {
 		blocks := []any{textBlock{"text", text}}
 		for _, i := range images {
 			blocks = append(blocks, i)
 		}
-		r.Response, _ = notation.Marshal(blocks)
+		r.Response, _ = texts.Marshal(blocks)
 	}
 	return r
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Limits of MCP servers.
@@ -60,7 +60,7 @@ type ClientOptions struct {
 		action string, values map[string]any, err error)
 	// FirstWait is how long a member waits for a server that is being connected; 0: five seconds.
 	FirstWait time.Duration
-	Clock     routine.Clock
+	Clock     members.Clock
 }
 
 // NewClients makes the connections of a team; no server is started.

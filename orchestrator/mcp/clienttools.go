@@ -13,8 +13,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -143,7 +143,7 @@ func (c *client) read(ctx context.Context, l *life) ([]remoteTool, error) {
 		}
 		if err != nil {
 			c.reportOnce(fmt.Sprintf("MCP server %s: its tool %s is left out: %v",
-				c.Name, notation.Preview(tool.Name, 60), err))
+				c.Name, texts.Preview(tool.Name, 60), err))
 			continue
 		}
 		seen[spec.Name] = true
@@ -171,7 +171,7 @@ func specOf(tool *sdk.Tool) (agent.Spec, error) {
 	schema["type"] = "object"
 	delete(schema, "$schema")
 	var err error
-	spec.Schema, err = notation.Marshal(schema)
+	spec.Schema, err = texts.Marshal(schema)
 	return spec, err
 }
 

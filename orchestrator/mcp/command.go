@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
@@ -23,14 +23,14 @@ import (
 func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 	switch r := req.(type) {
 	case api.TaskCreate:
-		return teamtools.CreateTool, notation.Encode(struct {
+		return teamtools.CreateTool, texts.Encode(struct {
 			teamtools.TaskCreateInput
 			Owner     string   `json:"owner,omitempty"`
 			BlockedBy []string `json:"blockedBy,omitempty"`
 		}{teamtools.TaskCreateInput{Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Metadata: r.Metadata},
 			r.Owner, r.BlockedBy}), true
 	case api.TaskUpdate:
-		return teamtools.UpdateTool, notation.Encode(struct {
+		return teamtools.UpdateTool, texts.Encode(struct {
 			TaskID       string                     `json:"taskId"`
 			Status       *tasks.Status              `json:"status,omitempty"`
 			Subject      *string                    `json:"subject,omitempty"`
@@ -42,12 +42,12 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 			Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
 		}{r.ID, r.Status, r.Subject, r.Description, r.ActiveForm, r.Owner, r.AddBlocks, r.AddBlockedBy, r.Metadata}), true
 	case api.TaskClaim: // the builtin agent claims with TaskUpdate, so the call has its fields
-		return teamtools.ClaimTool, notation.Encode(map[string]string{
+		return teamtools.ClaimTool, texts.Encode(map[string]string{
 			"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As,
 		}), true
 	case api.Send:
-		return teamtools.SendTool, notation.Encode(teamtools.SendMessageInput{
-			To: r.To, Message: notation.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
+		return teamtools.SendTool, texts.Encode(teamtools.SendMessageInput{
+			To: r.To, Message: texts.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 		}), true
 	}
 	return "", nil, false
@@ -78,7 +78,7 @@ func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMe
 		name = teamtools.Twins()[tool]
 	}
 	if rule, yes := c.forbids(tool, input); yes {
-		return notation.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
+		return texts.Errorf(api.ErrDenied, "permission to use %s has been denied (rule %s)", name, rule)
 	}
 	wanted, no := c.askHooks(ctx, name, input, "covey/"+uuid.NewString())
 	if no == nil {
@@ -87,7 +87,7 @@ func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMe
 	if no.Halted != "" {
 		c.mate.Interrupt(no.Halted)
 	}
-	return notation.Errorf(api.ErrDenied, "%s", no.Content)
+	return texts.Errorf(api.ErrDenied, "%s", no.Content)
 }
 
 // sameInput returns an error if a hook wants to change the input of a call,
@@ -99,5 +99,5 @@ func sameInput(name string, input, wanted json.RawMessage) error {
 		fmt.Sprint(a) == fmt.Sprint(b) {
 		return nil
 	}
-	return notation.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mail.Summary(string(wanted)))
+	return texts.Errorf(api.ErrDenied, "a hook wants %s to be called with %s; do that", name, mail.Summary(string(wanted)))
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/permission"
@@ -22,7 +22,7 @@ import (
 func commandCalls() []any {
 	status, owner := tasks.Completed, "ana"
 	return []any{
-		api.TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": notation.Encode(1)}},
+		api.TaskCreate{Subject: "s", Description: "d", As: "ana", Metadata: map[string]json.RawMessage{"k": texts.Encode(1)}},
 		api.TaskUpdate{ID: "1", Status: &status, Owner: &owner, AddBlockedBy: []string{"2"}, As: "ana"},
 		api.TaskClaim{ID: "1", As: "ana"},
 		api.Send{To: "lead", Text: "hello", Summary: "hi", As: "ana"},
@@ -32,7 +32,7 @@ func commandCalls() []any {
 // TestCommandCallsFitTheirTools: what hooks see of a command is what the builtin
 // agent's tool would have been called with, so that one policy reads both.
 func TestCommandCallsFitTheirTools(t *testing.T) {
-	tools, err := newRig(t).board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &lives.Member{Member: &configs.Member{}}})
+	tools, err := newRig(t).board.Tools(teamtools.BuiltinNames, teamtools.Caller{Member: &members.Member{Member: &configs.Member{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 // are the tools that they were asked about.
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
 	r, asked := newRig(t), &[]string{}
-	ana := &lives.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
-	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &lives.Life{}, Rights: permission.NewRights(permission.Policy{}, nil), Teammate: fakeMate{
+	ana := &members.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
+	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &members.Life{}, Rights: permission.NewRights(permission.Policy{}, nil), Teammate: fakeMate{
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			*asked = append(*asked, p.(hooks.PreToolUseInput).ToolName)
 			return out, err
@@ -97,7 +97,7 @@ func TestGuardCommandRefuses(t *testing.T) {
 			"hook error: why"},
 		"ask":     {hooks.Outcome{Permission: hooks.Permission{Decision: "ask"}}, nil, "Blocked by hook"},
 		"trouble": {hooks.Outcome{}, errors.New("broken"), "could not run, so it was not run: broken"},
-		"changed": {hooks.Outcome{UpdatedInput: notation.Encode(map[string]string{"to": "lead"})}, nil,
+		"changed": {hooks.Outcome{UpdatedInput: texts.Encode(map[string]string{"to": "lead"})}, nil,
 			`called with {"to":"lead"}`},
 		"same": {hooks.Outcome{UpdatedInput: json.RawMessage(
 			`{"summary": "hi", "message": "hello", "to": "lead"}`)}, nil, ""},

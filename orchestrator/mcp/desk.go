@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -109,9 +109,9 @@ func callKey(c api.TeamCall) string {
 	var args any
 	input := []byte(c.Input)
 	if dec.Decode(&args) == nil {
-		input = notation.Encode(args)
+		input = texts.Encode(args)
 	}
-	sum := sha256.Sum256(notation.Encode([]string{c.Tool, string(input), c.Request}))
+	sum := sha256.Sum256(texts.Encode([]string{c.Tool, string(input), c.Request}))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -120,7 +120,7 @@ func callKey(c api.TeamCall) string {
 func stillChecking(tool string) api.TeamAnswer {
 	text := "Still checking: this takes longer than a tool call may. It goes on; call " + tool +
 		" again with the same arguments to get the result."
-	return api.TeamAnswer{Text: text, Structured: notation.Encode(struct {
+	return api.TeamAnswer{Text: text, Structured: texts.Encode(struct {
 		Pending bool   `json:"pending"`
 		Message string `json:"message"`
 	}{true, text})}
@@ -131,7 +131,7 @@ func stillChecking(tool string) api.TeamAnswer {
 func answer(r agent.ToolResult) api.TeamAnswer {
 	a := api.TeamAnswer{Text: r.Content, Structured: r.Response, IsError: r.IsError}
 	if r.IsError || len(a.Structured) == 0 {
-		a.Structured = notation.Encode(struct {
+		a.Structured = texts.Encode(struct {
 			Success bool   `json:"success"`
 			Message string `json:"message"`
 		}{!r.IsError, cmp.Or(r.Content, "no answer")})

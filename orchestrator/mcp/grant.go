@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
@@ -178,7 +178,7 @@ func (t *Server) Missed(member string, e events.Data) (warning string) {
 			return ""
 		}
 		return fmt.Sprintf("the agent program itself refused a call of the team's tool %s (%s), so its model seems to have none of "+
-			"them; install its newest version", e.Name, notation.Short(e.Content, 200))
+			"them; install its newest version", e.Name, texts.Short(e.Content, 200))
 	case events.PermissionDecided: // it knows a tool that it asks about
 		if strings.Contains(e.Tool, "team_") {
 			g.called.Store(true)

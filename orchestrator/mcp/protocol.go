@@ -13,9 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
@@ -85,7 +85,7 @@ func plainSchema(text json.RawMessage, t teamtools.Description) json.RawMessage 
 			p.Type, p.Types = rest[0], nil
 		}
 	}
-	return notation.Encode(&schema)
+	return texts.Encode(&schema)
 }
 
 // list returns the desk's tools, sorted by name.
@@ -113,7 +113,7 @@ type Streams struct {
 // ctx ends. The team identifies the caller, which must be a member. ServeTools
 // closes both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
-	tools, err := teamtools.Describe(teamtools.MCPNames, &lives.Member{Member: &configs.Member{PlanRequired: s.Plan}})
+	tools, err := teamtools.Describe(teamtools.MCPNames, &members.Member{Member: &configs.Member{PlanRequired: s.Plan}})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -104,7 +104,7 @@ func New(o Options) *Server {
 // request. A member has one token; another call revokes the one before. lists
 // says that the program must list the tools before it works; Missed warns if it
 // does not.
-func (t *Server) Admit(m *lives.Member, lists bool) (url, token string, err error) {
+func (t *Server) Admit(m *members.Member, lists bool) (url, token string, err error) {
 	d, err := t.desk(m.Name)
 	if err != nil {
 		return "", "", err
@@ -140,7 +140,7 @@ func (t *Server) admit(g *grant) (old *grant, err error) {
 
 // Stopped revokes what remaining processes of the member's agent could act with. It implements
 // crew.Stopper.
-func (t *Server) Stopped(m *lives.Member) error {
+func (t *Server) Stopped(m *members.Member) error {
 	t.Revoke(m)
 	return nil
 }
@@ -153,7 +153,7 @@ func (t *Server) Ended(context.Context) error {
 
 // Revoke revokes a member's token and closes its connections. Calls that have
 // begun continue, because they belong to the member and not to the connection.
-func (t *Server) Revoke(m *lives.Member) {
+func (t *Server) Revoke(m *members.Member) {
 	t.mu.Lock()
 	g := t.grants[m.Name]
 	delete(t.grants, m.Name)

@@ -24,7 +24,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -42,9 +42,9 @@ type rig struct {
 	t       testing.TB
 	server  *Server
 	store   *tasks.Store
-	board   *teamtools.Board
+	board   *teamtools.TaskAPI
 	state   *view.Live
-	members map[string]*lives.Member
+	members map[string]*members.Member
 	callers map[string]*Caller
 
 	runs   atomic.Int32  // of task hooks
@@ -58,7 +58,7 @@ type rig struct {
 func newRig(t testing.TB, subjects ...string) *rig {
 	t.Helper()
 	r := &rig{
-		t: t, store: testkit.OpenStore(t, tasks.Open), state: view.NewLive(nil), members: map[string]*lives.Member{},
+		t: t, store: testkit.OpenStore(t, tasks.Open), state: view.NewLive(nil), members: map[string]*members.Member{},
 		callers: map[string]*Caller{}, asked: make(chan struct{}, 100), agreed: make(chan struct{}), done: make(chan struct{}, 100),
 	}
 	r.agree = sync.OnceFunc(func() { close(r.agreed) })
@@ -73,11 +73,11 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	for i, m := range team.Members() {
 		session, err := r.store.Members().Attach(t.Context(), m.Name, func() string { return "session-" + m.Name })
 		testkit.Must(t, err)
-		member := &lives.Member{Member: &m, Lead: i == 0, Session: session}
+		member := &members.Member{Member: &m, Lead: i == 0, Session: session}
 		mate, rights := fakeMate{r.fire}, permission.NewRights(permission.Policy{}, nil)
 		r.members[m.Name] = member
 		r.callers[m.Name] = NewCaller(Life{
-			Member: member, Life: &lives.Life{}, Teammate: mate, Rights: rights, Asker: asks.Asker(m.Name),
+			Member: member, Life: &members.Life{}, Teammate: mate, Rights: rights, Asker: asks.Asker(m.Name),
 			Tools: func() ([]teamtools.Tool, error) {
 				return r.board.Tools(teamtools.MCPNames, teamtools.Caller{Member: member, Act: func(id string) teamtools.Actor {
 					by := member.Actor()
@@ -180,7 +180,7 @@ func (r *rig) turn(member string, no int, in bool) {
 
 // What the board asks and tells.
 
-func (r *rig) Member(name string) (*lives.Member, bool) {
+func (r *rig) Member(name string) (*members.Member, bool) {
 	m, ok := r.members[name]
 	return m, ok
 }

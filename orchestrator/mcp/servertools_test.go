@@ -20,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -78,7 +78,7 @@ func newClientRig(t *testing.T, after func(time.Duration) <-chan time.Time, list
 		}
 	}
 	r.Clients = NewClients(ClientOptions{
-		Workspace: t.TempDir(), Environ: os.Environ(), Clock: routine.Clock{TimeAfter: after}, FirstWait: time.Minute,
+		Workspace: t.TempDir(), Environ: os.Environ(), Clock: members.Clock{TimeAfter: after}, FirstWait: time.Minute,
 		Started: func(int) func() { return nil },
 		Key: func(file string) (string, error) {
 			key, err := os.ReadFile(file)

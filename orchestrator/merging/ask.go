@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -27,7 +27,7 @@ type Inbox interface {
 
 // askAll implements Queue.Ask. It asks the approvers of the merge gates one after another,
 // and then the operator if protected files change.
-func (d *Desk) askAll(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
+func (d *Merger) askAll(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
 	var approvers []string
 	for _, h := range d.opts.Team().Merge.Gates {
 		if h.Approver != "" {
@@ -53,22 +53,22 @@ func (d *Desk) askAll(ctx context.Context, m tasks.Merge, files []string, others
 
 // askOne asks one approver. An approval holds for this exact commit and is not asked
 // for again.
-func (d *Desk) askOne(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge, to string) (Answer, error) {
+func (d *Merger) askOne(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge, to string) (Answer, error) {
 	text := fmt.Sprintf("%s has finished %s, to be merged into %s (covey diff %s shows it)",
 		m.Member, m.Title, m.Into, m.Subject())
 	if len(files) > 0 && to == actors.Operator {
-		text += "; it changes protected files: " + notation.Preview(strings.Join(files, ", "), 2000)
+		text += "; it changes protected files: " + texts.Preview(strings.Join(files, ", "), 2000)
 	}
 	if len(others) > 0 {
 		names := make([]string, len(others))
 		for i, o := range others {
 			names[i] = subject(o)
 		}
-		text += "; the merge brings this work, too: " + notation.Preview(strings.Join(names, ", "), 2000)
+		text += "; the merge brings this work, too: " + texts.Preview(strings.Join(names, ", "), 2000)
 	}
 	n := requests.New{
 		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.opts.Inbox.Limit(),
-		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: notation.Encode(inbox.Payload{
+		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: texts.Encode(inbox.Payload{
 			TaskID: m.Subject(), Subject: m.Title, Merge: m.ID, Commit: m.Commit,
 		}),
 	}
@@ -76,7 +76,7 @@ func (d *Desk) askOne(ctx context.Context, m tasks.Merge, files []string, others
 		n.Mail = func(r requests.Request) mail.Outgoing {
 			return mail.Outgoing{
 				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-				Data: notation.Encode(mail.ApprovalRequest{
+				Data: texts.Encode(mail.ApprovalRequest{
 					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
 					Subject: m.Title, Timestamp: d.opts.Clock.Now(),
 				}),
@@ -104,7 +104,7 @@ func answerOf(r requests.Request) Answer {
 }
 
 // Answered continues a merge after its question was closed.
-func (d *Desk) Answered(ctx context.Context, r requests.Request) error {
+func (d *Merger) Answered(ctx context.Context, r requests.Request) error {
 	if !d.hasRepo() || r.State == requests.Withdrawn {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (d *Desk) Answered(ctx context.Context, r requests.Request) error {
 // asking reports whether a merge is held for an answer that may still come. If the
 // answer came before the merge was held for it, asking applies it here, because no
 // other event would.
-func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
+func (d *Merger) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if m.State != tasks.MergeHeld || m.Asked == "" {
 		return false, nil
 	}
@@ -153,7 +153,7 @@ func (d *Desk) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 
 // withdrawMoot withdraws the questions about work that is merged, or that has changed since it was
 // asked about. What waited for them is looked at again.
-func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
+func (d *Merger) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 	open, err := d.opts.Store.Requests().Open(ctx, "")
 	if err != nil {
 		return fmt.Errorf("the questions about work: %w", err)
@@ -174,7 +174,7 @@ func (d *Desk) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 
 // askMove asks the operator what to do about a branch that was moved to what a member has made.
 // The question has no limit and holds up nobody but the queue.
-func (d *Desk) askMove(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error) {
+func (d *Merger) askMove(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error) {
 	about := cmp.Or(m.Member, d.opts.Team().Lead.Name) // a question is about somebody
 	text := fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it", m.Text, m.Branch, m.From)
 	if m.Branch == rulesTarget {
@@ -182,7 +182,7 @@ func (d *Desk) askMove(ctx context.Context, m events.TargetMoved, again string) 
 	}
 	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: about}, requests.New{
 		Kind: requests.AskMerge, Member: about, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
-		Text: text, Payload: notation.Encode(inbox.Payload{Moved: m.Branch}),
+		Text: text, Payload: texts.Encode(inbox.Payload{Moved: m.Branch}),
 	})
 	if err == nil && r.Open() {
 		d.opts.Notify(ctx, about, r)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -158,7 +158,7 @@ func TestMootQuestionsAreWithdrawn(t *testing.T) {
 		{Merge: "1", Commit: "a"}, {Merge: "2", Commit: "b"}, {Merge: "3", Commit: "old"}, {Merge: "4", Commit: "d"}, {Moved: "main"}, {},
 	} {
 		_, err := store.Requests().Ask(t.Context(), actors.Actor{Name: "ana"}, requests.New{
-			Kind: requests.AskMerge, Member: "ana", To: actors.Operator, Text: "?", Key: fmt.Sprint(i), Payload: notation.Encode(p),
+			Kind: requests.AskMerge, Member: "ana", To: actors.Operator, Text: "?", Key: fmt.Sprint(i), Payload: texts.Encode(p),
 		})
 		testkit.Must(t, err)
 	}

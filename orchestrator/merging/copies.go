@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // copyOf returns the working copy of a member; false if the member works in the
 // workspace or in a folder that git does not know.
-func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
+func (d *Merger) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
 	own, has := d.opts.Trees.Of(member)
 	if !has || !own.InGit() {
 		return nil, false, nil
@@ -23,7 +23,7 @@ func (d *Desk) copyOf(ctx context.Context, member string) (*worktree.Repo, bool,
 }
 
 // hasCopy reports whether a member has a working copy of the repository.
-func (d *Desk) hasCopy(member string) bool {
+func (d *Merger) hasCopy(member string) bool {
 	own, has := d.opts.Trees.Of(member)
 	return has && own.InGit()
 }
@@ -34,7 +34,7 @@ func (d *Desk) hasCopy(member string) bool {
 // with each line that another member writes.
 //
 // Nested repositories are not part of the tree; their presence still counts.
-func (d *Desk) TreeOf(ctx context.Context, m *lives.Member) (string, error) {
+func (d *Merger) TreeOf(ctx context.Context, m *members.Member) (string, error) {
 	if !d.hasRepo() {
 		return "", nil
 	}
@@ -59,8 +59,8 @@ func (d *Desk) TreeOf(ctx context.Context, m *lives.Member) (string, error) {
 
 // writtenByOthers reports whether anybody other than this member can write in the
 // workspace.
-func (d *Desk) writtenByOthers(member string) bool {
-	return slices.ContainsFunc(d.opts.Members.Members(), func(o *lives.Member) bool {
+func (d *Merger) writtenByOthers(member string) bool {
+	return slices.ContainsFunc(d.opts.Members.Members(), func(o *members.Member) bool {
 		_, has := d.opts.Trees.Of(o.Name)
 		s, ok := d.opts.Members.StateOf(o.Name)
 		return o.Name != member && !has && o.Member.CanWrite() && ok && s.Gone == ""
@@ -73,7 +73,7 @@ func (d *Desk) writtenByOthers(member string) bool {
 //
 // An error is only a warning: a member can work on an older state, and its work is
 // merged on top of the newest one.
-func (d *Desk) Freshen(ctx context.Context, member string) {
+func (d *Merger) Freshen(ctx context.Context, member string) {
 	own, _ := d.opts.Trees.Of(member)
 	if own.Branch == "" {
 		return
@@ -104,7 +104,7 @@ func (d *Desk) Freshen(ctx context.Context, member string) {
 }
 
 // workOn returns the commits of unmerged work on tasks.
-func (d *Desk) workOn(ctx context.Context, ids []string) ([]string, error) {
+func (d *Merger) workOn(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

@@ -13,10 +13,9 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -25,22 +24,22 @@ import (
 // Members are the members of a running team.
 type Members interface {
 	// Members lists those that have a seat, in the order of the spec.
-	Members() []*lives.Member
+	Members() []*members.Member
 	// StateOf returns the lifecycle state of a member; false if no member has this
 	// name.
-	StateOf(member string) (lives.State, bool)
+	StateOf(member string) (members.State, bool)
 	// SessionOf finds the member of a session.
-	SessionOf(session string) (*lives.Member, bool)
+	SessionOf(session string) (*members.Member, bool)
 }
 
-// Options are what a Desk needs from its team.
+// Options are what a Merger needs from its team.
 type Options struct {
 	Place   state.Place
 	Store   *tasks.Store
 	Journal *journal.Journal
-	Clock   routine.Clock
+	Clock   members.Clock
 	Log     *slog.Logger
-	Trees   *trees.Trees
+	Trees   *workcopies.Trees
 	Members Members
 	Inbox   Inbox
 
@@ -60,11 +59,11 @@ type Options struct {
 	Changed func()
 }
 
-// Desk harvests the work that members with their own working copies complete, has it
+// Merger harvests the work that members with their own working copies complete, has it
 // merged, and knows what is not merged yet. If the team works in no git repository, it
 // does nothing. Create it with New. After Open returns, its methods may be called from
 // any goroutine.
-type Desk struct {
+type Merger struct {
 	opts  Options
 	queue *Queue // its Repo is nil if there is no repository
 	book  *Book
@@ -87,8 +86,8 @@ type Desk struct {
 }
 
 // New returns the desk of a team. It does nothing before Open.
-func New(o Options) *Desk {
-	d := &Desk{
+func New(o Options) *Merger {
+	d := &Merger{
 		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1), over: make(chan struct{}),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		past: map[string]bool{}, loose: newLoose(),
@@ -114,7 +113,7 @@ func New(o Options) *Desk {
 
 // Open restores the state of earlier runs. Call it once, after the working copies were
 // opened and before any member starts, so that no unmerged work counts as merged.
-func (d *Desk) Open(ctx context.Context) error {
+func (d *Merger) Open(ctx context.Context) error {
 	repo := d.opts.Trees.Repo()
 	if repo == nil {
 		return nil
@@ -129,7 +128,7 @@ func (d *Desk) Open(ctx context.Context) error {
 }
 
 // watch makes the queue watch its target branches.
-func (d *Desk) watch() {
+func (d *Merger) watch() {
 	w := d.queue.Watch
 	w.Copies = func() map[string]string { return d.opts.Trees.Tops() }
 	w.Identity, w.Shares = d.opts.Trees.Author, func() bool { return d.writtenByOthers("") }
@@ -148,7 +147,7 @@ func (d *Desk) watch() {
 
 // look compares the target branches and the operator's checkout with what is known. begins and ends
 // are as in Watch.Checkout.
-func (d *Desk) look(ctx context.Context, begins, ends bool) error {
+func (d *Merger) look(ctx context.Context, begins, ends bool) error {
 	branches, err := d.queue.Watch.Branches(ctx)
 	if err != nil {
 		return err
@@ -165,7 +164,7 @@ func (d *Desk) look(ctx context.Context, begins, ends bool) error {
 }
 
 // Begin looks at the target branches before members begin to work.
-func (d *Desk) Begin(ctx context.Context) {
+func (d *Merger) Begin(ctx context.Context) {
 	if d.hasRepo() {
 		d.warn(d.look(ctx, true, false))
 		d.warn(d.queue.Watch.Begin(ctx))
@@ -173,7 +172,7 @@ func (d *Desk) Begin(ctx context.Context) {
 }
 
 // Held looks at the target branches and reports whether one was moved to what a member has made.
-func (d *Desk) Held(ctx context.Context) bool {
+func (d *Merger) Held(ctx context.Context) bool {
 	if !d.hasRepo() {
 		return false
 	}
@@ -184,13 +183,13 @@ func (d *Desk) Held(ctx context.Context) bool {
 }
 
 // hasRepo reports whether the team works in a git repository.
-func (d *Desk) hasRepo() bool { return d.queue.Repo != nil }
+func (d *Merger) hasRepo() bool { return d.queue.Repo != nil }
 
 // loadHarvested reads which work earlier runs harvested.
 //
 // A task with a known merge counts as harvested only while it is completed: once
 // reopened, it produces new work.
-func (d *Desk) loadHarvested(ctx context.Context) error {
+func (d *Merger) loadHarvested(ctx context.Context) error {
 	if err := d.queue.Recover(ctx); err != nil {
 		return fmt.Errorf("recover merges: %w", err)
 	}
@@ -223,7 +222,7 @@ func (d *Desk) loadHarvested(ctx context.Context) error {
 // Merges happen only in this goroutine. If the store fails, merging stops for this run
 // and the team goes on: onWay stays empty, so that no member waits for a merge, and
 // people are warned once.
-func (d *Desk) Serve(ctx context.Context) {
+func (d *Merger) Serve(ctx context.Context) {
 	if !d.hasRepo() {
 		return
 	}
@@ -261,14 +260,14 @@ func (d *Desk) Serve(ctx context.Context) {
 }
 
 // Close ends Serve once it has nothing to do.
-func (d *Desk) Close() { close(d.over) }
+func (d *Merger) Close() { close(d.over) }
 
 // wake wakes Serve.
-func (d *Desk) wake() { routine.Signal(d.woken) }
+func (d *Merger) wake() { members.Signal(d.woken) }
 
 // updateOnWay updates onWay: the tasks whose work is being merged or waits for an
 // answer.
-func (d *Desk) updateOnWay(ctx context.Context) error {
+func (d *Merger) updateOnWay(ctx context.Context) error {
 	merges, err := d.opts.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("read the merges: %w", err)
@@ -306,7 +305,7 @@ func (d *Desk) updateOnWay(ctx context.Context) error {
 // plan holds back tasks whose blockers are among these. Completed work that is not yet
 // harvested counts too, or a dependent could start in between. A member that is gone
 // produces no more work, so its tasks do not count.
-func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
+func (d *Merger) OnWay(all []tasks.Task) map[string]bool {
 	// Read this before taken: the work of a member that leaves in between is then in
 	// taken.
 	awaited := map[string]bool{}
@@ -330,7 +329,7 @@ func (d *Desk) OnWay(all []tasks.Task) map[string]bool {
 }
 
 // willHarvest reports whether a member's work will be harvested when it becomes idle.
-func (d *Desk) willHarvest(member string) bool {
+func (d *Merger) willHarvest(member string) bool {
 	if !d.hasCopy(member) {
 		return false
 	}
@@ -343,7 +342,7 @@ func (d *Desk) willHarvest(member string) bool {
 //
 // It is called within the call that completes the task, so the files are those that the
 // gates judged. An error is only a warning: the task stays completed.
-func (d *Desk) HarvestTask(ctx context.Context, t tasks.Task) {
+func (d *Merger) HarvestTask(ctx context.Context, t tasks.Task) {
 	d.mu.Lock()
 	delete(d.taken, t.ID)
 	d.loose.add(t.ID, t.Owner)
@@ -355,7 +354,7 @@ func (d *Desk) HarvestTask(ctx context.Context, t tasks.Task) {
 
 // HarvestCompleted harvests the work on tasks that a member completed at a turn end or before a
 // crash.
-func (d *Desk) HarvestCompleted(ctx context.Context, member string) {
+func (d *Merger) HarvestCompleted(ctx context.Context, member string) {
 	if !d.hasCopy(member) {
 		return
 	}
@@ -391,7 +390,7 @@ func (d *Desk) HarvestCompleted(ctx context.Context, member string) {
 // It holds taking throughout: a member's call and its turn end may come at the same
 // time, and the second must see what the first did. An error with one task does not
 // stop the others.
-func (d *Desk) harvestTasks(ctx context.Context, member string, done []tasks.Task) error {
+func (d *Merger) harvestTasks(ctx context.Context, member string, done []tasks.Task) error {
 	d.taking.Lock()
 	defer d.taking.Unlock()
 	done = slices.DeleteFunc(slices.Clone(done), func(t tasks.Task) bool { return d.harvested(t) })
@@ -425,7 +424,7 @@ func (d *Desk) harvestTasks(ctx context.Context, member string, done []tasks.Tas
 }
 
 // unchanged records that a task was completed without a change, and journals it once.
-func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
+func (d *Merger) unchanged(ctx context.Context, t tasks.Task) error {
 	marked, err := tasks.MarkUnchanged(ctx, d.opts.Store, t.ID, t.Version)
 	if err != nil {
 		return fmt.Errorf("record that task %s changed nothing: %w", t.ID, err)
@@ -437,7 +436,7 @@ func (d *Desk) unchanged(ctx context.Context, t tasks.Task) error {
 }
 
 // harvested reports whether a task's work was harvested.
-func (d *Desk) harvested(t tasks.Task) bool {
+func (d *Merger) harvested(t tasks.Task) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.taken[t.ID]
@@ -445,7 +444,7 @@ func (d *Desk) harvested(t tasks.Task) bool {
 
 // recordHarvest records that a task's work was harvested and is on its way, before
 // anything can treat it as merged.
-func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
+func (d *Merger) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken[t.ID] = true
@@ -459,21 +458,21 @@ func (d *Desk) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 }
 
 // reused journals that a gate was not run.
-func (d *Desk) reused(v requests.Verdict) {
+func (d *Merger) reused(v requests.Verdict) {
 	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
 
 // judged journals the tree that a gate has judged.
-func (d *Desk) judged(v requests.Verdict) {
+func (d *Merger) judged(v requests.Verdict) {
 	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictFound{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Moment: v.Moment, Pass: v.Pass,
 	}})
 }
 
 // warn journals an error that stops nothing, once per text.
-func (d *Desk) warn(err error) {
+func (d *Merger) warn(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}

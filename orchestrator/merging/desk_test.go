@@ -9,22 +9,22 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // oneMember is a team of one member, which rests.
-type oneMember struct{ *lives.Member }
+type oneMember struct{ *members.Member }
 
-func (m oneMember) Members() []*lives.Member { return []*lives.Member{m.Member} }
+func (m oneMember) Members() []*members.Member { return []*members.Member{m.Member} }
 
-func (m oneMember) StateOf(name string) (lives.State, bool) { return lives.State{}, name == m.Name }
+func (m oneMember) StateOf(name string) (members.State, bool) { return members.State{}, name == m.Name }
 
-func (m oneMember) SessionOf(string) (*lives.Member, bool) { return m.Member, true }
+func (m oneMember) SessionOf(string) (*members.Member, bool) { return m.Member, true }
 
 // TestDeskWithoutRepository: a team in no git repository has a desk that does nothing,
 // whatever merges an earlier run has left in the store.
@@ -42,9 +42,9 @@ func TestDeskWithoutRepository(t *testing.T) {
 		Member: "ana", Branch: "covey/crew/ana", Into: "main", From: "1", Commit: "2", State: tasks.MergeQueued,
 	})
 	testkit.Must(t, err)
-	ana := &lives.Member{Member: &configs.Member{Name: "ana"}}
+	ana := &members.Member{Member: &configs.Member{Name: "ana"}}
 	d := New(Options{
-		Store: store, Trees: &trees.Trees{}, Members: oneMember{ana}, Log: slog.New(slog.DiscardHandler),
+		Store: store, Trees: &workcopies.Trees{}, Members: oneMember{ana}, Log: slog.New(slog.DiscardHandler),
 		Changed: func() { t.Error("something has changed") },
 	})
 	testkit.Must(t, d.Open(ctx))

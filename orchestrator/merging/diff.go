@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -86,7 +86,7 @@ func ReadDiff(
 
 // openRepo opens the repository of a team, which need not run.
 func openRepo(ctx context.Context, p state.Place, team *configs.Team) (*worktree.Repo, error) {
-	return trees.GitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
+	return workcopies.GitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
 }
 
 // inPlace reports whether a working copy belongs to a member of the team.
@@ -110,7 +110,7 @@ func (d differ) ofTask(ctx context.Context, reviews []api.Review, id string) ([]
 			return []Diff{one}, err
 		}
 	}
-	return nil, notation.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows unfinished work", id)
+	return nil, texts.Errorf(tasks.ErrNotFound, "there is no finished work on task %s; covey diff MEMBER shows unfinished work", id)
 }
 
 // ofMember returns the finished work of a member without a working copy.

@@ -1,7 +1,7 @@
 // Package merging merges the work of members into its target branch. It is internal to
 // covey: other programs must not rely on it.
 //
-// A member works on its own branch. When it completes a task, the Desk of the team
+// A member works on its own branch. When it completes a task, the Merger of the team
 // calls Harvest, which records the member's work as a branch and a tasks.Merge, and
 // Queue merges one after another. The gates judge the merged state in a working copy
 // that nobody works in. Only exactly what they passed moves the branch, by

@@ -10,7 +10,7 @@ import (
 // Follow returns what OnWay returns for the whole list of tasks, of which c is what has changed
 // since the last call. Its time depends on c and on what is not harvested yet. Only the crew's
 // loop calls it.
-func (d *Desk) Follow(c tasks.Changes) map[string]bool {
+func (d *Merger) Follow(c tasks.Changes) map[string]bool {
 	if !d.hasRepo() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (d *Desk) Follow(c tasks.Changes) map[string]bool {
 }
 
 // follow takes in changes of the list of tasks.
-func (d *Desk) follow(c tasks.Changes) {
+func (d *Merger) follow(c tasks.Changes) {
 	d.loose.follow(c)
 	for _, t := range c.Tasks {
 		if t.Status != tasks.Completed {

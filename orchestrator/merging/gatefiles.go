@@ -10,9 +10,9 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -100,8 +100,8 @@ func (g *gateFiles) add(ctx context.Context, top, who string, files []string) {
 	for _, file := range files {
 		g.made[top][file] = true
 	}
-	g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
-	g.tell(top, events.Warning{Text: who + " " + notation.Few(files, 3) + ": not committed, because git does not ignore " +
+	g.warn(g.store.Put(ctx, gateFilesKey, texts.Encode(g.made)))
+	g.tell(top, events.Warning{Text: who + " " + texts.Few(files, 3) + ": not committed, because git does not ignore " +
 		"them and no call of the member names them; an entry in .gitignore says that for good"})
 }
 
@@ -129,12 +129,12 @@ func (g *gateFiles) called(ctx context.Context, top string, c events.ToolCalled)
 		}
 	}
 	if changed {
-		g.warn(g.store.Put(ctx, gateFilesKey, notation.Encode(g.made)))
+		g.warn(g.store.Put(ctx, gateFilesKey, texts.Encode(g.made)))
 	}
 }
 
 // Saw takes note of a member's calls. It implements crew.Watcher.
-func (d *Desk) Saw(ctx context.Context, m *lives.Member, e events.Event) error {
+func (d *Merger) Saw(ctx context.Context, m *members.Member, e events.Event) error {
 	if call, ok := e.Data.(events.ToolCalled); ok {
 		if own, has := d.opts.Trees.Of(m.Name); has {
 			d.made.called(ctx, own.Top, call)
@@ -163,7 +163,7 @@ func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
 // ChangedSomething is the policy changed-something: it refuses while a member has changed no file in
 // its working copy since its last finished task. It says nothing of a member without one: who has
 // changed a file in a shared folder is not always known.
-func (d *Desk) ChangedSomething(ctx context.Context, in hooks.Input) hooks.Result {
+func (d *Merger) ChangedSomething(ctx context.Context, in hooks.Input) hooks.Result {
 	m, ok := d.opts.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.Agree()

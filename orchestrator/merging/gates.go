@@ -13,8 +13,8 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/teammate"
@@ -26,7 +26,7 @@ import (
 // files. Gates of a member that works in the workspace run unchanged: others write
 // there at the same time, so no verdict would belong to a tree, and its scripts were
 // trusted along with the spec.
-func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
+func (d *Merger) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 	m, ok := d.opts.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.GateRun{}
@@ -40,7 +40,7 @@ func (d *Desk) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) 
 
 // memberGate is GateRun for a known member. A zero GateRun runs the gate as it is. An
 // error must not count as a pass: GateRun reports it as Fault.
-func (d *Desk) memberGate(ctx context.Context, m *lives.Member, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
+func (d *Merger) memberGate(ctx context.Context, m *members.Member, in hooks.Input, gate hooks.Handler) (runner.GateRun, error) {
 	copy, ok, err := d.copyOf(ctx, m.Name)
 	if err != nil || !ok {
 		return runner.GateRun{}, err
@@ -71,7 +71,7 @@ func askedAbout(t hooks.TaskInput) string {
 }
 
 // base returns the base commit of the work in a copy.
-func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
+func (d *Merger) base(ctx context.Context, copy *worktree.Repo) (string, error) {
 	into, tip, err := d.queue.tip(ctx)
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (d *Desk) base(ctx context.Context, copy *worktree.Repo) (string, error) {
 // OutsideOf lists the files that a member changed, committed or not, outside of what it
 // owns, and the branch that its work is for. It lists none for a member without its own
 // working copy.
-func (d *Desk) OutsideOf(ctx context.Context, m *lives.Member) (files []string, into string, err error) {
+func (d *Merger) OutsideOf(ctx context.Context, m *members.Member) (files []string, into string, err error) {
 	copy, ok, err := d.copyOf(ctx, m.Name)
 	if err != nil || !ok {
 		return nil, "", err
@@ -133,7 +133,7 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 }
 
 // runGates implements Queue.Gates.
-func (d *Desk) runGates(ctx context.Context, t Trial) (refusal string, err error) {
+func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err error) {
 	handlers := handlersFor(d.opts.Team())
 	if len(handlers) == 0 {
 		return "", nil
@@ -151,7 +151,7 @@ func (d *Desk) runGates(ctx context.Context, t Trial) (refusal string, err error
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hooklist.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, d.observe))
+	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, d.observe))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -163,7 +163,7 @@ func (d *Desk) runGates(ctx context.Context, t Trial) (refusal string, err error
 
 // about returns what merge gates read on stdin. It describes the task of the work, so
 // that a gate written for tasks works for merges too.
-func (d *Desk) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
+func (d *Merger) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
 	about := hooks.TaskInput{
 		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: d.opts.Team().Name,
 	}
@@ -183,7 +183,7 @@ func (d *Desk) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
 // Each merge needs its own, because the environment names the branch. The gate
 // processes are registered as hooks, so that they are killed when the team ends, or at
 // the next start if covey itself was killed.
-func (d *Desk) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
+func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runner, error) {
 	section := hooks.Settings{hooks.TaskCompleted: {{Hooks: gates}}}
 	// The index is another one than that of a member, because merges are tested while gates
 	// of members run.
@@ -214,7 +214,7 @@ func (d *Desk) runner(t Trial, gates []hooks.Handler, told string) (*runner.Runn
 }
 
 // observe journals runs of merge gates like those of any hook.
-func (d *Desk) observe(p hooks.Progress) {
+func (d *Merger) observe(p hooks.Progress) {
 	if p.Result == nil {
 		d.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
 		return

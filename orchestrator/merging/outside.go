@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -117,7 +117,7 @@ func describeMove(m events.TargetMoved, in incoming) string {
 		text += ", to what " + strings.Join(in.who, " and ") + " made"
 	}
 	if n := len(in.commits); n > 0 {
-		text += fmt.Sprintf(" (%s", notation.Preview(in.commits[0].Subject, 100))
+		text += fmt.Sprintf(" (%s", texts.Preview(in.commits[0].Subject, 100))
 		if n > 1 {
 			text += fmt.Sprintf(", and %d more", n-1)
 		}

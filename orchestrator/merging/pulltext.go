@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -19,13 +19,13 @@ import (
 // cannot format the text, name a person or an issue, or close an issue.
 func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", notation.MarkdownText(subject(m)))
+	fmt.Fprintf(&b, "%s\n\n", texts.MarkdownText(subject(m)))
 	made := "Made in a covey team"
 	if m.Member != "" {
-		made = "Made by " + notation.MarkdownText(m.Member) + " in a covey team"
+		made = "Made by " + texts.MarkdownText(m.Member) + " in a covey team"
 	}
 	if m.Branch != "" {
-		made += ", branch " + notation.MarkdownCode(m.Branch)
+		made += ", branch " + texts.MarkdownCode(m.Branch)
 	}
 	b.WriteString(made + ".\n")
 	for i, t := range list {
@@ -33,8 +33,8 @@ func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) str
 			if i+j == 0 {
 				b.WriteString("\n")
 			}
-			said, by := cmp.Or(notation.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")
-			fmt.Fprintf(&b, "- evidence: %s (%s)\n", notation.MarkdownText(said), notation.MarkdownText(by))
+			said, by := cmp.Or(texts.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")
+			fmt.Fprintf(&b, "- evidence: %s (%s)\n", texts.MarkdownText(said), texts.MarkdownText(by))
 		}
 	}
 	if len(verdicts) == 0 {
@@ -47,10 +47,10 @@ func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) str
 			said = "agrees"
 		}
 		if v.Tree != "" {
-			tree = notation.MarkdownCode(fmt.Sprintf("%.12s", v.Tree))
+			tree = texts.MarkdownCode(fmt.Sprintf("%.12s", v.Tree))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
-			strings.ReplaceAll(notation.MarkdownCode(notation.FirstLine(v.Command)), "|", `\|`), said, tree, v.Moment,
+			strings.ReplaceAll(texts.MarkdownCode(texts.FirstLine(v.Command)), "|", `\|`), said, tree, v.Moment,
 			v.Duration.Round(time.Millisecond))
 	}
 	return b.String()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -17,7 +17,7 @@ var ErrNoRepo = errors.New("the workspace is no git repository, so there is noth
 	"`git init` and a first commit give members copies of their own")
 
 // Merge queues the work that the operator requests. Serve merges it.
-func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
+func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, error) {
 	if !d.hasRepo() {
 		return api.MergeReply{}, ErrNoRepo
 	}
@@ -32,7 +32,7 @@ func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, e
 		if !r.All {
 			whose = " of " + r.String()
 		}
-		err = notation.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
+		err = texts.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
 	}
 	if err == nil {
 		err = d.updateOnWay(ctx)
@@ -46,7 +46,7 @@ func (d *Desk) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply, e
 
 // MergeHere does the same as Merge, but merges in the caller's goroutine while Serve
 // does not run. It returns the merges in their final state.
-func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge, error) {
+func (d *Merger) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge, error) {
 	r.Wait = false
 	asked, err := d.Merge(ctx, r)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *Desk) MergeHere(ctx context.Context, r api.MergeRequest) ([]tasks.Merge
 }
 
 // await waits until none of the merges is on its way.
-func (d *Desk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+func (d *Merger) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
 	for {
 		d.mu.Lock()
 		moved, fault := d.moved, d.fault
@@ -80,7 +80,7 @@ func (d *Desk) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, e
 }
 
 // again reads the current state of merges.
-func (d *Desk) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
+func (d *Merger) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
 	all, err := d.opts.Store.Merges().List(ctx)
 	var now []tasks.Merge
 	for _, m := range all {
@@ -100,7 +100,7 @@ func Owed(ctx context.Context, s *tasks.Store) bool {
 }
 
 // harvestLoose harvests the working copies of idle members.
-func (d *Desk) harvestLoose(ctx context.Context, r api.MergeRequest) error {
+func (d *Merger) harvestLoose(ctx context.Context, r api.MergeRequest) error {
 	for _, m := range d.opts.Members.Members() {
 		if r.Member != "" && m.Name != r.Member {
 			continue

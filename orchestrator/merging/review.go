@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -23,7 +23,7 @@ import (
 // yet. Nothing is cached, because all of it may change before the next review.
 
 // Review returns what is known of finished work.
-func (d *Desk) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
+func (d *Merger) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewReply, error) {
 	if !d.hasRepo() {
 		return api.ReviewReply{}, nil
 	}
@@ -131,7 +131,7 @@ func reviewOne(ctx context.Context, q *Queue, m tasks.Merge) (api.Review, error)
 func evidenceLines(t tasks.Task) []string {
 	var lines []string
 	for _, e := range t.Evidence {
-		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(notation.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
+		lines = append(lines, fmt.Sprintf("%s (%s)", cmp.Or(texts.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")))
 	}
 	return lines
 }
@@ -152,7 +152,7 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	if err != nil {
 		return list, nil // without a target branch there is nothing to compare with
 	}
-	made, err := trees.ByHooks(ctx, q.Store)
+	made, err := workcopies.ByHooks(ctx, q.Store)
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -19,7 +19,7 @@ import (
 )
 
 // Return sends finished work back to its author, for a person.
-func (d *Desk) Return(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
+func (d *Merger) Return(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
 	reply, err := sender{store: d.opts.Store, team: d.opts.Team()}.send(ctx, r)
 	if d.hasRepo() {
 		err = errors.Join(err, d.updateOnWay(ctx))
@@ -29,7 +29,7 @@ func (d *Desk) Return(ctx context.Context, r api.ReturnRequest) (api.ReturnReply
 	return reply, err
 }
 
-// ReturnStopped is Desk.Return for a team that does not run; its next run goes on with it.
+// ReturnStopped is Merger.Return for a team that does not run; its next run goes on with it.
 // It fails with state.ErrRunning if the team runs.
 func ReturnStopped(
 	ctx context.Context, p state.Place, team *configs.Team, r api.ReturnRequest,
@@ -66,14 +66,14 @@ type sender struct {
 func (s sender) send(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
 	r.Text = strings.TrimSpace(r.Text)
 	if r.Text == "" {
-		return api.ReturnReply{}, notation.Errorf(tasks.ErrInvalid, "say what is to be changed")
+		return api.ReturnReply{}, texts.Errorf(tasks.ErrInvalid, "say what is to be changed")
 	}
 	t, err := s.store.Task(ctx, r.Task)
 	if err != nil {
 		return api.ReturnReply{}, fmt.Errorf("send work back: %w", err)
 	}
 	if t.Status != tasks.Completed {
-		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+		return api.ReturnReply{}, texts.Errorf(tasks.ErrTransition,
 			"task %s is %s: there is no finished work to send back; covey send tells its owner", t.ID, t.Status)
 	}
 	for tries := 1; ; tries++ {
@@ -120,13 +120,13 @@ func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.Re
 func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.ReturnReply, error) {
 	switch m.State {
 	case tasks.MergeReturned:
-		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+		return api.ReturnReply{}, texts.Errorf(tasks.ErrTransition,
 			"its author has it back already, as task %s; covey send adds a word", m.Fix)
 	case tasks.MergeLanding:
-		return api.ReturnReply{}, notation.Errorf(tasks.ErrTransition,
+		return api.ReturnReply{}, texts.Errorf(tasks.ErrTransition,
 			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
 	}
-	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+notation.FirstLine(text), nil, true
+	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+texts.FirstLine(text), nil, true
 	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(name(m), text))
 	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
 	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err
@@ -153,7 +153,7 @@ func sentBack(work, text string) string {
 func (s sender) reopen(ctx context.Context, t tasks.Task, text string) (api.ReturnReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	pending := tasks.Pending
-	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + notation.FirstLine(text)}
+	p := tasks.Patch{Version: t.Version, Status: &pending, Reason: "sent back: " + texts.FirstLine(text)}
 	if t.Owner != "" && !slices.Contains(s.team.MemberNames(), t.Owner) {
 		p.Owner = new(string)
 	}

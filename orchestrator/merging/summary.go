@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // Left describes unmerged work in lines for people: all of it, sorted, and as problems
 // what should have been merged but could not be. Work that waits for a request is no
 // problem.
-func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
+func (d *Merger) Left(ctx context.Context) (unmerged, problems []string) {
 	if !d.hasRepo() {
 		return nil, nil
 	}
@@ -69,7 +69,7 @@ func (d *Desk) Left(ctx context.Context) (unmerged, problems []string) {
 
 // Landed says in lines for people what this run has merged into which branch, and as which
 // commit: people who pull or push a branch must know that it has moved.
-func (d *Desk) Landed(ctx context.Context) []string {
+func (d *Merger) Landed(ctx context.Context) []string {
 	if !d.hasRepo() {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (d *Desk) Landed(ctx context.Context) []string {
 }
 
 // Moved says in lines for people what this run has found to have changed without the merge queue.
-func (d *Desk) Moved() []string {
+func (d *Merger) Moved() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var lines []string
@@ -119,8 +119,8 @@ func landed(merges []tasks.Merge) []string {
 // Tidy removes the working copy in which merged states were tested. It holds only
 // commits and what setup made, and git would list it as a copy of the user's. Call it
 // when no more work comes.
-func (d *Desk) Tidy(ctx context.Context) {
-	if !trees.IsFolder(d.queue.Scratch) {
+func (d *Merger) Tidy(ctx context.Context) {
+	if !workcopies.IsFolder(d.queue.Scratch) {
 		return
 	}
 	if err := d.queue.Close(ctx); err != nil {

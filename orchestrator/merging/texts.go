@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -42,7 +42,7 @@ func conflict(m tasks.Merge, files []string) setback {
 func refused(m tasks.Merge, said string) setback {
 	return setback{
 		reason: fmt.Sprintf("the gates refuse the merged state %.10s: ", m.Result) +
-			hooklist.Reason(string(hooks.TaskCompleted), said),
+			hookinfo.Reason(string(hooks.TaskCompleted), said),
 		title: "Fix what the merge gates refuse in " + name(m),
 		todo: fmt.Sprintf("Your work (%s) was merged with %s for a trial, and the gates refuse the result "+
 			"(commit %.10s):\n\n%s\n\nIn your working copy run `git merge %s`, fix it there and commit it. "+

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -92,7 +92,7 @@ func (w *Watch) read(ctx context.Context) (*watched, error) {
 
 // save stores what is known. w.mu is held.
 func (w *Watch) save(ctx context.Context) error {
-	return w.Store.Put(ctx, keyWatched, notation.Encode(w.known))
+	return w.Store.Put(ctx, keyWatched, texts.Encode(w.known))
 }
 
 // Commit returns the commit of a branch that counts. held is the open request about a move of
@@ -250,10 +250,10 @@ func (w *Watch) Checkout(ctx context.Context, begins, ends bool) error {
 	}
 	text := "your checkout has other uncommitted changes than before"
 	if fresh := notIn(dirty, before.Dirty); len(fresh) > 0 {
-		text += "; new: " + notation.Preview(strings.Join(fresh, ", "), 300)
+		text += "; new: " + texts.Preview(strings.Join(fresh, ", "), 300)
 	}
 	if gone := notIn(before.Dirty, dirty); len(gone) > 0 {
-		text += "; gone: " + notation.Preview(strings.Join(gone, ", "), 300)
+		text += "; gone: " + texts.Preview(strings.Join(gone, ", "), 300)
 	}
 	w.Tell(events.TargetMoved{Op: events.CheckoutChanged, Text: text})
 	return nil
@@ -328,7 +328,7 @@ func (w *Watch) Rules(ctx context.Context, copy *worktree.Repo) (held string, er
 		return "", w.settle(ctx, rulesTarget, t.Commit, m.Text, m)
 	case m.To != t.Moved:
 		m.Text = "what decides about the files of a checkout has changed since the team's first start, so gates may not see what is merged: " +
-			notation.Preview(strings.Join(changedRules(strings.Split(m.From, "\n"), rules), ", "), 300)
+			texts.Preview(strings.Join(changedRules(strings.Split(m.From, "\n"), rules), ", "), 300)
 		err = w.hold(ctx, m, "")
 	}
 	return k.Targets[rulesTarget].Asked, err

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -100,7 +100,7 @@ func happened(e events.Event) (Notice, bool) {
 			return n, false
 		}
 		n.Kind, n.Task = configs.NotableRefused, d.TaskID
-		n.Text = fmt.Sprintf("%s was refused by %s: %s", e.Member, d.Event, notation.FirstLine(d.Text))
+		n.Text = fmt.Sprintf("%s was refused by %s: %s", e.Member, d.Event, texts.FirstLine(d.Text))
 	case events.BudgetUse:
 		if d.Level < tellFrom || d.Limit <= 0 {
 			return n, false

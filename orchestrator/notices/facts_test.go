@@ -6,7 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -43,7 +43,7 @@ func TestHappened(t *testing.T) {
 		if c.want.Kind != "" {
 			c.want.Seq, c.want.Since = 9, noon
 		}
-		if told != (c.want.Kind != "") || told && string(notation.Encode(got)) != string(notation.Encode(c.want)) {
+		if told != (c.want.Kind != "") || told && string(texts.Encode(got)) != string(texts.Encode(c.want)) {
 			t.Errorf("%s: %+v, %v", name, got, told)
 		}
 		if told && !isNews(e) {

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -43,12 +43,12 @@ type link struct {
 // Links are the links that answer requests. It is safe for concurrent use.
 type Links struct {
 	store *tasks.Store
-	clock routine.Clock
+	clock members.Clock
 	mu    sync.Mutex // held while links are changed, and while one answers
 }
 
 // NewLinks returns the links in a store.
-func NewLinks(store *tasks.Store, clock routine.Clock) *Links {
+func NewLinks(store *tasks.Store, clock members.Clock) *Links {
 	return &Links{store: store, clock: clock}
 }
 
@@ -61,7 +61,7 @@ func hashOf(token string) string {
 // digestOf identifies what a request asks for.
 func digestOf(r requests.Request) string {
 	asked := []any{r.ID, r.Kind, r.Member, r.To, r.Text, string(r.Payload), r.Default}
-	sum := sha256.Sum256(notation.Encode(asked))
+	sum := sha256.Sum256(texts.Encode(asked))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -102,7 +102,7 @@ func (l *Links) read(ctx context.Context) (map[string]link, error) {
 
 // write stores all links.
 func (l *Links) write(ctx context.Context, all map[string]link) error {
-	if err := l.store.Put(ctx, linksKey, notation.Encode(all)); err != nil {
+	if err := l.store.Put(ctx, linksKey, texts.Encode(all)); err != nil {
 		return fmt.Errorf("the links: %w", err)
 	}
 	return nil
@@ -131,12 +131,12 @@ func (l *Links) look(ctx context.Context, token string) (all map[string]link, s 
 	}
 	of, known := all[hashOf(token)]
 	if !known {
-		return all, s, notation.Errorf(tasks.ErrNotFound,
+		return all, s, texts.Errorf(tasks.ErrNotFound,
 			"this link is not known, or so old that it was forgotten")
 	}
 	r, err := l.store.Requests().Get(ctx, of.Request)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return all, s, notation.Errorf(tasks.ErrNotFound,
+		return all, s, texts.Errorf(tasks.ErrNotFound,
 			"what this link is about is so old that it was forgotten")
 	} else if err != nil {
 		return all, s, fmt.Errorf("read request %s: %w", of.Request, err)
@@ -205,7 +205,7 @@ func UseStopped(
 	ctx context.Context, p state.Place, token string, ruling *requests.Ruling,
 ) (s Standing, err error) {
 	err = state.UseStopped(p, func(store *tasks.Store) error {
-		links := NewLinks(store, routine.Clock{})
+		links := NewLinks(store, members.Clock{})
 		if ruling == nil {
 			s, err = links.Look(ctx, token)
 			return err

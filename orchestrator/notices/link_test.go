@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -143,7 +143,7 @@ func TestLinksAreBounded(t *testing.T) {
 	for i := range maxLinks {
 		all[fmt.Sprint(i)] = link{Request: q.ID, Made: noon.Add(-time.Duration(i) * time.Hour)}
 	}
-	testkit.Must(t, r.store.Put(t.Context(), linksKey, notation.Encode(all)))
+	testkit.Must(t, r.store.Put(t.Context(), linksKey, texts.Encode(all)))
 	token := r.link(q)
 	all, err := r.n.Links.read(t.Context())
 	testkit.Must(t, err)

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Version is the version of the JSON of a Notice. Fields may be added; none is renamed within
@@ -74,5 +74,5 @@ func oneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
-	return notation.Short(notation.Unbroken(text), maxText)
+	return texts.Short(texts.Unbroken(text), maxText)
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -31,7 +31,7 @@ type Ports struct {
 	Team      func() *configs.Team // the current spec
 	Store     *tasks.Store
 	Journal   Journal
-	Clock     routine.Clock
+	Clock     members.Clock
 	Log       *slog.Logger
 	Processes *process.Processes
 	Environ   []string      // of commands
@@ -94,7 +94,7 @@ func (n *Notices) See(e events.Event) {
 			n.hear(what)
 		}
 	}
-	routine.Signal(n.wake)
+	members.Signal(n.wake)
 }
 
 // hear takes what has happened.
@@ -214,7 +214,7 @@ func (n *Notices) save(ctx context.Context) error {
 	for _, rule := range n.ports.Team().Notify {
 		kept[keyOf(rule)] = n.record(rule)
 	}
-	if err := n.ports.Store.Put(ctx, storeKey, notation.Encode(kept)); err != nil {
+	if err := n.ports.Store.Put(ctx, storeKey, texts.Encode(kept)); err != nil {
 		return fmt.Errorf("store what was sent: %w", err)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (n *Notices) send(ctx context.Context, rule configs.Notify, batch []Notice,
 		n.mu.Lock()
 		n.ends = append(n.ends, outcome{rule, batch, dropped, err})
 		n.mu.Unlock()
-		routine.Signal(n.wake)
+		members.Signal(n.wake)
 	})
 }
 

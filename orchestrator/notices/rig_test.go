@@ -12,8 +12,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -65,7 +65,7 @@ func newRig(t *testing.T, rules ...configs.Notify) *rig {
 func (r *rig) restart() {
 	r.n = New(Ports{
 		Team: func() *configs.Team { return r.team }, Store: r.store, Journal: r, Log: slog.New(slog.DiscardHandler),
-		Clock: routine.Clock{TimeNow: r.clock}, Processes: process.New(process.Unmarked), Environ: []string{"PATH=/usr/bin:/bin"},
+		Clock: members.Clock{TimeNow: r.clock}, Processes: process.New(process.Unmarked), Environ: []string{"PATH=/usr/bin:/bin"},
 		Page: func() string { return "http://127.0.0.1:8080/" },
 		Terminal: func(title, text string) {
 			r.mu.Lock()

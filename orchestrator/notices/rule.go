@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // maxQueue bounds what waits for one rule; the oldest is dropped first, and counted.
@@ -30,7 +30,7 @@ type record struct {
 // keyOf identifies a rule by its content, so that a rule which was moved in the spec is still
 // the same.
 func keyOf(n configs.Notify) string {
-	sum := sha256.Sum256(notation.Encode(n))
+	sum := sha256.Sum256(texts.Encode(n))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -99,7 +99,7 @@ func (r *record) pause() time.Duration {
 	if r.Failures == 0 {
 		return 0
 	}
-	return routine.Backoff(r.Failures)
+	return members.Backoff(r.Failures)
 }
 
 // settle removes what was sent, or given up. Only what is open is remembered.
@@ -147,7 +147,7 @@ func TargetName(rule configs.Notify) string {
 	case rule.Webhook != "":
 		return "webhook at " + hostOf(rule.Webhook)
 	case len(rule.Command) > 0:
-		return "command " + notation.Clip(strings.Join(rule.Command, " "), 60)
+		return "command " + texts.Clip(strings.Join(rule.Command, " "), 60)
 	}
 	return "desktop"
 }

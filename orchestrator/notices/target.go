@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -67,7 +67,7 @@ func (n *Notices) deliver(ctx context.Context, rule configs.Notify, notice Notic
 	case rule.Webhook != "":
 		return n.post(ctx, rule, notice)
 	case len(rule.Command) > 0:
-		return n.command(ctx, rule.Command, commandWithin, notation.Encode(notice))
+		return n.command(ctx, rule.Command, commandWithin, texts.Encode(notice))
 	case n.ports.Terminal != nil:
 		n.ports.Terminal(title(notice), notice.Text)
 		return nil
@@ -139,7 +139,7 @@ func Check(rule configs.Notify, workspace string) error {
 			name = filepath.Join(workspace, name)
 		}
 		if _, err := exec.LookPath(name); err != nil {
-			return fmt.Errorf("the command %s cannot be run: %s", rule.Command[0], notation.Cause(err))
+			return fmt.Errorf("the command %s cannot be run: %s", rule.Command[0], texts.Cause(err))
 		}
 		return nil
 	}

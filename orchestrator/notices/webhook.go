@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/hooks/web"
 )
 
@@ -48,7 +48,7 @@ func (n *Notices) post(ctx context.Context, rule configs.Notify, notice Notice) 
 	if err != nil {
 		return err // people may mend it meanwhile
 	}
-	body := notation.Encode(notice)
+	body := texts.Encode(notice)
 	request := web.Request{URL: rule.Webhook, Headers: map[string]string{
 		"User-Agent": "covey-notices", SignatureHeader: Sign(secret, body, n.ports.Clock.Now()),
 	}}

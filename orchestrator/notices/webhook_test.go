@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -93,7 +93,7 @@ func TestWebhook(t *testing.T) {
 func (r *rig) noSecrets() {
 	r.t.Helper()
 	for _, l := range r.lines {
-		if text := string(notation.Encode(l)); strings.Contains(text, "T0KEN") || strings.Contains(text, "s3cret") || strings.Contains(text, secret) {
+		if text := string(texts.Encode(l)); strings.Contains(text, "T0KEN") || strings.Contains(text, "s3cret") || strings.Contains(text, secret) {
 			r.t.Errorf("the journal has %s", text)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -149,5 +149,5 @@ func impasseText(reason string) string {
 
 // SubjectLine returns a task's subject on one line, for lists.
 func SubjectLine(t tasks.Task) string {
-	return mail.Summary(notation.Defuse(notation.Unbroken(t.Subject)))
+	return mail.Summary(texts.Defuse(texts.Unbroken(t.Subject)))
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -16,7 +16,7 @@ func TestLossIsMoot(t *testing.T) {
 		task("4", tasks.Pending, "a"),
 	}
 	loss := func(id string) mail.Message {
-		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: id})}
+		return mail.Message{ID: "m" + id, Kind: mail.TaskLost, Data: texts.Encode(tasks.Loss{TaskID: id})}
 	}
 	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "9": true} {
 		if have := lossIsMoot(loss(id), all, "a"); have != want {

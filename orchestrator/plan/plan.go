@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -262,7 +262,7 @@ func remind(seat Seat, own []tasks.Task) Move {
 			Reason: "it was reminded " + strconv.Itoa(MaxNudges) + " times of " + tasks.NamesOf(own) + " and nothing changed",
 		}
 		if seat.Refused != "" {
-			m.Reason += "; its gates last refused: " + notation.Short(seat.Refused, 200)
+			m.Reason += "; its gates last refused: " + texts.Short(seat.Refused, 200)
 		}
 		return m
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Compare returns what a new spec changes. It fails if a key differs that cannot change
@@ -23,17 +23,17 @@ func Compare(was, now *configs.Team) (events.SpecChanged, error) {
 		old, known := Member(was, m.Name)
 		if !known {
 			change.Members = append(change.Members, events.MemberChange{
-				Name: m.Name, Change: events.MemberAdded, Agent: lives.AgentTitle(m.Agent),
+				Name: m.Name, Change: events.MemberAdded, Agent: members.AgentTitle(m.Agent),
 			})
 		} else if keys := memberKeys(old, m); len(keys) > 0 {
 			change.Members = append(change.Members,
-				events.MemberChange{Name: m.Name, Change: events.MemberChanges, Agent: lives.AgentTitle(m.Agent), Keys: keys})
+				events.MemberChange{Name: m.Name, Change: events.MemberChanges, Agent: members.AgentTitle(m.Agent), Keys: keys})
 		}
 	}
 	for _, m := range was.Members() {
 		if _, stays := Member(now, m.Name); !stays {
 			change.Members = append(change.Members, events.MemberChange{
-				Name: m.Name, Change: events.MemberRetires, Agent: lives.AgentTitle(m.Agent),
+				Name: m.Name, Change: events.MemberRetires, Agent: members.AgentTitle(m.Agent),
 			})
 		}
 	}
@@ -51,7 +51,7 @@ func CannotChange(keys ...string) error {
 	}) {
 		then = "then starts another team, without the tasks and messages of this one"
 	}
-	return notation.Errorf(configs.ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
+	return texts.Errorf(configs.ErrSpec, "%s cannot change while the team runs; `covey down` ends it, and `covey up` %s",
 		strings.Join(keys, ", "), then)
 }
 

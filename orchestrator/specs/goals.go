@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
@@ -47,7 +47,7 @@ func (r Goal) Next(given, spec string) Goal {
 }
 
 // Value returns the goal as it is stored under GoalKey.
-func (r Goal) Value() json.RawMessage { return notation.Encode(r) }
+func (r Goal) Value() json.RawMessage { return texts.Encode(r) }
 
 // Goals holds the goal of the running team. Any goroutine may call its methods.
 type Goals struct {
@@ -87,7 +87,7 @@ func (g *Goals) Answer(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.store.Put(ctx, keyAnswered, notation.Encode(answer{No: goal.No, Text: strings.TrimSpace(text)}))
+	return g.store.Put(ctx, keyAnswered, texts.Encode(answer{No: goal.No, Text: strings.TrimSpace(text)}))
 }
 
 // Answered returns the lead's answer to its current goal; empty if the lead has given
@@ -110,7 +110,7 @@ func (g *Goals) Drop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return g.store.Put(ctx, GoalKey, notation.Encode(Goal{No: goal.No}))
+	return g.store.Put(ctx, GoalKey, texts.Encode(Goal{No: goal.No}))
 }
 
 // Folder is the folder in which a member works. Several may work in one.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -97,7 +97,7 @@ func (n News) Load(ctx context.Context, store *tasks.Store, team *configs.Team) 
 		for i, id := range ids {
 			loaded[strings.TrimPrefix(list[i].Key, specKey(""))] = id
 		}
-		values[keyLoaded] = notation.Encode(loaded)
+		values[keyLoaded] = texts.Encode(loaded)
 		return values
 	}
 	_, err = store.Load(ctx, l)
@@ -162,7 +162,7 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	change.Resumed = was != nil
 	for _, m := range team.Members() {
 		change.Members = append(change.Members, events.MemberChange{
-			Name: m.Name, Change: events.MemberStarts, Agent: lives.AgentTitle(m.Agent),
+			Name: m.Name, Change: events.MemberStarts, Agent: members.AgentTitle(m.Agent),
 		})
 	}
 	for _, n := range loaded.New(team) {

@@ -13,10 +13,10 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -87,7 +87,7 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 type Timetable struct {
 	store   *tasks.Store
 	journal *journal.Journal
-	clock   routine.Clock
+	clock   members.Clock
 	onRun   func()
 	looked  time.Time // time of the last Run
 
@@ -104,7 +104,7 @@ type ReadySchedules struct {
 }
 
 // NewTimetable returns a timetable without schedules. It calls onRun after each run of a schedule.
-func NewTimetable(store *tasks.Store, j *journal.Journal, c routine.Clock, onRun func()) *Timetable {
+func NewTimetable(store *tasks.Store, j *journal.Journal, c members.Clock, onRun func()) *Timetable {
 	return &Timetable{store: store, journal: j, clock: c, onRun: onRun}
 }
 
@@ -148,7 +148,7 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (ReadySch
 }
 
 // Record returns the value to store under SchedulesKey.
-func (p ReadySchedules) Record() json.RawMessage { return notation.Encode(p.records) }
+func (p ReadySchedules) Record() json.RawMessage { return texts.Encode(p.records) }
 
 // Use puts schedules into effect.
 func (t *Timetable) Use(p ReadySchedules) {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/store"
@@ -126,13 +126,13 @@ func (p Place) Identity() store.Identity {
 }
 
 // teamName matches valid names of teams; they are part of paths and subjects.
-var teamName = notation.Pattern(`^[a-z0-9][a-z0-9-]{0,31}$`)
+var teamName = texts.Pattern(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // IsTeamName reports whether a team may have a name.
 func IsTeamName(name string) bool { return teamName().MatchString(name) }
 
 // placeName matches a team's name, a dash, and 8 hex digits of its workspace.
-var placeName = notation.Pattern(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
+var placeName = texts.Pattern(`^([a-z0-9][a-z0-9-]{0,31})-[0-9a-f]{8}$`)
 
 // StateHome returns the folder that holds all Places of this user: $COVEY_STATE_HOME,
 // else $XDG_STATE_HOME/covey, else ~/.local/state/covey. It need not exist. StateHome

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -21,7 +21,7 @@ const StoreBackups = 3
 // tasks.ErrNotFound if it has never run.
 func UseStopped(p Place, use func(*tasks.Store) error) (err error) {
 	if _, err := os.Stat(p.Store()); errors.Is(err, fs.ErrNotExist) {
-		return notation.Errorf(tasks.ErrNotFound, "team %s has never run", p.Team)
+		return texts.Errorf(tasks.ErrNotFound, "team %s has never run", p.Team)
 	}
 	lock, err := LockTeam(p)
 	if err != nil {

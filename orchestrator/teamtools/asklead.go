@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,17 +36,17 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	lead, question := c.board.names()[0], strings.TrimSpace(in.Question)
 	switch {
 	case question == "":
-		return toolError(notation.Errorf(api.ErrEmpty, "the question is empty; write what you need to know"))
+		return toolError(texts.Errorf(api.ErrEmpty, "the question is empty; write what you need to know"))
 	case len(question) > maxQuestion:
-		return toolError(notation.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; "+
+		return toolError(texts.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; "+
 			"put the rest into a file and name it", len(question), maxQuestion))
 	case c.me.Name == lead:
-		return toolError(notation.Errorf(api.ErrNoMember, "you are the lead: there is nobody to ask"))
+		return toolError(texts.Errorf(api.ErrNoMember, "you are the lead: there is nobody to ask"))
 	}
 	instead := "Go on without the answer, or send it a message with " + c.names.phrases().send +
 		" and end your turn"
 	if why := c.board.cannotAnswer(lead); why != "" {
-		return toolError(notation.Errorf(api.ErrNoMember, "%s %s. %s.", lead, why, instead))
+		return toolError(texts.Errorf(api.ErrNoMember, "%s %s. %s.", lead, why, instead))
 	}
 	q := inbox.Question{To: lead, Text: question}
 	if c.names == MCPNames {
@@ -83,7 +83,7 @@ func answerResult(r requests.Request, lead, instead string) agent.ToolResult {
 }
 
 // cannotAnswer returns why a member will not answer soon; empty: it may.
-func (b *Board) cannotAnswer(member string) string {
+func (b *TaskAPI) cannotAnswer(member string) string {
 	state, gone := b.ports.Members.Now(member)
 	if gone != "" {
 		return "takes no more turns (" + gone + ")"
@@ -97,7 +97,7 @@ func (b *Board) cannotAnswer(member string) string {
 
 // reply makes a text the answer to a question that its sender has read; replied is false if it is
 // an ordinary text. A call that is repeated after a crash is recognized by its receipt.
-func (b *Board) reply(ctx context.Context, by Actor, w wish) (a SentAnswer, replied bool, err error) {
+func (b *TaskAPI) reply(ctx context.Context, by Actor, w parsedMessage) (a SentAnswer, replied bool, err error) {
 	to := b.resolve(w.to)
 	if to == "" || b.Known(to) != nil || strings.TrimSpace(w.text) == "" ||
 		len(w.waitFor) > 0 || by.operator() {

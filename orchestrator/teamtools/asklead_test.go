@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -45,7 +45,7 @@ func TestAskLead(t *testing.T) {
 			}
 		})
 	}
-	if asks(&lives.Member{Lead: true}, BuiltinNames) {
+	if asks(&members.Member{Lead: true}, BuiltinNames) {
 		t.Error("the lead can ask itself")
 	}
 }
@@ -55,7 +55,7 @@ func TestReply(t *testing.T) {
 	b := newTable(t)
 	b.crew.answer = requests.Request{Member: "dev"}
 	for _, to := range []string{"dev", "ops"} {
-		text := json.RawMessage(notation.Encode("Blue."))
+		text := json.RawMessage(texts.Encode("Blue."))
 		a, err := b.board.Send(t.Context(), b.as("lead", "c-"+to), SendMessageInput{To: to, Message: text})
 		if err != nil || !a.Success || (len(a.Sent) == 0) != (to == "dev") {
 			t.Errorf("to %s: %+v, %v", to, a, err)

@@ -3,7 +3,7 @@
 // MCP or a shell, and it words the prompts that tell members of them. Its API is
 // for covey only and may change.
 //
-// All changes go through a Board: it checks the caller and its session, runs the
+// All changes go through a TaskAPI: it checks the caller and its session, runs the
 // hooks, makes the change in one transaction, and returns the text for the
 // caller. A builtin agent calls it directly; the MCP server and the control
 // socket call it for programs and commands.
@@ -20,9 +20,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -31,16 +31,16 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Board changes a team's tasks and mail for the builtin agent's tools, agent
+// TaskAPI changes a team's tasks and mail for the builtin agent's tools, agent
 // programs over MCP, and the covey command. It runs the task hooks around changes
 // of the store. Its methods may be called from any goroutine.
-type Board struct {
+type TaskAPI struct {
 	ports Ports
 	team  string
 	list  atomic.Pointer[memberList]
 }
 
-// Ports are a Board's dependencies. All fields must be set.
+// Ports are a TaskAPI's dependencies. All fields must be set.
 type Ports struct {
 	Store     *tasks.Store
 	Letters   mail.Folder // holds texts that are too long for a message
@@ -56,7 +56,7 @@ type Ports struct {
 // Members finds the members of the team. The crew implements it.
 type Members interface {
 	// Member finds a member.
-	Member(name string) (*lives.Member, bool)
+	Member(name string) (*members.Member, bool)
 	// Now returns what a member does now, and why it takes no more turns. gone is
 	// empty for a member that takes turns.
 	Now(name string) (state, gone string)
@@ -77,8 +77,8 @@ type Questions interface {
 // Plans reports which members still need an approved plan, and submits plans. An
 // inbox.PlanGate implements it.
 type Plans interface {
-	MustPlan(m *lives.Member) bool
-	Submit(ctx context.Context, m *lives.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
+	MustPlan(m *members.Member) bool
+	Submit(ctx context.Context, m *members.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
 }
 
 // Commands carries out requests of one member about another, which exists. It
@@ -109,8 +109,8 @@ type News interface {
 }
 
 // New makes the board of a team. No other team may use the folder Letters.
-func New(team *configs.Team, ports Ports) *Board {
-	b := &Board{ports: ports, team: team.Name}
+func New(team *configs.Team, ports Ports) *TaskAPI {
+	b := &TaskAPI{ports: ports, team: team.Name}
 	b.SetTeam(team)
 	return b
 }
@@ -130,7 +130,7 @@ type Actor struct {
 	Force bool
 	Lead  bool
 
-	readsOthers bool // it may only read what belongs to others; set by the Board
+	readsOthers bool // it may only read what belongs to others; set by the TaskAPI
 }
 
 // RefusedError reports that a task hook did not allow a change.
@@ -146,7 +146,7 @@ func (e *RefusedError) Error() string { return e.Feedback }
 
 // Create stores a task. Nobody sees it before the TaskCreated hooks agree. This
 // event ignores continue:false (HOOKS.md section 1).
-func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, error) {
+func (b *TaskAPI) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, error) {
 	if err := b.canOwn(by, n.Owner); err != nil {
 		return tasks.Task{}, err
 	}
@@ -176,7 +176,7 @@ func (b *Board) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task, 
 // could decide differently about a task that others have seen. known is false if
 // the crash came before they decided; then the task is still proposed, and
 // Store.Create returns it again.
-func (b *Board) createdBefore(ctx context.Context, by Actor) (t tasks.Task, known bool, err error) {
+func (b *TaskAPI) createdBefore(ctx context.Context, by Actor) (t tasks.Task, known bool, err error) {
 	if by.CallID == "" {
 		return t, false, nil
 	}
@@ -214,7 +214,7 @@ func (a Actor) taskInput(t tasks.Task) hooks.TaskInput {
 // Update changes a task, and returns it with the names of the fields that
 // changed. The TaskCompleted hooks run before the status becomes completed. A
 // task without an owner that is set to in_progress is claimed.
-func (b *Board) Update(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
+func (b *TaskAPI) Update(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	if p.Owner != nil {
 		if err := b.canOwn(by, *p.Owner); err != nil {
 			return tasks.Task{}, nil, err
@@ -245,7 +245,7 @@ const maxConflicts = 5
 
 // updateOnce attempts an update once. It fails with tasks.ErrConflict if the task
 // changed while the hooks ran, because they agreed to another state of it.
-func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
+func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
 	t, err := b.ports.Store.Task(ctx, id)
 	if err != nil {
 		return t, nil, err
@@ -275,7 +275,7 @@ func (b *Board) updateOnce(ctx context.Context, by Actor, id string, p tasks.Pat
 // runGates runs the TaskCompleted hooks, which also see the evidence given with
 // the change. It returns a *RefusedError if they do not agree; the task then
 // stays as it is.
-func (b *Board) runGates(ctx context.Context, by Actor, t tasks.Task, given []tasks.Evidence) error {
+func (b *TaskAPI) runGates(ctx context.Context, by Actor, t tasks.Task, given []tasks.Evidence) error {
 	if by.Force {
 		return nil
 	}
@@ -332,12 +332,12 @@ func Completer(ctx context.Context) (name string, ok bool) {
 
 // checkPlanApproved fails for a member whose plan is not approved: it could only
 // read so far, so it cannot have completed a task.
-func (b *Board) checkPlanApproved(member string) error {
+func (b *TaskAPI) checkPlanApproved(member string) error {
 	m, ok := b.ports.Members.Member(member)
 	if !ok || !b.ports.Plans.MustPlan(m) {
 		return nil
 	}
-	return notation.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
+	return texts.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
 		"submit the plan with %s and wait for the answer", NamesFor(m.CurrentAgent()).phrases().plan)
 }
 
@@ -353,7 +353,7 @@ func newOwner(by Actor, t tasks.Task, p tasks.Patch) string {
 }
 
 // start claims a task for owner and then makes the other changes of the patch.
-func (b *Board) start(
+func (b *TaskAPI) start(
 	ctx context.Context, by Actor, t tasks.Task, owner string, p tasks.Patch,
 ) (tasks.Task, []string, error) {
 	if err := by.checkChange(t); err != nil {
@@ -385,7 +385,7 @@ func isEmpty(p tasks.Patch) bool {
 
 // Claim makes member the owner of a task and sets it to in_progress, in one
 // transaction. Of concurrent claims one succeeds.
-func (b *Board) Claim(ctx context.Context, by Actor, id, member string) (tasks.Task, error) {
+func (b *TaskAPI) Claim(ctx context.Context, by Actor, id, member string) (tasks.Task, error) {
 	if err := b.canOwn(by, member); err != nil {
 		return tasks.Task{}, err
 	}

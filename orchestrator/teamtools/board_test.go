@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -24,7 +24,7 @@ import (
 // table is a board over a real store, with hooks and a crew that a test plays.
 type table struct {
 	t     *testing.T
-	board *Board
+	board *TaskAPI
 	crew  *fakeCrew
 	// hook answers every event; nil agrees. fired lists what was asked.
 	hook  func(hooks.Payload) (hooks.Outcome, error)
@@ -40,10 +40,10 @@ type fakeCrew struct {
 	answer requests.Request // to Consult; Reply answers its member
 }
 
-func (c *fakeCrew) Member(name string) (*lives.Member, bool) {
+func (c *fakeCrew) Member(name string) (*members.Member, bool) {
 	for i, m := range c.spec.Members() {
 		if m.Name == name {
-			return &lives.Member{Member: &m, Lead: i == 0}, true
+			return &members.Member{Member: &m, Lead: i == 0}, true
 		}
 	}
 	return nil, false
@@ -87,10 +87,10 @@ func (c *fakeCrew) Reply(_ context.Context, by actors.Actor, member, text string
 	return true, nil
 }
 
-func (c *fakeCrew) MustPlan(m *lives.Member) bool { return m.PlanRequired }
+func (c *fakeCrew) MustPlan(m *members.Member) bool { return m.PlanRequired }
 
 func (c *fakeCrew) Submit(
-	_ context.Context, m *lives.Member, _ actors.Actor, in inbox.PlanInput, _ inbox.Fire,
+	_ context.Context, m *members.Member, _ actors.Actor, in inbox.PlanInput, _ inbox.Fire,
 ) agent.ToolResult {
 	c.note("%s plans: %s", m.Name, in.Plan)
 	return agent.ToolResult{Content: "submitted"}

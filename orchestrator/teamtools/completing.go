@@ -13,7 +13,7 @@ import (
 // completer lists a member's tasks at its turn end, and completes them if all
 // gates agree (complete_on_pass).
 type completer struct {
-	board *Board
+	board *TaskAPI
 	on    func() bool
 	warn  func(text string)
 }
@@ -21,7 +21,7 @@ type completer struct {
 // TaskLister returns the tasks that turn ends of members work on. While on
 // returns true it completes those that passed their gates. It calls warn for a
 // task that changed meanwhile.
-func (b *Board) TaskLister(on func() bool, warn func(text string)) teammate.TaskLister {
+func (b *TaskAPI) TaskLister(on func() bool, warn func(text string)) teammate.TaskLister {
 	return completer{b, on, warn}
 }
 

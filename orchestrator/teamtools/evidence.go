@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -71,7 +71,7 @@ func withEvidence(p tasks.Patch, given json.RawMessage) (tasks.Patch, error) {
 func evidenceText(list []tasks.Evidence) string {
 	var b strings.Builder
 	for _, e := range list {
-		b.WriteString("\nEvidence: " + notation.Defuse(notation.Unbroken(e.Text)))
+		b.WriteString("\nEvidence: " + texts.Defuse(texts.Unbroken(e.Text)))
 		if e.File != "" {
 			b.WriteString(" (" + e.File + ")")
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -42,7 +42,7 @@ func TestNobodyLeavesItsFrame(t *testing.T) {
 			mail.TaskLost: nil, mail.PlanAsked: frame, mail.ApprovalAsked: frame,
 		} {
 			m := mail.Message{From: "ana", To: "ben", Kind: kind, Text: hostile, Summary: hostile,
-				Data: notation.Encode(map[string]string{
+				Data: texts.Encode(map[string]string{
 					"taskId": "1", "request_id": "r1", "feedback": hostile,
 				})}
 			m.Data = json.RawMessage(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(m.Data)))

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -33,7 +33,7 @@ func TestLateCompletionAsksNoGate(t *testing.T) {
 
 // TestLossIsShown: a member reads of a task that it has lost as of a task.
 func TestLossIsShown(t *testing.T) {
-	loss := mail.Message{ID: "m1", Kind: mail.TaskLost, Data: notation.Encode(tasks.Loss{TaskID: "1"})}
+	loss := mail.Message{ID: "m1", Kind: mail.TaskLost, Data: texts.Encode(tasks.Loss{TaskID: "1"})}
 	show, _ := plan.SortMail([]mail.Message{loss}, []tasks.Task{listedTask("1", tasks.InProgress, "b")}, "a")
 	in := BuiltinNames.Inputs(show, nil)
 	if len(in) != 1 || in[0].Kind != agent.FromTask || in[0].MessageID != "m1" || plan.CauseOf(show) != events.ByTask {

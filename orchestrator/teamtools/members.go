@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -20,10 +20,10 @@ type memberList struct {
 }
 
 // SetTeam takes up the members of a spec that has changed.
-func (b *Board) SetTeam(team *configs.Team) {
+func (b *TaskAPI) SetTeam(team *configs.Team) {
 	list := &memberList{terms: map[string]tasks.Terms{}, readOthers: team.ReadOthersTasks}
 	for _, m := range team.Members() {
-		has := lives.Skills(&m)
+		has := members.Skills(&m)
 		list.names = append(list.names, m.Name)
 		list.terms[m.Name] = tasks.Terms{Max: m.Limits.MaxInProgress, Skills: &has}
 	}
@@ -31,17 +31,17 @@ func (b *Board) SetTeam(team *configs.Team) {
 }
 
 // names lists the members, the lead first. The caller must not change the list.
-func (b *Board) names() []string { return b.list.Load().names }
+func (b *TaskAPI) names() []string { return b.list.Load().names }
 
 // TermsOf returns the terms on which a member may claim tasks: how many it may
 // have in progress, and its skills. Claims call it inside the store's
 // transaction, so that the current spec counts. A name that is not a member's has
 // the zero Terms, which allow all.
-func (b *Board) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
+func (b *TaskAPI) TermsOf(member string) tasks.Terms { return b.list.Load().terms[member] }
 
 // Known returns an error for an owner or recipient that is not a member. The empty name
 // is nobody's and no error.
-func (b *Board) Known(member string) error {
+func (b *TaskAPI) Known(member string) error {
 	if member == "" || slices.Contains(b.names(), member) {
 		return nil
 	}
@@ -50,31 +50,31 @@ func (b *Board) Known(member string) error {
 
 // NoSeat returns the error for a member without a seat: it does not exist, is still being
 // seated, or could not be. Unlike Known it never returns nil.
-func (b *Board) NoSeat(member string) error {
+func (b *TaskAPI) NoSeat(member string) error {
 	if slices.Contains(b.names(), member) {
-		return notation.Errorf(api.ErrNoMember, "%s has no place in the team yet; if it could not be started, "+
+		return texts.Errorf(api.ErrNoMember, "%s has no place in the team yet; if it could not be started, "+
 			"`covey logs %[1]s` says why", member)
 	}
 	return b.unknown(member)
 }
 
 // unknown returns the error for a name that is not a member's.
-func (b *Board) unknown(member string) error {
+func (b *TaskAPI) unknown(member string) error {
 	if near := nearestName(member, b.names()); near != "" {
-		return notation.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
+		return texts.Errorf(api.ErrNoMember, "no member is called %q; did you mean %s?", member, near)
 	}
-	return notation.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
+	return texts.Errorf(api.ErrNoMember, "no member is called %q; the members are %s", member, strings.Join(b.names(), ", "))
 }
 
 // canOwn returns an error for an owner that is not a member, or that takes no
 // more turns: nobody would work on the task. Force skips the second check. An
 // empty owner is valid.
-func (b *Board) canOwn(by Actor, member string) error {
+func (b *TaskAPI) canOwn(by Actor, member string) error {
 	if err := b.Known(member); err != nil || member == "" || by.Force {
 		return err
 	}
 	if _, why := b.ports.Members.Now(member); why != "" {
-		return notation.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
+		return texts.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
 			"or to %[1]s when the team is next started", member, why)
 	}
 	return nil
@@ -83,7 +83,7 @@ func (b *Board) canOwn(by Actor, member string) error {
 // resolve returns the member that a name stands for: a member's name, an agent id
 // of other hosts (name@team), or their names for the lead. It returns other names
 // unchanged; Known refuses them.
-func (b *Board) resolve(name string) string {
+func (b *TaskAPI) resolve(name string) string {
 	if slices.Contains(b.names(), name) {
 		return name
 	}
@@ -108,5 +108,5 @@ func nearestName(name string, all []string) string {
 	if len(name) > 64 { // no member has such a name, and comparing costs time
 		return ""
 	}
-	return notation.Nearest(name, all, len(name)/3)
+	return texts.Nearest(name, all, len(name)/3)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -30,7 +30,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 			continue
 		}
 		one := rosterEntry{
-			Name: name, Lead: m.Lead, Agent: lives.AgentTitle(m.CurrentAgent()), Description: m.Description,
+			Name: name, Lead: m.Lead, Agent: members.AgentTitle(m.CurrentAgent()), Description: m.Description,
 		}
 		one.State, _ = c.board.ports.Members.Now(name)
 		line := one.line(c.me.Name)
@@ -39,7 +39,7 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 		}
 		all, lines = append(all, one), append(lines, line)
 	}
-	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: notation.Encode(struct {
+	return agent.ToolResult{Content: strings.Join(lines, "\n"), Response: texts.Encode(struct {
 		Members []rosterEntry `json:"members"`
 	}{all})}
 }

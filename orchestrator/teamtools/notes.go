@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -82,7 +82,7 @@ func (n *Notes) of(member string) *activity {
 
 // Complete adds the tasks that a member has completed to its idle event. It implements
 // crew.Completer.
-func (n *Notes) Complete(_ context.Context, m *lives.Member, e events.Event) (events.Event, error) {
+func (n *Notes) Complete(_ context.Context, m *members.Member, e events.Event) (events.Event, error) {
 	if idle, ok := e.Data.(events.Idle); ok {
 		idle.Completed = n.CompletedBy(m.Name)
 		e.Data = idle
@@ -91,7 +91,7 @@ func (n *Notes) Complete(_ context.Context, m *lives.Member, e events.Event) (ev
 }
 
 // Rejoined drops the activity of a session that has ended. It implements crew.Rejoiner.
-func (n *Notes) Rejoined(ctx context.Context, m *lives.Member, _ lives.Return) error {
+func (n *Notes) Rejoined(ctx context.Context, m *members.Member, _ members.Return) error {
 	return n.Left(ctx, m.Name)
 }
 
@@ -174,7 +174,7 @@ func (n *Notes) Of(member string, idle events.Idle) mail.Note {
 		Type: mail.IdleNotification, From: member, IdleReason: idle.Reason, TaskIDs: idle.TaskIDs,
 		Background: idle.Background,
 	}}
-	words := notation.Short(idle.LastText, maxResult)
+	words := texts.Short(idle.LastText, maxResult)
 	if idle.Reason == events.IdleFailed || idle.Reason == events.IdleStopped {
 		note.FailureReason = words
 	} else {

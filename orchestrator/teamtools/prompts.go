@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -43,12 +43,12 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
 		case mail.Notice:
 			// A notice may quote a member.
-			in = append(in, agent.Input{Kind: agent.FromCovey, Text: notation.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromCovey, Text: texts.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:
 			text := n.assignmentText(m, all)
 			in = append(in, agent.Input{Kind: agent.FromTask, Text: text, MessageID: m.ID})
 		case mail.TaskLost:
-			in = append(in, agent.Input{Kind: agent.FromTask, Text: notation.Defuse(m.Text), MessageID: m.ID})
+			in = append(in, agent.Input{Kind: agent.FromTask, Text: texts.Defuse(m.Text), MessageID: m.ID})
 		default:
 			in = append(in, n.protocolInput(m))
 		}
@@ -60,7 +60,7 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 // Text that could end the frame early is defused.
 func mailText(m mail.Message) string {
 	return fmt.Sprintf(`<teammate-message teammate_id="%s" summary="%s">%s</teammate-message>`,
-		attribute(m.From), attribute(m.Summary), notation.Defuse(m.Text))
+		attribute(m.From), attribute(m.Summary), texts.Defuse(m.Text))
 }
 
 // attribute escapes a text for a quoted attribute of a frame.
@@ -70,7 +70,7 @@ func attribute(s string) string {
 
 // NoteText returns the prompt text of a single note that a member is idle.
 func NoteText(n mail.Note) string {
-	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + notation.Defuse(string(n.Shown())) +
+	return "<teammate-message teammate_id=\"" + attribute(n.From) + "\">\n" + texts.Defuse(string(n.Shown())) +
 		"\n</teammate-message>"
 }
 
@@ -89,7 +89,7 @@ func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 		}
 		return text + "\nIt is ready: " + forTask(n.phrases().begin, id)
 	}
-	return notation.Defuse(m.Text)
+	return texts.Defuse(m.Text)
 }
 
 // taskText returns all of a task as text for the member named reader. Text of
@@ -97,9 +97,9 @@ func (n ToolNames) assignmentText(m mail.Message, all []tasks.Task) string {
 // instruction of covey or of a person. The task is written #7, as agents know it
 // from the task tools of other hosts; texts for the operator use tasks.Named.
 func taskText(t tasks.Task, reader string) string {
-	text := notation.Defuse(t.Subject)
+	text := texts.Defuse(t.Subject)
 	if t.Description != "" {
-		text += "\n" + notation.Defuse(t.Description)
+		text += "\n" + texts.Defuse(t.Description)
 	}
 	return fmt.Sprintf("#%s: %s", t.ID, framed(t, reader, text))
 }
@@ -140,14 +140,14 @@ func UnjudgedTask(goal, member string, lead bool) tasks.New {
 	if lead {
 		text += " If the goal was a question, also answer it with " + ReportTool + " (answered true)."
 	}
-	return tasks.New{Subject: notation.Clip(notation.FirstLine(goal), 80), Owner: member, Description: text}
+	return tasks.New{Subject: texts.Clip(texts.FirstLine(goal), 80), Owner: member, Description: text}
 }
 
 // UnansweredText reminds a member of the requests that wait for its answer.
 func (n ToolNames) UnansweredText(list []requests.Request) string {
 	lines := make([]string, len(list))
 	for i, r := range list {
-		lines[i] = fmt.Sprintf("- %s (request_id %s)", notation.FirstLine(r.Text), r.ID)
+		lines[i] = fmt.Sprintf("- %s (request_id %s)", texts.FirstLine(r.Text), r.ID)
 	}
 	return "You are idle, but others wait for your answer:\n" + strings.Join(lines, "\n") +
 		"\nAnswer with " + n.phrases().send + ", as the requests in your messages say."

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -57,7 +57,7 @@ func TestPromptsNameWhatIsMeant(t *testing.T) {
 
 func TestTextsNameToolsThatAreThere(t *testing.T) {
 	tools := map[string]bool{}
-	list, err := Describe(MCPNames, &lives.Member{Member: &configs.Member{PlanRequired: true}})
+	list, err := Describe(MCPNames, &members.Member{Member: &configs.Member{PlanRequired: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -20,7 +20,7 @@ import (
 // verified the actor.
 
 // sendStructured carries out a message that is not a text.
-func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+func (b *TaskAPI) sendStructured(ctx context.Context, me Actor, w parsedMessage) (SentAnswer, error) {
 	a := SentAnswer{Success: true, Request: w.answer.ID, RefID: w.answer.ID}
 	switch w.kind {
 	case mail.ShutdownAsked:
@@ -41,9 +41,9 @@ func (b *Board) sendStructured(ctx context.Context, me Actor, w wish) (SentAnswe
 //
 // Only the member itself can answer, because only it knows whether its work can
 // be left as it is. People can end it without a request, as the error says.
-func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
+func (b *TaskAPI) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) error {
 	if by.Name == actors.Operator {
-		return notation.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
+		return texts.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
 	_, err := b.ports.Requests.Answer(ctx, by.Actor, a, requests.AskShutdown)
@@ -51,7 +51,7 @@ func (b *Board) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) er
 }
 
 // askToEnd sends a shutdown request to one member.
-func (b *Board) askToEnd(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+func (b *TaskAPI) askToEnd(ctx context.Context, me Actor, w parsedMessage) (SentAnswer, error) {
 	to, err := b.recipient(me, w.to)
 	if err != nil {
 		return SentAnswer{}, err
@@ -67,7 +67,7 @@ func (b *Board) askToEnd(ctx context.Context, me Actor, w wish) (SentAnswer, err
 }
 
 // changeMode gives one member another permission mode.
-func (b *Board) changeMode(ctx context.Context, me Actor, w wish) (SentAnswer, error) {
+func (b *TaskAPI) changeMode(ctx context.Context, me Actor, w parsedMessage) (SentAnswer, error) {
 	to, err := b.recipient(me, w.to)
 	if err == nil {
 		err = b.ports.Commands.SetMode(ctx, me.Actor, to, w.answer.Mode)
@@ -89,7 +89,7 @@ func shutdownAnswerText(me, lead string, a inbox.Answer) string {
 }
 
 // approvalText tells the approver the effect of its answer.
-func approvalText(w wish) string {
+func approvalText(w parsedMessage) string {
 	what := "Plan"
 	if w.kind == mail.ApprovalAnswered {
 		what = "Work"

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -21,7 +21,7 @@ func (n ToolNames) protocolInput(m mail.Message) agent.Input {
 		in.Kind, in.Text = agent.FromCovey, m.Text
 	default:
 		in.Text = fmt.Sprintf("<teammate-message teammate_id=\"%s\">\n%s%s\n</teammate-message>",
-			attribute(m.From), notation.Defuse(string(m.Data)), n.howToAnswer(m))
+			attribute(m.From), texts.Defuse(string(m.Data)), n.howToAnswer(m))
 	}
 	return in
 }
@@ -57,7 +57,7 @@ func (n ToolNames) howToAnswer(m mail.Message) string {
 // answering returns the call that approves a request. Its message is an object,
 // not text.
 func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) string {
-	object := string(notation.Encode(struct {
+	object := string(texts.Encode(struct {
 		Type    mail.Kind `json:"type"`
 		Request string    `json:"request_id"`
 		Approve bool      `json:"approve"`
@@ -65,5 +65,5 @@ func (n ToolNames) answering(to string, kind mail.Kind, ref mail.RequestRef) str
 	if n == ShellNames {
 		return fmt.Sprintf("run: %s send %s '%s'.", coveyShell, to, object)
 	}
-	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", n.phrases().send, notation.Encode(to), object)
+	return fmt.Sprintf("call %s with exactly this input: {\"to\":%s,\"message\":%s}.", n.phrases().send, texts.Encode(to), object)
 }

@@ -19,7 +19,7 @@ import (
 
 // Unread returns the unread mail that a member may be shown, and the open tasks
 // that its other mail waits for.
-func (b *Board) Unread(ctx context.Context, member *mail.Received) (due []mail.Message, waits []tasks.Task, err error) {
+func (b *TaskAPI) Unread(ctx context.Context, member *mail.Received) (due []mail.Message, waits []tasks.Task, err error) {
 	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, []*mail.Received{member})
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +29,7 @@ func (b *Board) Unread(ctx context.Context, member *mail.Received) (due []mail.M
 
 // ViewMail fills in the unread mail of idle members. It makes two reads of the
 // store for all mailboxes together, because most mailboxes are empty.
-func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *mail.Received) error {
+func (b *TaskAPI) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *mail.Received) error {
 	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (b *Board) ViewMail(ctx context.Context, seats []plan.Seat, received func(i
 
 // due returns the mail that may be read now, and the open tasks that the rest
 // waits for.
-func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
+func (b *TaskAPI) due(ctx context.Context, letters []mail.Message) (due []mail.Message, waits []tasks.Task, err error) {
 	if !slices.ContainsFunc(letters, func(m mail.Message) bool { return len(m.WaitFor) > 0 }) {
 		return letters, nil, nil
 	}
@@ -73,7 +73,7 @@ func (b *Board) due(ctx context.Context, letters []mail.Message) (due []mail.Mes
 }
 
 // openAmong returns the tasks that are neither completed nor deleted.
-func (b *Board) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
+func (b *TaskAPI) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
 	for _, id := range ids {
 		t, err := b.ports.Store.Task(ctx, id)
 		if errors.Is(err, tasks.ErrNotFound) {
@@ -109,7 +109,7 @@ func taskIDs(ids []string) []string {
 // Concerned returns the tasks that mail is about and those that block them, in
 // list order. It does not read the whole list: in a large team, doing so for each
 // member's mail takes longer than all other work of covey.
-func (b *Board) Concerned(ctx context.Context, letters []mail.Message) ([]tasks.Task, error) {
+func (b *TaskAPI) Concerned(ctx context.Context, letters []mail.Message) ([]tasks.Task, error) {
 	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -38,7 +38,7 @@ func TestConcernedIsEnough(t *testing.T) {
 		var letters []mail.Message
 		for i := range random.IntN(10) {
 			id := strconv.Itoa(1 + random.IntN(n))
-			m := mail.Message{ID: fmt.Sprint("m", i), Kind: mail.TaskAssignment, Text: "x", Data: notation.Encode(tasks.Assignment{TaskID: id})}
+			m := mail.Message{ID: fmt.Sprint("m", i), Kind: mail.TaskAssignment, Text: "x", Data: texts.Encode(tasks.Assignment{TaskID: id})}
 			if random.IntN(5) == 0 {
 				m.Kind = mail.Text
 			}

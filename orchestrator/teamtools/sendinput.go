@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -70,20 +70,20 @@ func foldMessage(input json.RawMessage) json.RawMessage {
 	delete(fields, "notify_when_idle")
 	var typ string
 	if json.Unmarshal(fields["type"], &typ) != nil {
-		return notation.Encode(fields)
+		return texts.Encode(fields)
 	}
 	delete(fields, "type")
 	switch typ {
 	case "", "message", string(mail.Text):
 	case string(mail.Broadcast):
-		fields["to"] = notation.Encode("*")
+		fields["to"] = texts.Encode("*")
 	default:
 		fields["message"] = foldTyped(typ, fields)
 	}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		delete(fields, key)
 	}
-	return notation.Encode(fields)
+	return texts.Encode(fields)
 }
 
 // foldFor is foldMessage for an agent with these tool names. Over MCP an object
@@ -98,14 +98,14 @@ func foldFor(n ToolNames, input json.RawMessage) json.RawMessage {
 	if json.Unmarshal(input, &fields) != nil || !bytes.HasPrefix(fields["message"], []byte("{")) {
 		return input
 	}
-	fields["message"] = notation.Encode(string(fields["message"]))
-	return notation.Encode(fields)
+	fields["message"] = texts.Encode(string(fields["message"]))
+	return texts.Encode(fields)
 }
 
 // foldTyped makes the message object of a call in the oldest form, which has the
 // object's fields in the call itself.
 func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
-	object := map[string]json.RawMessage{"type": notation.Encode(typ)}
+	object := map[string]json.RawMessage{"type": texts.Encode(typ)}
 	for _, key := range []string{"request_id", "requestId", "approve", "reason", "feedback"} {
 		if value, ok := fields[key]; ok {
 			object[key] = value
@@ -114,7 +114,7 @@ func foldTyped(typ string, fields map[string]json.RawMessage) json.RawMessage {
 	if text, ok := fields["message"]; ok {
 		object["text"] = text
 	}
-	return notation.Encode(object)
+	return texts.Encode(object)
 }
 
 // messageObject is the object in a structured message.
@@ -144,19 +144,19 @@ func readObject(object json.RawMessage) (messageObject, error) {
 	var said messageObject
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil || bytes.Equal(object, []byte("null")) {
-		return said, notation.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
+		return said, texts.Errorf(api.ErrEmpty, `"message" must be text, or an object with a "type"; it is %s`, shorten(object))
 	}
 	objectSpelling().apply(fields)
 	if yes := string(fields["approve"]); yes == `"true"` || yes == `"false"` { // as some models write it
 		fields["approve"] = json.RawMessage(strings.Trim(yes, `"`))
 	}
-	err := json.Unmarshal(notation.Encode(fields), &said)
+	err := json.Unmarshal(texts.Encode(fields), &said)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Bool:
-		return said, notation.Errorf(api.ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, texts.Errorf(api.ErrEmpty, "%q must be true or false; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case errors.As(err, &wrong):
-		return said, notation.Errorf(api.ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
+		return said, texts.Errorf(api.ErrEmpty, "%q must be text; it is %s", wrong.Field, shorten(fields[wrong.Field]))
 	case err != nil:
 		return said, fmt.Errorf("message object: %w", err)
 	}
@@ -164,7 +164,7 @@ func readObject(object json.RawMessage) (messageObject, error) {
 }
 
 // shorten returns a value on one line, for error texts.
-func shorten(value json.RawMessage) string { return notation.OneLine(string(value)) }
+func shorten(value json.RawMessage) string { return texts.OneLine(string(value)) }
 
 // memberMaySend reports whether members may send objects of this type.
 func memberMaySend(k mail.Kind) bool {
@@ -184,7 +184,7 @@ func coveyOnly(k mail.Kind) bool {
 }
 
 // fromObject completes w with the content of a message object.
-func (w wish) fromObject(said messageObject) (wish, error) {
+func (w parsedMessage) fromObject(said messageObject) (parsedMessage, error) {
 	switch kind := mail.Kind(said.Type); {
 	case said.Type == "message", kind == mail.Text:
 		w.text = said.Text
@@ -195,7 +195,7 @@ func (w wish) fromObject(said messageObject) (wish, error) {
 		return w, w.toOne()
 	case kind == mail.ModeSet:
 		if w.kind, w.answer.Mode = kind, said.Mode; said.Mode == "" {
-			return w, notation.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
+			return w, texts.Errorf(api.ErrEmpty, `a %s needs "mode": default, plan, acceptEdits, dontAsk or bypassPermissions`, kind)
 		}
 		return w, w.toOne()
 	case kind == mail.ShutdownApproved, kind == mail.ShutdownRejected:
@@ -205,16 +205,16 @@ func (w wish) fromObject(said messageObject) (wish, error) {
 	case memberMaySend(kind):
 		return w.answering(kind, said)
 	case coveyOnly(kind):
-		return w, notation.Errorf(api.ErrDenied, "only covey sends messages of type %q; write a text instead", said.Type)
+		return w, texts.Errorf(api.ErrDenied, "only covey sends messages of type %q; write a text instead", said.Type)
 	default:
-		return w, notation.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
+		return w, texts.Errorf(api.ErrEmpty, "no message has the type %q; send text, or an object of type %s, %s, %s, %s or %s",
 			said.Type, mail.ShutdownAsked, shutdownAnswered, mail.PlanAnswered, mail.ApprovalAnswered, mail.ModeSet)
 	}
 	return w, nil
 }
 
 // answering completes w with the answer to a request.
-func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
+func (w parsedMessage) answering(kind mail.Kind, said messageObject) (parsedMessage, error) {
 	w.kind = kind
 	w.answer = inbox.Answer{ID: said.RequestID, Text: cmp.Or(said.Reason, said.Feedback, said.Text), Mode: said.Mode}
 	var missing []string
@@ -227,7 +227,7 @@ func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
 		w.answer.Approve = *said.Approve
 	}
 	if len(missing) > 0 {
-		return w, notation.Errorf(api.ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
+		return w, texts.Errorf(api.ErrEmpty, "a %s needs %s", kind, strings.Join(missing, " and "))
 	}
 	return w, w.toOne()
 }
@@ -237,7 +237,7 @@ func (w wish) answering(kind mail.Kind, said messageObject) (wish, error) {
 var errToAll = errors.New(`only text can go to "*"; send such a message to one member by name`)
 
 // toOne checks that a structured message has one recipient.
-func (w wish) toOne() error {
+func (w parsedMessage) toOne() error {
 	if w.to == "*" {
 		return errToAll
 	}

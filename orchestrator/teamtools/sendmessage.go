@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
@@ -32,12 +32,12 @@ func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolRes
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: string(notation.Encode(a)), Response: notation.Encode(a)}
+	return agent.ToolResult{Content: string(texts.Encode(a)), Response: texts.Encode(a)}
 }
 
 // Send delivers a text to mailboxes, or carries out the request in a structured
 // message. Texts of the operator are marked as a person's.
-func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAnswer, error) {
+func (b *TaskAPI) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAnswer, error) {
 	w, err := readMessage(in)
 	if err != nil {
 		return SentAnswer{}, err
@@ -58,9 +58,9 @@ func (b *Board) Send(ctx context.Context, by Actor, in SendMessageInput) (SentAn
 	return a, err
 }
 
-// wish is a parsed SendMessage call: a text, or a structured message of the
+// parsedMessage is a parsed SendMessage call: a text, or a structured message of the
 // protocol.
-type wish struct {
+type parsedMessage struct {
 	// kind is mail.Text, ShutdownAsked, shutdownAnswered, PlanAnswered,
 	// ApprovalAnswered or ModeSet.
 	kind    mail.Kind
@@ -74,8 +74,8 @@ type wish struct {
 // readMessage parses a SendMessage call in its newest form. A text that consists
 // of a message object is parsed as that object: models and shells write it that
 // way, and delivered as text it would look like a message from covey.
-func readMessage(in SendMessageInput) (wish, error) {
-	w := wish{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
+func readMessage(in SendMessageInput) (parsedMessage, error) {
+	w := parsedMessage{kind: mail.Text, to: in.To, summary: in.Summary, waitFor: taskIDs(in.WaitFor)}
 	if len(in.Message) == 0 {
 		return w, nil // sendText refuses an empty text
 	}
@@ -91,7 +91,7 @@ func readMessage(in SendMessageInput) (wish, error) {
 		return w, err
 	}
 	if len(w.waitFor) > 0 {
-		return w, notation.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", parsed.Type)
+		return w, texts.Errorf(api.ErrEmpty, "only a text can wait for tasks, and this is a message of type %q; leave wait_for out", parsed.Type)
 	}
 	return w.fromObject(parsed)
 }
@@ -136,7 +136,7 @@ func textAnswer(from string, sent []mail.Message) SentAnswer {
 
 // absentRecipients names the recipients that will not read a message in this run,
 // because a sender that reads only "sent" would wait for an answer.
-func (b *Board) absentRecipients(sent []mail.Message) string {
+func (b *TaskAPI) absentRecipients(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
 		if _, why := b.ports.Members.Now(m.To); why != "" {
@@ -158,7 +158,7 @@ func recipients(sent []mail.Message) string {
 
 // sendText stores a text in a member's mailbox, or in those of all other members
 // for "*".
-func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outgoing) ([]mail.Message, error) {
+func (b *TaskAPI) sendText(ctx context.Context, by Actor, to string, out mail.Outgoing) ([]mail.Message, error) {
 	if to != "*" {
 		one, err := b.recipient(by, to)
 		if err != nil {
@@ -167,13 +167,13 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outg
 		out.To = []string{one}
 	}
 	if strings.TrimSpace(out.Text) == "" {
-		return nil, notation.Errorf(api.ErrEmpty, "the message to %s is empty; write what it should say", to)
+		return nil, texts.Errorf(api.ErrEmpty, "the message to %s is empty; write what it should say", to)
 	}
-	out.Summary = cmp.Or(out.Summary, notation.FirstLine(out.Text))
+	out.Summary = cmp.Or(out.Summary, texts.FirstLine(out.Text))
 	if to == "*" {
 		out.To = slices.DeleteFunc(slices.Clone(b.names()), func(m string) bool { return m == by.Name })
 		if len(out.To) == 0 {
-			return nil, notation.Errorf(api.ErrNoMember, "there is nobody else in the team")
+			return nil, texts.Errorf(api.ErrNoMember, "there is nobody else in the team")
 		}
 		out.Summary = "[to all] " + out.Summary
 		out.Kind = cmp.Or(out.Kind, mail.Broadcast)
@@ -190,16 +190,16 @@ func (b *Board) sendText(ctx context.Context, by Actor, to string, out mail.Outg
 }
 
 // recipient resolves a name to a member. It fails if that member is the sender.
-func (b *Board) recipient(by Actor, name string) (string, error) {
+func (b *TaskAPI) recipient(by Actor, name string) (string, error) {
 	if name == "" {
-		return "", notation.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
+		return "", texts.Errorf(api.ErrNoMember, "a message needs a recipient in \"to\": a member's name, or \"*\" for all")
 	}
 	to := b.resolve(name)
 	if err := b.Known(to); err != nil {
 		return "", err
 	}
 	if to == by.Name {
-		return "", notation.Errorf(api.ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
+		return "", texts.Errorf(api.ErrNoMember, "you are %s: a message to oneself goes nowhere", to)
 	}
 	return to, nil
 }
@@ -207,7 +207,7 @@ func (b *Board) recipient(by Actor, name string) (string, error) {
 // post stores a text for its recipients. A text longer than mail.MaxText goes
 // into one file per recipient, and the mailbox gets its head and a pointer to the
 // file.
-func (b *Board) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
+func (b *TaskAPI) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
 	if len(out.Text) <= mail.MaxText {
 		return b.ports.Store.Mail().Send(ctx, by.Actor, out)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Place describes where a member works, as text for its model.
@@ -17,7 +17,7 @@ type Place struct {
 // SystemPrompt tells a member's model who it is, who the other members are, and
 // how the team works together. The spec's instructions come last, so that they
 // override covey's.
-func SystemPrompt(team *configs.Team, me *lives.Member, place Place) string {
+func SystemPrompt(team *configs.Team, me *members.Member, place Place) string {
 	var b strings.Builder
 	names, role := NamesFor(me.Agent), "a teammate"
 	if me.Lead {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -42,7 +42,7 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 	}
 	return agent.ToolResult{
 		Content: fmt.Sprintf("Task #%s created successfully: %s", t.ID, t.Subject),
-		Response: notation.Encode(struct {
+		Response: texts.Encode(struct {
 			Task created `json:"task"`
 		}{created{t.ID, t.Subject, t.Description}}),
 	}
@@ -74,21 +74,21 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	}
 	t, err := c.board.ports.Store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return agent.ToolResult{Content: "Task not found", Response: notation.Encode(answer{})}
+		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer{})}
 	}
 	if err != nil {
 		return toolError(err)
 	}
-	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: notation.Encode(answer{shown(t)})}
+	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: texts.Encode(answer{shown(t)})}
 }
 
 // inFull returns all of a task as text for the member named reader.
 func inFull(t tasks.Task, reader string) string {
-	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, notation.Unbroken(notation.Defuse(t.Subject)), t.Status)
+	text := fmt.Sprintf("Task #%s: %s\nStatus: %s", t.ID, texts.Unbroken(texts.Defuse(t.Subject)), t.Status)
 	if t.Owner != "" {
 		text += "\nOwner: " + t.Owner
 	}
-	text += "\nDescription: " + framed(t, reader, notation.Defuse(t.Description))
+	text += "\nDescription: " + framed(t, reader, texts.Defuse(t.Description))
 	if len(t.BlockedBy) > 0 {
 		text += "\nBlocked by: #" + strings.Join(t.BlockedBy, ", #")
 	}
@@ -102,7 +102,7 @@ func inFull(t tasks.Task, reader string) string {
 // because a model would send back stale values.
 func shown(t tasks.Task) *taskShown {
 	return &taskShown{
-		ID: t.ID, Subject: notation.Defuse(t.Subject), Description: notation.Defuse(t.Description), Status: t.Status,
+		ID: t.ID, Subject: texts.Defuse(t.Subject), Description: texts.Defuse(t.Description), Status: t.Status,
 		Owner: t.Owner, Blocks: t.Blocks, BlockedBy: t.BlockedBy, Evidence: t.Evidence,
 	}
 }
@@ -127,8 +127,8 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 		for _, o := range tasks.OpenBlockers(t, all) {
 			by = append(by, o.ID)
 		}
-		rows[i] = row{t.ID, notation.Defuse(t.Subject), t.Status, t.Owner, by}
-		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, notation.Unbroken(notation.Defuse(t.Subject)))
+		rows[i] = row{t.ID, texts.Defuse(t.Subject), t.Status, t.Owner, by}
+		lines[i] = fmt.Sprintf("#%s [%s] %s", t.ID, t.Status, texts.Unbroken(texts.Defuse(t.Subject)))
 		if t.Owner != "" {
 			lines[i] += " (" + t.Owner + ")"
 		}
@@ -140,7 +140,7 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	if len(all) == 0 {
 		text = "No tasks found"
 	}
-	return agent.ToolResult{Content: text, Response: notation.Encode(struct {
+	return agent.ToolResult{Content: text, Response: texts.Encode(struct {
 		Tasks []row `json:"tasks"`
 	}{rows})}
 }
@@ -154,7 +154,7 @@ func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	}
 	return agent.ToolResult{
 		Content: "The task is yours.\n" + inFull(t, c.me.Name),
-		Response: notation.Encode(struct {
+		Response: texts.Encode(struct {
 			Task *taskShown `json:"task"`
 		}{shown(t)}),
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -77,7 +77,7 @@ func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResul
 }
 
 // patch returns the change that the input asks for.
-func (in taskUpdateInput) patch(b *Board) (tasks.Patch, error) {
+func (in taskUpdateInput) patch(b *TaskAPI) (tasks.Patch, error) {
 	p := tasks.Patch{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm,
 		AddBlocks: in.AddBlocks, AddBlockedBy: in.AddBlockedBy, Metadata: in.Metadata,
@@ -113,7 +113,7 @@ func (c call) updated(before tasks.Task, status string, fields []string) agent.T
 	if c.names == MCPNames {
 		text = answer.factsText()
 	}
-	return agent.ToolResult{Content: text, Response: notation.Encode(answer)}
+	return agent.ToolResult{Content: text, Response: texts.Encode(answer)}
 }
 
 // completes reports whether the change has completed the task.
@@ -159,11 +159,11 @@ func (c call) notUpdated(id string, err error) agent.ToolResult {
 		if refused.Awaits != "" {
 			answer.Error = ""
 		}
-		return agent.ToolResult{Content: refused.Feedback, Response: notation.Encode(answer), Halted: refused.halt}
+		return agent.ToolResult{Content: refused.Feedback, Response: texts.Encode(answer), Halted: refused.halt}
 	case errors.Is(err, tasks.ErrNotFound) && c.names == MCPNames:
-		return agent.ToolResult{Content: answer.Error, Response: notation.Encode(answer)}
+		return agent.ToolResult{Content: answer.Error, Response: texts.Encode(answer)}
 	case errors.Is(err, tasks.ErrNotFound):
-		return agent.ToolResult{Content: "Task not found", Response: notation.Encode(answer)}
+		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer)}
 	}
 	return toolError(err)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -81,7 +81,7 @@ func TestWishesBindSelfClaims(t *testing.T) {
 }
 
 func TestSkillsOf(t *testing.T) {
-	has := lives.Skills(&configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
+	has := members.Skills(&configs.Member{Role: "reviewer", Labels: []string{"go"}, Tools: []string{"Read"}})
 	for _, tt := range []struct {
 		wants tasks.Wants
 		want  bool

@@ -10,16 +10,16 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Caller is the member that calls the team tools.
 type Caller struct {
-	Member *lives.Member
+	Member *members.Member
 	// Act returns the member as the actor of one call.
 	Act func(callID string) Actor
 }
@@ -59,8 +59,8 @@ func (t Tool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult { r
 // input that is not an object unchanged.
 func (t Tool) Repair(input json.RawMessage) json.RawMessage { return t.repair(input) }
 
-// row is one team tool, with the names that agents know it by.
-type row struct {
+// toolDef is one team tool, with the names that agents know it by.
+type toolDef struct {
 	builtin, mcp string // its names; empty if agents of that kind do not have it
 	// twin is another tool of the builtin agent that does the same. Rules for the
 	// twin also apply to this tool.
@@ -73,7 +73,7 @@ type row struct {
 	repair          func(n ToolNames, input json.RawMessage) json.RawMessage
 	work
 	// has reports whether a member has the tool; nil for all members.
-	has func(m *lives.Member, n ToolNames) bool
+	has func(m *members.Member, n ToolNames) bool
 }
 
 // work is the implementation of a tool.
@@ -84,22 +84,22 @@ type work struct {
 
 // call is one call of a tool.
 type call struct {
-	board  *Board
+	board  *TaskAPI
 	names  ToolNames // the tool names of the caller's agent
-	member *lives.Member
+	member *members.Member
 	me     Actor
 }
 
 // rows returns all team tools. All members share the table; callers must not
 // change it.
-var rows = sync.OnceValue(makeRows)
+var rows = sync.OnceValue(makeToolDefs)
 
-// makeRows makes the table of tools. Claiming and reporting are separate tools
+// makeToolDefs makes the table of tools. Claiming and reporting are separate tools
 // over MCP, while the builtin agent uses TaskUpdate and SendMessage, because
 // models that do not know the tools find them by their names. Only members that
 // must plan can submit a plan.
-func makeRows() []*row {
-	return []*row{
+func makeToolDefs() []*toolDef {
+	return []*toolDef{
 		{builtin: "TaskCreate", mcp: CreateTool, gated: true, repair: rename(taskRepairs()), work: does(taskCreate),
 			text: "Add a task to the team's list. It begins as pending and without an owner; update it to set what it waits " +
 				"for. Hooks of the team may refuse it."},
@@ -137,13 +137,13 @@ func makeRows() []*row {
 
 // reports reports whether a member has the report tool: agent programs and the
 // lead have it. A teammate with the builtin agent uses SendMessage.
-func reports(m *lives.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
+func reports(m *members.Member, n ToolNames) bool { return n == MCPNames || m.Lead }
 
 // asks reports whether a member has somebody to ask.
-func asks(m *lives.Member, _ ToolNames) bool { return !m.Lead }
+func asks(m *members.Member, _ ToolNames) bool { return !m.Lead }
 
 // plans reports whether a member has the tool that submits plans.
-func plans(m *lives.Member, _ ToolNames) bool { return m.PlanRequired }
+func plans(m *members.Member, _ ToolNames) bool { return m.PlanRequired }
 
 // Twins returns the builtin agent's tool names by MCP tool name.
 func Twins() map[string]string {
@@ -160,10 +160,10 @@ func Twins() map[string]string {
 }
 
 // Describe describes a member's tools.
-func Describe(n ToolNames, m *lives.Member) ([]Description, error) {
+func Describe(n ToolNames, m *members.Member) ([]Description, error) {
 	var list []Description
 	var errs []error
-	for _, r := range rowsOf(n, m) {
+	for _, r := range toolDefsOf(n, m) {
 		d, err := r.describe(n)
 		list, errs = append(list, d), append(errs, err)
 	}
@@ -171,10 +171,10 @@ func Describe(n ToolNames, m *lives.Member) ([]Description, error) {
 }
 
 // Tools makes the tools of a member.
-func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
+func (b *TaskAPI) Tools(n ToolNames, c Caller) ([]Tool, error) {
 	var list []Tool
 	var errs []error
-	for _, r := range rowsOf(n, c.Member) {
+	for _, r := range toolDefsOf(n, c.Member) {
 		d, err := r.describe(n)
 		errs = append(errs, err)
 		list = append(list, Tool{
@@ -188,9 +188,9 @@ func (b *Board) Tools(n ToolNames, c Caller) ([]Tool, error) {
 	return list, errors.Join(errs...)
 }
 
-// rowsOf returns the tools that a member has.
-func rowsOf(n ToolNames, m *lives.Member) []*row {
-	var list []*row
+// toolDefsOf returns the tools that a member has.
+func toolDefsOf(n ToolNames, m *members.Member) []*toolDef {
+	var list []*toolDef
 	for _, r := range rows() {
 		if r.name(n) != "" && (r.has == nil || r.has(m, n)) {
 			list = append(list, r)
@@ -200,7 +200,7 @@ func rowsOf(n ToolNames, m *lives.Member) []*row {
 }
 
 // name returns the tool's name among n.
-func (r *row) name(n ToolNames) string {
+func (r *toolDef) name(n ToolNames) string {
 	if n == MCPNames {
 		return r.mcp
 	}
@@ -208,7 +208,7 @@ func (r *row) name(n ToolNames) string {
 }
 
 // describe describes the tool under its name among n.
-func (r *row) describe(n ToolNames) (Description, error) {
+func (r *toolDef) describe(n ToolNames) (Description, error) {
 	schema, err := r.schema(n == MCPNames)
 	if err != nil {
 		return Description{}, fmt.Errorf("schema of %s: %w", r.name(n), err)
@@ -267,7 +267,7 @@ func rename(wrong spelling) func(ToolNames, json.RawMessage) json.RawMessage {
 		if !wrong.apply(fields) {
 			return input
 		}
-		return notation.Encode(fields)
+		return texts.Encode(fields)
 	}
 }
 

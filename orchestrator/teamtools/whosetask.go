@@ -61,7 +61,7 @@ func (a Actor) checkChange(t tasks.Task) error {
 func (a Actor) operator() bool { return a.Session == 0 && a.Name == actors.Operator }
 
 // Remove deletes a task. Its owner is told if it had the task in progress.
-func (b *Board) Remove(ctx context.Context, by Actor, id string) (tasks.Task, error) {
+func (b *TaskAPI) Remove(ctx context.Context, by Actor, id string) (tasks.Task, error) {
 	by.readsOthers = b.list.Load().readOthers
 	return b.ports.Store.Delete(ctx, by.Actor, id, by.checkChange)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Apply changes the State by the next event of the journal.
@@ -86,7 +86,7 @@ func cut(text string) string {
 	if len(text) > 8*lineWidth {
 		text = strings.ToValidUTF8(text[:8*lineWidth], "") // the rest is not kept; do not process megabytes
 	}
-	return notation.Short(notation.Unbroken(text), lineWidth)
+	return texts.Short(texts.Unbroken(text), lineWidth)
 }
 
 // firstLine is cut for the first line of an output that says something.
@@ -94,7 +94,7 @@ func firstLine(text string) string {
 	if len(text) > 64*lineWidth {
 		text = text[:64*lineWidth]
 	}
-	return cut(notation.FirstLine(text))
+	return cut(texts.FirstLine(text))
 }
 
 // The bounds of the lists of a State. They hold a day of a team of 200 members in a few

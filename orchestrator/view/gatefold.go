@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -139,9 +139,9 @@ func (s gateFold) hookStarted(l events.Event, e events.HookStarted) {
 
 // hookFinished counts a hook and notes its result.
 func (s gateFold) hookFinished(l events.Event, e events.HookFinished) {
-	end := hooklist.EndOf(e)
+	end := hookinfo.EndOf(e)
 	if l.Member == "" {
-		end.Event = hooklist.AtMerge
+		end.Event = hookinfo.AtMerge
 		s.MergeHooks.Add(end)
 	} else {
 		m := s.member(l.Member)
@@ -212,9 +212,9 @@ func (s gateFold) feedback(l events.Event, e events.HookFeedback) {
 	if l.Helper == "" {
 		m.works("refused by "+e.Event, l.Time)
 	}
-	said := hooklist.Feedback(e.Event, e.Text)
+	said := hookinfo.Feedback(e.Event, e.Text)
 	if l.Helper == "" && e.Event == "TaskCompleted" {
-		m.Refused = cut(notation.LastLine(said))
+		m.Refused = cut(texts.LastLine(said))
 	}
 	by := ""
 	if g := s.index.gates[e.ToolUseID]; g != nil {

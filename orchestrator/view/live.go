@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -95,7 +95,7 @@ func (l *Live) Position(member string) Position {
 }
 
 // Done returns what a member has done in this run. Its lists only grow.
-func (l *Live) Done(member string) (done budget.Done) {
+func (l *Live) Done(member string) (done accounts.Done) {
 	l.Read(func(s *State) {
 		if m := s.Member(member); m != nil {
 			done = m.Done

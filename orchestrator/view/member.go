@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // Member is one member of the team. What it has done and the numbers of its turns are of this
@@ -50,9 +50,9 @@ type Member struct {
 	// InTurn is set from the beginning of a turn to its end.
 	InTurn bool `json:"in_turn,omitempty"`
 	// InProgress are the ids of its tasks in progress.
-	InProgress []string    `json:"in_progress,omitempty"`
-	Done       budget.Done `json:"done"`  // in this run
-	Spent      Spent       `json:"spent"` // in all runs
+	InProgress []string      `json:"in_progress,omitempty"`
+	Done       accounts.Done `json:"done"`  // in this run
+	Spent      Spent         `json:"spent"` // in all runs
 	// Unreported are the tasks that it has completed since it last wrote to the lead.
 	Unreported []string `json:"unreported,omitempty"`
 	// Refused is the last line of a refused completion since it had other work than reminders.
@@ -61,7 +61,7 @@ type Member struct {
 
 	// Limits is the use of its own limits, as last reported.
 	Limits []events.BudgetUse `json:"limits,omitempty"`
-	Hooks  hooklist.Tally     `json:"hooks,omitempty"` // in this run
+	Hooks  hookinfo.Tally     `json:"hooks,omitempty"` // in this run
 	// Texts are what it said last, the newest last.
 	Texts []Note `json:"texts,omitempty"`
 	// Incidents are what happened to its agent, the newest last; IncidentCounts counts all of

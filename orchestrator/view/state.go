@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // Version is the version of the JSON of a State.
@@ -34,7 +34,7 @@ type State struct {
 	// Coordination is what the lead has spent on notices in this run.
 	Coordination events.Coordination `json:"coordination"`
 	// MergeHooks counts the gates at merges in this run.
-	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
+	MergeHooks hookinfo.Tally `json:"merge_hooks,omitempty"`
 	// Warnings are those of the team and of its members, which no model sees.
 	Warnings []Note `json:"warnings,omitempty"`
 
@@ -99,7 +99,7 @@ type Run struct {
 // Staff is what the members of one run did.
 type Staff struct {
 	Members    []*Member      `json:"members"`
-	MergeHooks hooklist.Tally `json:"merge_hooks,omitempty"`
+	MergeHooks hookinfo.Tally `json:"merge_hooks,omitempty"`
 }
 
 // Wait is a wait of the whole team for the end of a usage limit.

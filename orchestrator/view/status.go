@@ -3,7 +3,7 @@ package view
 import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // Statuses returns the members of the last run that had any, as `covey ps` shows those of a
@@ -39,8 +39,8 @@ func (m *Member) status() api.MemberStatus {
 
 // Hooks counts the hooks of all members and the gates at merges together, in the last run that
 // had members.
-func (s *State) Hooks() *hooklist.Tally {
-	var all hooklist.Tally
+func (s *State) Hooks() *hookinfo.Tally {
+	var all hookinfo.Tally
 	staff := s.Staff()
 	for _, m := range staff.Members {
 		all.Join(&m.Hooks)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -71,7 +71,7 @@ func Creates(l events.Event, task string) bool {
 
 // refused keeps a refusal.
 func (t *Task) refused(r Return) {
-	r.Reason = cut(hooklist.Feedback("TaskCompleted", r.Reason))
+	r.Reason = cut(hookinfo.Feedback("TaskCompleted", r.Reason))
 	t.Refusals++
 	t.Returns = newest(append(t.Returns, r), maxReturns)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
@@ -106,7 +106,7 @@ func (s turnFold) called(l events.Event, e events.ToolCalled) {
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Calls++
 	}
-	text := cut(e.Name + " " + notation.MainInput(e.Input))
+	text := cut(e.Name + " " + texts.MainInput(e.Input))
 	if l.Helper != "" {
 		if m.State == api.Working && m.Gate == "" {
 			m.Doing = cut("helper: " + text)

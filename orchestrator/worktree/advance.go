@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Obstacle is why files cannot be updated to a commit: uncommitted changes would be
@@ -30,7 +30,7 @@ func (o *Obstacle) Error() string {
 	if len(o.Files) == 0 {
 		return fmt.Sprintf("%s: %s", o.Dir, firstLine(strings.TrimPrefix(o.Said, "error: ")))
 	}
-	return fmt.Sprintf("%s has uncommitted changes in %s", o.Dir, notation.Few(o.Files, 5))
+	return fmt.Sprintf("%s has uncommitted changes in %s", o.Dir, texts.Few(o.Files, 5))
 }
 
 // Advance updates the working copy to a commit: its files, its index and the branch

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Filter is a filter as a configuration defines it (gitattributes(5)). Without a
@@ -58,7 +58,7 @@ func (w Withheld) String() string {
 	names := strings.Join(w.Filters, ", ")
 	return fmt.Sprintf("%s in %s: covey neither commits nor checks out these files, because they have a git filter that only the "+
 		"repository's own configuration defines (%s); `git: {filters: [%[3]s]}` in the spec lets covey run it, or define it in your "+
-		"global git configuration", notation.Few(w.Files, 5), w.Top, names)
+		"global git configuration", texts.Few(w.Files, 5), w.Top, names)
 }
 
 // FiltersIn returns the named filters that the configuration of a folder's repository

@@ -10,14 +10,14 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // verdict returns what the end of a turn, or the completion of a task, reports about
 // the files a member has written. It has to undo changes of files that it does not own;
 // a person may allow changes of protected files.
-func (w *Watch) verdict(ctx context.Context, member *lives.Member) hooks.Result {
+func (w *Watch) verdict(ctx context.Context, member *members.Member) hooks.Result {
 	outside, protected, err := w.charges(ctx, member)
 	if err != nil {
 		return w.unseen(ctx, member, err)
@@ -42,7 +42,7 @@ func (w *Watch) verdict(ctx context.Context, member *lives.Member) hooks.Result 
 // unseen is the verdict when the folder could not be read. A folder that is too large
 // is reported to people and refuses nothing; other errors count as a gate that cannot
 // run.
-func (w *Watch) unseen(ctx context.Context, member *lives.Member, err error) hooks.Result {
+func (w *Watch) unseen(ctx context.Context, member *members.Member, err error) hooks.Result {
 	if !errors.Is(err, ErrTooLarge) {
 		return runner.Broken(err)
 	}
@@ -51,7 +51,7 @@ func (w *Watch) unseen(ctx context.Context, member *lives.Member, err error) hoo
 }
 
 // listed lists files with their owners.
-func (w *Watch) listed(member *lives.Member, files []string) string {
+func (w *Watch) listed(member *members.Member, files []string) string {
 	named := make([]string, len(files))
 	for i, file := range files {
 		named[i] = file
@@ -70,7 +70,7 @@ func (w *Watch) listed(member *lives.Member, files []string) string {
 
 // undoText says how to restore files. Where others work too, the member must do that by
 // its own writes: covey suggests no command that would revert more.
-func (w *Watch) undoText(member *lives.Member, files []string) string {
+func (w *Watch) undoText(member *members.Member, files []string) string {
 	const named = 50
 	m := w.markOf(member)
 	m.mu.Lock()
@@ -114,7 +114,7 @@ type Answer struct {
 
 // askToKeep asks a person whether protected files may stay as a member has left them.
 // Its verdict waits for the answer. A yes holds for exactly these contents.
-func (w *Watch) askToKeep(ctx context.Context, member *lives.Member, files []string) (hooks.Result, error) {
+func (w *Watch) askToKeep(ctx context.Context, member *members.Member, files []string) (hooks.Result, error) {
 	key := ""
 	if len(files) > 0 {
 		key = w.keeping(member, files)
@@ -146,7 +146,7 @@ func (w *Watch) askToKeep(ctx context.Context, member *lives.Member, files []str
 }
 
 // keeping returns the key of a question about files in their current state.
-func (w *Watch) keeping(member *lives.Member, files []string) string {
+func (w *Watch) keeping(member *members.Member, files []string) string {
 	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *Watch) keeping(member *lives.Member, files []string) string {
 }
 
 // allow lets files stay as they were last seen. Later writes to them are new changes.
-func (w *Watch) allow(member *lives.Member, files []string) {
+func (w *Watch) allow(member *members.Member, files []string) {
 	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,14 +170,14 @@ func (w *Watch) allow(member *lives.Member, files []string) {
 
 // AllowChanges drops the charges against a member that needed attention, after a person let
 // it continue.
-func (w *Watch) AllowChanges(member *lives.Member) {
+func (w *Watch) AllowChanges(member *members.Member) {
 	if w.watches(member) {
 		w.allow(member, w.charged(member))
 	}
 }
 
 // charged returns the files that a member was charged with at the last look.
-func (w *Watch) charged(member *lives.Member) []string {
+func (w *Watch) charged(member *members.Member) []string {
 	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +186,7 @@ func (w *Watch) charged(member *lives.Member) []string {
 
 // ForbiddenChanges describes the charges against a member that needs attention, for people; empty
 // if there are none.
-func (w *Watch) ForbiddenChanges(member *lives.Member) string {
+func (w *Watch) ForbiddenChanges(member *members.Member) string {
 	if !w.watches(member) {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // CommittedPolicy is the policy that refuses until a member's changes are committed.
@@ -30,7 +30,7 @@ type changedFiles struct {
 
 // see records that a turn begins or ends. The member's goroutine calls it before
 // anything else happens. The turns of a helper are part of its member's.
-func (f *changedFiles) see(ctx context.Context, member *lives.Member, e events.Event) {
+func (f *changedFiles) see(ctx context.Context, member *members.Member, e events.Event) {
 	if e.Helper != "" {
 		return
 	}
@@ -48,7 +48,7 @@ func (f *changedFiles) see(ctx context.Context, member *lives.Member, e events.E
 }
 
 // of returns the Turns of a member.
-func (f *changedFiles) of(member *lives.Member) *Turns {
+func (f *changedFiles) of(member *members.Member) *Turns {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t, ok := f.turns[member.Name]
@@ -61,7 +61,7 @@ func (f *changedFiles) of(member *lives.Member) *Turns {
 
 // reader returns how to read a member's folder. Nothing of a member's own copy is
 // remembered, because it may have been created again in the same place.
-func (f *changedFiles) reader(member *lives.Member) Reader {
+func (f *changedFiles) reader(member *members.Member) Reader {
 	if f.w.ownCopy(member) {
 		return Reader{Who: member.Name, Folder: func(ctx context.Context) (*SharedFolder, error) {
 			return f.w.openFolder(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
@@ -76,7 +76,7 @@ func (f *changedFiles) reader(member *lives.Member) Reader {
 }
 
 // warn tells people that the policy does not know what a member has changed.
-func (f *changedFiles) warn(ctx context.Context, member *lives.Member, err error) {
+func (f *changedFiles) warn(ctx context.Context, member *members.Member, err error) {
 	if err != nil && ctx.Err() == nil {
 		f.w.warn(member, "the policy %s does not know what %s has changed: %v", CommittedPolicy, member.Name, err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // repo is a git repository for tests, in which dev works alone.
@@ -21,7 +21,7 @@ type repo struct {
 	dir  string
 	w    *Watch
 	team *folder
-	dev  *lives.Member
+	dev  *members.Member
 }
 
 func newRepo(t *testing.T) repo {
@@ -50,8 +50,8 @@ func (r repo) begin(turn int) repo {
 	r.w = New(Options{
 		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"), Past: NewPast(),
 		Team:    func() *configs.Team { return &configs.Team{Workspace: r.dir} },
-		Members: func() []*lives.Member { return r.team.members },
-		MemberOf: func(in hooks.Input) (*lives.Member, bool) {
+		Members: func() []*members.Member { return r.team.members },
+		MemberOf: func(in hooks.Input) (*members.Member, bool) {
 			return r.dev, in.Payload.(hooks.StopInput).TeammateName == "dev"
 		},
 		CopyOf: func(string) (top string, inGit bool) {
@@ -69,13 +69,13 @@ func (r repo) begin(turn int) repo {
 
 // folder is who works in a repo, and how.
 type folder struct {
-	members   []*lives.Member
+	members   []*members.Member
 	ownCopies bool // in git copies of their own
 	asked     bool // a gate names the policy
 }
 
-func (f *folder) sit(m configs.Member, dir string) *lives.Member {
-	member := &lives.Member{Member: &m, Dir: dir}
+func (f *folder) sit(m configs.Member, dir string) *members.Member {
+	member := &members.Member{Member: &m, Dir: dir}
 	f.members = append(f.members, member)
 	return member
 }
@@ -289,7 +289,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r := newRepo(t)
 	r.team.ownCopies, r.dev.Agent.Kind = false, configs.Builtin
 	ops := r.team.sit(configs.Member{Name: "ops", Agent: configs.Agent{Kind: configs.ACP}}, r.dir)
-	see := func(m *lives.Member, d events.Data) {
+	see := func(m *members.Member, d events.Data) {
 		_, _ = r.w.Complete(t.Context(), m, events.Event{Turn: 2, Data: d})
 	}
 	call := func(id, file string) {
@@ -305,7 +305,7 @@ func TestWorkCommittedInASharedFolder(t *testing.T) {
 	r.want("alone", "?? dev.txt")
 	see(ops, events.TurnStarted{})
 	call("2", "either.txt")
-	named := notation.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
+	named := texts.Encode(map[string]string{"file_path": filepath.Join(r.dir, "named.txt")})
 	see(r.dev, events.ToolCalled{ID: "3", Name: "Write", Input: named})
 	see(r.dev, events.PermissionDecided{ID: "3", Tool: "Write", Decision: "allow"})
 	r.write("named.txt", "dev's")

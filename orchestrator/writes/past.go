@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Past records when members could write in earlier runs, read from the journal when it
@@ -101,7 +101,7 @@ func (s pastSpans) end(e events.Event, key string) {
 }
 
 // of returns the spans of a member and its hooks in earlier runs, once.
-func (p *Past) of(member *lives.Member) []Span {
+func (p *Past) of(member *members.Member) []Span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := member.Name

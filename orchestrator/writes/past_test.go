@@ -10,7 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
@@ -40,7 +40,7 @@ func TestPastWrites(t *testing.T) {
 		configs.ACP:     "[13 14] dev[11 30]",
 	} {
 		p.told = map[string]bool{}
-		m := &lives.Member{Member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
+		m := &members.Member{Member: &configs.Member{Name: "dev", Agent: configs.Agent{Kind: kind}}}
 		var got []string
 		for _, span := range p.of(m) {
 			got = append(got, fmt.Sprintf("%s[%d %d]", span.Who, span.From.Unix(), span.To.Unix()))
@@ -60,7 +60,7 @@ func TestWritable(t *testing.T) {
 	dir := workspace.Real(t.TempDir())
 	top, listed, home := filepath.Join(dir, "copy"), filepath.Join(dir, "notes"), filepath.Join(dir, "notes", "state")
 	team := &configs.Team{Lead: configs.Member{Name: "lead"}, Sandbox: configs.Sandbox{Write: []string{listed}}}
-	member := &lives.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}}, Dir: filepath.Join(top, "sub")}
+	member := &members.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}}, Dir: filepath.Join(top, "sub")}
 	w := New(Options{Home: home, Team: func() *configs.Team { return team }, CopyOf: func(member string) (string, bool) {
 		return map[string]string{"ana": top}[member], true
 	}})
@@ -91,7 +91,7 @@ func TestSharedWatches(t *testing.T) {
 	w := New(Options{Team: func() *configs.Team { return team }, CopyOf: func(member string) (top string, inGit bool) {
 		return map[string]string{"tree": "/t", "hook": "/h"}[member], member == "tree"
 	}})
-	sit := func(m configs.Member) *lives.Member { return &lives.Member{Member: &m} }
+	sit := func(m configs.Member) *members.Member { return &members.Member{Member: &m} }
 	free, tree := sit(configs.Member{Name: "free"}), sit(configs.Member{Name: "tree"})
 	byHook := sit(configs.Member{Name: "hook", Owns: []string{"docs"}})
 	if !w.watches(free) || w.watches(tree) || !w.watches(byHook) || !w.mayWrite(byHook, "docs/law") ||

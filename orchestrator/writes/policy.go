@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -38,7 +38,7 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // of what the member owns, also when a link leads to them. Protected files of the
 // workspace need a person's permission; in a working copy of its own, they need it when
 // they are merged. A member with such a copy may not write to the operator's files.
-func (w *Watch) Writable(member *lives.Member) permission.Writable {
+func (w *Watch) Writable(member *members.Member) permission.Writable {
 	return func(path string) permission.Refusal {
 		if top, _ := w.opts.CopyOf(member.Name); top != "" && !w.grants(path, top) {
 			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +

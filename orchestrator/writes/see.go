@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // announced is a call that names the file it writes to.
@@ -23,7 +23,7 @@ type announced struct {
 // Complete records an event of a member: when it could write, and which files it announced.
 // It adds nothing to the event, but must have it before slow steps, because it reads the clock.
 // It implements crew.Completer.
-func (w *Watch) Complete(ctx context.Context, member *lives.Member, e events.Event) (events.Event, error) {
+func (w *Watch) Complete(ctx context.Context, member *members.Member, e events.Event) (events.Event, error) {
 	if !w.ownCopy(member) {
 		w.seeShared(ctx, member, e)
 	}
@@ -32,7 +32,7 @@ func (w *Watch) Complete(ctx context.Context, member *lives.Member, e events.Eve
 }
 
 // seeShared is Complete for a member that shares its folder.
-func (w *Watch) seeShared(ctx context.Context, member *lives.Member, e events.Event) {
+func (w *Watch) seeShared(ctx context.Context, member *members.Member, e events.Event) {
 	l, who, now := w.log(member.Dir), member.Name, time.Now()
 	switch d := e.Data.(type) {
 	case events.TurnStarted:
@@ -72,13 +72,13 @@ func (w *Watch) seeShared(ctx context.Context, member *lives.Member, e events.Ev
 
 // byCalls reports whether a member writes only while one of covey's tools runs. A
 // program, or an agent written in Go, may write at any time of its turn.
-func byCalls(member *lives.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
+func byCalls(member *members.Member) bool { return member.CurrentAgent().Kind == configs.Builtin }
 
 // writesAnything reports whether a call of a tool can write to files that it does not name.
 func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPrefix(tool, "mcp__") }
 
 // rest ends the spans of calls that left processes running, once those have ended.
-func (w *Watch) rest(member *lives.Member) {
+func (w *Watch) rest(member *members.Member) {
 	if w.opts.Lingers(member.Name) {
 		return
 	}
@@ -92,7 +92,7 @@ func (w *Watch) rest(member *lives.Member) {
 }
 
 // called records a call that names the file it writes to.
-func (w *Watch) called(member *lives.Member, d events.ToolCalled) {
+func (w *Watch) called(member *members.Member, d events.ToolCalled) {
 	path, ok := w.named(member, d)
 	if !ok {
 		return
@@ -109,7 +109,7 @@ func (w *Watch) called(member *lives.Member, d events.ToolCalled) {
 }
 
 // decided records whether a call may run.
-func (w *Watch) decided(member *lives.Member, d events.PermissionDecided) {
+func (w *Watch) decided(member *members.Member, d events.PermissionDecided) {
 	if !slices.Contains(editTools(), d.Tool) {
 		return
 	}
@@ -128,7 +128,7 @@ func (w *Watch) decided(member *lives.Member, d events.PermissionDecided) {
 }
 
 // returned records the result of a call that names the file it writes to.
-func (w *Watch) returned(member *lives.Member, d events.ToolReturned) {
+func (w *Watch) returned(member *members.Member, d events.ToolReturned) {
 	key := member.Name + "/" + d.ID
 	w.mu.Lock()
 	a, ok := w.calls[key]
@@ -146,7 +146,7 @@ func (w *Watch) returned(member *lives.Member, d events.ToolReturned) {
 
 // leave reports whether a member may make a call. A permitted call to a protected file
 // was allowed by a person; a program that calls without asking does not own the file.
-func (w *Watch) leave(member *lives.Member, a announced) bool {
+func (w *Watch) leave(member *members.Member, a announced) bool {
 	return a.may && len(Outside(member.Owns, []string{a.path})) == 0
 }
 
@@ -155,7 +155,7 @@ func editTools() []string { return []string{"Write", "Edit", "MultiEdit", "Noteb
 
 // named returns the file that a call announces to write, below its member's folder,
 // with links resolved.
-func (w *Watch) named(member *lives.Member, d events.ToolCalled) (string, bool) {
+func (w *Watch) named(member *members.Member, d events.ToolCalled) (string, bool) {
 	var in struct {
 		FilePath     string `json:"file_path"`
 		NotebookPath string `json:"notebook_path"`

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
@@ -29,9 +29,9 @@ type Options struct {
 	Git     worktree.Git
 	Past    *Past // what the journal recorded of earlier runs
 
-	Team     func() *configs.Team                       // the current spec
-	Members  func() []*lives.Member                     // in the order of the spec
-	MemberOf func(in hooks.Input) (*lives.Member, bool) // the member that a hook runs for
+	Team     func() *configs.Team                         // the current spec
+	Members  func() []*members.Member                     // in the order of the spec
+	MemberOf func(in hooks.Input) (*members.Member, bool) // the member that a hook runs for
 	Turn     func(member string) int
 	// CopyOf returns the top folder of a member's own working copy, and whether git knows
 	// it; empty: it has none.
@@ -40,7 +40,7 @@ type Options struct {
 	Lingers func(member string) bool
 	// OnBranch lists the files outside of what a member owns that it changed, committed
 	// or not, and the branch that its work is for.
-	OnBranch func(ctx context.Context, member *lives.Member) (outside []string, into string, err error)
+	OnBranch func(ctx context.Context, member *members.Member) (outside []string, into string, err error)
 	People   People
 	// Asks reports whether a hook or gate of the team names a policy.
 	Asks func(policy string) bool
@@ -94,20 +94,20 @@ func New(opts Options) *Watch {
 
 // ownCopy reports whether a member has its own git working copy, where its branch shows
 // what it has written.
-func (w *Watch) ownCopy(member *lives.Member) bool {
+func (w *Watch) ownCopy(member *members.Member) bool {
 	_, inGit := w.opts.CopyOf(member.Name)
 	return inGit
 }
 
 // watches reports whether a member may not write everywhere, and only reading its
 // folder can tell what it wrote.
-func (w *Watch) watches(member *lives.Member) bool {
+func (w *Watch) watches(member *members.Member) bool {
 	return !w.ownCopy(member) && (member.Owns != nil || len(w.protect(member)) > 0)
 }
 
 // protect returns the globs of files that a member may write only with a person's
 // permission. Its own copy, whoever made it, is merged by somebody who reviews it.
-func (w *Watch) protect(member *lives.Member) []string {
+func (w *Watch) protect(member *members.Member) []string {
 	if top, _ := w.opts.CopyOf(member.Name); top != "" {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (w *Watch) protect(member *lives.Member) []string {
 }
 
 // mayWrite reports whether a member may write to a path below its folder.
-func (w *Watch) mayWrite(member *lives.Member, path string) bool {
+func (w *Watch) mayWrite(member *members.Member, path string) bool {
 	return len(Outside(member.Owns, []string{path}))+len(Protected(w.protect(member),
 		[]string{path})) == 0
 }
@@ -141,7 +141,7 @@ func (w *Watch) Landing() (landed func()) {
 }
 
 // Folder returns a member's folder.
-func (w *Watch) Folder(ctx context.Context, member *lives.Member) (*SharedFolder, error) {
+func (w *Watch) Folder(ctx context.Context, member *members.Member) (*SharedFolder, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if g, ok := w.folders[member.Dir]; ok {
@@ -155,7 +155,7 @@ func (w *Watch) Folder(ctx context.Context, member *lives.Member) (*SharedFolder
 }
 
 // openFolder opens a member's folder. index is a file for this folder alone.
-func (w *Watch) openFolder(ctx context.Context, member *lives.Member, index string) (*SharedFolder, error) {
+func (w *Watch) openFolder(ctx context.Context, member *members.Member, index string) (*SharedFolder, error) {
 	dir, err := filepath.EvalSymlinks(member.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the written files: %w", err)
@@ -183,7 +183,7 @@ func (w *Watch) openFolder(ctx context.Context, member *lives.Member, index stri
 }
 
 // markOf returns the mark of a member, read from its file after a restart.
-func (w *Watch) markOf(member *lives.Member) *mark {
+func (w *Watch) markOf(member *members.Member) *mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if m, ok := w.marks[member.Name]; ok {
@@ -199,12 +199,12 @@ func (w *Watch) markOf(member *lives.Member) *mark {
 }
 
 // file returns the file of a member's mark.
-func (w *Watch) file(member *lives.Member) string {
+func (w *Watch) file(member *members.Member) string {
 	return filepath.Join(w.opts.Scratch, member.Name+".written.json")
 }
 
 // save stores a mark; its lock is held.
-func (w *Watch) save(member *lives.Member, m *mark) error {
+func (w *Watch) save(member *members.Member, m *mark) error {
 	if err := Save(w.file(member), m); err != nil {
 		return fmt.Errorf("store what %s has written: %w", member.Name, err)
 	}
@@ -213,7 +213,7 @@ func (w *Watch) save(member *lives.Member, m *mark) error {
 
 // begin records the state of the folder when a turn begins. For a turn that continues
 // after a crash it should be known; if not, people are warned.
-func (w *Watch) begin(ctx context.Context, member *lives.Member, cause events.Cause) {
+func (w *Watch) begin(ctx context.Context, member *members.Member, cause events.Cause) {
 	if !w.watches(member) {
 		return
 	}
@@ -230,7 +230,7 @@ func (w *Watch) begin(ctx context.Context, member *lives.Member, cause events.Ca
 
 // renew starts a new period; the mark's lock is held. Existing charges are still
 // compared with the same commit.
-func (w *Watch) renew(ctx context.Context, member *lives.Member, m *mark, known bool) error {
+func (w *Watch) renew(ctx context.Context, member *members.Member, m *mark, known bool) error {
 	g, err := w.Folder(ctx, member)
 	if err != nil {
 		return err
@@ -256,7 +256,7 @@ func (w *Watch) renew(ctx context.Context, member *lives.Member, m *mark, known 
 }
 
 // collect reads what was written since the last look; the mark's lock is held.
-func (w *Watch) collect(ctx context.Context, member *lives.Member, m *mark) error {
+func (w *Watch) collect(ctx context.Context, member *members.Member, m *mark) error {
 	g, err := w.Folder(ctx, member)
 	if err != nil {
 		return err
@@ -285,8 +285,8 @@ func (w *Watch) collect(ctx context.Context, member *lives.Member, m *mark) erro
 
 // sharing returns the members that work in a member's folder, including itself, by
 // name. After that the log knows of their earlier runs.
-func (w *Watch) sharing(member *lives.Member) map[string]*lives.Member {
-	sharers := map[string]*lives.Member{}
+func (w *Watch) sharing(member *members.Member) map[string]*members.Member {
+	sharers := map[string]*members.Member{}
 	for _, other := range w.opts.Members() {
 		if other.Dir == member.Dir {
 			sharers[other.Name] = other
@@ -306,7 +306,7 @@ type change struct {
 
 // judge charges a member with a change if only it can have made it. If that cannot be
 // decided, people are told and nobody is charged.
-func (w *Watch) judge(member *lives.Member, m *mark, ch change) {
+func (w *Watch) judge(member *members.Member, m *mark, ch change) {
 	sharers := w.sharing(member)
 	r := w.log(member.Dir).Judge(Question{
 		Path: ch.path, Print: ch.print, At: ch.at, Me: member.Name,
@@ -332,7 +332,7 @@ func (w *Watch) judge(member *lives.Member, m *mark, ch change) {
 
 // charges returns the current charges of a member: paths outside of what it owns, and
 // others that are protected, in order.
-func (w *Watch) charges(ctx context.Context, member *lives.Member) (outside, protected []string, err error) {
+func (w *Watch) charges(ctx context.Context, member *members.Member) (outside, protected []string, err error) {
 	m := w.markOf(member)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,7 +355,7 @@ func (w *Watch) charges(ctx context.Context, member *lives.Member) (outside, pro
 }
 
 // warn tells people something, once per text.
-func (w *Watch) warn(member *lives.Member, format string, args ...any) {
+func (w *Watch) warn(member *members.Member, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.mu.Lock()
 	known := w.said[text]
@@ -367,7 +367,7 @@ func (w *Watch) warn(member *lives.Member, format string, args ...any) {
 }
 
 // fault tells people of an error that stops nobody's work.
-func (w *Watch) fault(ctx context.Context, member *lives.Member, err error) {
+func (w *Watch) fault(ctx context.Context, member *members.Member, err error) {
 	if err != nil && ctx.Err() == nil {
 		w.warn(member, "owns and protect are checked for calls only: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // A message is read in one piece in the middle of a conversation. A longer text goes
@@ -28,7 +28,7 @@ const maxSummary = 200
 const ReportSummary = "report"
 
 // Summary returns the summary of a text that has none: its first line, shortened.
-func Summary(text string) string { return notation.Short(notation.FirstLine(text), maxSummary) }
+func Summary(text string) string { return texts.Short(texts.FirstLine(text), maxSummary) }
 
 // Folder holds the files of long messages: a folder for each receiver, below the
 // team's state, which only covey and that member read. The files stay as long as the

@@ -63,7 +63,7 @@ type draft struct {
 // It writes long payloads and texts to files outside the transaction, so that the
 // committer does not wait for the disk. If the change does not happen, c removes the
 // files.
-func (d *Desk) draft(ctx context.Context, c *store.Job, a actors.Actor, n New) (draft, error) {
+func (d *Requests) draft(ctx context.Context, c *store.Job, a actors.Actor, n New) (draft, error) {
 	if err := n.check(); err != nil {
 		return draft{}, err
 	}
@@ -113,7 +113,7 @@ func (n New) check() error {
 }
 
 // packFor packs the mail for one receiver; mail without text is not sent.
-func (d *Desk) packFor(c *store.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
+func (d *Requests) packFor(c *store.Job, a actors.Actor, to string, out mail.Outgoing) (mail.Packed, error) {
 	if out.Text == "" {
 		return mail.Packed{}, nil
 	}
@@ -133,7 +133,7 @@ func mailOf(r Request, compose func(Request) mail.Outgoing) mail.Outgoing {
 //
 // Everything that can refuse the change comes before the first write. maxOpen bounds
 // the requests that a member in a loop can make.
-func (d *Desk) ask(t *store.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, err error) {
+func (d *Requests) ask(t *store.Tx, a actors.Actor, q draft) (rec *Record, fresh bool, err error) {
 	if before, err := askedBefore(t.Reader, q.rec.askedKey()); err != nil || before != nil {
 		return before, false, err
 	}
@@ -202,7 +202,7 @@ func (how closing) close(r *Request) {
 // Somebody else may close the request between the read and the change; admits decides
 // inside the transaction, so that exactly one of two answers counts. The mail of the
 // other one is dropped.
-func (d *Desk) conclude(ctx context.Context, c *store.Job, id string, how closing) (Request, error) {
+func (d *Requests) conclude(ctx context.Context, c *store.Job, id string, how closing) (Request, error) {
 	now, err := d.Get(ctx, id)
 	if err != nil {
 		return Request{}, err

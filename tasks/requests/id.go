@@ -33,7 +33,7 @@ func compareIDs(a, b string) int {
 
 // next reserves a number for a request. A number that is not used in the end is
 // skipped.
-func (d *Desk) next(ctx context.Context) (uint64, error) {
+func (d *Requests) next(ctx context.Context) (uint64, error) {
 	last, err := store.View(ctx, d.db, "request id", func(r store.Reader) (uint64, error) { return r.Count(store.RequestCounter), nil })
 	if err != nil {
 		return 0, err
@@ -52,6 +52,6 @@ func Skip(t *store.Tx, id string) {
 
 // Find returns the request that a person means by text: its id in any case. It fails with
 // ErrNotFound if there is none.
-func (d *Desk) Find(ctx context.Context, text string) (Request, error) {
+func (d *Requests) Find(ctx context.Context, text string) (Request, error) {
 	return d.Get(ctx, strings.ToLower(text))
 }

@@ -105,8 +105,8 @@ type New struct {
 // answer asks nothing else, so only a bug comes near it.
 const maxOpen = 1000
 
-// Desk keeps the requests of a team.
-type Desk struct {
+// Requests keeps the requests of a team.
+type Requests struct {
 	db    *store.DB
 	boxes *mail.Boxes
 
@@ -114,8 +114,8 @@ type Desk struct {
 	drafted uint64     // the last number that was reserved
 }
 
-// NewDesk returns the requests in db. boxes deliver the mail about them.
-func NewDesk(db *store.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes: boxes} }
+// NewRequests returns the requests in db. boxes deliver the mail about them.
+func NewRequests(db *store.DB, boxes *mail.Boxes) *Requests { return &Requests{db: db, boxes: boxes} }
 
 // Ask makes a request. If there is one about the same member, of the same kind and
 // with the same Key that is open, or whose answer was not taken, or that was approved
@@ -124,7 +124,7 @@ func NewDesk(db *store.DB, boxes *mail.Boxes) *Desk { return &Desk{db: db, boxes
 //
 // Ask fails with ErrInvalid if n cannot be stored or n.Member equals n.To, and with
 // ErrFull if that member has 1,000 open requests or To has no room for the mail.
-func (d *Desk) Ask(ctx context.Context, a actors.Actor, n New) (Request, error) {
+func (d *Requests) Ask(ctx context.Context, a actors.Actor, n New) (Request, error) {
 	c := d.db.Job("ask")
 	r, err := d.draft(ctx, c, a, n)
 	if err != nil {
@@ -159,7 +159,7 @@ type Ruling struct {
 // ErrAnswered, and the error says who gave the first. Answer fails with ErrNotAsked
 // if the actor is neither To nor actors.Operator nor covey itself, and with
 // ErrNotFound if there is no such request.
-func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) (Request, error) {
+func (d *Requests) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) (Request, error) {
 	c := d.db.Job("answer")
 	feedback, err := store.CleanShort("feedback", w.Feedback)
 	if err != nil {
@@ -182,14 +182,14 @@ func (d *Desk) Answer(ctx context.Context, a actors.Actor, id string, w Ruling) 
 // Expire ends the time of a request: its Default is the answer. mail is as in Ruling
 // and may be nil. A request that is already closed is returned unchanged. Expire
 // fails with ErrNotFound if there is none.
-func (d *Desk) Expire(ctx context.Context, id string, mail func(Request) mail.Outgoing) (Request, error) {
+func (d *Requests) Expire(ctx context.Context, id string, mail func(Request) mail.Outgoing) (Request, error) {
 	return d.conclude(ctx, d.db.Job("expire"), id, closing{state: Expired, mail: mail})
 }
 
 // Withdraw closes a request without an answer, for the reason given. A request that
 // is already closed is returned unchanged. Withdraw fails with ErrNotFound if there
 // is none.
-func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) (Request, error) {
+func (d *Requests) Withdraw(ctx context.Context, a actors.Actor, id, reason string) (Request, error) {
 	reason, err := store.CleanShort("reason", reason)
 	if err != nil {
 		return Request{}, err
@@ -199,7 +199,7 @@ func (d *Desk) Withdraw(ctx context.Context, a actors.Actor, id, reason string) 
 
 // MarkTaken records that the asking member has acted on the answer. It fails with
 // ErrNotFound if there is no such request, and does nothing for an open one.
-func (d *Desk) MarkTaken(ctx context.Context, id string) error {
+func (d *Requests) MarkTaken(ctx context.Context, id string) error {
 	return d.db.Job("mark taken").Submit(ctx, func(t *store.Tx) error {
 		rec, err := load(t.Reader, id)
 		if err != nil || rec.Open() || rec.Taken {
@@ -213,7 +213,7 @@ func (d *Desk) MarkTaken(ctx context.Context, id string) error {
 
 // Get returns one request. It fails with ErrNotFound if there is none. Of the closed
 // ones, the newest thousand are kept.
-func (d *Desk) Get(ctx context.Context, id string) (Request, error) {
+func (d *Requests) Get(ctx context.Context, id string) (Request, error) {
 	return store.View(ctx, d.db, "", func(r store.Reader) (Request, error) { return get(r, id) })
 }
 
@@ -228,7 +228,7 @@ func get(r store.Reader, id string) (Request, error) {
 
 // List returns all requests that are kept, open and closed, in the order in which
 // they were made.
-func (d *Desk) List(ctx context.Context) ([]Request, error) {
+func (d *Requests) List(ctx context.Context) ([]Request, error) {
 	return d.list(ctx, func(r store.Reader) []string {
 		var ids []string
 		r.Bucket(requestsBucket).Each(nil, func(k, _ []byte) bool {
@@ -242,7 +242,7 @@ func (d *Desk) List(ctx context.Context) ([]Request, error) {
 
 // Open returns the requests that wait for an answer, in the order of List: those
 // about member, or all if member is empty.
-func (d *Desk) Open(ctx context.Context, member string) ([]Request, error) {
+func (d *Requests) Open(ctx context.Context, member string) ([]Request, error) {
 	return d.list(ctx, func(r store.Reader) []string {
 		var prefix []byte
 		if member != "" {
@@ -253,7 +253,7 @@ func (d *Desk) Open(ctx context.Context, member string) ([]Request, error) {
 }
 
 // list reads the requests with the ids that pick returns.
-func (d *Desk) list(ctx context.Context, pick func(store.Reader) []string) ([]Request, error) {
+func (d *Requests) list(ctx context.Context, pick func(store.Reader) []string) ([]Request, error) {
 	return store.View(ctx, d.db, "requests", func(r store.Reader) ([]Request, error) {
 		list := []Request{}
 		for _, id := range pick(r) {
@@ -269,7 +269,7 @@ func (d *Desk) list(ctx context.Context, pick func(store.Reader) []string) ([]Re
 
 // Asked returns the newest request about this member, of this kind and with this Key.
 // The bool is false if there is none, or it is no longer kept.
-func (d *Desk) Asked(ctx context.Context, member string, kind Kind, key string) (Request, bool, error) {
+func (d *Requests) Asked(ctx context.Context, member string, kind Kind, key string) (Request, bool, error) {
 	if key == "" {
 		return Request{}, false, nil
 	}

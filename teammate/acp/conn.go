@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // errGone is the error of a call whose program has ended.
@@ -202,7 +202,7 @@ func (c *conn) start(method string, params any, ordered bool) (*call, error) {
 	// sent in the order of their ids.
 	c.last++
 	request := &call{id: strconv.FormatInt(c.last, 10), ordered: ordered, done: make(chan struct{})}
-	line, err := notation.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
+	line, err := texts.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.last, "method": method, "params": params})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -254,7 +254,7 @@ func (c *conn) refuse(id json.RawMessage, method string) {
 
 // send queues a message. After the connection is closed it does nothing.
 func (c *conn) send(v any) {
-	line, err := notation.Marshal(v)
+	line, err := texts.Marshal(v)
 	if err != nil {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -19,7 +19,7 @@ var errCrash = errors.New("the agent program failed")
 var errLost = errors.New("the agent program has lost its session")
 
 // lostText matches, in lower case, the error texts of a lost session.
-var lostText = notation.Pattern(`session not found|unknown session|no such session`)
+var lostText = texts.Pattern(`session not found|unknown session|no such session`)
 
 // failure classifies an error answer to a prompt: a limit, a login, a lost session, or a
 // failed model request. The order matters: a code is more reliable than text, and a lost

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -367,7 +367,7 @@ func textBlocks(inputs []agent.Input) []json.RawMessage {
 
 // textBlock returns text as a block of a prompt, the one kind that every program accepts.
 func textBlock(text string) json.RawMessage {
-	raw, err := notation.Marshal(map[string]string{"type": "text", "text": text})
+	raw, err := texts.Marshal(map[string]string{"type": "text", "text": text})
 	if err != nil { // strings always encode
 		return json.RawMessage(`{"type":"text","text":""}`)
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -37,10 +37,10 @@ type naming struct {
 }
 
 // identifier matches a title that could be a tool's name.
-var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+var identifier = texts.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 
 // ruleName matches names as rules write them.
-var ruleName = notation.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
+var ruleName = texts.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
 // calls returns the call as hooks and rules see it: one, or one for each file that it
 // changes. All of them must be allowed.
@@ -71,7 +71,7 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 }
 
 // shellTitle matches the titles that codex-acp 2.6 gives to commands that only read.
-var shellTitle = notation.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
+var shellTitle = texts.Pattern(`^(Read file '|List files( in '|$)|Search( for '| in |$))`)
 
 // withShell adds the commands by which a program may have made calls that read: codex-acp
 // 2.6 runs `cat` and `ls` and reports only the file, without input. It does not say which
@@ -329,9 +329,9 @@ func with(fields map[string]json.RawMessage, name, value string) json.RawMessage
 		}
 	}
 	if value != "" {
-		all[name], _ = notation.Marshal(value) // a string always encodes
+		all[name], _ = texts.Marshal(value) // a string always encodes
 	}
-	input, err := notation.Marshal(all)
+	input, err := texts.Marshal(all)
 	if err != nil { // decoded values always encode
 		return json.RawMessage(`{}`)
 	}
@@ -346,7 +346,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	if len(fieldsOf(raw)) > 0 {
 		return raw
 	}
-	input, err := notation.Marshal(map[string]json.RawMessage{"input": raw})
+	input, err := texts.Marshal(map[string]json.RawMessage{"input": raw})
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // message is one JSON-RPC message. Its parts stay raw until their type is known.
@@ -113,7 +113,7 @@ func (e *rpcError) detail() string {
 }
 
 // vague matches a message that does not say what went wrong.
-var vague = notation.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
+var vague = texts.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
 
 // cut returns at most limit bytes of text, in whole characters.
 func cut(text string, limit int) string {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Agent is the intelligence of a member.
@@ -128,7 +128,7 @@ func (r ToolResult) Output() json.RawMessage {
 	if len(r.Response) > 0 {
 		return r.Response
 	}
-	text, err := notation.Marshal(r.Content)
+	text, err := texts.Marshal(r.Content)
 	if err != nil { // a string always marshals
 		return json.RawMessage(`""`)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/builtin/tools"
@@ -148,7 +148,7 @@ func notification(in agentInput, call string, h teammate.Help) string {
 		summary = fmt.Sprintf("Agent %q failed: %s", in.Description, h.Problem)
 	}
 	inner := strings.NewReplacer("</result", "&lt;/result", "</summary", "&lt;/summary")
-	defuse := func(s string) string { return inner.Replace(notation.Defuse(s)) }
+	defuse := func(s string) string { return inner.Replace(texts.Defuse(s)) }
 	return fmt.Sprintf("<task-notification>\n<task-id>%s</task-id>\n<tool-use-id>%s</tool-use-id>\n"+
 		"<output-file>%s</output-file>\n<status>%s</status>\n<summary>%s</summary>\n<result>%s</result>\n"+
 		"<usage><subagent_tokens>%d</subagent_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n"+

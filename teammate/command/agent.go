@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -53,7 +53,7 @@ func New(opts Options) (*Agent, error) {
 
 // sessionID matches a session's id that is safe in a command line: it cannot be an
 // option.
-var sessionID = notation.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
+var sessionID = texts.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
 // Close waits for a Run, whose context must have ended; then no program is running. Close
 // may be called twice; a Run after it fails.

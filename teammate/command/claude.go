@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -144,7 +144,7 @@ func toolName(name string) string {
 }
 
 // identifier matches a tool's name, with or without its MCP server.
-var identifier = notation.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
+var identifier = texts.Pattern(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
 // maxID is the maximum length of a call's id.
 const maxID = 200
@@ -225,7 +225,7 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 }
 
 // noConversation matches claude's error for an unknown session.
-var noConversation = notation.Pattern(`^No conversation found with session ID`)
+var noConversation = texts.Pattern(`^No conversation found with session ID`)
 
 // denials reports to people which calls claude itself has denied: with -p it asks nobody,
 // and it knows the member's rules from its settings.

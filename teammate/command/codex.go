@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -124,13 +124,13 @@ func (it codexItem) calls(id, typ string) []agent.ToolCall {
 	}
 	switch typ {
 	case "command_execution":
-		return one("Bash", notation.Encode(map[string]string{"command": unwrap(text(it["command"]))}))
+		return one("Bash", texts.Encode(map[string]string{"command": unwrap(text(it["command"]))}))
 	case "mcp_tool_call":
 		return one(toolName("mcp__"+text(it["server"])+"__"+text(it["tool"])), object(it["arguments"]))
 	case "web_search":
-		return one("WebSearch", notation.Encode(map[string]string{"query": text(it["query"])}))
+		return one("WebSearch", texts.Encode(map[string]string{"query": text(it["query"])}))
 	case "collab_tool_call":
-		return one("Task", notation.Encode(map[string]string{"action": text(it["tool"]), "prompt": text(it["prompt"])}))
+		return one("Task", texts.Encode(map[string]string{"action": text(it["tool"]), "prompt": text(it["prompt"])}))
 	}
 	var all []agent.ToolCall
 	for _, c := range it.changes() {
@@ -138,7 +138,7 @@ func (it codexItem) calls(id, typ string) []agent.ToolCall {
 		if c.Kind == "add" {
 			name = "Write"
 		}
-		all = append(all, one(name, notation.Encode(map[string]string{"file_path": c.Path}))...)
+		all = append(all, one(name, texts.Encode(map[string]string{"file_path": c.Path}))...)
 	}
 	// A change without a readable path is still an edit: rules for Edit and PostToolUse
 	// hooks must see it.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -114,7 +114,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	case raw[0] == '{' && json.Valid(raw):
 		return raw
 	}
-	return notation.Encode(map[string]json.RawMessage{"input": raw})
+	return texts.Encode(map[string]json.RawMessage{"input": raw})
 }
 
 // contentText returns the text of a content list, or of a content that is a string.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -103,7 +103,7 @@ func shortInput(call agent.ToolCall) []byte {
 			short[name] = value[:min(len(value), maxResult)]
 		}
 	}
-	return notation.Encode(short)
+	return texts.Encode(short)
 }
 
 // running returns the state of an unfinished call, or nil.

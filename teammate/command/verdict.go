@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -212,7 +212,7 @@ func (t *talk) checkGuess(err error, end ending, exit proc.Exit) error {
 }
 
 // lostText matches the error texts of an unknown session.
-var lostText = notation.Pattern(`(?i)no conversation found with session|no rollout found for|` +
+var lostText = texts.Pattern(`(?i)no conversation found with session|no rollout found for|` +
 	`(session|thread|conversation) .{0,80}(not found|does not exist)|(unknown|no such) session`)
 
 // unexplained returns the error of a program that ended with an exit code or without the last

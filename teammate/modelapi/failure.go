@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -170,7 +170,7 @@ func overflows(code, text string) bool {
 
 // overflowText matches what providers and servers say of a conversation that is too long: after
 // those of Anthropic, OpenAI, Gemini and llama.cpp those of vLLM, LM Studio, Groq and Copilot.
-var overflowText = notation.Pattern(`context_length_exceeded|prompt is too long|maximum context length|` +
+var overflowText = texts.Pattern(`context_length_exceeded|prompt is too long|maximum context length|` +
 	`context (?:length|window|size|limit)[^.]* exceed|exceed[^.]* context (?:length|window|size|limit)|` +
 	`input (?:is|token count)[^.]*(?:too long|exceeds)|longer than the maximum model length|` +
 	`context length of only|reduce the length of the messages|model_max_prompt_tokens_exceeded`)
@@ -190,7 +190,7 @@ func (f *failure) refusesImage(w wire) {
 
 // imageText matches what providers and servers say of an image that they do not take: by its name, as
 // most do, or as Groq, DeepSeek, gateways with pydantic, and Mistral do.
-var imageText = notation.Pattern(`(?i)image|\bvision\b|multi-?modal|(?:expected|be) a (?:valid )?string|` +
+var imageText = texts.Pattern(`(?i)image|\bvision\b|multi-?modal|(?:expected|be) a (?:valid )?string|` +
 	`role '?user'? after role '?tool`)
 
 // noAnswer returns the failure of an answer that is not what was wanted, such as a stream,
@@ -263,7 +263,7 @@ func (w wire) broken(ctx context.Context, err error) error {
 func (w wire) malformed(data []byte, err error) error {
 	f := &failure{again: true}
 	f.Type = "unknown"
-	f.Message = fmt.Sprintf("%s sent an event that is not as its API says (%v): %s", w.base, err, notation.Short(string(data), 200))
+	f.Message = fmt.Sprintf("%s sent an event that is not as its API says (%v): %s", w.base, err, texts.Short(string(data), 200))
 	return f
 }
 
@@ -273,7 +273,7 @@ func refusal(text string) error {
 	f := &failure{}
 	f.Type, f.Message = "invalid_request", "the model declined to answer"
 	if text != "" {
-		f.Message += ": " + notation.Preview(text, 500)
+		f.Message += ": " + texts.Preview(text, 500)
 	}
 	f.Message += " (a model under fallback would be asked instead)"
 	return f
@@ -282,11 +282,11 @@ func refusal(text string) error {
 // pageText returns the beginning of a body that is not the API's, without markup.
 func pageText(body []byte) string {
 	text := markup().ReplaceAllString(string(body), " ")
-	return notation.Short(strings.Join(strings.Fields(text), " "), 200)
+	return texts.Short(strings.Join(strings.Fields(text), " "), 200)
 }
 
 // markup matches tags of HTML, and the styles and scripts of a page.
-var markup = notation.Pattern(`(?is)<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>`)
+var markup = texts.Pattern(`(?is)<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>`)
 
 // innermost returns the last error of a chain, which says what failed without the URL of
 // the request.

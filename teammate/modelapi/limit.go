@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -84,4 +84,4 @@ func saidWait(text string) time.Duration {
 }
 
 // waitWords begin what a server asks for.
-var waitWords = notation.Pattern(`(?i)try again|retry|resets?\b|wait\b|available again`)
+var waitWords = texts.Pattern(`(?i)try again|retry|resets?\b|wait\b|available again`)

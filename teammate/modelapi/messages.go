@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -72,7 +72,7 @@ func (p messages) body(req agent.Request) object {
 
 // fixedThinking matches the models that want a budget of thinking tokens; later ones
 // decide by themselves.
-var fixedThinking = notation.Pattern(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-20\d{6})?$)`)
+var fixedThinking = texts.Pattern(`^claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-20\d{6})?$)`)
 
 // ephemeral marks the end of a part of a request that the provider keeps for the next one.
 func ephemeral() object { return object{"type": "ephemeral"} }

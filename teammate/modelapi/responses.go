@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -42,7 +42,7 @@ func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (
 }
 
 // plain matches the models that do not reason.
-var plain = notation.Pattern(`^(?:gpt-[34]|chatgpt-)`)
+var plain = texts.Pattern(`^(?:gpt-[34]|chatgpt-)`)
 
 // body returns the body of a request. The reasoning comes back encrypted, since nothing of
 // it is stored; models that do not reason refuse to be asked for it. The conversation is missing: see
@@ -295,4 +295,4 @@ func itemBlocks(data json.RawMessage, model string) (blocks []agent.Block, refus
 }
 
 // encode returns v as JSON in one line.
-func encode(v any) json.RawMessage { return bytes.TrimSpace(notation.Encode(v)) }
+func encode(v any) json.RawMessage { return bytes.TrimSpace(texts.Encode(v)) }

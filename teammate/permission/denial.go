@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -36,7 +36,7 @@ func (r Ruling) denial(call agent.ToolCall) string {
 	switch {
 	case r.Rule == "" || call.Name != "Bash":
 	case r.Part != "":
-		text += fmt.Sprintf(" The rule %s forbids this part: %s", r.Rule, notation.Clip(r.Part, maxPart))
+		text += fmt.Sprintf(" The rule %s forbids this part: %s", r.Rule, texts.Clip(r.Part, maxPart))
 	case strings.Contains(r.Rule, "("):
 		text += fmt.Sprintf(" The rule %s may forbid a part of it, and the line cannot be read.", r.Rule)
 	}

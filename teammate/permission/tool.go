@@ -16,7 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -151,7 +151,7 @@ func Invalid(name string, err error) string {
 }
 
 // check repairs a call's input and checks it against the schema.
-func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
+func (t *Tool) check(call *agent.ToolCall) ([]texts.Field, error) {
 	if len(bytes.TrimSpace(call.Input)) == 0 {
 		call.Input = json.RawMessage(`{}`)
 	}
@@ -174,7 +174,7 @@ func (t *Tool) check(call *agent.ToolCall) ([]notation.Field, error) {
 
 // unknownField returns an error if an object has fields that its schema does not allow. It names
 // those that the schema knows, which the error of the schema does not.
-func unknownField(schema *jsonschema.Schema, fields []notation.Field) error {
+func unknownField(schema *jsonschema.Schema, fields []texts.Field) error {
 	if schema.AdditionalProperties == nil || schema.AdditionalProperties.Not == nil || len(schema.PatternProperties) > 0 {
 		return nil
 	}
@@ -198,19 +198,19 @@ func unknownField(schema *jsonschema.Schema, fields []notation.Field) error {
 // objectFields returns the members of a JSON object, in order. It refuses names that differ only
 // in case: Go's decoder takes them for the same field, but the hooks and rules that guard a call
 // do not.
-func objectFields(input json.RawMessage) ([]notation.Field, error) {
+func objectFields(input json.RawMessage) ([]texts.Field, error) {
 	dec := json.NewDecoder(bytes.NewReader(input))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, errors.New("it is not a JSON object")
 	}
-	var fields []notation.Field
+	var fields []texts.Field
 	seen := map[string]bool{}
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
-		f := notation.Field{Name: name.(string)} // a key is always a string
+		f := texts.Field{Name: name.(string)} // a key is always a string
 		if err := dec.Decode(&f.Value); err != nil {
 			return nil, fmt.Errorf("it is not JSON: %w", err)
 		}
@@ -232,7 +232,7 @@ func objectFields(input json.RawMessage) ([]notation.Field, error) {
 
 // absolutePath returns input with its file_path made absolute and clean, and all other fields
 // unchanged.
-func absolutePath(input json.RawMessage, fields []notation.Field, cwd string) json.RawMessage {
+func absolutePath(input json.RawMessage, fields []texts.Field, cwd string) json.RawMessage {
 	changed := false
 	for i, f := range fields {
 		var path string
@@ -243,12 +243,12 @@ func absolutePath(input json.RawMessage, fields []notation.Field, cwd string) js
 		if !filepath.IsAbs(path) {
 			whole = filepath.Join(cwd, path)
 		}
-		if value, err := notation.Marshal(whole); err == nil && whole != path {
+		if value, err := texts.Marshal(whole); err == nil && whole != path {
 			fields[i].Value, changed = value, true
 		}
 	}
 	if !changed {
 		return input
 	}
-	return notation.Object(fields)
+	return texts.Object(fields)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -111,16 +111,16 @@ func ReplyFailure(text string, now time.Time) error {
 }
 
 var (
-	resetEpoch   = notation.Pattern(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
-	resetSeconds = notation.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
+	resetEpoch   = texts.Pattern(`(?i)(?:\||reset(?:s)?_?at"?\s*[:=]\s*"?)(\d{10})\b`)
+	resetSeconds = texts.Pattern(`(?i)(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?|` +
 		`retry-after)"?\s*[:=]\s*"?(\d+)`)
-	resetSpan = notation.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
+	resetSpan = texts.Pattern(`(?i)\b(?:in|after)\s+((?:\d+(?:\.\d+)?\s*` +
 		`(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)\b`)
-	spanPart   = notation.Pattern(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
-	resetClock = notation.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
+	spanPart   = texts.Pattern(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
+	resetClock = texts.Pattern(`(?i)\b(?:resets?(?: at)?|again at|until|after)\s+` +
 		`(?:([a-z]{3}) (\d{1,2})(?:,| at)\s*)?` +
 		`(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b(?:\s*\(([A-Za-z_+-]+(?:/[A-Za-z0-9_+-]+){0,2})\))?`)
-	resetStamp = notation.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
+	resetStamp = texts.Pattern(`\b(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`)
 )
 
 // ResetTime returns when a limit ends, or the zero time if the text does not say. Exact forms
@@ -218,48 +218,48 @@ type phrase struct {
 // errorWordings are matched anywhere in the text of an error, and the first match counts. Limits and
 // logins come first, because a restart does not fix them and the words of the types are vaguer.
 var errorWordings = []phrase{
-	{meansLimit, notation.Pattern(`usage limit|usage_limit|usagelimit|usage allocation`),
+	{meansLimit, texts.Pattern(`usage limit|usage_limit|usagelimit|usage allocation`),
 		"codex 0.166, codex-acp 2.6 (usageLimitExceeded), claude 2.1; recorded"},
-	{meansLimit, notation.Pattern(`(hit|reached) your .{0,40}limit|limit reached|spend limit|out of (extra )?usage|` +
+	{meansLimit, texts.Pattern(`(hit|reached) your .{0,40}limit|limit reached|spend limit|out of (extra )?usage|` +
 		`(extra usage|usage credits)`),
 		"claude 2.1 (session, weekly, monthly spend limit); its SDK 0.3.318 lists how they begin"},
-	{meansLimit, notation.Pattern(`quota|out of credits|premium request (allowance|limit)|plan limit|limit exceeded for your plan`),
+	{meansLimit, texts.Pattern(`quota|out of credits|premium request (allowance|limit)|plan limit|limit exceeded for your plan`),
 		"OpenAI insufficient_quota, Gemini 2.5, copilot 1.0 (quota_exceeded); vendors' documents and issues"},
-	{meansLogin, notation.Pattern(`not logged in|please log ?in|/login|log in again|sign in|not authenticated`),
+	{meansLogin, texts.Pattern(`not logged in|please log ?in|/login|log in again|sign in|not authenticated`),
 		"claude 2.1, gemini-cli 0.61, copilot 1.0; recorded"},
-	{meansLogin, notation.Pattern(`auth_required|authentication required|authentication_error|authentication failed|` +
+	{meansLogin, texts.Pattern(`auth_required|authentication required|authentication_error|authentication failed|` +
 		`invalid api key|invalid_api_key|incorrect api key|api key not valid|unauthorized|token has expired|status 401|401 `),
 		"all vendors' 401; codex-acp 2.6 and copilot 1.0.102 recorded"},
-	{"billing_error", notation.Pattern(`billing|credit balance|payment required|\b402\b`), "all vendors' 402"},
-	{"rate_limit", notation.Pattern(`rate.?limit|too many requests|resource.?exhausted|\b429\b`),
+	{"billing_error", texts.Pattern(`billing|credit balance|payment required|\b402\b`), "all vendors' 402"},
+	{"rate_limit", texts.Pattern(`rate.?limit|too many requests|resource.?exhausted|\b429\b`),
 		"all vendors' 429"},
-	{"overloaded", notation.Pattern(`overloaded|\b529\b|at capacity|high demand`),
+	{"overloaded", texts.Pattern(`overloaded|\b529\b|at capacity|high demand`),
 		"Anthropic 529; codex-acp 2.6 of OpenAI's 503, recorded"},
-	{"model_not_found", notation.Pattern(`unknown model|model.{0,40}(not found|does not exist|not supported)`),
+	{"model_not_found", texts.Pattern(`unknown model|model.{0,40}(not found|does not exist|not supported)`),
 		"all vendors' 404; copilot 1.0.102 recorded"},
-	{"max_output_tokens", notation.Pattern(`max.?output.?tokens|output token limit`), "claude 2.1"},
-	{"invalid_request", notation.Pattern(`invalid.?request|\b400\b|prompt is too long|context.?length|context window`),
+	{"max_output_tokens", texts.Pattern(`max.?output.?tokens|output token limit`), "claude 2.1"},
+	{"invalid_request", texts.Pattern(`invalid.?request|\b400\b|prompt is too long|context.?length|context window`),
 		"all vendors' 400; codex-acp 2.6 recorded"},
-	{"server_error", notation.Pattern(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|` +
+	{"server_error", texts.Pattern(`server.?error|internal error|\b50[0-4]\b|bad gateway|unavailable|` +
 		`stream.{0,20}disconnect|connection (error|reset|refused|lost|failed)|could not connect`), "all vendors' 5xx; codex 0.166, claude 2.1, copilot 1.0.102"},
 }
 
 // replyWordings match error texts that programs print in place of a reply, at its beginning. An empty
 // meaning is the one that errorWordings gives the whole reply.
 var replyWordings = []phrase{
-	{meansLimit, notation.Pattern(`^claude (ai )?usage limit reached|^(5-hour|weekly|session|opus) limit reached`), "claude 1.0 and 2.0"},
-	{meansLimit, notation.Pattern(`^you've (hit|reached) your ([a-z0-9-]+ ){0,4}limit|^you're out of (usage credits|extra usage)|` +
+	{meansLimit, texts.Pattern(`^claude (ai )?usage limit reached|^(5-hour|weekly|session|opus) limit reached`), "claude 1.0 and 2.0"},
+	{meansLimit, texts.Pattern(`^you've (hit|reached) your ([a-z0-9-]+ ){0,4}limit|^you're out of (usage credits|extra usage)|` +
 		`^your org is out of usage|^your seat type doesn't include (extra )?usage|^your usage allocation has been disabled|` +
 		`^your group's usage limit is set to`), "claude 2.1, its SDK 0.3.318 lists how they begin; codex 0.166 has the first as well"},
-	{meansLogin, notation.Pattern(`^(not logged in|invalid api key|please run /login|oauth token (has expired|revoked)|` +
+	{meansLogin, texts.Pattern(`^(not logged in|invalid api key|please run /login|oauth token (has expired|revoked)|` +
 		`(login|session) expired\b.*/login)`), "claude 2.1 and its adapter 0.101"},
-	{"", notation.Pattern(`^api error(:| \()|^prompt is too long|^credit balance is too low`), "claude 2.1"},
-	{"", notation.Pattern(`^error: (failed to get response from the ai model|authentication failed with provider|` +
+	{"", texts.Pattern(`^api error(:| \()|^prompt is too long|^credit balance is too low`), "claude 2.1"},
+	{"", texts.Pattern(`^error: (failed to get response from the ai model|authentication failed with provider|` +
 		`could not connect to .{1,40}provider|model .{1,80} not found on provider|.{1,200}\(http \d{3}\))`), "copilot 1.0.102, recorded"},
-	{meansKnown, notation.Pattern(`^error: \d{3} `), "copilot 1.0.102, recorded"},
-	{"", notation.Pattern(`^(error: )?(execution failed: \d{3}|quota exceeded\. upgrade|model call failed)|` +
+	{meansKnown, texts.Pattern(`^error: \d{3} `), "copilot 1.0.102, recorded"},
+	{"", texts.Pattern(`^(error: )?(execution failed: \d{3}|quota exceeded\. upgrade|model call failed)|` +
 		`^you have (exceeded your premium request|reached your monthly limit)`), "copilot 0.0.367 to 1.0, its issues"},
-	{"", notation.Pattern(`^exceeded retry limit, last status|^unexpected status \d{3}|^selected model is at capacity|` +
+	{"", texts.Pattern(`^exceeded retry limit, last status|^unexpected status \d{3}|^selected model is at capacity|` +
 		`^stream disconnected before completion|^we.{1,3}re currently experiencing high demand|` +
 		`^\{"error":\{.{0,400}"type":"\w+_error"`), "codex-acp 2.6.0, recorded"},
 }
@@ -267,7 +267,7 @@ var replyWordings = []phrase{
 // rejectedWords match the beginning of the result of a call that a program itself refused to make:
 // claude 2.1, gemini-cli 0.61 and qwen 0.24, opencode 1.18, codex 0.166, copilot 1.0. The output of
 // a command does not begin so, because these programs put its exit code or nothing before it.
-var rejectedWords = notation.Pattern(`^(permission to use \S+ .{0,300}has been denied|claude requested permissions to |` +
+var rejectedWords = texts.Pattern(`^(permission to use \S+ .{0,300}has been denied|claude requested permissions to |` +
 	`the user (rejected|doesn't want to proceed|has specified a rule which prevents)|this command requires approval|` +
 	`tool execution (denied|for "[^"]{1,80}" requires)|permission denied and could not request permission|` +
 	`(exec )?command (rejected|declined) by|rejected by user)`)
@@ -279,7 +279,7 @@ func IsRejection(result string) bool {
 }
 
 // rateWords match texts that say "limit reached" and mean a minute.
-var rateWords = notation.Pattern(`rate.?limits?(ed)?( reached| exceeded)?`)
+var rateWords = texts.Pattern(`rate.?limits?(ed)?( reached| exceeded)?`)
 
 // firstMeaning returns the meaning of the first of a list of phrases that matches a text.
 func firstMeaning(list []phrase, text string) (means string, found bool) {
@@ -314,7 +314,7 @@ func asError(means, text string, now time.Time) error {
 // The patterns match sentences of programs, not words that a model may use: codex (exec 0.166, acp
 // 0.16 and 2.6), claude (2.1), gemini-cli (0.61), copilot (1.0).
 var (
-	retryNotice = notation.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
+	retryNotice = texts.Pattern(`(?i)\breconnecting(\.\.\.|…| to \w+,)? ?(attempt )?\d+ ?(/|of) ?\d+|` +
 		`\bretrying( \w+)?,? (in \d+|attempt \d+|\d+ ?/ ?\d+)|\bretrying with backoff|due to an? [a-z ]{1,40}error\. retrying|` +
 		`\battempt \d+ failed\b.{0,80}\bretrying|\bstream (error|disconnected)\b.{0,200}\bretrying\b|` +
 		`"willRetry": ?true`)

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // linger limits the wait for a program's remaining output after its end, because a child may
@@ -207,7 +207,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 
 // debugLine matches lines that a program writes for its own developers: claude-agent-acp 0.101 dumps
 // messages that it does not know.
-var debugLine = notation.Pattern(`(?i)^\s*(unexpected case: [{\["]|\[?(debug|trace)\b)`)
+var debugLine = texts.Pattern(`(?i)^\s*(unexpected case: [{\["]|\[?(debug|trace)\b)`)
 
 // Text returns the kept text for an error message, without debugging output and without a beginning
 // whose line was cut. It drops invalid UTF-8, because the cut may be in the middle of a character.

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Problem is one mistake in a script.
@@ -115,5 +115,5 @@ func nearest(word string, known []string) string {
 		return ""
 	}
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return len(k) < 3 })
-	return notation.Nearest(word, known, 2)
+	return texts.Nearest(word, known, 2)
 }

@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // servedID matches the tool call ids that content makes. Gemini puts the tool's
 // name before them.
-var servedID = notation.Pattern(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
+var servedID = texts.Pattern(`(?:^|_)toolu_(\d{1,9})_(\d{1,9})_(\d{1,9})$`)
 
 // replay determines from a conversation how often each step has served in it, and
 // from which message on it is new. It needs no state: a pass takes the first step

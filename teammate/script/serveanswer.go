@@ -8,7 +8,7 @@ import (
 	"maps"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -124,7 +124,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	}
 	switch typeName(s.Type) {
 	case "string":
-		return notation.Encode(sideText)
+		return texts.Encode(sideText)
 	case "number", "integer":
 		return json.RawMessage(`0`)
 	case "boolean":
@@ -139,5 +139,5 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 	for _, key := range s.Required {
 		object[key] = sample(s.Properties[key], depth+1)
 	}
-	return notation.Encode(object)
+	return texts.Encode(object)
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -83,7 +83,7 @@ func refuse(w http.ResponseWriter, d dialect, err error) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(notation.Encode(body), '\n'))
+	_, _ = w.Write(append(texts.Encode(body), '\n'))
 }
 
 // writeEvents answers with a stream and flushes each event. It stops when the
@@ -113,7 +113,7 @@ func (e event) bytes() []byte {
 	if text, raw := e.data.(rawText); raw {
 		b.WriteString(string(text))
 	} else {
-		b.Write(notation.Encode(e.data))
+		b.Write(texts.Encode(e.data))
 	}
 	b.WriteString("\n\n")
 	return b.Bytes()

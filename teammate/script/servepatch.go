@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // patchTool is the tool with which Codex changes files. Its input is a text in
@@ -35,7 +35,7 @@ func asPatch(tool string, input json.RawMessage) json.RawMessage {
 		patchLines(&b, "+", in.New)
 	}
 	b.WriteString("*** End Patch\n")
-	return notation.Encode(map[string]string{"input": b.String()})
+	return texts.Encode(map[string]string{"input": b.String()})
 }
 
 // patchLines writes each line of text with the prefix mark. It adds a missing line

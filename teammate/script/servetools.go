@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // A script calls tools by covey's names. Agents have different names for the same
@@ -162,7 +162,7 @@ func adapt(input, schema json.RawMessage) json.RawMessage {
 			out[field] = emptyValue(typeName(want.Properties[field].Type))
 		}
 	}
-	return notation.Encode(out)
+	return texts.Encode(out)
 }
 
 // fieldLike returns the property with the plain name name.
@@ -179,14 +179,14 @@ func fieldLike[T any](name string, properties map[string]T) (string, bool) {
 // list of words.
 func cast(value json.RawMessage, want string) json.RawMessage {
 	if want == "array" && bytes.HasPrefix(value, []byte(`"`)) {
-		return notation.Encode([]json.RawMessage{notation.Encode("bash"), notation.Encode("-c"), value})
+		return texts.Encode([]json.RawMessage{texts.Encode("bash"), texts.Encode("-c"), value})
 	}
 	return value
 }
 
 // emptyValue returns the empty value of a JSON type.
 func emptyValue(kind string) json.RawMessage {
-	return sample(notation.Encode(map[string]string{"type": kind}), 0)
+	return sample(texts.Encode(map[string]string{"type": kind}), 0)
 }
 
 // typeName returns the type of a schema in lower case, because Gemini writes it in

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The YAML library takes quadratic time for deeply nested files and for mappings
@@ -199,7 +199,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			out.Write(notation.Encode(f.key))
+			out.Write(texts.Encode(f.key))
 			out.WriteByte(':')
 			out.Write(p.json(f.value, depth+1))
 		}
@@ -212,7 +212,7 @@ func (p *problems) json(n ast.Node, depth int) json.RawMessage {
 
 // scalar converts a scalar to JSON. Infinity and NaN are refused.
 func (p *problems) scalar(n ast.Node) json.RawMessage {
-	raw, err := notation.Marshal(value(n))
+	raw, err := texts.Marshal(value(n))
 	if err != nil {
 		p.atNode(n, "%s cannot be written as JSON; write it as text, in quotes", n.GetToken().Value)
 	}

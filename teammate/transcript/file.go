@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // ErrDamaged is wrapped by the error of Open and ReadHistory if a transcript has invalid
@@ -112,7 +112,7 @@ func (t *File) Append(ln Line) error {
 	if t.last != "" {
 		ln.ParentUUID = &t.last
 	}
-	data, err := notation.Marshal(ln)
+	data, err := texts.Marshal(ln)
 	if err != nil {
 		return fmt.Errorf("transcript %s: %w", t.path, err)
 	}

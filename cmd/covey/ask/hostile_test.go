@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
 
 // TestHostilePs: whatever is in any text of a team, `covey ps` prints it as plain as it looks.
@@ -19,12 +19,12 @@ func TestHostilePs(t *testing.T) {
 			Members: []api.MemberStatus{
 				{Name: "ana", Agent: "acp", State: api.Working, Doing: "d", Task: "3", Subject: "s",
 					Attention: "a", Background: []string{"b"},
-					Worktree: &trees.Status{Path: "p", Branch: "b"}},
+					Worktree: &workcopies.Status{Path: "p", Branch: "b"}},
 				{Name: "ben", Agent: "acp", State: api.Limited, WaitsFor: "w", LimitedUntil: time.Now()},
 				{Name: "cem", Agent: "acp", State: api.Ended, Attention: "a"},
 			},
 		}
-		notation.MaskAll(&status, func(old string) string { return teamtest.Hostile(old, payload) })
+		texts.MaskAll(&status, func(old string) string { return teamtest.Hostile(old, payload) })
 		c, out, _ := program()
 		printStatus(c.Out, status, time.Now())
 		status.PID = 0

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // Interrupt returns `covey interrupt MEMBER`.
@@ -119,7 +119,7 @@ func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldRe
 		if err := cmp.Or(cli.NotFromInside("covey hold"), cli.KnownMember(place, r.Member)); err != nil {
 			return api.HoldReply{}, err
 		}
-		changed, err := lives.HoldStopped(ctx, place, r.Member, r.Resume)
+		changed, err := members.HoldStopped(ctx, place, r.Member, r.Resume)
 		return api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: changed}, err
 	})
 }

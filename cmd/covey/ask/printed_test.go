@@ -19,8 +19,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -142,7 +142,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 	}
 	member := api.MemberStatus{
 		Name: hostile, Agent: hostile, Doing: hostile, Task: "3", Subject: hostile, WaitsFor: hostile,
-		Attention: hostile, Worktree: &trees.Status{Path: hostile, Branch: hostile},
+		Attention: hostile, Worktree: &workcopies.Status{Path: hostile, Branch: hostile},
 	}
 	status := api.Status{
 		Team: hostile, Workspace: hostile, Members: []api.MemberStatus{member},

@@ -27,12 +27,12 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -197,7 +197,7 @@ func busyText(m api.MemberStatus) string {
 // stateText returns a member's state, with the time until which it lasts.
 func stateText(m api.MemberStatus, now time.Time) string {
 	if m.State == api.Limited {
-		return string(m.State) + " until " + notation.ShortTime(m.LimitedUntil.Local(), now)
+		return string(m.State) + " until " + texts.ShortTime(m.LimitedUntil.Local(), now)
 	}
 	return string(m.State)
 }
@@ -275,7 +275,7 @@ func printSchedules(out *term.Screen, of api.Status, now time.Time) {
 		if t.IsZero() {
 			return ""
 		}
-		return notation.ShortTime(t.Local(), now)
+		return texts.ShortTime(t.Local(), now)
 	}
 	t := &term.Table{Head: []string{"SCHEDULE", "CRON", "NEXT", "LAST", "WHAT"}}
 	for _, s := range of.Schedules {
@@ -305,7 +305,7 @@ func printServers(out *term.Screen, servers []api.ServerStatus) {
 }
 
 // worktreeLine describes a member's working copy in one line.
-func worktreeLine(member string, w trees.Status) string {
+func worktreeLine(member string, w workcopies.Status) string {
 	parts := []string{term.PlainLine(member) + " works in " + term.PlainLine(w.Path)}
 	if w.Branch != "" {
 		parts = append(parts, "branch "+term.PlainLine(w.Branch))
@@ -351,7 +351,7 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}
 	var held []string
 	if err == nil {
-		held, err = lives.HeldIn(ctx, store)
+		held, err = members.HeldIn(ctx, store)
 	}
 	if err != nil {
 		return s, err

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -50,8 +50,8 @@ func TestPrintStatus(t *testing.T) {
 				Unread: 4},
 			{Name: "ben", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8\nrefusals",
 				Task:    "2",
-				Subject: "Do it", Counts: budget.Counts{Refusals: 8, FreshSessions: 1,
-					TasksDone: 1}, Hooks: []hooklist.Count{{Command: "./x", FailedOpen: 2,
+				Subject: "Do it", Counts: accounts.Counts{Refusals: 8, FreshSessions: 1,
+					TasksDone: 1}, Hooks: []hookinfo.Count{{Command: "./x", FailedOpen: 2,
 					Why: "exit 1"}}},
 		}}, time.Now())
 	_, got, _ := strings.Cut(out.String(), "\n\n")

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -15,10 +15,10 @@ import (
 // shown, and a member without any has a dash there.
 func TestPsTokensAndCost(t *testing.T) {
 	used := func(tokens int64, usd float64, limits ...events.BudgetUse) api.MemberStatus {
-		return api.MemberStatus{Name: "m", Counts: budget.Counts{Tokens: tokens}, CostUSD: usd, Limits: limits}
+		return api.MemberStatus{Name: "m", Counts: accounts.Counts{Tokens: tokens}, CostUSD: usd, Limits: limits}
 	}
 	full := func(tokens, window int64) api.MemberStatus {
-		return api.MemberStatus{Counts: budget.Counts{Context: agent.ContextUse{Tokens: tokens, Window: window}}, Name: "m"}
+		return api.MemberStatus{Counts: accounts.Counts{Context: agent.ContextUse{Tokens: tokens, Window: window}}, Name: "m"}
 	}
 	for name, test := range map[string]struct {
 		members []api.MemberStatus

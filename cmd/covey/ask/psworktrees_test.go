@@ -3,11 +3,11 @@ package ask
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
 
 func TestWorktreeLine(t *testing.T) {
-	for want, w := range map[string]trees.Status{
+	for want, w := range map[string]workcopies.Status{
 		"ana works in /w · branch covey/x/ana · nothing of its own": {Path: "/w",
 			Branch: "covey/x/ana"},
 		"ana works in /w · branch covey/x/ana · 1 change not committed": {Path: "/w",

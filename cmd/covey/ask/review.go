@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -130,13 +130,13 @@ func printReview(out *term.Screen, r api.Review) {
 	line("by", r.Member, term.Normal)
 	line("branch", r.Branch+" for "+r.Into, term.Normal)
 	line("state", view.MergeState(r.Merge)+view.Because(r.Merge), view.MergeStyle(r.State))
-	line("changes", notation.Few(r.Changes, 10), term.Normal)
+	line("changes", texts.Few(r.Changes, 10), term.Normal)
 	for _, b := range r.Brings {
 		line("brings", broughtText(b), term.Yellow)
 	}
-	line("conflicts", notation.Few(r.Conflicts, 10), term.Red)
-	line("not its own", notation.Few(r.Outside, 10), term.Red)
-	line("protected", notation.Few(r.Protected, 10), term.Yellow)
+	line("conflicts", texts.Few(r.Conflicts, 10), term.Red)
+	line("not its own", texts.Few(r.Outside, 10), term.Red)
+	line("protected", texts.Few(r.Protected, 10), term.Yellow)
 	for _, e := range r.Evidence {
 		line("evidence", e, term.Normal)
 	}
@@ -150,9 +150,9 @@ func printReview(out *term.Screen, r api.Review) {
 
 // broughtText describes a piece of work that the merge of another one brings.
 func broughtText(b api.Brought) string {
-	text := b.Authored() + ", " + view.MergeState(b.Merge) + ": " + notation.Few(b.Changes, 10)
+	text := b.Authored() + ", " + view.MergeState(b.Merge) + ": " + texts.Few(b.Changes, 10)
 	if len(b.Protected) > 0 {
-		text += "; protected: " + notation.Few(b.Protected, 10)
+		text += "; protected: " + texts.Few(b.Protected, 10)
 	}
 	if b.Request != "" {
 		text += "; covey inbox has the question " + b.Request

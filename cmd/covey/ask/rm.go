@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -29,7 +29,7 @@ type removal struct {
 	Dir       string `json:"dir"` // of its state
 	Removed   bool   `json:"removed"`
 	Stays     string `json:"stays,omitempty"` // why it is not removed
-	trees.Legacy
+	workcopies.Legacy
 
 	place state.Place
 }
@@ -72,7 +72,7 @@ in it stay, too.`,
 			if err != nil {
 				return err
 			}
-			if !trees.IsFolder(place.Dir) { // the spec names it
+			if !workcopies.IsFolder(place.Dir) { // the spec names it
 				return fmt.Errorf("team %s has never run, so there is nothing to remove", place.Team)
 			}
 			r := removalOf(cmd.Context(), env, place)
@@ -168,7 +168,7 @@ func (r *removal) look(ctx context.Context, env *cli.Env) (err error) {
 	if team, err := configs.LoadWith(cli.SpecOf(r.place), configs.Options{Version: env.Version}); err == nil {
 		filters = trust.TrustedFilters(ctx, team)
 	}
-	r.Legacy, err = trees.LegacyOf(ctx, trees.GitFor(r.place, filters), r.place)
+	r.Legacy, err = workcopies.LegacyOf(ctx, workcopies.GitFor(r.place, filters), r.place)
 	return err
 }
 

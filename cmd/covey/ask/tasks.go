@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/merging"
@@ -263,7 +263,7 @@ func refusalText(n int, last view.Refusal) string {
 	if last.Member != "" {
 		whose = fmt.Sprintf("in turn %d of %s", last.Turn, last.Member)
 	}
-	return term.PlainLine(times + whose + " at " + notation.ShortTime(last.Time.Local(), time.Now()))
+	return term.PlainLine(times + whose + " at " + texts.ShortTime(last.Time.Local(), time.Now()))
 }
 
 // tasksGraphCommand returns `covey tasks graph`. --json prints the tasks themselves,

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // BenchmarkKeyToFrame is what a key costs until its frame is drawn, on the board of a team whose
@@ -22,7 +22,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		board.state.Apply(l.Event())
 	}
 	line := teamtest.Line(1, "api", "tool_result", `{"content":"ok  \tgithub.com/coveyteam/covey/cmd/covey/view\t0.9s\nok\nok"}`)
-	n := news{scene: board.look(lives.Drafting{})}
+	n := news{scene: board.look(members.Drafting{})}
 	for i := range 100_000 {
 		line.Seq = uint64(i + 100)
 		n.rows = append(n.rows, newLogRow(line.Event()))

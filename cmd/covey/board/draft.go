@@ -9,13 +9,13 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // setDrafts replaces the drafts below the rows. A draft whose text has come from the journal
 // since the team has sent it is not shown again.
-func (g *rowLog) setDrafts(now lives.Drafting) {
+func (g *rowLog) setDrafts(now members.Drafting) {
 	g.drafts = nil
 	for _, d := range now.Drafts {
 		if e, ok := termview.DraftOf(d); ok && g.said[author{d.Member, d.Helper}] <= now.Seq {
@@ -86,8 +86,8 @@ func lastLines(s *term.Screen, e termview.Entry, width, most int) []string {
 
 // writing describes what a member writes; empty: nothing. At the gates its text is about to be
 // whole.
-func writing(now lives.Drafting, m *view.Member) string {
-	i := slices.IndexFunc(now.Drafts, func(d lives.Draft) bool { return d.Member == m.Name && d.Helper == "" })
+func writing(now members.Drafting, m *view.Member) string {
+	i := slices.IndexFunc(now.Drafts, func(d members.Draft) bool { return d.Member == m.Name && d.Helper == "" })
 	if i < 0 || m.State != api.Working || m.Gate != "" {
 		return ""
 	}
@@ -96,7 +96,7 @@ func writing(now lives.Drafting, m *view.Member) string {
 
 // writes describes a draft in one line by its end, which changes while the model writes; empty:
 // there is nothing to read yet.
-func writes(d lives.Draft) string {
+func writes(d members.Draft) string {
 	const columns = 60
 	text := strings.TrimSpace(term.PlainLine(d.Text))
 	if text == "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // drafting is what members write after the line seq of the journal.
-func drafting(seq uint64, drafts ...lives.Draft) lives.Drafting {
-	return lives.Drafting{Number: seq, Seq: seq, Drafts: drafts}
+func drafting(seq uint64, drafts ...members.Draft) members.Drafting {
+	return members.Drafting{Number: seq, Seq: seq, Drafts: drafts}
 }
 
 // TestDraftFrames: testdata/drafts.txtar holds a log during an answer.
@@ -30,23 +30,23 @@ func TestDraftFrames(t *testing.T) {
 	}
 	long := strings.Repeat("One more line that is a bit long. ", 12)
 	for i, do := range []func(){
-		func() { g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look"})) },
+		func() { g.setDrafts(drafting(2, members.Draft{Member: "api", Text: "I look"})) },
 		func() {
-			g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
-				lives.Draft{Member: "api", Helper: "a0123456789", Text: " \n"}, lives.Draft{Member: "ben", Helper: "a0123456789", Text: "Me, too."}))
+			g.setDrafts(drafting(2, members.Draft{Member: "api", Text: "I look at \x1b[2J it\nand\tthink."},
+				members.Draft{Member: "api", Helper: "a0123456789", Text: " \n"}, members.Draft{Member: "ben", Helper: "a0123456789", Text: "Me, too."}))
 		},
-		func() { g.setDrafts(drafting(2, lives.Draft{Member: "api", Text: long, Cut: true})) },
+		func() { g.setDrafts(drafting(2, members.Draft{Member: "api", Text: long, Cut: true})) },
 		func() {
 			for n := 3; n <= 10; n++ {
 				g.add(newLogRow(textLine(n).Event()))
 			}
-			g.setDrafts(drafting(10, lives.Draft{Member: "api", Text: long, Cut: true}))
+			g.setDrafts(drafting(10, members.Draft{Member: "api", Text: long, Cut: true}))
 			g.key("shift+up")
 		},
 		func() { g.key("ctrl+end") },
 		func() { g.add(newLogRow(teamtest.Line(11, "api", "text", `{"text":"I looked."}`).Event())) },
-		func() { g.setDrafts(drafting(10, lives.Draft{Member: "api", Text: "I looked."})) },
-		func() { g.setDrafts(drafting(11, lives.Draft{Member: "api", Text: "Then"})) },
+		func() { g.setDrafts(drafting(10, members.Draft{Member: "api", Text: "I looked."})) },
+		func() { g.setDrafts(drafting(11, members.Draft{Member: "api", Text: "Then"})) },
 		func() { g.setDrafts(drafting(11)) },
 	} {
 		do()
@@ -67,9 +67,9 @@ var clockTime = regexp.MustCompile(`\d\d:\d\d:\d\d`)
 // TestDraftsOfManyMembers share two thirds of the screen, one line each at least.
 func TestDraftsOfManyMembers(t *testing.T) {
 	g := apiLog(1, 20)
-	var now lives.Drafting
+	var now members.Drafting
 	for i := range 30 {
-		now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprintf("m%d", i), Text: strings.Repeat("word ", 40) + "end."})
+		now.Drafts = append(now.Drafts, members.Draft{Member: fmt.Sprintf("m%d", i), Text: strings.Repeat("word ", 40) + "end."})
 	}
 	g.setDrafts(now)
 	view := strings.Join(g.draw(60, 9), "\n")
@@ -82,7 +82,7 @@ func TestDraftsOfManyMembers(t *testing.T) {
 func TestDraftsAreFaint(t *testing.T) {
 	g := apiLog(1, 1)
 	g.screen = &term.Screen{Color: true}
-	g.setDrafts(drafting(1, lives.Draft{Member: "api", Text: "I look"}))
+	g.setDrafts(drafting(1, members.Draft{Member: "api", Text: "I look"}))
 	view := strings.Join(g.draw(60, 9), "\n")
 	if want := g.screen.Paint(term.Faint, "I look"); !strings.Contains(view, want) {
 		t.Errorf("no %q in\n%q", want, view)
@@ -91,8 +91,8 @@ func TestDraftsAreFaint(t *testing.T) {
 
 // TestWriting: while a member works, the end of what it writes is said; what its helpers write is not.
 func TestWriting(t *testing.T) {
-	now := drafting(1, lives.Draft{Member: "api", Helper: "a01", Text: "not this"}, lives.Draft{Member: "api", Text: strings.Repeat("long ", 30) + "\nand \x1b[1m wide"},
-		lives.Draft{Member: "ben", Text: " \n"})
+	now := drafting(1, members.Draft{Member: "api", Helper: "a01", Text: "not this"}, members.Draft{Member: "api", Text: strings.Repeat("long ", 30) + "\nand \x1b[1m wide"},
+		members.Draft{Member: "ben", Text: " \n"})
 	for name, test := range map[string]struct {
 		member view.Member
 		want   string

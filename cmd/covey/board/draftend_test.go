@@ -10,13 +10,13 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // TestDraftEnds: a draft ends with the text of the same author, and with no other line. A draft
 // that the team has sent before that text does not come back; one that it has sent after does.
 func TestDraftEnds(t *testing.T) {
-	member, helper := lives.Draft{Member: "api", Text: "mine"}, lives.Draft{Member: "api", Helper: "a01", Text: "helper's"}
+	member, helper := members.Draft{Member: "api", Text: "mine"}, members.Draft{Member: "api", Helper: "a01", Text: "helper's"}
 	said := func(seq int, helper, kind string) events.Line {
 		l := teamtest.Line(seq, "api", kind, `{"text":"said"}`)
 		l.Helper = helper
@@ -24,8 +24,8 @@ func TestDraftEnds(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		line events.Line
-		now  lives.Drafting // what the team says next
-		want string         // the drafts that are shown after both
+		now  members.Drafting // what the team says next
+		want string           // the drafts that are shown after both
 	}{
 		"its own text":              {said(5, "", "text"), drafting(4, member, helper), "helper's"},
 		"its helper's text":         {said(5, "a01", "text"), drafting(4, member, helper), "mine"},
@@ -59,9 +59,9 @@ func TestDraftsFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width, room := rapid.IntRange(8, 90).Draw(t, "width"), rapid.IntRange(0, 20).Draw(t, "room")
 		g := apiLog(1, 3)
-		var now lives.Drafting
+		var now members.Drafting
 		for i := range rapid.IntRange(0, 25).Draw(t, "drafts") {
-			now.Drafts = append(now.Drafts, lives.Draft{Member: fmt.Sprint("m", i), Text: text.Draw(t, "text"), Cut: i%2 == 0})
+			now.Drafts = append(now.Drafts, members.Draft{Member: fmt.Sprint("m", i), Text: text.Draw(t, "text"), Cut: i%2 == 0})
 		}
 		g.setDrafts(now)
 		g.width = width
@@ -86,7 +86,7 @@ func TestWrites(t *testing.T) {
 		strings.Repeat("x", 61):  "writes: …" + strings.Repeat("x", 59),
 		strings.Repeat("世", 100): "writes: …" + strings.Repeat("世", 30), // half of a wide letter is not cut off
 	} {
-		if got := writes(lives.Draft{Text: text}); got != want {
+		if got := writes(members.Draft{Text: text}); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -93,7 +93,7 @@ func (m *model) body(height int) []string {
 	}
 	lines := m.listsLines(m.width, height, max(8, height*2/5))
 	room, most := height-len(lines), 0
-	if m.from != members || m.chosen().style == term.Red { // else the row says enough
+	if m.from != membersOf || m.chosen().style == term.Red { // else the row says enough
 		most = room / 2
 	}
 	return append(lines, m.logLines(m.width, room, most)...)

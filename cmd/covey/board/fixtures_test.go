@@ -13,7 +13,7 @@ import (
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -78,12 +78,12 @@ func (b *boardOf) sees(lines ...events.Line) {
 		b.state.Apply(l.Event())
 		n.rows = append(n.rows, newLogRow(l.Event()))
 	}
-	n.scene = b.look(lives.Drafting{})
+	n.scene = b.look(members.Drafting{})
 	b.does(n)
 }
 
 // look is the scene of what the board was given.
-func (b *boardOf) look(drafts lives.Drafting) scene {
+func (b *boardOf) look(drafts members.Drafting) scene {
 	now := termview.Now{State: &b.state, Absent: api.ErrNotRunning, Drafts: drafts, Until: b.until}
 	if b.up {
 		now.Status, now.Absent = &api.Status{}, nil

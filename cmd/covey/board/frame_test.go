@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 var update = flag.Bool("update", false, "write the frames in testdata anew")
@@ -92,10 +92,10 @@ func TestDraftsOnBoard(t *testing.T) {
 	b := newBoard(t, 80, 24)
 	b.sees(played()...)
 	b.press("down")
-	drafts := lives.Drafting{Number: 1, Seq: b.state.Seq, Drafts: []lives.Draft{{Member: "api", Text: "I wri"}, {Member: "docs", Text: "Me, too"}}}
+	drafts := members.Drafting{Number: 1, Seq: b.state.Seq, Drafts: []members.Draft{{Member: "api", Text: "I wri"}, {Member: "docs", Text: "Me, too"}}}
 	b.does(news{scene: b.look(drafts), drafts: drafts})
 	b.shows("writing… api        I wri")
 	b.hides("Me, too")
-	b.does(news{scene: b.look(lives.Drafting{})})
+	b.does(news{scene: b.look(members.Drafting{})})
 	b.hides("writing…")
 }

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // pane is a part of the board.
@@ -17,7 +17,7 @@ type pane int
 // The panes, in the order of Tab. The first are lists.
 const (
 	needs pane = iota
-	members
+	membersOf
 	tasksOf
 	logOf
 	panes int = iota
@@ -33,7 +33,7 @@ type (
 		scene  scene
 		rows   []*logRow // new lines of the log
 		fresh  bool      // another journal has begun before them
-		drafts lives.Drafting
+		drafts members.Drafting
 		notice string // of covey itself
 		bad    bool   // notice is a warning
 	}
@@ -110,7 +110,7 @@ func (t *typing) takesText() bool { return t.filter || t.deed.typed != nothing }
 // newModel returns a board that knows nothing yet.
 func newModel(s *term.Screen, team string) *model {
 	m := &model{
-		screen: s, team: term.PlainLine(team), now: time.Now(), log: newLog(s), focus: members, from: members,
+		screen: s, team: term.PlainLine(team), now: time.Now(), log: newLog(s), focus: membersOf, from: membersOf,
 		line: newInputLine(), asked: map[string]string{},
 	}
 	m.scene.word = "…"
@@ -202,8 +202,8 @@ func (m *model) take(n news) {
 	for i := range m.lists {
 		m.lists[i].set(n.scene.rows[i])
 	}
-	if i := slices.IndexFunc(m.lists[members].shown(), func(r row) bool { return r.key == m.member }); m.member != "" && i >= 0 {
-		m.lists[members].choose(i)
+	if i := slices.IndexFunc(m.lists[membersOf].shown(), func(r row) bool { return r.key == m.member }); m.member != "" && i >= 0 {
+		m.lists[membersOf].choose(i)
 		m.member = ""
 	}
 	if m.keys == 0 && len(m.lists[needs].rows) > 0 {

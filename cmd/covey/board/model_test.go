@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // TestKeysAct: what keys ask the team for, whom it is about, and what is typed for it.
@@ -250,7 +250,7 @@ func TestFreshTeam(t *testing.T) {
 	b := newBoard(t, 80, 24)
 	b.sees(played()...)
 	fresh := newBoard(t, 80, 24)
-	b.does(news{scene: fresh.look(lives.Drafting{}), fresh: true})
+	b.does(news{scene: fresh.look(members.Drafting{}), fresh: true})
 	b.hides("api", "docs", "12:00")
 	b.shows("1 Nothing needs you", "2 Members (0)", "3 Tasks (0)")
 }

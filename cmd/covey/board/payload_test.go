@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // payloads are texts that do harm to terminals, or that take other room than they seem to.
@@ -90,7 +90,7 @@ func TestPayloads(t *testing.T) {
 		b := newBoard(t, 80, 24)
 		b.full = payload
 		b.sees(hostile(payload)...)
-		drafts := lives.Drafting{Number: 1, Seq: 99, Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}, {Member: "lead", Text: payload}}}
+		drafts := members.Drafting{Number: 1, Seq: 99, Drafts: []members.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}, {Member: "lead", Text: payload}}}
 		b.does(news{scene: b.look(drafts), drafts: drafts})
 		for _, keys := range [][]string{
 			nil, {"down"}, {"enter"}, {"esc", "tab"}, {"down", "down"}, {"tab"}, {"m"}, {"esc",
@@ -144,7 +144,7 @@ func TestAnyKeys(t *testing.T) {
 			case 2:
 				b.does(tea.PasteMsg{Content: rapid.SampledFrom(payloads).Draw(r, "pasted")})
 			case 3:
-				b.does(news{scene: b.look(lives.Drafting{}), fresh: true})
+				b.does(news{scene: b.look(members.Drafting{}), fresh: true})
 			default:
 				b.press(rapid.SampledFrom(keys).Draw(r, "key"))
 			}

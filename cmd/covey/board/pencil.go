@@ -34,9 +34,9 @@ func (p pencil) title(focused bool, text string, style term.Style, width int) st
 // titleOf names a list, how long it is and its filter.
 func titleOf(which pane, l *list) (string, term.Style) {
 	style, n := term.Faint, len(l.rows)
-	text := fmt.Sprintf("%d %s", which+1, map[pane]string{needs: "Needs you", members: "Members", tasksOf: "Tasks"}[which])
+	text := fmt.Sprintf("%d %s", which+1, map[pane]string{needs: "Needs you", membersOf: "Members", tasksOf: "Tasks"}[which])
 	switch {
-	case which == members:
+	case which == membersOf:
 		n = max(0, n-1) // one is the whole team
 	case which == needs && n == 0:
 		return "1 Nothing needs you", style

@@ -75,7 +75,7 @@ func sceneOf(now termview.Now, own bool) scene {
 	}
 	sc.word = term.PlainLine(sc.word)
 	sc.facts = factsOf(now)
-	sc.rows = [lists][]row{needs: needRows(s, sc.runs), members: memberRows(now, sc.runs || own), tasksOf: taskRows(s)}
+	sc.rows = [lists][]row{needs: needRows(s, sc.runs), membersOf: memberRows(now, sc.runs || own), tasksOf: taskRows(s)}
 	return sc
 }
 

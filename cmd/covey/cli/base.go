@@ -17,8 +17,8 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Env holds what all commands share: the streams and the global flags. There is one
@@ -84,7 +84,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	hint := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		name := cmp.Or(notation.Nearest(args[0], near, 2), near[0]) // near is in the order of the commands
+		name := cmp.Or(texts.Nearest(args[0], near, 2), near[0]) // near is in the order of the commands
 		hint = fmt.Sprintf("did you mean %q?", cmd.CommandPath()+" "+name)
 	}
 	return Usagef("%s has no command %q; %s", cmd.CommandPath(), args[0], hint)

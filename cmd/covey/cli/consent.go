@@ -9,12 +9,12 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -102,13 +102,13 @@ func TrustText(ctx context.Context, s *term.Screen, team *configs.Team, r trust.
 // CopiesText says which members get branches and working copies in the user's repository;
 // empty if none does.
 func CopiesText(ctx context.Context, team *configs.Team) string {
-	look := trees.OutlookOf(ctx, team)
+	look := workcopies.OutlookOf(ctx, team)
 	if len(look.Members) == 0 || look.Fault != nil {
 		return ""
 	}
 	branch, who := look.Members[0], look.Members[0]
 	if len(look.Members) > 1 {
-		branch, who = "MEMBER", "each of "+notation.Few(look.Members, 10)
+		branch, who = "MEMBER", "each of "+texts.Few(look.Members, 10)
 	}
 	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (git worktree) for %s.",
 		worktree.BranchName(team.Name, branch), who)
@@ -138,7 +138,7 @@ func runText(team *configs.Team, r trust.Run) string {
 		if r.Event != "" {
 			what = string(r.Event) + ": " + what
 		} else if r.Kind == trust.Gate {
-			what = hooklist.AtMerge + ": " + what
+			what = hookinfo.AtMerge + ": " + what
 		}
 	}
 	return term.Padded(string(r.Kind), 8) + " " + term.PlainLine(what)

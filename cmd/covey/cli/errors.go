@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The exit codes, as in docs/operating.md.
@@ -112,7 +112,7 @@ var goTexts = sync.OnceValue(func() (all []rewording) {
 		{`unexpected EOF`, `it ends too early`},
 		{`\bEOF$`, `nothing more came`},
 	} {
-		all = append(all, rewording{notation.Pattern(pair[0]), pair[1]})
+		all = append(all, rewording{texts.Pattern(pair[0]), pair[1]})
 	}
 	return all
 })

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // jobFiles are the files that covey ci leaves in its folder.
@@ -21,14 +21,14 @@ var jobFiles = []string{"result.json", "junit.xml", "summary.md"}
 // be written should cost no run. It removes the results of an earlier job, as ClearJob does.
 func JobFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Usagef("--out: %s cannot be made: %s; name another folder", dir, notation.Cause(err))
+		return Usagef("--out: %s cannot be made: %s; name another folder", dir, texts.Cause(err))
 	}
 	if err := ClearJob(dir); err != nil {
 		return err
 	}
 	probe, err := os.CreateTemp(dir, ".covey-*")
 	if err != nil {
-		return Usagef("--out: %s cannot be written to: %s; name another folder", dir, notation.Cause(err))
+		return Usagef("--out: %s cannot be written to: %s; name another folder", dir, texts.Cause(err))
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -44,7 +44,7 @@ func ClearJob(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return Usagef("--out: %s cannot be looked at: %s; name another folder", dir, notation.Cause(err))
+		return Usagef("--out: %s cannot be looked at: %s; name another folder", dir, texts.Cause(err))
 	case info.Mode().Type() == fs.ModeSymlink:
 		return Usagef("--out: %s is a link; name the folder itself", dir)
 	case !info.IsDir():
@@ -53,7 +53,7 @@ func ClearJob(dir string) error {
 	for _, name := range jobFiles {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Usagef("--out: %s of an earlier job cannot be removed: %s; name another folder",
-				filepath.Join(dir, name), notation.Cause(err))
+				filepath.Join(dir, name), texts.Cause(err))
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/backup"
@@ -142,7 +142,7 @@ func (f reportFlags) write(env *cli.Env, b *bundle) error {
 	}
 	if err := writeNew(path, data); err != nil {
 		return fmt.Errorf("the report cannot be written to %s: %s; name another file with --out", path,
-			notation.Cause(err))
+			texts.Cause(err))
 	}
 	env.Out.Printf("%s\n", term.PlainLine(path))
 	return nil
@@ -208,7 +208,7 @@ func newBundle(env *cli.Env, place state.Place, transcripts bool) *bundle {
 }
 
 // mask masks secrets in a text.
-func (b *bundle) mask(text string) string { return notation.Mask(text, b.secrets) }
+func (b *bundle) mask(text string) string { return texts.Mask(text, b.secrets) }
 
 // add adds a text.
 func (b *bundle) add(name, text string) {

@@ -17,10 +17,10 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/budget"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks/backup"
 )
 
@@ -243,7 +243,7 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 	}
 	findings = append(append(findings, agentFindings(ctx, team)...), x.models(ctx, team)...)
 	findings = append(findings, noticeFindings(team)...)
-	findings = append(findings, worktreeFindings(trees.OutlookOf(ctx, team))...)
+	findings = append(findings, worktreeFindings(workcopies.OutlookOf(ctx, team))...)
 	return append(findings, x.hooks(ctx, team)...)
 }
 
@@ -330,7 +330,7 @@ func (x *examination) prices() finding {
 	if err != nil {
 		team = &configs.Team{}
 	}
-	files, err := budget.LoadPrices(team.Budget.Prices)
+	files, err := accounts.LoadPrices(team.Budget.Prices)
 	if err != nil {
 		return fail("prices", err.Error(), "correct the file that budget.prices names, or leave the key out")
 	}
@@ -349,7 +349,7 @@ func (x *examination) prices() finding {
 }
 
 // PriceAge describes whose prices a file has, and from which day.
-func PriceAge(f budget.PriceFile, now time.Time) string {
+func PriceAge(f accounts.PriceFile, now time.Time) string {
 	whose := "covey's prices"
 	if f.File != "" {
 		whose = "the prices in " + f.File

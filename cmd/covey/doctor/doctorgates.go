@@ -14,11 +14,11 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -57,21 +57,21 @@ func TryTeam(ctx context.Context, env *cli.Env, team *configs.Team) error {
 // runGates runs the gates of a team once where a member of it would begin: in a fresh working copy,
 // after its setup, or in the workspace.
 func runGates(ctx context.Context, env *cli.Env, team *configs.Team) ([]finding, error) {
-	gates, err := hooklist.Gates(team)
+	gates, err := hookinfo.Gates(team)
 	if err != nil {
 		return nil, err
 	}
 	if len(gates) == 0 {
 		return []finding{ok("gates", "the spec has none")}, nil
 	}
-	layers, err := hooklist.Load(team)
+	layers, err := hookinfo.Load(team)
 	if err != nil {
 		return nil, err
 	}
 	at := tryPlace{dir: team.Workspace, words: team.Workspace}
-	if !trees.MadeByHook(layers.Sources) {
+	if !workcopies.MadeByHook(layers.Sources) {
 		git := worktree.Git{Filters: func() []worktree.Filter { return trust.TrustedFilters(ctx, team) }}
-		dir, ports, remove, err := trees.Fresh(ctx, git, team, launch.Environment(os.Environ()), func(what string) {
+		dir, ports, remove, err := workcopies.Fresh(ctx, git, team, launch.Environment(os.Environ()), func(what string) {
 			env.Err.Printf("a fresh working copy: %s\n", term.PlainLine(what))
 		})
 		if ctx.Err() != nil {
@@ -104,13 +104,13 @@ type tryPlace struct {
 }
 
 // tryGate runs one gate.
-func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPlace) (finding, error) {
+func tryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, at tryPlace) (finding, error) {
 	what := fmt.Sprintf("gate on %s: %s", g.Moment, term.Short(g.Label))
 	if g.Handler.Policy != "" {
 		return ok("gates", "%s: it looks at a running team, so it was not tried", what), nil
 	}
 	began := time.Now()
-	out, err := hooking.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString(), Cwd: at.dir}, at.ports)
+	out, err := teamhooks.TryGate(ctx, team, g, hooks.Common{SessionID: uuid.NewString(), Cwd: at.dir}, at.ports)
 	took := term.Elapsed(time.Since(began))
 	switch {
 	case err != nil:
@@ -121,7 +121,7 @@ func tryGate(ctx context.Context, team *configs.Team, g hooklist.Gate, at tryPla
 		return ok("gates", "%s: agrees (%s)", what, took), nil
 	}
 	for i, text := range out.Feedback { // what names the gate
-		out.Feedback[i] = hooklist.Feedback(string(g.Moment), text)
+		out.Feedback[i] = hookinfo.Feedback(string(g.Moment), text)
 	}
 	said := strings.TrimSpace(strings.Join(append(out.Feedback, out.StopReason), "\n"))
 	if len(out.Results) > 0 {

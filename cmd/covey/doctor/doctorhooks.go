@@ -16,12 +16,12 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hooking"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 )
 
 // probeWithin is how long a server may take to answer a probe.
@@ -36,8 +36,8 @@ type hookExam struct {
 	seen  map[string]int        // how often a text of a source and event has occurred
 	infos map[hooks.Event]hooks.EventInfo
 	// triggers are what members can fire, by event; empty without a team.
-	triggers map[hooks.Event][]hooking.Trigger
-	counts   hooklist.Tally // of the team's last run; empty if it has not run
+	triggers map[hooks.Event][]teamhooks.Trigger
+	counts   hookinfo.Tally // of the team's last run; empty if it has not run
 	// observers counts the hooks that cannot refuse because they run in the background, of
 	// which the first is reported; observer is the index of its finding.
 	observers, observer int
@@ -75,12 +75,12 @@ func examineHooks(
 		x.hook(ctx, &list[i], string(list[i].Event))
 	}
 	// Gates of merges are in no layer of hooks: covey runs them itself.
-	merges, err := hooklist.MergeGates(set.Team)
+	merges, err := hookinfo.MergeGates(set.Team)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range merges {
-		x.hook(ctx, &merges[i], hooklist.AtMerge)
+		x.hook(ctx, &merges[i], hookinfo.AtMerge)
 	}
 	if x.observers > 1 {
 		x.found[x.observer].Text += fmt.Sprintf(" (and %s like it)", term.Plural(x.observers-1, "other hook"))
@@ -299,7 +299,7 @@ func (x *hookExam) warning(warning error) {
 	}
 	if key := f.Path[strings.LastIndex(f.Path, ".")+1:]; strings.Contains(f.Text, "unknown field") {
 		out.Verdict, out.WayOut = isWarn, "delete it, if no other program reads it"
-		if near := notation.Typo(key, settings.Fields()); near != "" {
+		if near := texts.Typo(key, settings.Fields()); near != "" {
 			out.Verdict, out.WayOut = isFail, "write "+near
 		}
 	}
@@ -322,7 +322,7 @@ func (x *hookExam) checkKeys(file string) {
 		}
 		// Some keys of other programs only look similar to one of covey's.
 		others := []string{"pluginConfig", "version", "model", "models"}
-		if near := notation.Typo(path, known); near != "" && !slices.Contains(others, path) {
+		if near := texts.Typo(path, known); near != "" && !slices.Contains(others, path) {
 			x.found = append(x.found, finding{Check: "hooks", Verdict: isFail, Place: x.at(file, line),
 				Text: fmt.Sprintf("the key %q means nothing to covey", path), WayOut: "write " + near})
 		}
@@ -381,7 +381,7 @@ func (x *hookExam) placeOf(h *runner.Configured, moment string) string {
 // keyOfGates returns the key below which a hook is in its file.
 func keyOfGates(h *runner.Configured, moment string) string {
 	keys := map[string]string{"TaskCompleted": "task", "TeammateIdle": "idle", "Stop": "stop",
-		hooklist.AtMerge: "merge"}
+		hookinfo.AtMerge: "merge"}
 	if key := keys[moment]; h.Handler.Gate && key != "" {
 		return "gates." + key
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // subjectsOf returns the values that a matcher of an event is compared with; nil:
@@ -56,7 +56,7 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 			continue
 		}
 		wayOut := "write one of: " + strings.Join(subjects, ", ")
-		if near := notation.Typo(name, subjects); near != "" {
+		if near := texts.Typo(name, subjects); near != "" {
 			return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
 				"write " + near, false}
 		}
@@ -79,7 +79,7 @@ func expressionFlaw(info hooks.EventInfo, matcher string, subjects []string) fla
 			tool, matcher), false}
 	}
 	bare := strings.Trim(matcher, "^$ ")
-	if near := notation.Typo(bare, subjects); near != "" {
+	if near := texts.Typo(bare, subjects); near != "" {
 		return flaw{text, "write " + near, false}
 	}
 	return flaw{text, "write a name such as " + subjects[0] + ", or an expression that is found in one", false}
@@ -99,8 +99,8 @@ func (x *hookExam) server(h *runner.Configured) flaw {
 	if slices.Contains(known, name) {
 		return flaw{}
 	}
-	wayOut := "write " + notation.Typo(name, known)
-	if notation.Typo(name, known) == "" {
+	wayOut := "write " + texts.Typo(name, known)
+	if texts.Typo(name, known) == "" {
 		wayOut = "list the plugin that brings it under plugins; there are " + strings.Join(known, ", ")
 	}
 	return flaw{fmt.Sprintf("there is no MCP server %q", name), wayOut + consequence(h), x.set.Team == nil}

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/configs/scripts"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/notices"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/trust"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -112,7 +112,7 @@ func noticeFindings(team *configs.Team) []finding {
 // worktreeFindings says whether members can have working copies of their own. A
 // workspace outside a repository is not a problem; a spec that demands one fails
 // before.
-func worktreeFindings(look trees.Outlook) []finding {
+func worktreeFindings(look workcopies.Outlook) []finding {
 	who := strings.Join(look.Members, ", ")
 	switch {
 	case len(look.Members) == 0:

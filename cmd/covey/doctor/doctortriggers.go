@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hooking"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/teamhooks"
 )
 
 // untriggered checks that an agent of the team can fire the event in a way that the
@@ -39,7 +39,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 	holds := func(tool string) bool {
 		return fits(tool) && (h.Handler.If == "" || err != nil || rule.MayFire(tool))
 	}
-	var all []hooking.Trigger
+	var all []teamhooks.Trigger
 	for _, t := range x.triggers[h.Event] {
 		switch {
 		case h.Source.Member != "" && h.Source.Member != t.Member:
@@ -49,14 +49,14 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 		}
 		all = append(all, t)
 	}
-	values := func(t hooking.Trigger) bool { return slices.ContainsFunc(t.Values, fits) }
+	values := func(t teamhooks.Trigger) bool { return slices.ContainsFunc(t.Values, fits) }
 	switch {
 	case len(all) == 0:
 		return flaw{}
 	case slices.ContainsFunc(all, values):
 		return flaw{fmt.Sprintf("its if %q never holds: %s", h.Handler.If, lacks(all)),
 			"give a member the tool, or correct the if", true}
-	case !slices.ContainsFunc(all, func(t hooking.Trigger) bool { return len(t.Values) > 0 }):
+	case !slices.ContainsFunc(all, func(t teamhooks.Trigger) bool { return len(t.Values) > 0 }):
 		return flaw{"nothing fires it in this team: " + lacks(all), "delete it, or leave it if another host reads it", true}
 	}
 	return flaw{fmt.Sprintf("the matcher %q never fits: %s", h.Matcher, lacks(all)),
@@ -64,7 +64,7 @@ func (x *hookExam) untriggered(h *runner.Configured, info hooks.EventInfo) flaw 
 }
 
 // lacks lists why some members fire nothing, grouped by reason.
-func lacks(list []hooking.Trigger) string {
+func lacks(list []teamhooks.Trigger) string {
 	var reasons []string
 	members := map[string][]string{}
 	for _, t := range list {
@@ -74,20 +74,20 @@ func lacks(list []hooking.Trigger) string {
 		members[t.Why] = append(members[t.Why], t.Member)
 	}
 	for i, why := range reasons {
-		reasons[i] = notation.Few(members[why], 10) + " (" + why + ")"
+		reasons[i] = texts.Few(members[why], 10) + " (" + why + ")"
 	}
 	return strings.Join(reasons, "; ")
 }
 
 // teamTriggers determines for each event what the members of a team can fire.
 func (x *hookExam) teamTriggers(list []runner.Configured) error {
-	x.triggers = map[hooks.Event][]hooking.Trigger{}
+	x.triggers = map[hooks.Event][]teamhooks.Trigger{}
 	if x.set.Team == nil {
 		return nil
 	}
 	agents := slices.ContainsFunc(list, func(h runner.Configured) bool { return h.Handler.Type == "agent" })
 	for event := range x.infos {
-		triggers, err := hooking.Triggers(x.set.Team, event, agents)
+		triggers, err := teamhooks.Triggers(x.set.Team, event, agents)
 		if err != nil {
 			return err
 		}

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/trees"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
 
 func TestWorktreeFindings(t *testing.T) {
 	fault, two := errors.New("git cannot be used"), []string{"ana", "ben"}
 	for _, c := range []struct {
-		look trees.Outlook
+		look workcopies.Outlook
 		want string // the finding's level; empty: none
 	}{
-		{trees.Outlook{Repository: true}, ""},
-		{trees.Outlook{Members: two, Repository: true}, "ok"},
-		{trees.Outlook{Members: two, Fault: fault}, "ok"},
-		{trees.Outlook{Members: two, Fault: fault, Repository: true}, "warn"},
+		{workcopies.Outlook{Repository: true}, ""},
+		{workcopies.Outlook{Members: two, Repository: true}, "ok"},
+		{workcopies.Outlook{Members: two, Fault: fault}, "ok"},
+		{workcopies.Outlook{Members: two, Fault: fault, Repository: true}, "warn"},
 	} {
 		got := ""
 		for _, f := range worktreeFindings(c.look) {

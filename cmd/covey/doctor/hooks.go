@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -266,7 +266,7 @@ func (s *hookSet) prepareData() error {
 	if err != nil {
 		return fmt.Errorf("folder for the data of plugins: %w", err)
 	}
-	return hooklist.PreparePlugins(home, s.Sources)
+	return hookinfo.PreparePlugins(home, s.Sources)
 }
 
 // warnAll prints warnings. They go to stderr, so that the JSON on stdout stays one

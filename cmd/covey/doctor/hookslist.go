@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 // hookListFlags are the flags of `covey hooks list`.
@@ -86,7 +86,7 @@ func listHooks(ctx context.Context, env *cli.Env, f hookListFlags) error {
 	if err != nil {
 		return err
 	}
-	return env.Out.Show(f.json, append([]hooklist.Info{}, l.infos...), func() { l.print() })
+	return env.Out.Show(f.json, append([]hookinfo.Info{}, l.infos...), func() { l.print() })
 }
 
 // inputOf returns the hook input that the flags describe; nil: none.
@@ -132,7 +132,7 @@ func inputOf(env *cli.Env, f hookListFlags) (*hooks.Input, error) {
 type hookListing struct {
 	env   *cli.Env
 	in    *hooks.Input // the input to check; nil: none
-	infos []hooklist.Info
+	infos []hookinfo.Info
 	ran   bool // there was a run, so that counts mean something
 }
 
@@ -149,7 +149,7 @@ func (l *hookListing) ofFiles(f hookFlags) error {
 	if l.in != nil && l.in.Cwd == "" {
 		l.in.Cwd = set.Workspace // as for `hooks run`
 	}
-	l.infos, err = hooklist.List(set.Team, set.Workspace, set.Sources, l.in)
+	l.infos, err = hookinfo.List(set.Team, set.Workspace, set.Sources, l.in)
 	return err
 }
 
@@ -174,7 +174,7 @@ func (l *hookListing) ofTeam(ctx context.Context) error {
 	}
 	run, err := view.ReadLastRun(place)
 	if err == nil {
-		hooklist.SetCounts(l.infos, run.Hooks())
+		hookinfo.SetCounts(l.infos, run.Hooks())
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (l *hookListing) ofRunning(ctx context.Context, client *api.Client) (err er
 		if h.Kind == "callback" && h.Event == string(l.in.Payload.Event()) {
 			group := hooks.Group{Matcher: h.Matcher, Hooks: []hooks.Handler{{Type: "command", If: h.If}}}
 			one := settings.Source{Settings: hooks.Settings{l.in.Payload.Event(): {group}}}
-			found, err := hooklist.List(nil, l.in.Cwd, []settings.Source{one}, l.in)
+			found, err := hookinfo.List(nil, l.in.Cwd, []settings.Source{one}, l.in)
 			if err != nil {
 				return err
 			}
@@ -224,7 +224,7 @@ func (l *hookListing) print() {
 
 // table is the table of hooks; each column is declared only here.
 func (l *hookListing) table() *term.Table {
-	type hook = hooklist.Info
+	type hook = hookinfo.Info
 	asks := l.in != nil
 	of := func(text string, h hook) term.Cell { // hooks that never run are faint
 		if h.Never != "" && !asks {
@@ -249,7 +249,7 @@ func (l *hookListing) table() *term.Table {
 
 // refusals returns how often a hook refused; in brackets, how often an observing one
 // would have.
-func refusals(h hooklist.Info) term.Cell {
+func refusals(h hookinfo.Info) term.Cell {
 	if h.Observes {
 		return term.Cell{Text: fmt.Sprintf("(%d)", h.Would)}
 	}
@@ -257,7 +257,7 @@ func refusals(h hooklist.Info) term.Cell {
 }
 
 // failures returns how often a hook failed open.
-func failures(h hooklist.Info) term.Cell {
+func failures(h hookinfo.Info) term.Cell {
 	if h.FailedOpen > 0 {
 		return term.Cell{Text: fmt.Sprint(h.FailedOpen), Style: term.Yellow}
 	}
@@ -265,7 +265,7 @@ func failures(h hooklist.Info) term.Cell {
 }
 
 // wouldRun says whether a hook runs for the input.
-func wouldRun(h hooklist.Info) term.Cell {
+func wouldRun(h hookinfo.Info) term.Cell {
 	switch {
 	case h.Never+h.Not != "":
 		return term.Cell{Text: "no", Style: term.Faint}
@@ -276,7 +276,7 @@ func wouldRun(h hooklist.Info) term.Cell {
 }
 
 // from says where a hook comes from. Paths below the current folder are relative.
-func (l *hookListing) from(h hooklist.Info) string {
+func (l *hookListing) from(h hookinfo.Info) string {
 	name := strings.TrimPrefix(h.Source, "gates of ")
 	if folder, err := l.env.Folder(); err == nil && filepath.IsAbs(name) {
 		if rel, err := filepath.Rel(folder, name); err == nil && filepath.IsLocal(rel) {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -101,7 +101,7 @@ func testCommand(dir string) (command, found, missing string) {
 	return pythonTest(dir)
 }
 
-var makeTarget = notation.Pattern(`(?m)^test\s*:([^=]|$)`)
+var makeTarget = texts.Pattern(`(?m)^test\s*:([^=]|$)`)
 
 // makeTest returns a command if the Makefile has the target test, not only a
 // variable of that name.
@@ -198,11 +198,11 @@ type pythonTests struct {
 	unittest []string // those that unittest also finds and can run
 }
 
-var importsUnittest = notation.Pattern(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,[ \t]*)?(unittest|django\.test)\b`)
+var importsUnittest = texts.Pattern(`(?m)^[ \t]*(import|from)[ \t]+([\w. ,]+,[ \t]*)?(unittest|django\.test)\b`)
 
 // plainPath matches paths that need no quotes in a shell or in YAML. Other files
 // are ignored.
-var plainPath = notation.Pattern(`^[\w.][\w./-]*$`)
+var plainPath = texts.Pattern(`^[\w.][\w./-]*$`)
 
 // pythonTest returns the test command of the Python project in dir: pytest of the project's own
 // environment if a lock file has it, pytest if it is installed or if the tests need it, or else

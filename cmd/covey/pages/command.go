@@ -15,7 +15,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -122,7 +122,7 @@ func (f reportFlags) write(env *cli.Env, r *report) error {
 		return err
 	}
 	if err := state.WriteAtomic(path, data); err != nil {
-		return fmt.Errorf("the report cannot be written to %s: %s; name another file with --out", path, notation.Cause(err))
+		return fmt.Errorf("the report cannot be written to %s: %s; name another file with --out", path, texts.Cause(err))
 	}
 	env.Err.Printf("the report of team %s: %s\n", term.PlainLine(r.State.Team), term.PlainLine(path))
 	return nil

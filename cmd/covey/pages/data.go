@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -188,13 +188,13 @@ func firstLines(text string, most int) (string, bool) {
 // mask replaces secrets in all texts.
 func (r *report) mask(secrets []string) {
 	known := map[string]string{} // names and states occur often
-	notation.MaskAll(r, func(text string) string {
-		if len(text) < notation.MinSecret {
+	texts.MaskAll(r, func(text string) string {
+		if len(text) < texts.MinSecret {
 			return text
 		}
 		masked, ok := known[text]
 		if !ok {
-			masked = notation.Mask(text, secrets)
+			masked = texts.Mask(text, secrets)
 			if len(text) < 1<<10 {
 				known[text] = masked
 			}

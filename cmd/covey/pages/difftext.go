@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // FileDiff is what a unified diff of git says about one file.
@@ -119,7 +119,7 @@ func (f *fileParser) takeHeader(line string) {
 }
 
 // hunkRange matches the beginning of a hunk: "@@ -1,2 +1,3 @@ section".
-var hunkRange = notation.Pattern(`^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@ ?`)
+var hunkRange = texts.Pattern(`^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@ ?`)
 
 // takeRange begins a hunk.
 func (f *fileParser) takeRange(line string) {

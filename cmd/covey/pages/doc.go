@@ -22,7 +22,7 @@
 // # The report
 //
 // It is made of the journal, of the work that git has, and of what the team says that runs.
-// Secrets are masked in every text of it (notation.MaskAll), and its parts are made smaller until
+// Secrets are masked in every text of it (texts.MaskAll), and its parts are made smaller until
 // it fits into its limit; what is left out is said.
 //
 // It makes no promise of compatibility to programs outside covey.

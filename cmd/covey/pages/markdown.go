@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -27,10 +27,10 @@ const (
 )
 
 // quoted returns a foreign text as one line of Markdown.
-func quoted(text string) string { return notation.MarkdownText(text) }
+func quoted(text string) string { return texts.MarkdownText(text) }
 
 // Markdown returns the report for a pull request or the summary of a CI job. Foreign texts in it
-// are quoted, see notation.MarkdownText.
+// are quoted, see texts.MarkdownText.
 func (r *report) Markdown() string {
 	var b strings.Builder
 	s := r.State
@@ -112,7 +112,7 @@ type refusal struct {
 
 // took matches how long something took, as tests print it. Reasons that differ in nothing else are
 // the same.
-var took = notation.Pattern(`\b\d+(?:\.\d+)?m?s\b`)
+var took = texts.Pattern(`\b\d+(?:\.\d+)?m?s\b`)
 
 // grouped puts the refusals of one event, task and member for one reason together, in the order of the
 // last of each.

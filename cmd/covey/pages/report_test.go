@@ -17,7 +17,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -143,7 +143,7 @@ func TestHostileReport(t *testing.T) {
 	lines := teamtest.BusyDay(16, 1)
 	for _, payload := range teamtest.Payloads() {
 		r := reportOf(lines)
-		notation.MaskAll(r, func(old string) string {
+		texts.MaskAll(r, func(old string) string {
 			return teamtest.Hostile(old, payload)
 		})
 		page, err := r.HTML()
@@ -184,7 +184,7 @@ func TestLargeReport(t *testing.T) {
 	if md := r.Markdown(); len(md) > maxMarkdown+1000 || !strings.Contains(md, "without room here: covey report") {
 		t.Errorf("%d bytes of Markdown", len(md))
 	}
-	notation.MaskAll(r.State, func(old string) string { return old + strings.Repeat(`"`, 60) })
+	texts.MaskAll(r.State, func(old string) string { return old + strings.Repeat(`"`, 60) })
 	if page, err = r.HTML(); err != nil || len(page) > maxReport {
 		t.Errorf("of hostile texts: %d bytes, %v", len(page), err)
 	}

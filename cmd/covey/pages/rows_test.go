@@ -10,8 +10,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -74,7 +74,7 @@ func TestFacts(t *testing.T) {
 	s.Gates = append(s.Gates, &view.Gate{ID: "g-last", Task: s.Tasks[0].ID, Verdict: view.Refused})
 	now := &api.Status{
 		Budget:  []events.BudgetUse{{What: events.Time, Used: 3600, Limit: 7200}},
-		Members: []api.MemberStatus{{Name: s.Members[1].Name, Worktree: &trees.Status{Branch: "b-own", Ahead: 2, Added: 12, Removed: 3}}},
+		Members: []api.MemberStatus{{Name: s.Members[1].Name, Worktree: &workcopies.Status{Branch: "b-own", Ahead: 2, Added: 12, Removed: 3}}},
 	}
 	list, err := (&Drawing{State: &s, Now: now, Templates: Templates("")}).Sections()
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -191,7 +191,7 @@ type MemberRow struct {
 	Doing       string
 	Lockout     *view.Lockout
 	Held        *view.Hold
-	Done        budget.Counts
+	Done        accounts.Counts
 	Spent       view.Spent
 	Full        int64 // percent of its context; -1: nobody says so
 	Branch      string
@@ -244,7 +244,7 @@ func (d *Drawing) members() (*Section, error) {
 }
 
 // copyOf returns what the running team says of a member's working copy; nil: nothing.
-func (d *Drawing) copyOf(member string) *trees.Status {
+func (d *Drawing) copyOf(member string) *workcopies.Status {
 	if d.Now == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // What tests look like in the languages that people use. A convention that is missing here hides
@@ -49,7 +49,7 @@ func stem(base string) string {
 }
 
 // testStart finds the beginning of a test and its name.
-var testStart = notation.Pattern(`^\s*(?:` +
+var testStart = texts.Pattern(`^\s*(?:` +
 	`func ((?:Test|Fuzz|Benchmark|Example)\w*)\(` + // Go
 	`|(?:async )?def (test\w*)\(` + // Python
 	"|(?:it|test|specify)(?:\\.\\w+)*\\(\\s*(['\"`][^'\"`]{1,120})" + // JavaScript, TypeScript
@@ -59,7 +59,7 @@ var testStart = notation.Pattern(`^\s*(?:` +
 	`)`)
 
 // testSkip finds what keeps a test, or all others, from running.
-var testSkip = notation.Pattern(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)` + // Go
+var testSkip = texts.Pattern(`\b[tb]\.Skip(?:f|Now)?\(|\btesting\.Short\(\)` + // Go
 	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)` + // Python
 	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(` +
 	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme)\b` + // JavaScript

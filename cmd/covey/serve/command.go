@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // UpFlag is the flag of `covey up` for a run that a server has started: it ends in order with
@@ -99,7 +99,7 @@ const maxLogged = 300
 // shorten shortens the values of the log.
 func shorten(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindString {
-		a.Value = slog.StringValue(notation.Preview(a.Value.String(), maxLogged))
+		a.Value = slog.StringValue(texts.Preview(a.Value.String(), maxLogged))
 	}
 	return a
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -130,7 +130,7 @@ func (s *session) start(ctx context.Context, text string) (*talk, *run, error) {
 		args = append(args, "--allow-unenforced")
 	}
 	args = append(args, "--", at.spec)
-	switch err := lives.PromptStopped(ctx, s.place, at.lead, text); {
+	switch err := members.PromptStopped(ctx, s.place, at.lead, text); {
 	case errors.Is(err, tasks.ErrNotFound) && len(text) > maxGoal:
 		return nil, nil, fmt.Errorf("the goal has %d bytes, and may have %d; put a long text into a file, "+
 			"and name the file", len(text), maxGoal)

@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -201,8 +201,8 @@ func (s *story) call(e events.Event, p events.ToolCalled) []acp.SessionUpdate {
 	if json.Unmarshal(p.Input, &where) == nil && filepath.IsAbs(where.Path) && len(where.Path) <= maxPath {
 		opts = append(opts, acp.WithStartLocations([]acp.ToolCallLocation{{Path: where.Path}}))
 	}
-	title := term.PlainLine(strings.TrimSpace(p.Name + " " + notation.MainInput(p.Input)))
-	return []acp.SessionUpdate{acp.StartToolCall(id, notation.Short(e.Member+": "+title, maxTitle), opts...)}
+	title := term.PlainLine(strings.TrimSpace(p.Name + " " + texts.MainInput(p.Input)))
+	return []acp.SessionUpdate{acp.StartToolCall(id, texts.Short(e.Member+": "+title, maxTitle), opts...)}
 }
 
 // result returns the update for a call that has ended. The client does not know a call that began
@@ -214,7 +214,7 @@ func (s *story) result(e events.Event, p events.ToolReturned) []acp.SessionUpdat
 	if !known {
 		return nil
 	}
-	text := notation.Middle(term.Plain(p.Content), maxResult)
+	text := texts.Middle(term.Plain(p.Content), maxResult)
 	return []acp.SessionUpdate{acp.UpdateToolCall(id, acp.WithUpdateStatus(statusOf(!p.IsError)),
 		acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}))}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
@@ -198,7 +198,7 @@ func (t *talk) ask(ctx context.Context, id string, call acp.ToolCallId, known bo
 		if refused := new(acp.RequestError); errors.As(err, &refused) { // whose text is JSON
 			why = refused.Message
 		}
-		answer.Feedback = "the editor could not ask the user: " + notation.Short(why, notation.LineWidth)
+		answer.Feedback = "the editor could not ask the user: " + texts.Short(why, texts.LineWidth)
 	}
 	_, _, err = cli.AnswerInbox(ctx, place, answer)
 	return err

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -103,7 +103,7 @@ func CheckHTML(t testing.TB, payload, page string) {
 }
 
 // unseen matches what nobody sees: classes, and fields that a form sends back as they were.
-var unseen = notation.Pattern(`class="[^"]*"|<input type="hidden" [^>]*>`)
+var unseen = texts.Pattern(`class="[^"]*"|<input type="hidden" [^>]*>`)
 
 // leadsHere reports whether an attribute leads nowhere but to a place of covey's own page.
 func leadsHere(a xml.Attr) bool {

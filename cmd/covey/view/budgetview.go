@@ -7,7 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -81,7 +81,7 @@ func fallbackText(a events.AgentChanged, now time.Time) string {
 		return fmt.Sprintf("goes back from %s to %s", a.From, a.To)
 	}
 	return fmt.Sprintf("goes on with %s, until the limit of %s ends (%s)", a.To, a.From,
-		notation.ShortTime(a.Until.Local(), now.Local()))
+		texts.ShortTime(a.Until.Local(), now.Local()))
 }
 
 // nearlyFull is the part of a model's window, in percent, above which people are told how full a

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -13,7 +13,7 @@ import (
 // deniedCalls are the calls of one member that nobody was asked about, and that did not run.
 type deniedCalls struct {
 	member string
-	budget.Counts
+	accounts.Counts
 }
 
 // PrintTrouble prints what the operator should know of the present run: the calls that nobody was asked
@@ -37,7 +37,7 @@ func DeniedOf(members []api.MemberStatus) []deniedCalls {
 }
 
 // DeniedText says which calls of a member did not run because nobody was asked; empty: there were none.
-func DeniedText(of budget.Counts) string {
+func DeniedText(of accounts.Counts) string {
 	if of.DeniedCalls == 0 {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // nameColumn is the width of the column of names; longer names shift their line.
@@ -105,7 +105,7 @@ const noTime = "writing…"
 
 // DraftOf returns a draft as an entry like that of the text which takes its place, but faint
 // and without a time. ok is false if there is nothing to read yet.
-func DraftOf(d lives.Draft) (e Entry, ok bool) {
+func DraftOf(d members.Draft) (e Entry, ok bool) {
 	text := strings.TrimSpace(term.Plain(d.Text))
 	if text == "" {
 		return Entry{}, false

@@ -11,8 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -42,7 +41,7 @@ type Feed struct {
 	status  *api.Status
 	absent  error
 	trouble error
-	drafts  lives.Drafting
+	drafts  members.Drafting
 	journal uint64
 	nudged  uint64
 	until   uint64
@@ -56,8 +55,8 @@ type Now struct {
 	Status *api.Status // of the running team; nil: none has answered
 	// Absent is why Status is nil, such as api.ErrNotRunning; nil: the feed has not asked yet.
 	Absent  error
-	Trouble error          // why the journal cannot be read further
-	Drafts  lives.Drafting // what models write at the moment, if that is wanted
+	Trouble error            // why the journal cannot be read further
+	Drafts  members.Drafting // what models write at the moment, if that is wanted
 	// Journal counts the journals that the feed has begun to read: `covey up --fresh` begins another.
 	Journal uint64
 	// Nudged counts the calls of Change with nil.
@@ -151,7 +150,7 @@ func relay(ctx context.Context, wake <-chan struct{}, grown chan<- struct{}, ove
 			if over() {
 				return
 			}
-			routine.Signal(grown)
+			members.Signal(grown)
 		case <-ctx.Done():
 			return
 		}
@@ -179,8 +178,8 @@ func (f *Feed) listen(ctx context.Context, wake chan<- struct{}) {
 		if err == nil {
 			err = api.ErrNotRunning // it has ended
 		}
-		f.update(func() { f.status, f.absent, f.drafts = nil, err, lives.Drafting{} })
-		routine.Signal(wake)
+		f.update(func() { f.status, f.absent, f.drafts = nil, err, members.Drafting{} })
+		members.Signal(wake)
 		select {
 		case <-time.After(LookEvery):
 		case <-ctx.Done():
@@ -222,9 +221,9 @@ func (f *Feed) listenTo(ctx context.Context, client *api.Client, wake chan<- str
 				if !open {
 					return true, nil
 				}
-				routine.Signal(wake)
+				members.Signal(wake)
 			case <-tick.C:
-				routine.Signal(wake)
+				members.Signal(wake)
 				asked = true
 			case <-ctx.Done():
 				return true, nil
@@ -270,7 +269,7 @@ func keepCopies(now, before []api.MemberStatus) {
 
 // followDrafts keeps what models write until ctx or the team ends.
 func (f *Feed) followDrafts(ctx context.Context, client *api.Client) {
-	var now lives.Drafting
+	var now members.Drafting
 	for {
 		var err error
 		if now, err = client.Drafts(ctx, api.DraftsRequest{After: now.Number}); err != nil {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // hookTrouble is what the operator should know about one member's hooks.
 type hookTrouble struct {
 	member string
-	hooks  []hooklist.Count
+	hooks  []hookinfo.Count
 }
 
 // hooksIn returns the members whose hooks need a look in the present run, and the gates at

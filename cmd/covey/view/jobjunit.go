@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -93,7 +93,7 @@ func (r GateResult) subject() string {
 
 // judge notes the result of a case: it passed, it was not decided, or it failed.
 func (c *junitCase) judge(passed, undecided bool, kind, why string) {
-	brief := notation.OneLine(why)
+	brief := texts.OneLine(why)
 	fault := &junitFault{Message: strings.TrimSuffix(kind+": "+brief, ": "), Kind: kind}
 	if brief != why {
 		fault.Text = why

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -137,7 +137,7 @@ func (j Job) Result(mask func(string) string) JobResult {
 			Denied: denied,
 		})
 	}
-	notation.MaskAll(&r, mask)
+	texts.MaskAll(&r, mask)
 	return r
 }
 

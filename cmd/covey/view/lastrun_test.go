@@ -8,9 +8,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/budget"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
 
 func TestReadLastRun(t *testing.T) {
@@ -25,10 +25,10 @@ func TestReadLastRun(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "lead" || !all[0].Lead || all[1].Lead {
 		t.Fatalf("members %+v", all)
 	}
-	count := hooklist.Count{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
+	count := hookinfo.Count{Event: "Stop", Command: "./x", Runs: 4, Refusals: 1, FailedOpen: 2, Why: "no verdict"}
 	want := api.MemberStatus{
 		Name: "ana", Agent: "builtin/script", State: api.NeedsAttention, Attention: "8 refusals", Turn: 2,
-		Counts: budget.Counts{Turns: 1, Refusals: 1, Tokens: 1200}, FailedOpen: 2, Hooks: []hooklist.Count{count},
+		Counts: accounts.Counts{Turns: 1, Refusals: 1, Tokens: 1200}, FailedOpen: 2, Hooks: []hookinfo.Count{count},
 	}
 	if got := all[1]; !reflect.DeepEqual(got, want) {
 		t.Errorf("ana is %+v, want %+v", got, want)
@@ -64,7 +64,7 @@ func TestReadLastRunCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := budget.Counts{Turns: 1, Empty: 1, TasksDone: 1, Refusals: 2, Tokens: 1234, TokensUnknown: true}
+	want := accounts.Counts{Turns: 1, Empty: 1, TasksDone: 1, Refusals: 2, Tokens: 1234, TokensUnknown: true}
 	if got := run.Statuses()[1].Counts; got != want {
 		t.Errorf("ana has done %+v, want %+v", got, want)
 	}
@@ -139,14 +139,14 @@ func TestCountHooks(t *testing.T) {
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	teamtest.WriteJournal(t, place, teamtest.TwoRuns()...)
-	infos := []hooklist.Info{
+	infos := []hookinfo.Info{
 		{Event: "Stop", Command: "./x"}, {Event: "Stop", Command: "./y"}, {Event: "TeammateIdle", Command: "./x"},
 	}
 	run, err := ReadLastRun(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooklist.SetCounts(infos, run.Hooks())
+	hookinfo.SetCounts(infos, run.Hooks())
 	if infos[0].Runs != 4 || infos[0].Refusals != 1 || infos[0].FailedOpen != 2 || infos[1].Runs+infos[2].Runs != 0 {
 		t.Errorf("%+v", infos)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -44,7 +44,7 @@ func feedbackOf(place state.Place, event string, seq uint64, brief string) strin
 		case events.TaskChanged:
 			text = said.Reason
 		}
-		if text = hooklist.Feedback(event, text); text != "" {
+		if text = hookinfo.Feedback(event, text); text != "" {
 			return text
 		}
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/hooklist"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -173,7 +173,7 @@ func agentText(e events.Event) (string, term.Style) {
 	case events.Limited:
 		return limitText(d, e.Time), term.Yellow
 	case events.TeamWaits:
-		return fmt.Sprintf("waits until %s for %s (usage limit)", notation.ShortTime(d.Until.Local(), e.Time.Local()),
+		return fmt.Sprintf("waits until %s for %s (usage limit)", texts.ShortTime(d.Until.Local(), e.Time.Local()),
 			strings.Join(d.Members, ", ")), term.Yellow
 	case events.TurnFailed:
 		return failureText(e, d), term.Yellow
@@ -200,7 +200,7 @@ func byWhom(name string) string {
 
 // limitText describes a usage limit and how long it lasts.
 func limitText(d events.Limited, now time.Time) string {
-	at := notation.ShortTime(d.Until.Local(), now.Local())
+	at := texts.ShortTime(d.Until.Local(), now.Local())
 	if d.Known {
 		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", d.Agent, at)
 	}
@@ -235,7 +235,7 @@ func problemText(e events.Event) (string, term.Style) {
 		}
 		return "needs attention: " + d.Reason, term.Red
 	case events.HookFeedback:
-		return "refused by " + d.Event + ": " + hooklist.Feedback(d.Event, d.Text), term.Yellow
+		return "refused by " + d.Event + ": " + hookinfo.Feedback(d.Event, d.Text), term.Yellow
 	case events.HookStopped:
 		return "stopped by " + d.Event + ": " + d.Message, term.Red
 	case events.HookFinished:
@@ -249,7 +249,7 @@ func problemText(e events.Event) (string, term.Style) {
 		if d.Decision == "deny" && d.By != "hook" { // the hook's feedback reports it
 			tool := d.Tool
 			if d.Call != "" {
-				tool += " (" + notation.Clip(d.Call, maxCall) + ")"
+				tool += " (" + texts.Clip(d.Call, maxCall) + ")"
 			}
 			return "may not use " + tool + whyDenied(d), term.Yellow
 		}
@@ -343,7 +343,7 @@ func fullText(e events.Event) (string, term.Style) {
 		}
 		return quoted(d.Content), term.Faint
 	case events.HookFeedback:
-		return "refused\n" + quoted(hooklist.Untagged(d.Text)), term.Yellow
+		return "refused\n" + quoted(hookinfo.Untagged(d.Text)), term.Yellow
 	case events.MessageSent:
 		return "to " + d.To + "\n" + quoted(d.Text), term.Normal
 	case events.Idle:
@@ -384,7 +384,7 @@ func fullText(e events.Event) (string, term.Style) {
 // callText describes a tool call in one line: the tool's name and its main input. It
 // is plain and may be as long as the input; callers shorten it.
 func callText(name string, input json.RawMessage) string {
-	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(notation.MainInput(input)))
+	return strings.TrimSpace(term.PlainLine(name) + " " + term.PlainLine(texts.MainInput(input)))
 }
 
 // hookText describes how a hook ended, and its error if it failed open.

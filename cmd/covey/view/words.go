@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/trees"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -58,7 +58,7 @@ func MemberWord(m *view.Member) (string, term.Style) {
 	case m.Gate != "":
 		return atGates, term.Yellow
 	case m.State == api.Limited && m.Lockout != nil && m.Lockout.Known: // a guess is no promise
-		return "limited until " + notation.ShortTime(m.Lockout.Until.Local(), m.Lockout.Since.Local()), term.Yellow
+		return "limited until " + texts.ShortTime(m.Lockout.Until.Local(), m.Lockout.Since.Local()), term.Yellow
 	}
 	switch m.State {
 	case api.Working:
@@ -179,7 +179,7 @@ func NeedCommand(n view.Need) string {
 
 // CopyWords says what a working copy has of its own: lines, changes that are not committed, and
 // commits that are not merged.
-func CopyWords(w trees.Status) []string {
+func CopyWords(w workcopies.Status) []string {
 	var words []string
 	switch {
 	case w.Unknown && w.Branch != "":

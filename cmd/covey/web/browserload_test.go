@@ -24,7 +24,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -153,7 +153,7 @@ func TestBrowserLoadServer(t *testing.T) {
 	server := &http.Server{Handler: page.guard.wrap(page.routes()), ConnContext: page.guard.connect, ReadHeaderTimeout: headerTime}
 	go func() { _ = server.Serve(page.listener) }()
 	fmt.Println("page " + page.URL())
-	for one := make([]byte, 1); ; routine.Signal(wake) {
+	for one := make([]byte, 1); ; members.Signal(wake) {
 		if _, err := os.Stdin.Read(one); err != nil {
 			return
 		}

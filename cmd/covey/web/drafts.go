@@ -7,8 +7,7 @@ import (
 
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/lives"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -19,25 +18,25 @@ type draftReader struct {
 	changed chan struct{} // signaled when drafting returns something else
 
 	mu  sync.Mutex
-	now lives.Drafting
+	now members.Drafting
 }
 
 // newReader returns a reader that begins with run.
 func newReader() *draftReader { return &draftReader{changed: make(chan struct{}, 1)} }
 
 // drafting returns what the member is writing.
-func (d *draftReader) drafting() lives.Drafting {
+func (d *draftReader) drafting() members.Drafting {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now
 }
 
 // set notes what the member is writing.
-func (d *draftReader) set(now lives.Drafting) {
+func (d *draftReader) set(now members.Drafting) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now = now
-	routine.Signal(d.changed)
+	members.Signal(d.changed)
 }
 
 // run reads until ctx ends. While the team does not run, or is of a version without drafts, nobody
@@ -57,8 +56,8 @@ func (d *draftReader) run(ctx context.Context, place state.Place, member string)
 
 // follow reads until the team ends or does not know the member.
 func (d *draftReader) follow(ctx context.Context, client *api.Client, member string) {
-	defer d.set(lives.Drafting{})
-	var now lives.Drafting
+	defer d.set(members.Drafting{})
+	var now members.Drafting
 	for {
 		var err error
 		if now, err = client.Drafts(ctx, api.DraftsRequest{Member: member, After: now.Number}); err != nil {

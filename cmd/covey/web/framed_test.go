@@ -18,7 +18,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/routine"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -90,7 +90,7 @@ func (f *framed) write(text string) {
 	if err != nil {
 		f.Error(err)
 	}
-	routine.Signal(f.wake)
+	members.Signal(f.wake)
 }
 
 // add appends lines to the journal.

@@ -11,8 +11,8 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/notation"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -27,7 +27,7 @@ func hostileBoard(templates *template.Template, payload string) (string, error) 
 	s.Apply(teamtest.Line(17, "m0", "needs_attention", `{"reason":"x"}`).Event())
 	s.Apply(teamtest.Line(18, "m0", "limited", `{"agent":"x","text":"x","until":"2026-11-25T15:00:00Z","known":true}`).Event())
 	s.Apply(teamtest.Line(19, "", "request", `{"id":"r9","kind":"plan","member":"m0","to":"operator","state":"open","text":"Bash"}`).Event())
-	notation.MaskAll(&s, func(old string) string {
+	texts.MaskAll(&s, func(old string) string {
 		if old == "operator" || old == string(requests.Open) {
 			return old
 		}
@@ -79,7 +79,7 @@ func hostilePages(payload string) map[string]any {
 	}{"token", asked, "m"}
 	link := &linkPage{Team: "crew", Request: asked, More: "m", Refused: "r"}
 	for _, data := range []any{one, &one.TaskState, who, question, link} {
-		notation.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
+		texts.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
 	}
 	for _, l := range []events.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {
 		if l.Type == "tool_call" {
@@ -91,7 +91,7 @@ func hostilePages(payload string) map[string]any {
 	}
 	who.Log.Older, one.Talk.Older = "?before=7", "" // covey makes them
 	m := memberLive{pen: newReader()}
-	m.pen.set(lives.Drafting{Drafts: []lives.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
+	m.pen.set(members.Drafting{Drafts: []members.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
 	who.Drafts = m.lines()
 	return map[string]any{"taskpage": one, "memberpage": who, "requestpage": question, "answerlink": link}
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/routine"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -51,7 +51,7 @@ func newLinked(t *testing.T, change ...func(*guard)) *linked {
 		Kind: requests.AskPlan, Member: "dev", To: actors.Operator, Text: "a plan: <b>do it</b>",
 	})
 	if err == nil {
-		l.token, err = notices.NewLinks(store, routine.Clock{}).Make(t.Context(), r)
+		l.token, err = notices.NewLinks(store, members.Clock{}).Make(t.Context(), r)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/orchestrator/lives"
+	"github.com/coveyteam/covey/orchestrator/members"
 )
 
 // The id of an event says what a viewer has; what is no such id says that it has nothing.
@@ -67,9 +67,9 @@ func TestDraftsOfMember(t *testing.T) {
 		t.Errorf("nothing has changed, and the viewer gets %s", html)
 	}
 	writes := func(seq int, texts ...string) {
-		now := lives.Drafting{Seq: uint64(seq)}
+		now := members.Drafting{Seq: uint64(seq)}
 		for i, text := range texts {
-			now.Drafts = append(now.Drafts, lives.Draft{Member: "ana", Helper: strings.Repeat("h", i), Text: text})
+			now.Drafts = append(now.Drafts, members.Draft{Member: "ana", Helper: strings.Repeat("h", i), Text: text})
 		}
 		m.pen.set(now)
 		<-m.wake()

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // RunChange says what has happened to a background run.
@@ -32,7 +32,7 @@ type RunEvent struct {
 
 // String names a run to people and models, as the end of "it waits for".
 func (b BackgroundRun) String() string {
-	return fmt.Sprintf("command %s in the background (%s)", b.ID, notation.Preview(notation.OneLine(b.Command), 100))
+	return fmt.Sprintf("command %s in the background (%s)", b.ID, texts.Preview(texts.OneLine(b.Command), 100))
 }
 
 // Awaited returns the oldest background run whose end is awaited: it has not ended, or its end
@@ -94,12 +94,12 @@ func (r *run) notice() string {
 	}
 	name := r.Description
 	if name == "" {
-		name = notation.OneLine(r.Command)
+		name = texts.OneLine(r.Command)
 	}
-	summary := fmt.Sprintf("Background command %q %s", notation.Preview(name, 200), how)
+	summary := fmt.Sprintf("Background command %q %s", texts.Preview(name, 200), how)
 	return fmt.Sprintf("<task-notification>\n<task-id>%s</task-id>\n<output-file>%s</output-file>\n<status>%s</status>\n"+
 		"<summary>%s</summary>\n</task-notification>", r.ID, r.output.path, r.status(),
-		strings.ReplaceAll(notation.Defuse(summary), "</summary", "&lt;/summary"))
+		strings.ReplaceAll(texts.Defuse(summary), "</summary", "&lt;/summary"))
 }
 
 // The times between two looks at the sockets of a run. A socket that listens at two looks in a row

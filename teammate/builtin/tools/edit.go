@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -205,7 +205,7 @@ func notFound(text, old string) error {
 }
 
 // numbered matches the line number that Read puts before each line.
-var numbered = notation.Pattern(`(?m)^ *\d+\t`)
+var numbered = texts.Pattern(`(?m)^ *\d+\t`)
 
 // likeness returns the number of the line where text has the lines of old apart from white space, or 0.
 func likeness(text, old string) int {

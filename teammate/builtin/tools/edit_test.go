@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 func TestEdit(t *testing.T) {
@@ -265,7 +265,7 @@ func TestPatchesSayWhatIsThere(t *testing.T) {
 				strings.Join(b[h.NewStart-1:h.NewStart-1+h.NewLines], "\n") != strings.Join(is, "\n") {
 				t.Fatalf("%q to %q: %+v", before, after, h)
 			}
-			if raw := notation.Encode(h); !json.Valid(raw) {
+			if raw := texts.Encode(h); !json.Valid(raw) {
 				t.Fatalf("not JSON: %s", raw)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 func (b *bench) content(name string) string {
@@ -345,7 +345,7 @@ func TestPathsAreCanonicalBeforeAnybodySeesThem(t *testing.T) {
 		"/etc/../etc/hostname":        "/etc/hostname",
 		"up/" + filepath.Base(b.root): b.root,
 	} {
-		got := tool.Normalize(notation.Encode(fields{"content": "c", "file_path": in}))
+		got := tool.Normalize(texts.Encode(fields{"content": "c", "file_path": in}))
 		if string(got) != `{"file_path":"`+want+`","content":"c"}` {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -131,7 +131,7 @@ func TestGlobFails(t *testing.T) {
 	locator := b.byTag["Glob"].(agent.Locator)
 	for pattern, want := range map[string]string{"*": b.root, "cmd/*": b.root + "/cmd",
 		"/etc/*.conf": "/etc", "../*": filepath.Dir(b.root)} {
-		if got := locator.Locations(notation.Encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {
+		if got := locator.Locations(texts.Encode(fields{"pattern": pattern})); len(got) != 1 || got[0] != want {
 			t.Errorf("%s reaches %v", pattern, got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
@@ -112,7 +112,7 @@ func (s *Skills) describe() string {
 		"fits what you are about to do, load it first and follow it:")
 	for _, k := range s.offered() {
 		line := "\n- " + k.Name
-		if about := notation.Preview(strings.Join(strings.Fields(k.Description), " "), maxSkillLine); about != "" &&
+		if about := texts.Preview(strings.Join(strings.Fields(k.Description), " "), maxSkillLine); about != "" &&
 			text.Len()+len(about) < maxSkillList {
 			line += ": " + about
 		}
@@ -177,7 +177,7 @@ func (s *Skills) note(name string) error {
 		return nil
 	}
 	// A newline before it, too, ends a line that a full disk has torn.
-	if err := appendLine(s.file, "\n"+string(notation.Encode(loadedSkill{s.session, name}))+"\n", true); err != nil {
+	if err := appendLine(s.file, "\n"+string(texts.Encode(loadedSkill{s.session, name}))+"\n", true); err != nil {
 		return fmt.Errorf("note that it is loaded: %w", err)
 	}
 	s.loaded = append(s.loaded, name)

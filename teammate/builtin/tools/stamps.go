@@ -8,7 +8,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // stamp is the content of a file when the agent last read or wrote it.
@@ -69,7 +69,7 @@ func (s *stamps) record(path string, sum []byte) {
 		return
 	}
 	s.known[path] = sum
-	_ = appendLine(s.file, string(notation.Encode(stamp{path, sum}))+"\n", false)
+	_ = appendLine(s.file, string(texts.Encode(stamp{path, sum}))+"\n", false)
 }
 
 // of returns the sum of path's content as the agent knows it.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -75,7 +75,7 @@ func shapeOf[In any](about map[string]string, adjust func(*jsonschema.Schema)) s
 	if adjust != nil {
 		adjust(schema)
 	}
-	return shape{notation.Encode(schema), schema.PropertyOrder, schema.Required}
+	return shape{texts.Encode(schema), schema.PropertyOrder, schema.Required}
 }
 
 // withPaths sets the fields that hold paths, and the function that makes paths canonical.
@@ -123,7 +123,7 @@ func (t *Typed[In]) Normalize(input json.RawMessage) json.RawMessage {
 			continue
 		}
 		if c := t.canon(path); c != path {
-			fields[name] = notation.Encode(c)
+			fields[name] = texts.Encode(c)
 			changed = true
 		}
 	}
@@ -241,5 +241,5 @@ func typeMistake(err error) error {
 // Success returns the result of a successful call: the text for the model, and the
 // structured response for hooks.
 func Success(content string, response any) agent.ToolResult {
-	return agent.ToolResult{Content: content, Response: notation.Encode(response)}
+	return agent.ToolResult{Content: content, Response: texts.Encode(response)}
 }

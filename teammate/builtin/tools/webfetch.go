@@ -19,7 +19,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/coveyteam/covey/hooks/notation"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/hooks/web"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -133,7 +133,7 @@ func (f *fetcher) get(ctx context.Context, to *web.Target, offset int) (web.Page
 
 // isNamed reports whether a rule names the host of a URL.
 func (f *fetcher) isNamed(to *web.Target) bool {
-	return f.named != nil && f.named(agent.ToolCall{Name: "WebFetch", Input: notation.Encode(fetchInput{URL: to.String()})})
+	return f.named != nil && f.named(agent.ToolCall{Name: "WebFetch", Input: texts.Encode(fetchInput{URL: to.String()})})
 }
 
 // advice returns what a model can do with a URL that a page leads to.

@@ -1,0 +1,98 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/members"
+)
+
+// GiveUp records that a member takes no more turns because a limit is used up.
+func (l *Ledger) GiveUp(member string) { l.mark(member, true, true) }
+
+// Begin records that a member begins a turn, so no limit keeps it from that.
+func (l *Ledger) Begin(member string) { l.mark(member, false, false) }
+
+func (l *Ledger) mark(member string, limited, spent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.accounts[member]; a != nil {
+		a.limited, a.spent = limited, spent
+	}
+}
+
+// Limited reports whether a limit has ended a member's last turn, or keeps it from the next.
+func (l *Ledger) Limited(member string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	return a != nil && a.limited
+}
+
+// Raised reports, once, that a member which had used up a limit can go on.
+func (l *Ledger) Raised(member string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	if a == nil || !a.spent {
+		return false
+	}
+	if _, over := l.over(member); over {
+		return false
+	}
+	a.limited, a.spent = false, false
+	return true
+}
+
+// Saw records the end of a member's turn: whether a limit has ended it, for the exit code, and
+// which use is not known. It implements crew.Watcher.
+func (l *Ledger) Saw(_ context.Context, m *members.Member, e events.Event) error {
+	end, ok := e.Data.(events.TurnEnded)
+	if !ok {
+		return nil
+	}
+	switch end.Reason {
+	case events.EndMaxTokens, events.EndMaxBudget:
+		l.mark(m.Name, true, true)
+	case events.EndMaxTurns, events.EndTurnTimeout:
+		l.mark(m.Name, true, false)
+	}
+	if text := l.unknown(m.Name, end); text != "" {
+		l.ports.Journal.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: text}})
+	}
+	return nil
+}
+
+// unknown returns a warning on use of a member that is not exactly known, or "". It warns once
+// of each kind, and only if there is a limit on it.
+//
+// hazy and dear are never reset, because use that was not reported stays unknown in later
+// runs. Tokens of a subscription have no price, so they do not make an account dear.
+func (l *Ledger) unknown(member string, end events.TurnEnded) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accounts[member]
+	if a == nil {
+		return ""
+	}
+	_, priced := l.prices.find(a.model)
+	a.hazy = a.hazy || end.UsageUnknown
+	a.dear = a.dear || !a.free && !priced && a.told == 0 && (end.UsageUnknown || end.Usage.Total() > 0)
+	l.hazy, l.dear = l.hazy || a.hazy, l.dear || a.dear
+	for _, u := range l.uses(member) {
+		mine := u.What == events.Tokens && a.hazy || u.What == events.USD && a.dear
+		if !mine || a.warned[u.What] {
+			continue
+		}
+		note(&a.warned, u.What, true)
+		if u.What == events.Tokens {
+			return fmt.Sprintf("the agent program of %s does not tell all the tokens that it uses: %s cannot be held "+
+				"exactly, what is counted is the least", member, useSetting(u))
+		}
+		return fmt.Sprintf("what the tokens of %s cost is not known, so %s does not count them: give %q a price in "+
+			"the file that budget.prices names, or bound its tokens", member, useSetting(u), cmp.Or(a.model, member))
+	}
+	return ""
+}

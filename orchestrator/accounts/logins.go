@@ -1,0 +1,245 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// LoginDeps are the dependencies of Logins.
+type LoginDeps struct {
+	Store     *tasks.Store
+	Journal   Journal
+	Clock     members.Clock
+	Changed   func()                                   // called when a member may continue
+	OnLimit   func() configs.OnLimit                   // what the team does at a vendor's limit
+	Fallbacks func(configs.Agent) []configs.Agent      // an agent and its fallbacks
+	Command   func(preset configs.Preset) (run string) // the command that logs the user in; empty: not known
+	Key       func(a configs.Agent) (name string)      // what the agent uses in place of a login; empty: it logs in
+}
+
+// Logins are the logins of one team. Any goroutine may call its methods. It calls its
+// ports without holding its lock, except that Allot calls OnLimit and Fallbacks with the
+// lock of the slots held.
+type Logins struct {
+	ports LoginDeps
+	slots slots
+
+	mu      sync.Mutex
+	members map[string]*member // never removed
+	places  members.Places[*member]
+	waits   string // the last reported wait for usage limits
+}
+
+// member is the state of one member.
+type member struct {
+	state LoginWait
+	used  map[string]time.Time // its used-up agents, and until when; replaced, never changed
+	slot  func()               // releases its slot; nil: it has none
+
+	agent *configs.Agent // its agent at the last FillSeats
+	login string         // the login of agent
+}
+
+// LoginWait is what keeps a member from its turns.
+type LoginWait struct {
+	Lockout *Lockout  // nil: none; replaced, never changed
+	Lent    time.Time // until when it waits because another member's lockout applies
+	Waits   string    // what it waits for before its next turn; empty: nothing
+}
+
+// NewLogins returns the logins of a team without members.
+func NewLogins(ports LoginDeps) *Logins { return &Logins{ports: ports, members: map[string]*member{}} }
+
+// of returns the state of a member. l.mu must be held.
+func (l *Logins) of(name string) *member {
+	m := l.members[name]
+	if m == nil {
+		m = &member{}
+		l.members[name] = m
+	}
+	return m
+}
+
+// State returns the state of a member.
+func (l *Logins) State(name string) LoginWait {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m := l.members[name]; m != nil {
+		return m.state
+	}
+	return LoginWait{}
+}
+
+// change edits the state of a member.
+func (l *Logins) change(name string, do func(*member)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do(l.of(name))
+}
+
+// Rejoined drops the state of the member's last life. The lockout stays if the member continues
+// with the same agent, and all of it if that continues its work in a new session. It implements
+// crew.Rejoiner.
+func (l *Logins) Rejoined(ctx context.Context, m *members.Member, r members.Return) error {
+	if r.Rotated && r.SameAgent {
+		return nil
+	}
+	lockout := l.State(m.Name).Lockout
+	if err := l.Left(ctx, m.Name); err != nil || !r.SameAgent {
+		return err
+	}
+	l.change(m.Name, func(m *member) { m.state.Lockout = lockout })
+	return nil
+}
+
+// Left drops the state of a member that has left the team. It implements crew.Leaver.
+func (l *Logins) Left(_ context.Context, name string) error {
+	l.GiveBack(name)
+	l.change(name, func(m *member) { *m = member{} })
+	return nil
+}
+
+// Recall reads the lockout and the used-up agents of a member from the last run. A member
+// that was logged out tries again, because a person has started covey since.
+func (l *Logins) Recall(ctx context.Context, name string) error {
+	var lockout *Lockout
+	if err := tasks.ReadValue(ctx, l.ports.Store, keyLockout(name), &lockout); err != nil {
+		return fmt.Errorf("whether %s is locked out: %w", name, err)
+	}
+	var used map[string]time.Time
+	if err := tasks.ReadValue(ctx, l.ports.Store, keyFallback(name), &used); err != nil {
+		return fmt.Errorf("which agents of %s are used up: %w", name, err)
+	}
+	if lockout != nil && lockout.LoggedOut {
+		lockout.LoggedOut, lockout.Until = false, time.Time{}
+	}
+	l.change(name, func(m *member) { m.state.Lockout, m.used = lockout, used })
+	return nil
+}
+
+// LoginOf returns a name for the account that an agent works on. Agents with the same login
+// share its slots and its limits. An agent with its own environment variables may have
+// another login than one without, so they are part of the name.
+func LoginOf(a *configs.Agent) string {
+	if a.Kind != configs.ACP && a.Kind != configs.Command || a.Model.Script != "" {
+		return a.Name
+	}
+	program := members.ProgramName(*a)
+	if a.Auth == configs.Key {
+		if key := cmp.Or(a.KeyFile, a.KeyVar); key != "" {
+			return "key " + key
+		}
+		return "key of " + program
+	}
+	if a.Preset == "" {
+		return a.Name // the login of such a program is unknown
+	}
+	var env strings.Builder
+	for _, v := range a.Env {
+		env.WriteString(" " + v.Name + "=" + v.Text)
+	}
+	return "login of " + program + env.String()
+}
+
+// loginOf returns LoginOf for the member's agent. It caches the result, because it is called
+// often.
+func (m *member) loginOf(a *configs.Agent) string {
+	if m.agent != a {
+		m.agent, m.login = a, LoginOf(a)
+	}
+	return m.login
+}
+
+// FillSeats sets Agent, Lock, Until, LockText and Borrowed of seats. who returns the
+// member of a seat. A lockout applies to all members on its login: while one is locked
+// out, or tries whether it still is, the others wait with it.
+func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *members.Member) {
+	now := l.ports.Clock.Now()
+	told := l.ports.OnLimit() == configs.StopAtLimit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := map[string]*plan.Seat{}
+	for i := range seats {
+		v := &seats[i]
+		is, m := who(i), l.places.At(i, v.Name, l.of)
+		lockout := m.state.Lockout
+		v.Agent, v.Lock = m.loginOf(is.AgentInUse()), lockout.State(now)
+		if v.Lock == plan.LockUsedUp || v.Lock == plan.LockFailed {
+			v.Until = lockout.Until
+		}
+		if v.Lock == plan.LockUsedUp && told {
+			v.LockText = limitText(is.CurrentAgent(), *lockout, now)
+		}
+		if lockout == nil || lockout.Answered || lockout.Failed {
+			continue
+		}
+		// A member that takes no turns cannot try for others.
+		if v.Lock == plan.LockOver && (v.Gone || v.Spent != "") {
+			continue
+		}
+		if had := known[v.Agent]; had == nil || had.Lock == "" || had.Until.Before(v.Until) {
+			known[v.Agent] = v
+		}
+	}
+	for i := range seats {
+		v := &seats[i]
+		m := l.places.At(i, v.Name, l.of)
+		m.state.Lent = time.Time{}
+		from := known[v.Agent]
+		if from == nil || v.Agent == "" || m.state.Lockout != nil {
+			continue
+		}
+		v.Lock, v.Until, v.Borrowed = from.Lock, from.Until, true
+		if v.Lock == plan.LockOver {
+			v.Lock = plan.LockTried
+		}
+		if v.Idle && v.Lock == plan.LockUsedUp {
+			m.state.Lent = v.Until
+		}
+	}
+}
+
+// Answered records that the vendor has answered a member that was locked out: the others
+// on its login need not wait for the end of its turn.
+func (l *Logins) Answered(name string) {
+	news := false
+	l.change(name, func(m *member) {
+		if news = m.state.Lockout != nil && !m.state.Lockout.Answered; !news {
+			return
+		}
+		heard := *m.state.Lockout
+		heard.Answered = true
+		m.state.Lockout = &heard
+	})
+	if news {
+		l.ports.Changed()
+	}
+}
+
+// TellOfWait journals, once per mark, that the team only waits for usage limits.
+func (l *Logins) TellOfWait(mark string, w events.TeamWaits) {
+	l.mu.Lock()
+	told := l.waits == mark
+	l.waits = mark
+	l.mu.Unlock()
+	if !told {
+		l.ports.Journal.Append(events.Event{Data: w})
+	}
+}
+
+// EndWait records that a member has work, so that the next wait is reported again.
+func (l *Logins) EndWait() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits = ""
+}

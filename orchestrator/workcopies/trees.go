@@ -1,0 +1,273 @@
+package workcopies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/journal"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// Hooks runs the hooks of the team.
+type Hooks interface {
+	Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error)
+	Sources() []settings.Source // the current ones
+}
+
+// Options are what Trees needs from its team.
+type Options struct {
+	Place     state.Place
+	Store     *tasks.Store
+	Journal   *journal.Journal
+	Processes *process.Processes
+	Clock     members.Clock
+	Functions *hooks.Registry // gets the hook of guardGit
+	Hooks     Hooks
+	Environ   []string     // environment of setup commands
+	Slots     *state.Slots // each setup command takes one
+
+	Team    func() *configs.Team     // the current spec
+	Filters func() []worktree.Filter // filters that git may run
+	// Attention requests a person's attention for a member, with a reason.
+	Attention func(ctx context.Context, member, why string)
+
+	Fresh    bool    // the earlier run is forgotten (`up --fresh`)
+	Left     Remains // from the forgotten run
+	MakeNone bool    // no member works in this run: existing copies are kept as they are
+}
+
+// Trees are the working copies of a team's members. The zero value is for a team that
+// shares the workspace; create any other with New.
+type Trees struct {
+	opts    Options
+	dir     string          // folder of git's copies; without symlinks
+	git     worktree.Git    // how git runs for the team
+	ground  ground          // what copies are created from
+	user    worktree.Person // git's configured user; zero: none
+	unguard func()          // removes the hook of guardGit; nil: there is none
+	first   sync.Once       // warns of uncommitted changes before the first copy
+	notices *notices
+	record  record
+	ports   portBlocks
+}
+
+// New returns the Trees of a team. No member has a copy before Open.
+func New(opts Options) *Trees {
+	t := &Trees{
+		opts: opts, notices: &notices{journal: opts.Journal},
+		record: record{store: opts.Store, known: map[string]Tree{}, members: map[string]*members.Member{}},
+	}
+	t.git = gitOf(opts, t.notices.warn)
+	return t
+}
+
+// gitOf returns how git runs in the team's own process. Its processes carry the team's
+// mark, have no rights at the control socket, and belong to no member.
+func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
+	var mu sync.Mutex
+	said := map[string]bool{}
+	return worktree.Git{
+		Env:     []string{opts.Place.Mark()},
+		Filters: opts.Filters,
+		Started: func(pid int) func() { return opts.Processes.Register(pid, process.Owner{Kind: process.Unowned}) },
+		Withheld: func(w worktree.Withheld) {
+			mu.Lock()
+			first := !said[w.String()]
+			said[w.String()] = true
+			mu.Unlock()
+			if first {
+				warn("%s", w)
+			}
+		},
+	}
+}
+
+// GitFor returns how git runs for a team in another process. Its processes carry the
+// team's mark, and have no rights at the team's control socket.
+func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
+	return worktree.Git{Env: []string{p.Mark()}, Filters: func() []worktree.Filter { return filters }}
+}
+
+// Open determines whether members can have working copies, and which exist. The error
+// wraps configs.ErrSpec if a member must have one and cannot. Call it once, before any member
+// is settled.
+func (t *Trees) Open(ctx context.Context) error {
+	if err := t.record.recall(ctx, t.opts.Left.branches); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(t.opts.Place.Dir)
+	if err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	t.dir = filepath.Join(dir, filepath.Base(t.opts.Place.Worktrees()))
+	t.ground = groundOf(ctx, t.git, t.opts.Team())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := refuseDemands(t.opts.Team(), t.ground.fault, MadeByHook(t.opts.Hooks.Sources())); err != nil {
+		return err
+	}
+	if t.ground.repo == nil {
+		return nil
+	}
+	if t.user, err = t.ground.repo.User(ctx); err != nil {
+		return fmt.Errorf("read git's user: %w", err)
+	}
+	if t.unguard, err = t.guardGit(); err != nil {
+		return err
+	}
+	if t.opts.Fresh {
+		return t.forget(ctx)
+	}
+	return t.discover(ctx)
+}
+
+// Close removes the hook that Open registered, and frees the ports of the working copies.
+func (t *Trees) Close() {
+	t.ports.close()
+	if t.unguard != nil {
+		t.unguard()
+	}
+}
+
+// Begin writes to the journal what happened before it ran.
+func (t *Trees) Begin() { t.notices.begin() }
+
+// Repo returns the workspace's repository; nil: working copies are not possible.
+func (t *Trees) Repo() *worktree.Repo { return t.ground.repo }
+
+// Git returns how git runs for the team.
+func (t *Trees) Git() worktree.Git { return t.git }
+
+// discover finds working copies in the team's folder that a killed run created but did
+// not record.
+func (t *Trees) discover(ctx context.Context) error {
+	copies, err := t.ground.repo.LinkedCopies(ctx)
+	for _, c := range copies {
+		member := filepath.Base(c.Path)
+		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.IsTeamName(member) {
+			t.record.note(member, Tree{Top: c.Path, Root: t.ground.rootIn(c.Path), Branch: c.Branch})
+			t.record.acknowledge(c.Branch, t.branchNames(member))
+		}
+	}
+	return errors.Join(err, t.unlock())
+}
+
+// unlock removes the locks of gits that were killed with the last run, in the team's
+// own copies, branches and indexes. No member works there yet, and all earlier
+// processes were killed.
+func (t *Trees) unlock() error {
+	locks, _ := filepath.Glob(filepath.Join(t.opts.Place.Scratch(), "*.lock")) // the pattern is valid
+	for _, path := range locks {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("state folder: %w", err)
+		}
+	}
+	var tops []string
+	for _, own := range t.record.all() {
+		if !own.ByHook {
+			tops = append(tops, own.Top)
+		}
+	}
+	return t.ground.repo.Unlock(tops, "covey/"+t.opts.Team().Name)
+}
+
+// AssignDir sets the Dir of a member, and creates its working copy if it is to have one.
+// Call it before the member's agent starts.
+func (t *Trees) AssignDir(ctx context.Context, m *members.Member) error {
+	team := t.opts.Team()
+	m.Dir = team.Workspace
+	t.record.addMember(m)
+	if isolationOf(*m.Member, team, t.ground.repo != nil) != configs.InWorktree {
+		t.warnOfSharing(m)
+		t.leave(ctx, m.Name)
+		return nil
+	}
+	if _, had := t.record.all()[m.Name]; !had && t.opts.MakeNone {
+		return nil
+	}
+	t.first.Do(func() { t.tellOfWorkspace(ctx) })
+	own, err := t.plant(ctx, m)
+	if err != nil {
+		return fmt.Errorf("its working copy: %w", err)
+	}
+	if _, err := t.TakePorts(own.Root); err != nil {
+		return fmt.Errorf("its working copy: %w", err)
+	}
+	return t.record.assignCopy(ctx, m, own)
+}
+
+// Of returns the working copy that a member works in; false: it works in the workspace.
+func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
+
+// TakePorts gives the working copy in dir the ports that the spec asks for, unless it has them, and
+// returns the variables that name them. The copy keeps them until it is removed, or until Close.
+func (t *Trees) TakePorts(dir string) ([]string, error) {
+	return t.ports.take(dir, t.opts.Team().Worktree.Ports)
+}
+
+// Ports returns the variables that name the ports of a member's working copy; nil: it has none.
+func (t *Trees) Ports(member string) []string {
+	own, _ := t.Of(member)
+	return t.ports.of(own.Root)
+}
+
+// Beyond returns the folder of a member's working copy that a hook made and git cannot merge; empty:
+// it has none.
+func (t *Trees) Beyond(member string) string {
+	if own, ok := t.Of(member); ok && !own.InGit() {
+		return own.Root
+	}
+	return ""
+}
+
+// Tops returns the top folders of the working copies, by member.
+func (t *Trees) Tops() map[string]string {
+	tops := map[string]string{}
+	for name, own := range t.record.all() {
+		tops[name] = own.Top
+	}
+	return tops
+}
+
+// warnOfSharing warns once that members that can write share the workspace although it
+// is in a repository, because users may rely on the default.
+func (t *Trees) warnOfSharing(m *members.Member) {
+	team := t.opts.Team()
+	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team, true) != configs.InWorktree {
+		return
+	}
+	t.first.Do(func() {
+		if !inRepository(team.Workspace) {
+			return
+		}
+		t.notices.warn("several members can write, and they share the workspace: %v; isolation: shared allows that",
+			t.ground.fault)
+	})
+}
+
+// tellOfWorkspace warns of uncommitted changes, which working copies will not contain, and of a
+// hook that does not run.
+func (t *Trees) tellOfWorkspace(ctx context.Context) {
+	if t.ground.repo == nil {
+		return
+	}
+	if text := uncheckedHook(ctx, t.ground.repo, t.opts.Team()); text != "" {
+		t.notices.warn("%s", text)
+	}
+	if dirty, err := t.ground.repo.Dirty(ctx); err == nil && len(dirty) > 0 {
+		t.notices.warn("the workspace has uncommitted changes (%d); members' working copies start from commit %.10s, "+
+			"without them", len(dirty), t.ground.base)
+	}
+}
