@@ -80,40 +80,40 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 // The digest is compared with what this process reads, because the caller is another
 // process and may have read other bytes. All errors of the spec are of kind
 // configs.ErrSpec, which determines the CLI's exit code.
-func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
+func (o *Orchestrator) readSpec(r api.ApplySpec) (loadedSpec, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
 	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given, Version: o.opts.Version})
 	if err != nil {
-		return design{}, texts.Errorf(configs.ErrSpec, "%v", err)
+		return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%v", err)
 	}
 	// A dry run puts nothing into effect, so it needs no digest that somebody has trusted.
 	if !r.DryRun {
 		digest, err := trust.DigestOf(team)
 		if err != nil {
-			return design{}, err
+			return loadedSpec{}, err
 		}
 		if digest != r.Digest {
-			return design{}, texts.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was read; "+
+			return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s, or what it runs, has changed since it was read; "+
 				"run covey up again", r.Spec)
 		}
 	}
 	managed, warnings, err := settings.LoadManaged(o.opts.ManagedFolders)
 	if err != nil {
-		return design{}, fmt.Errorf("managed settings: %w", err)
+		return loadedSpec{}, fmt.Errorf("managed settings: %w", err)
 	}
 	c, missing, wrong := check(team, o.opts.Agents)
 	// What is wrong comes before what is missing: a mistake in the spec may be the reason
 	// why a program is looked for at all.
 	for _, err := range []error{wrong, missing} {
 		if err != nil {
-			return design{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+			return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 		}
 	}
 	c.hooks.AddManaged(managed, warnings)
 	if err := workcopies.Check(workcopies.GitFor(o.place, nil), team, c.hooks.Sources); err != nil {
-		return design{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
+		return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%s: %v", r.Spec, err)
 	}
-	return design{
+	return loadedSpec{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: trust.FiltersOf(context.Background(), team),
 	}, nil
@@ -125,12 +125,12 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (design, error) {
 // Steps that can fail come first, in one change of the store; nothing after it fails, so
 // that a spec is never partly in effect. Limits and budgets take effect at once, also for
 // running turns; a member in a turn keeps its agent and prompt until the turn ends.
-func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, change events.SpecChanged,
+func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next loadedSpec, change events.SpecChanged,
 	goal specs.Goal) error {
-	// Other goroutines read the design without a lock. Until n.Load has returned they may
+	// Other goroutines read the spec without a lock. Until n.Load has returned they may
 	// see one that is withdrawn again after an error.
-	before := o.design.Load()
-	o.design.Store(&next)
+	before := o.spec.Load()
+	o.spec.Store(&next)
 	n := specs.News{Values: map[string]json.RawMessage{}}
 	if change.Goal != "" {
 		n.Goal = &goal
@@ -146,7 +146,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next design, chang
 		err = n.Load(ctx, r.store, next.team)
 	}
 	if err != nil {
-		o.design.Store(before)
+		o.spec.Store(before)
 		return err
 	}
 	// Nothing below this line may fail: the store has the new spec. The members come last,

@@ -19,21 +19,21 @@ import (
 
 // newBoard returns the board of a team. Its inbox must exist.
 func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.TaskAPI {
-	p := boardPorts{&r.seats, r}
-	return teamtools.New(team, teamtools.Ports{
+	p := boardDeps{&r.seats, r}
+	return teamtools.New(team, teamtools.Deps{
 		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,
 		Commands: p, Work: p, News: r.notes,
 	})
 }
 
-// boardPorts implements the ports of the board.
-type boardPorts struct {
+// boardDeps implements the ports of the board.
+type boardDeps struct {
 	*crew.Seats
 	r *rooms
 }
 
 // Now returns a member's state, and why it takes no more turns.
-func (p boardPorts) Now(name string) (state, gone string) {
+func (p boardDeps) Now(name string) (state, gone string) {
 	s, ok := p.r.seats.Of(name)
 	if !ok {
 		return "", ""
@@ -43,7 +43,7 @@ func (p boardPorts) Now(name string) (state, gone string) {
 }
 
 // AskToEnd asks a member to end.
-func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
+func (p boardDeps) AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
 	r, err := p.r.crew.AskToEnd(ctx, by, to, crew.EndOptions{Reason: reason})
 	if err != nil {
 		return mail.ShutdownRequest{}, fmt.Errorf("ask %s to end: %w", to, err)
@@ -53,14 +53,14 @@ func (p boardPorts) AskToEnd(ctx context.Context, by actors.Actor, to, reason st
 
 // HarvestTask harvests the work on a task that has just been completed, even if the
 // caller goes away.
-func (p boardPorts) HarvestTask(ctx context.Context, t tasks.Task) {
+func (p boardDeps) HarvestTask(ctx context.Context, t tasks.Task) {
 	ctx, done := p.r.asks.UntilEnd(ctx)
 	defer done()
 	p.r.work.Merges.HarvestTask(ctx, t)
 }
 
 // Answered stores the lead's answer to its goal.
-func (p boardPorts) Answered(ctx context.Context, text string) error {
+func (p boardDeps) Answered(ctx context.Context, text string) error {
 	return p.r.goals.Answer(ctx, text)
 }
 

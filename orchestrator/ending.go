@@ -102,7 +102,7 @@ type endCause struct {
 // the journal are closed. The code depends on several facts, in this order: the list is not
 // done or a member has a problem (1), a limit is the reason (3), nothing was changed (1).
 // ctx may have ended, so what is stored here is stored without it.
-func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, before earlier) (Ending, error) {
+func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, before previousRun) (Ending, error) {
 	end, err := rest.end, rest.err
 	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
 	all, listErr := r.store.List(context.WithoutCancel(ctx))
@@ -221,7 +221,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 
 // alreadyDone returns the ending of a team that had nothing to do. It lists no members,
 // because none was hired.
-func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before earlier) (Ending, error) {
+func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before previousRun) (Ending, error) {
 	e := Ending{
 		Reason: "all work was done before; nothing is new", Answer: before.answer,
 		Resumed: true, AlreadyDone: true, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{},

@@ -33,7 +33,7 @@ func TestEndingKeepsTheTime(t *testing.T) {
 		"interrupted":  {interrupted, endCause{err: context.Canceled}},
 		"failed":       {t.Context(), endCause{err: errors.ErrUnsupported}},
 	} {
-		_, err := new(Orchestrator).ending(tt.ctx, r.rooms, tt.rest, earlier{})
+		_, err := new(Orchestrator).ending(tt.ctx, r.rooms, tt.rest, previousRun{})
 		if !errors.Is(err, tasks.ErrClosed) || tt.rest.err != nil && !errors.Is(err, tt.rest.err) {
 			t.Errorf("%s: %v", name, err)
 		}

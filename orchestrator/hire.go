@@ -76,9 +76,9 @@ func hookScripts(team *configs.Team) []string {
 	return paths
 }
 
-// hiring makes the members of a team, at its start and while it runs: it fills their
+// seatBuilder makes the members of a team, at its start and while it runs: it fills their
 // seats with transcript, agent and tools.
-type hiring struct {
+type seatBuilder struct {
 	o *Orchestrator
 	r *rooms
 }
@@ -92,7 +92,7 @@ type hiring struct {
 // so that nobody's tasks are opened by mistake, and their working copies retire after that.
 // The use of former members is counted when the present ones have been, and the schedules
 // come last.
-func (h hiring) hire(ctx context.Context) error {
+func (h seatBuilder) hire(ctx context.Context) error {
 	changed, err := h.r.hooks.settings.Open(h.o.place.GateSettings())
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 		},
 		EnvFile: func(in hooks.Input) string {
 			if s, ok := r.seats.BySession(in.SessionID); ok {
-				return (hiring{o, r}).envFile(s)
+				return (seatBuilder{o, r}).envFile(s)
 			}
 			return ""
 		},
@@ -197,7 +197,7 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 
 // envFile returns the file in which a member's SessionStart hooks leave variables for its
 // shell. It is outside the workspace, where another member could write it.
-func (h hiring) envFile(s *crew.Seat) string {
+func (h seatBuilder) envFile(s *crew.Seat) string {
 	return filepath.Join(h.o.place.Scratch(), s.Member.Name+".env.sh")
 }
 
@@ -207,7 +207,7 @@ func (h hiring) envFile(s *crew.Seat) string {
 // crew's loop afterwards. What it opens is registered with s.OnClose at once, so that the
 // seat closes it if a later step fails. The agent is made only when the first turn begins,
 // so that a member that never gets work costs almost nothing.
-func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant, err error) {
+func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant, err error) {
 	defer func() {
 		if _, seated := h.r.seats.Of(s.Member.Name); err != nil && !seated {
 			h.r.work.Trees.Forget(s.Member.Name)
@@ -290,7 +290,7 @@ func (h hiring) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant
 
 // gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
 // judge.
-func (h hiring) gatesOf(s *crew.Seat) teamhooks.Gated {
+func (h seatBuilder) gatesOf(s *crew.Seat) teamhooks.Gated {
 	return teamhooks.Gated{Live: &h.r.hooks.live, Tell: func(g events.GateAsked) {
 		h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
 	}}
@@ -306,7 +306,7 @@ type gear struct {
 
 // equipment returns the function that makes a member's agent and tools when its first
 // turn begins.
-func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
+func (h seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
 		history, err := h.r.programs.Switch(s.Member, g.past)
 		if err != nil {
@@ -333,7 +333,7 @@ func (h hiring) equipment(ctx context.Context, s *crew.Seat, g gear) func() (age
 }
 
 // workspaceTools returns the workspace tools of a builtin agent.
-func (h hiring) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
+func (h seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
 	skills := h.skills(s, workdir)
 	t := tools.New(tools.Env{
 		Workdir: workdir,
@@ -362,7 +362,7 @@ func (h hiring) workspaceTools(ctx context.Context, s *crew.Seat, workdir *works
 
 // skills returns the skills of a member that works in workdir. In a working copy of its own
 // it gets the copy's, whose files it may read.
-func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
+func (h seatBuilder) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 	known, _ := h.o.team().Skills() // the layers of hooks warn of broken ones
 	var list []tools.Skill
 	for _, k := range known {
@@ -382,7 +382,7 @@ func (h hiring) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 
 // tools returns all tools of a member: the workspace tools that its spec names, and the
 // team tools, which every member has.
-func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
+func (h seatBuilder) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
 	team, err := s.TeamTools(teamtools.BuiltinNames)
 	if err != nil {
 		return nil, err
@@ -397,7 +397,7 @@ func (h hiring) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) 
 }
 
 // serverTools returns the function that lists the tools of the spec's MCP servers that a member has.
-func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
+func (h seatBuilder) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 	return func(ctx context.Context) []agent.Tool {
 		may := func(tool string) bool { return members.MayUse(s.Member.Tools, tool) }
 		return h.r.servers.Tools(ctx, s.Member.Name, may)
@@ -405,7 +405,7 @@ func (h hiring) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 }
 
 // awaitTool returns the function that waits for a tool of the spec's MCP servers that a member has.
-func (h hiring) awaitTool(s *crew.Seat) func(context.Context, string) error {
+func (h seatBuilder) awaitTool(s *crew.Seat) func(context.Context, string) error {
 	return func(ctx context.Context, tool string) error {
 		if !members.MayUse(s.Member.Tools, tool) {
 			return nil
@@ -424,7 +424,7 @@ func agentTools(list []teamtools.Tool) []agent.Tool {
 }
 
 // agent makes a member's agent, whose model is own.
-func (h hiring) agent(s *crew.Seat, own configs.Model, history transcript.History, g gear) (agent.Agent, error) {
+func (h seatBuilder) agent(s *crew.Seat, own configs.Model, history transcript.History, g gear) (agent.Agent, error) {
 	specs := make([]agent.Spec, len(g.tools))
 	for i, t := range g.tools {
 		specs[i] = t.Spec()
@@ -450,7 +450,7 @@ func (h hiring) agent(s *crew.Seat, own configs.Model, history transcript.Histor
 
 // model makes a model of a builtin agent. served is how often the steps of a script have served
 // it.
-func (h hiring) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
+func (h seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
 	if spec.BaseURL != "" {
 		return launch.NewModel(spec, h.o.prices())
 	}

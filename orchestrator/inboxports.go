@@ -11,7 +11,7 @@ import (
 
 // newInbox returns the inbox of a team.
 func newInbox(o *Orchestrator, r *rooms) *inbox.Inbox {
-	return inbox.New(o.team(), inbox.Ports{
+	return inbox.New(o.team(), inbox.Deps{
 		Store: r.store, Clock: r.clock, Log: r.log, Changed: r.loop.Poke, Go: r.group.Go,
 		Attached: func() bool { return r.control.Attached() > 0 },
 		Member:   r.seats.Member, Gone: r.seats.GoneFor,

@@ -57,7 +57,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 }
 
 // givenAgent makes a member's agent of kind Given.
-func (h hiring) givenAgent(
+func (h seatBuilder) givenAgent(
 	s *crew.Seat, history transcript.History, tools []agent.Spec, system string,
 ) (agent agent.Agent, err error) {
 	name := s.Member.CurrentAgent().Name

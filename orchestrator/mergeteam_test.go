@@ -410,7 +410,7 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 		t.Error("nobody is told of work that was not taken down")
 	}
 	r.rooms.loop.Close()
-	boardPorts{&r.rooms.seats, r.rooms}.HarvestTask(ctx, done)
+	boardDeps{&r.rooms.seats, r.rooms}.HarvestTask(ctx, done)
 	merges, err := r.rooms.store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
 		t.Errorf("merges %+v, %v", merges, err)

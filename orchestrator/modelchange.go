@@ -27,7 +27,7 @@ func keyModel(member string) string { return "model/" + member }
 // let the new one have it.
 //
 // It returns the model that the member goes on with.
-func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.History) (configs.Model, error) {
+func (h seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcript.History) (configs.Model, error) {
 	now := s.Member.CurrentAgent()
 	// An agent program has its own models. A fallback takes the agent's place only for a
 	// while, so it is no change of the spec.
@@ -69,7 +69,7 @@ func (h hiring) switchModel(ctx context.Context, s *crew.Seat, past transcript.H
 //
 // The stored name stays that of the old model, so the hooks are asked again when the next
 // agent is made, and a changed hook can agree then.
-func (h hiring) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
+func (h seatBuilder) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
 	own, known := launch.StoredModel(h.o.team(), before)
 	if !known {
 		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+

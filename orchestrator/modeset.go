@@ -13,7 +13,7 @@ import (
 // SetMode gives a member another permission mode, from its next call on, for its session
 // and across restarts. The lead may give at most what the spec allows, a person anything.
 // A spec that changes the member's mode takes precedence.
-func (p boardPorts) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
+func (p boardDeps) SetMode(ctx context.Context, by actors.Actor, to, mode string) error {
 	person := by.Name == actors.Operator
 	if !person && by.Name != p.r.seats.Lead().Member.Name {
 		return texts.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode",

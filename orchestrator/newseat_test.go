@@ -167,7 +167,7 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 			return err
 		},
 		"it gets a mode": func(ctx context.Context) error {
-			return boardPorts{&r.rooms.seats, r.rooms}.SetMode(ctx, person, "ghost", "plan")
+			return boardDeps{&r.rooms.seats, r.rooms}.SetMode(ctx, person, "ghost", "plan")
 		},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

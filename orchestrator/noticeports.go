@@ -12,7 +12,7 @@ import (
 
 // newNotices returns the notices of a team.
 func newNotices(o *Orchestrator, r *rooms) *notices.Notices {
-	return notices.New(notices.Ports{
+	return notices.New(notices.Deps{
 		Team: o.team, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log, Processes: r.processes,
 		Environ: launch.ChildEnvironment(o.opts.Bin, o.place), Terminal: o.opts.Terminal,
 		Page: func() string { return withoutToken(o.opts.Page.URL()) },

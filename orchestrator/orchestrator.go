@@ -79,7 +79,7 @@ type Options struct {
 
 // Orchestrator runs one team once. Create it with New.
 type Orchestrator struct {
-	design atomic.Pointer[design]
+	spec atomic.Pointer[loadedSpec]
 	// applying is held while another spec is applied.
 	applying sync.Mutex
 	opts     Options
@@ -144,7 +144,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	}
 	o := &Orchestrator{opts: opts, place: place, readers: newReaders(), drafts: members.NewDrafts()}
 	opts.Page.Public = func() string { return o.team().Web.PublicURL }
-	return o.designed(design{
+	return o.withSpec(loadedSpec{
 		team: launch.WithKinds(team, c.programs), scripts: c.scripts, programs: c.programs, hooks: c.hooks, prices: c.prices,
 		filters: trust.FiltersOf(context.Background(), team),
 	}), nil
@@ -311,13 +311,13 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 
 // assemble loads what is new in the spec and makes the members, unless they would have
 // nothing to do.
-func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) {
+func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (previousRun, error) {
 	before, err := o.prepare(ctx, r)
 	r.goals.Set(before.goal)
 	if err != nil || before.done {
 		return before, err
 	}
-	if err := (hiring{o, r}).hire(ctx); err != nil {
+	if err := (seatBuilder{o, r}).hire(ctx); err != nil {
 		return before, err
 	}
 	o.recordBaseline(ctx, r)
@@ -326,7 +326,7 @@ func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (earlier, error) 
 }
 
 // withCrew runs the crew.
-func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before earlier) (Ending, error) {
+func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before previousRun) (Ending, error) {
 	for _, said := range o.repairs {
 		r.journal.Tell(events.Warning{Text: said})
 	}

@@ -24,8 +24,8 @@ type endRecord struct {
 	Answer string `json:"answer"`
 }
 
-// earlier is what a run finds when it starts.
-type earlier struct {
+// previousRun is what a run finds when it starts.
+type previousRun struct {
 	resumed bool   // there was an earlier run
 	done    bool   // it was done, and nothing is new since
 	answer  string // the lead's last answer at that time
@@ -34,8 +34,8 @@ type earlier struct {
 
 // prepare stores what is new in the spec: the goal and tasks. Repeating it after a crash
 // adds nothing twice.
-func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (earlier, error) {
-	var e earlier
+func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (previousRun, error) {
+	var e previousRun
 	known, err := r.store.Members().List(ctx)
 	if err != nil {
 		return e, err

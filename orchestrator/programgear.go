@@ -24,7 +24,7 @@ func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 }
 
 // programGear makes the agent of a member that is a program, and returns its team tools.
-func (h hiring) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
+func (h seatBuilder) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
 	tools, err := programTools(s)
 	if err != nil {
 		return nil, nil, err

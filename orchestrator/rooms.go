@@ -51,7 +51,7 @@ type rooms struct {
 	programs  *launch.Programs
 	hooks     teamHooks
 	trust     *trust.Guard
-	around    surroundings
+	around    workspaceFiles
 	times     *specs.Timetable
 	logins    *accounts.Logins
 	usage     usage
@@ -92,7 +92,7 @@ func newRooms(
 	r := &rooms{
 		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.clock, loop: members.NewLoop(o.lost),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
-		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: surroundingsOf(ctx, o.team().Workspace),
+		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: workspaceFilesOf(ctx, o.team().Workspace),
 	}
 	if r.hooks.live.Functions = o.opts.Hooks; r.hooks.live.Functions == nil {
 		r.hooks.live.Functions = &hooks.Registry{}
@@ -134,7 +134,7 @@ func newRooms(
 
 // newCrew returns the crew of a team whose other parts exist.
 func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
-	return crew.New(crew.Ports{
+	return crew.New(crew.Deps{
 		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
 		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, State: r.state, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
@@ -142,7 +142,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Accounts: crew.Accounts{
 			Ledger: r.usage.ledger, Shares: &r.usage.shares, Notices: &r.usage.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: hiring{o, r}.makeOccupant,
+		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: seatBuilder{o, r}.makeOccupant,
 	})
 }
 

@@ -9,22 +9,22 @@ import (
 )
 
 // fireInBackground runs the hooks of an event in the background. Their decisions are ignored.
-func (at *scope) fireInBackground(ctx context.Context, in hooks.Payload) {
-	at.t.root().hookRuns.Start(ctx, func(ctx context.Context) {
-		out, _ := at.try(ctx, in)
-		at.keepContext(out)
+func (s *hookContext) fireInBackground(ctx context.Context, in hooks.Payload) {
+	s.t.root().hookRuns.Start(ctx, func(ctx context.Context) {
+		out, _ := s.try(ctx, in)
+		s.keepContext(out)
 	})
 }
 
 // keepContext keeps what hooks add for the model for the member's next request.
-func (at *scope) keepContext(out hooks.Outcome) {
+func (s *hookContext) keepContext(out hooks.Outcome) {
 	for _, in := range agent.ContextInputs(out.AdditionalContext) {
-		at.t.root().later.Add(in)
+		s.t.root().later.Add(in)
 	}
 }
 
 // notify sends a notification to attached people and to the Notification hooks.
-func (at *scope) notify(ctx context.Context, kind, message string) {
-	at.emit(events.Notification{Kind: kind, Message: message})
-	at.fireInBackground(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
+func (s *hookContext) notify(ctx context.Context, kind, message string) {
+	s.emit(events.Notification{Kind: kind, Message: message})
+	s.fireInBackground(ctx, hooks.NotificationInput{Message: message, NotificationType: kind})
 }

@@ -16,8 +16,8 @@ type drainer interface {
 
 // onBackgroundHook handles the progress of a hook in the background: that it goes on there, and
 // its result. It runs in that hook's goroutine, possibly after the turn.
-func (at *scope) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
-	t, b := at.t.root(), p.Background
+func (s *hookContext) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
+	t, b := s.t.root(), p.Background
 	// First, so that a crash does not lose what the journal reports.
 	if t.opts.OnBackgroundHook != nil {
 		t.opts.OnBackgroundHook(p)
@@ -25,11 +25,11 @@ func (at *scope) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
 	if p.Result == nil {
 		return
 	}
-	at.emit(HookEvent(p))
+	s.emit(HookEvent(p))
 	for _, text := range b.SystemMessages {
-		at.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
+		s.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
 	}
-	at.deliverOutput(p)
+	s.deliverOutput(p)
 }
 
 // deliverOutput delivers a background hook's output to the model. Output that wakes the
@@ -38,15 +38,15 @@ func (at *scope) onBackgroundHook(in hooks.Payload, p hooks.Progress) {
 // Without OnBackgroundHook there is no mailbox that could wake the member, so all output
 // waits. Feedback of a turn end is shown to people as such, because it may be why the
 // member's next turn begins.
-func (at *scope) deliverOutput(p hooks.Progress) {
-	t, b := at.t.root(), p.Background
+func (s *hookContext) deliverOutput(p hooks.Progress) {
+	t, b := s.t.root(), p.Background
 	kind, path := agent.FromContext, "tool"
 	if b.Feedback {
 		kind, path = agent.FromHook, "turn_end"
 	}
 	for _, text := range b.Messages {
 		if b.Wakes {
-			at.emit(events.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID,
+			s.emit(events.HookFeedback{Event: string(p.Event), ToolUseID: p.ToolUseID,
 				Text: hooks.Unframed(text), Path: path})
 		}
 		if !b.Wakes || t.opts.OnBackgroundHook == nil {
@@ -69,7 +69,7 @@ func (t *Teammate) waitForHooks(ctx context.Context) {
 
 // keepLater stores hook output for the member's next request, so that it survives the end.
 func (t *Teammate) keepLater() {
-	at := t.scope(t.turns, "")
+	at := t.hookContext(t.turns, "")
 	at.keepInputs(t.later.Drain())
 }
 

@@ -245,7 +245,7 @@ func TestLateContextOutlivesItsMember(t *testing.T) {
 func TestNobodyToWakeTheMember(t *testing.T) {
 	r := newRig(t, say{text: "one"}, say{text: "two"})
 	m := r.member(t)
-	u := &turn{t: m, at: m.scope(1, "")}
+	u := &turn{t: m, at: m.hookContext(1, "")}
 	u.at.onBackgroundHook(hooks.StopInput{}, hooks.Progress{Event: hooks.Stop, Result: &hooks.Result{},
 		Background: &hooks.Background{
 			Wakes: true, Feedback: true, Messages: []string{"Stop hook feedback:\nno"}, SystemMessages: []string{"for people"},

@@ -64,7 +64,7 @@ func benchMember(b *testing.B, section hooks.Settings) *Teammate {
 }
 
 func endOnce(b *testing.B, m *Teammate) {
-	v, err := (&turn{t: m, at: m.scope(1, ""), lastText: "done"}).endTurn(context.Background())
+	v, err := (&turn{t: m, at: m.hookContext(1, ""), lastText: "done"}).endTurn(context.Background())
 	if err != nil || v.Decision != Passed {
 		b.Fatal(v, err)
 	}
@@ -87,7 +87,7 @@ func BenchmarkRecord(b *testing.B) {
 	r := newRig(b)
 	r.opts.Sink = func(events.Event) {}
 	api := r.member(b)
-	run := &agentRun{u: &turn{t: api, at: api.scope(1, "")}}
+	run := &agentRun{u: &turn{t: api, at: api.hookContext(1, "")}}
 	m := agent.Record{Message: agent.TextMessage(agent.Assistant, "a sentence of some length, as agents write them")}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,57 +12,57 @@ import (
 // fire runs the hooks of one event for this turn and reports each of them to the
 // journal. Its error is ctx's cause when the turn is over, and otherwise a fault of
 // covey: the failures of hooks are in the outcome.
-func (at *scope) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
+func (s *hookContext) fire(ctx context.Context, in hooks.Payload) (out hooks.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a fault of covey must not end the team
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	summary := &events.HookSummary{Errors: []string{}, Hooks: []events.HookTiming{}}
-	out, err = at.t.opts.Hooks.Run(ctx, hooks.Input{Common: at.common(in.Event()), Payload: in},
+	out, err = s.t.opts.Hooks.Run(ctx, hooks.Input{Common: s.common(in.Event()), Payload: in},
 		func(p hooks.Progress) {
 			if p.Background != nil { // possibly long after this event
-				at.onBackgroundHook(in, p)
+				s.onBackgroundHook(in, p)
 				return
 			}
 			addProgress(summary, p)
-			at.emit(HookEvent(p))
+			s.emit(HookEvent(p))
 		})
 	// The hooks were killed or did not begin; what they have said so far decides nothing
 	// and is not passed on.
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
-	at.tell(in, out)
+	s.tell(in, out)
 	if in.Event() == hooks.Stop {
-		at.summary = summary
+		s.summary = summary
 	}
 	return out, err
 }
 
 // try is fire for events whose hooks stop nothing by failing: an error becomes a
 // warning, unless ctx has ended, and ok is false.
-func (at *scope) try(ctx context.Context, in hooks.Payload) (out hooks.Outcome, ok bool) {
-	out, err := at.fire(ctx, in)
+func (s *hookContext) try(ctx context.Context, in hooks.Payload) (out hooks.Outcome, ok bool) {
+	out, err := s.fire(ctx, in)
 	if err != nil && ctx.Err() == nil {
-		at.warn("%s hook failed: %v", in.Event(), err)
+		s.warn("%s hook failed: %v", in.Event(), err)
 	}
 	return out, err == nil
 }
 
 // tell passes on the messages for people. erase reports a refused prompt. A warning
 // about the configuration appears once, not with every event.
-func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
+func (s *hookContext) tell(in hooks.Payload, out hooks.Outcome) {
 	event := in.Event()
 	refused := (event == hooks.UserPromptSubmit || event == hooks.UserPromptExpansion) && out.Decision == hooks.Block
 	for _, text := range out.SystemMessages {
 		if !refused {
-			at.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
+			s.warn("%s says: %s", hooks.Input{Payload: in}.HookName(), text)
 		}
 	}
 	for _, text := range out.Warnings {
-		if _, told := at.t.root().told.LoadOrStore(text, true); !told {
-			at.warn("%s", text)
+		if _, told := s.t.root().told.LoadOrStore(text, true); !told {
+			s.warn("%s", text)
 		}
 	}
 }
@@ -73,29 +73,29 @@ func (at *scope) tell(in hooks.Payload, out hooks.Outcome) {
 //
 // The path of the transcript is always the member's, also for a helper, as hosts were
 // recorded. A lead has no agent id, because its hooks are those of a plain session.
-func (at *scope) common(event hooks.Event) hooks.Common {
-	o := &at.t.opts
+func (s *hookContext) common(event hooks.Event) hooks.Common {
+	o := &s.t.opts
 	c := hooks.Common{
 		SessionID:      o.SessionID,
 		TranscriptPath: o.Transcript.Path(),
 		Cwd:            o.Workdir.Dir(),
-		PromptID:       at.promptID,
+		PromptID:       s.promptID,
 	}
-	if e := at.t.helper; e != nil {
-		c.TranscriptPath = at.t.root().opts.Transcript.Path()
+	if e := s.t.helper; e != nil {
+		c.TranscriptPath = s.t.root().opts.Transcript.Path()
 		c.AgentID, c.AgentType = e.id, e.Type
 	} else if !o.Lead {
 		c.AgentID = o.Name + "@" + o.Team
 		c.AgentType = o.Name
 	}
-	if at.outside {
+	if s.outside {
 		return c
 	}
 	switch event {
 	case hooks.UserPromptSubmit, hooks.UserPromptExpansion, hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied,
 		hooks.PostToolUse, hooks.PostToolUseFailure, hooks.PostToolBatch, hooks.Stop,
 		hooks.SubagentStop, hooks.TaskCompleted, hooks.TeammateIdle:
-		c.PermissionMode = at.t.rights.Now().EffectiveMode()
+		c.PermissionMode = s.t.rights.Now().EffectiveMode()
 	}
 	return c
 }

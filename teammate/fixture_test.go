@@ -557,7 +557,7 @@ func spoken(role agent.Role, texts ...string) transcript.Line {
 // cutOff appends a turn without an end to the transcript, and closes it.
 func (r *rig) cutOff(tb testing.TB, turn int, messages ...transcript.Line) {
 	tb.Helper()
-	begin := r.member(tb).scope(turn, "p").line(transcript.TurnStarted)
+	begin := r.member(tb).hookContext(turn, "p").line(transcript.TurnStarted)
 	begin.Cause, begin.PromptID = events.ByGoal, "p"
 	for _, ln := range append([]transcript.Line{begin}, messages...) {
 		if err := r.opts.Transcript.Append(ln); err != nil {

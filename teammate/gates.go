@@ -59,13 +59,13 @@ func (u *turn) stopInput() hooks.StopInput {
 }
 
 // taskInput returns the input of the TaskCompleted hooks for one task at a turn end.
-func (at *scope) taskInput(task tasks.Task) hooks.TaskCompletedInput {
+func (s *hookContext) taskInput(task tasks.Task) hooks.TaskCompletedInput {
 	return hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{
 		TaskID:          task.ID,
 		TaskSubject:     task.Subject,
 		TaskDescription: task.Description,
-		TeammateName:    at.t.opts.Name,
-		TeamName:        at.t.opts.Team,
+		TeammateName:    s.t.opts.Name,
+		TeamName:        s.t.opts.Team,
 		Evidence:        EvidenceOf(task.Evidence),
 	}}
 }
@@ -81,8 +81,8 @@ func EvidenceOf(list []tasks.Evidence) []hooks.TaskEvidence {
 
 // idleInput returns the input of the TeammateIdle hooks. team_name is deprecated in
 // other events but still required here (HOOKS.md section 11, point 14).
-func (at *scope) idleInput() hooks.TeammateIdleInput {
-	return hooks.TeammateIdleInput{TeammateName: at.t.opts.Name, TeamName: at.t.opts.Team}
+func (s *hookContext) idleInput() hooks.TeammateIdleInput {
+	return hooks.TeammateIdleInput{TeammateName: s.t.opts.Name, TeamName: s.t.opts.Team}
 }
 
 // hookInputs returns everything that the hooks of a gate say to the model. A refusal always
@@ -109,7 +109,7 @@ func hookInputs(out hooks.Outcome) []agent.Input {
 
 // report writes a gate's decision to the journal and, after Stop hooks, their
 // summary.
-func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
+func (h *hookContext) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 	// The journal gets what the hooks said, one event for each text, and not the combined
 	// feedback that the model gets.
 	texts := out.Feedback
@@ -123,17 +123,17 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 	}
 	judged, _ := gate.(hooks.TaskCompletedInput)
 	for _, text := range texts {
-		at.emit(events.HookFeedback{
+		h.emit(events.HookFeedback{
 			Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "turn_end", TaskID: judged.TaskID,
 		})
 	}
 	halted := v.Decision == Halted
 	if halted {
-		at.emit(events.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
+		h.emit(events.HookStopped{Event: string(out.Event), ToolUseID: out.ToolUseID, Message: v.Why})
 	}
 	// TaskCompleted and TeammateIdle have no summary and no notification
 	// (HOOKS.md section 8, rule 20).
-	if s := at.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
+	if s := h.summary; out.Event == hooks.Stop && s != nil && s.Count > 0 {
 		s.ToolUseID = out.ToolUseID
 		if s.Prevented = halted; halted {
 			s.StopReason = v.Why
@@ -143,10 +143,10 @@ func (at *scope) report(gate hooks.Payload, out hooks.Outcome, v Verdict) {
 		for i := range s.Hooks {
 			s.Hooks[i].DurationMS = max(s.Hooks[i].DurationMS, 0)
 		}
-		at.emit(*s)
+		h.emit(*s)
 		if len(s.Errors) > 0 {
-			at.emit(events.Notification{Kind: "stop-hook-error",
-				Message: "stop hook problem; `covey logs " + at.t.opts.Name + "` shows it"})
+			h.emit(events.Notification{Kind: "stop-hook-error",
+				Message: "stop hook problem; `covey logs " + h.t.opts.Name + "` shows it"})
 		}
 	}
 }

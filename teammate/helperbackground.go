@@ -146,9 +146,9 @@ func (u *turn) runHelperSafely(ctx context.Context, inputs []agent.Input) (h Hel
 
 // writeMemberLine writes into the member's own transcript what its next run needs besides the
 // messages: tokens used, and whether a helper still runs.
-func (at *scope) writeMemberLine(subtype string, used agent.Usage, usd float64) {
-	whose, id := at, ""
-	if e := at.t.helper; e != nil {
+func (s *hookContext) writeMemberLine(subtype string, used agent.Usage, usd float64) {
+	whose, id := s, ""
+	if e := s.t.helper; e != nil {
 		whose, id = e.caller.at, e.id
 	}
 	ln := whose.line(subtype)
@@ -156,8 +156,8 @@ func (at *scope) writeMemberLine(subtype string, used agent.Usage, usd float64) 
 	if used != (agent.Usage{}) {
 		ln.Usage, ln.CostUSD = &used, usd
 	}
-	if err := at.t.root().opts.Transcript.Append(ln); err != nil {
-		at.warn("the transcript lacks %s %s: %v", subtype, id, err)
+	if err := s.t.root().opts.Transcript.Append(ln); err != nil {
+		s.warn("the transcript lacks %s %s: %v", subtype, id, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func (t *Teammate) reportLostHelpers(ctx context.Context, lost []string) error {
 		if err := t.opts.PostNotice(ctx, notice, text); err != nil {
 			return fmt.Errorf("telling of helper %s: %w", id, err)
 		}
-		over := t.scope(0, "").line(transcript.HelperEnded)
+		over := t.hookContext(0, "").line(transcript.HelperEnded)
 		over.Helper = id
 		if err := t.opts.Transcript.Append(over); err != nil {
 			return err

@@ -94,7 +94,7 @@ func (u *turn) employ(h Helper) (*turn, func(), error) {
 	// Shared with the member: what the helper uses counts for the member, and what people
 	// allow one of them holds for both.
 	t.helper, t.used, t.rights = e, u.t.used, u.t.rights
-	return &turn{t: t, at: t.scope(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
+	return &turn{t: t, at: t.hookContext(u.at.no, u.at.promptID), cause: u.cause}, closer, nil
 }
 
 // openHelper opens the transcript of a helper. A continued helper keeps its id and

@@ -11,7 +11,7 @@ import (
 // closed.
 func TestHelperThatCannotBeMade(t *testing.T) {
 	m := newRig(t).member(t)
-	u, closed := &turn{t: m, at: m.scope(1, "prompt")}, 0
+	u, closed := &turn{t: m, at: m.hookContext(1, "prompt")}, 0
 	help := u.Help(t.Context(), Helper{
 		Call: "call", Type: "scout",
 		Equip: func(HelperSetting) (HelperGear, error) {

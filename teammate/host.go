@@ -138,17 +138,17 @@ func (u *turn) submit(ctx context.Context, inputs []agent.Input) []agent.Input {
 
 // erase drops a prompt that a hook has refused: the model never sees it, and its
 // author is told why.
-func (at *scope) erase(in agent.Input, out hooks.Outcome) {
+func (s *hookContext) erase(in agent.Input, out hooks.Outcome) {
 	why := strings.Join(out.SystemMessages, "\n")
 	if string(out.Output["suppressOriginalPrompt"]) != "true" {
 		why += "\n\nOriginal prompt: " + in.Text
 	}
-	at.warn("%s", why)
+	s.warn("%s", why)
 	if in.Kind == agent.FromPerson {
-		at.stopped = namedHook(out.Event, out.Refuser(), "refused the prompt", cmp.Or(out.Refusal(), "Blocked by hook"))
+		s.stopped = namedHook(out.Event, out.Refuser(), "refused the prompt", cmp.Or(out.Refusal(), "Blocked by hook"))
 	}
-	if err := at.t.confirm(agent.MessageIDs([]agent.Input{in})); err != nil {
-		at.warn("the refused prompt could not be confirmed as handled: %v", err)
+	if err := s.t.confirm(agent.MessageIDs([]agent.Input{in})); err != nil {
+		s.warn("the refused prompt could not be confirmed as handled: %v", err)
 	}
 }
 
@@ -162,13 +162,13 @@ func namedHook(event hooks.Event, command, did, why string) string {
 }
 
 // halt records that a hook ended the turn with continue:false.
-func (at *scope) halt(event hooks.Event, out hooks.Outcome) {
+func (s *hookContext) halt(event hooks.Event, out hooks.Outcome) {
 	reason := out.StopReason
 	if reason == "" {
 		reason = "Execution stopped by " + string(event) + " hook"
 	}
-	if at.halted == "" {
-		at.halted, at.stopped = reason, namedHook(event, out.StoppedBy, "stopped the turn", reason)
+	if s.halted == "" {
+		s.halted, s.stopped = reason, namedHook(event, out.StoppedBy, "stopped the turn", reason)
 	}
-	at.emit(events.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
+	s.emit(events.HookStopped{Event: string(event), ToolUseID: out.ToolUseID, Message: reason})
 }

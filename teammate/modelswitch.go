@@ -22,7 +22,7 @@ func (run *agentRun) Switched(ctx context.Context, s events.ModelSwitched) []age
 // SwitchModel runs the hooks for a change of the member's own model, and reports the change unless
 // they refuse it. What they add goes with the next request. Only Options.Equip may call it.
 func (t *Teammate) SwitchModel(ctx context.Context, s events.ModelSwitched) (refusal string) {
-	at := t.scope(t.turns, "")
+	at := t.hookContext(t.turns, "")
 	if refusal = at.maySwitch(ctx, s); refusal != "" {
 		return refusal
 	}
@@ -33,9 +33,9 @@ func (t *Teammate) SwitchModel(ctx context.Context, s events.ModelSwitched) (ref
 }
 
 // maySwitch runs the PreModelSwitch hooks, and returns why they refuse; empty: they do not.
-func (at *scope) maySwitch(ctx context.Context, s events.ModelSwitched) (refusal string) {
+func (h *hookContext) maySwitch(ctx context.Context, s events.ModelSwitched) (refusal string) {
 	// Hooks that fail refuse nothing; try has warned of them.
-	out, _ := at.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
+	out, _ := h.try(ctx, hooks.PreModelSwitchInput{ModelSwitch: hookSwitch(s)})
 	// Nobody is there to ask.
 	if p := out.Permission.Decision; out.Decision == hooks.Block || p == "deny" || p == "ask" {
 		return "a PreModelSwitch hook refuses: " + cmp.Or(out.Refusal(), out.Permission.Reason)
@@ -44,9 +44,9 @@ func (at *scope) maySwitch(ctx context.Context, s events.ModelSwitched) (refusal
 }
 
 // switched reports a switch and runs the PostModelSwitch hooks. It returns what they add.
-func (at *scope) switched(ctx context.Context, s events.ModelSwitched) []agent.Input {
-	at.emit(s)
-	out, _ := at.try(ctx, hooks.PostModelSwitchInput{ModelSwitch: hookSwitch(s)})
+func (h *hookContext) switched(ctx context.Context, s events.ModelSwitched) []agent.Input {
+	h.emit(s)
+	out, _ := h.try(ctx, hooks.PostModelSwitchInput{ModelSwitch: hookSwitch(s)})
 	return agent.ContextInputs(out.AdditionalContext)
 }
 

@@ -21,7 +21,7 @@ type callVerdict struct {
 
 // permitter decides whether a tool call of a turn may run: by hooks, rules, mode, and
 // the answer of a person.
-type permitter struct{ at *scope }
+type permitter struct{ at *hookContext }
 
 // permit decides a call. A PermissionRequest hook may change the input of call.
 func (p permitter) permit(ctx context.Context, tl *permission.Tool, call *agent.ToolCall, pre hooks.Outcome) callVerdict {

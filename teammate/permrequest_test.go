@@ -231,7 +231,7 @@ func TestNestedInstructions(t *testing.T) {
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
+	run := &agentRun{u: &turn{t: m, at: m.hookContext(1, "")}}
 	for range 2 { // of the second compaction, the model has none of the first
 		reminders := strings.Join(run.Reminders(t.Context(), []string{"sub/deep/f"}), "\n")
 		if strings.Count(reminders, "deep down") != 1 || strings.Contains(reminders, "in new") {

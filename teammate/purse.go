@@ -63,7 +63,7 @@ func (t *Teammate) Spend(used agent.Usage) error {
 		return nil
 	}
 	usd := t.price(used, "")
-	ln := t.scope(0, "").line(transcript.TokensUsed)
+	ln := t.hookContext(0, "").line(transcript.TokensUsed)
 	ln.Usage, ln.CostUSD = &used, usd
 	t.addUsage(used, usd, false)
 	return t.opts.Transcript.Append(ln)

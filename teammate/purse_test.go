@@ -86,7 +86,7 @@ func TestUnrecordedTokensSurvive(t *testing.T) {
 	if err := m.Spend(agent.Usage{InputTokens: 5}); err != nil {
 		t.Fatal(err)
 	}
-	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
+	run := &agentRun{u: &turn{t: m, at: m.hookContext(1, "")}}
 	if err := run.completeTranscript(t.Context(), agent.Reply{Usage: agent.Usage{InputTokens: 7, OutputTokens: 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestNotesOfTurnTimeout(t *testing.T) {
 		r := newRig(t)
 		r.opts.Limits.TurnTimeout = 10 * time.Minute
 		m := r.member(t)
-		u := &turn{t: m, at: m.scope(3, ""), start: time.Now()}
+		u := &turn{t: m, at: m.hookContext(3, ""), start: time.Now()}
 		var levels []string
 		for range 10 {
 			time.Sleep(time.Minute)

@@ -70,37 +70,37 @@ func (run *agentRun) count(m agent.Record, usd float64) {
 
 // spend counts tokens for the member, and reports them. Those of a helper are also written to
 // the member's transcript, for its next run.
-func (at *scope) spend(used events.TokensUsed) {
+func (s *hookContext) spend(used events.TokensUsed) {
 	if used.Usage == (agent.Usage{}) && used.Context == (agent.ContextUse{}) {
 		return
 	}
-	helper := at.t.helper != nil
-	at.t.addUsage(used.Usage, used.CostUSD, helper)
+	helper := s.t.helper != nil
+	s.t.addUsage(used.Usage, used.CostUSD, helper)
 	if helper {
-		at.recordUse(used.Usage, used.CostUSD)
+		s.recordUse(used.Usage, used.CostUSD)
 	}
-	at.emit(used)
+	s.emit(used)
 }
 
 // recordUse writes tokens into the member's transcript that belong to none of its
 // messages.
-func (at *scope) recordUse(used agent.Usage, usd float64) {
+func (s *hookContext) recordUse(used agent.Usage, usd float64) {
 	if used != (agent.Usage{}) {
-		at.writeMemberLine(transcript.TokensUsed, used, usd)
+		s.writeMemberLine(transcript.TokensUsed, used, usd)
 	}
 }
 
 // publish reports a message's text and tool blocks to the journal.
-func (at *scope) publish(m agent.Message) {
+func (s *hookContext) publish(m agent.Message) {
 	for _, b := range m.Content {
 		switch {
 		case b.Type == agent.TextBlock && m.Role == agent.Assistant:
-			at.emit(events.TextSaid{Text: b.Text})
+			s.emit(events.TextSaid{Text: b.Text})
 		case b.Type == agent.ToolUseBlock:
-			at.emit(events.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
+			s.emit(events.ToolCalled{ID: b.ID, Name: b.Name, Input: agent.ValidInput(b.Input)})
 		case b.Type == agent.ToolResultBlock:
-			name, _ := at.t.calls.Tool(b.ToolUseID)
-			at.emit(events.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
+			name, _ := s.t.calls.Tool(b.ToolUseID)
+			s.emit(events.ToolReturned{ID: b.ToolUseID, Name: name, IsError: b.IsError, Content: b.Content})
 		}
 	}
 }
@@ -184,35 +184,35 @@ func (run *agentRun) flush() error {
 }
 
 // keepInputs stores inputs for the start of the next prompt, even over a restart.
-func (at *scope) keepInputs(inputs []agent.Input) {
+func (s *hookContext) keepInputs(inputs []agent.Input) {
 	if len(inputs) == 0 {
 		return
 	}
 	for _, in := range inputs {
 		in.MessageID = "" // confirmed now, not when it is shown
-		at.t.kept = append(at.t.kept, in)
+		s.t.kept = append(s.t.kept, in)
 	}
-	ln := at.line(transcript.InputsKept)
+	ln := s.line(transcript.InputsKept)
 	ln.Inputs = inputs
-	err := at.t.opts.Transcript.Append(ln)
+	err := s.t.opts.Transcript.Append(ln)
 	if err == nil {
-		err = at.t.confirm(agent.MessageIDs(inputs))
+		err = s.t.confirm(agent.MessageIDs(inputs))
 	}
 	if err != nil {
-		at.warn("a prompt is kept for the next turn, but not on disk: %v", err)
+		s.warn("a prompt is kept for the next turn, but not on disk: %v", err)
 	}
 }
 
 // keepInterruption makes the next prompt begin with the notice that this turn was
 // interrupted, in the words of recorded hosts.
-func (at *scope) keepInterruption(ctx context.Context) {
+func (s *hookContext) keepInterruption(ctx context.Context) {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, agent.ErrCut): // the text that comes next says why
 	case errors.Is(cause, agent.ErrInterrupted):
-		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
+		s.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: "[Request interrupted by user]"}})
 	case errors.Is(cause, errTurnTimeout):
-		at.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
-			at.t.opts.Limits.TurnTimeout)}})
+		s.keepInputs([]agent.Input{{Kind: agent.FromCovey, Text: fmt.Sprintf("[Turn ended after %v, its time limit]",
+			s.t.opts.Limits.TurnTimeout)}})
 	}
 }

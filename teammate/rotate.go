@@ -65,7 +65,7 @@ func (n rotation) take(ctx context.Context, work Work) error {
 		return err
 	}
 	t.turns++
-	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: events.ByRotation}
+	u := &turn{t: t, at: t.hookContext(t.turns, uuid.NewString()), start: time.Now(), cause: events.ByRotation}
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.at.emit(events.TurnStarted{Cause: events.ByRotation, Prompt: agent.BriefRequest})

@@ -59,7 +59,7 @@ func TestRotate(t *testing.T) {
 	r.inProgress("1") // claimed for the member with its next work
 	b.waiting = []agent.Input{{Kind: agent.FromMail, Text: "news", MessageID: "m2"}}
 	m := r.member(t)
-	m.scope(0, "").keepInputs([]agent.Input{{Kind: agent.FromPerson, Text: "kept", MessageID: "m0"}})
+	m.hookContext(0, "").keepInputs([]agent.Input{{Kind: agent.FromPerson, Text: "kept", MessageID: "m0"}})
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

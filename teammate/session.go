@@ -19,7 +19,7 @@ const sessionEndLimit = 60 * time.Second
 // startSession runs the SessionStart hooks. Their output goes with the first prompt; they
 // cannot refuse anything (HOOKS.md section 1).
 func (t *Teammate) startSession(ctx context.Context) error {
-	at := t.scope(t.turns, "")
+	at := t.hookContext(t.turns, "")
 	// The order of these events is that of recorded hosts.
 	at.tellInstructions(ctx, false)
 	out, _ := at.try(ctx, hooks.SessionStartInput{Source: t.opts.source()})
@@ -54,7 +54,7 @@ func (t *Teammate) endSession(ctx context.Context, reason string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	at := t.scope(t.turns, "")
+	at := t.hookContext(t.turns, "")
 	if _, err := at.fire(ctx, hooks.SessionEndInput{Reason: reason}); err != nil {
 		at.warn("SessionEnd hook failed: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 // maintenance. What they add goes with the first prompt. They cannot refuse anything;
 // the error is ctx's. Call Setup before Run.
 func (t *Teammate) Setup(ctx context.Context, trigger string) error {
-	at := t.scope(t.turns, "")
+	at := t.hookContext(t.turns, "")
 	out, _ := at.try(ctx, hooks.SetupInput{Trigger: trigger})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -22,16 +22,16 @@ func (t *Teammate) Setup(ctx context.Context, trigger string) error {
 
 // applySessionOutput applies what a SessionStart or UserPromptSubmit hook sets for the session: its
 // title, and the lead's first prompt.
-func (at *scope) applySessionOutput(out hooks.Outcome) {
+func (s *hookContext) applySessionOutput(out hooks.Outcome) {
 	if title := out.Text("sessionTitle"); title != "" {
-		at.t.title = title
+		s.t.title = title
 	}
 	first := out.Text("initialUserMessage")
 	switch {
 	case first == "":
-	case at.t.opts.Lead && !at.t.opts.Resumed:
-		at.t.first = first
+	case s.t.opts.Lead && !s.t.opts.Resumed:
+		s.t.first = first
 	default:
-		at.warn("initialUserMessage of a SessionStart hook was ignored: it applies only to a lead that begins its session")
+		s.warn("initialUserMessage of a SessionStart hook was ignored: it applies only to a lead that begins its session")
 	}
 }

@@ -265,18 +265,18 @@ func (run *agentRun) syncCall(tl *permission.Tool) error {
 // reportFeedback reports to the journal what the hooks of a tool call said to the model, and
 // records a continue:false. That ends the turn once the agent's calls are done; it does
 // not deny the call (golden, pre_continue_false).
-func (at *scope) reportFeedback(out hooks.Outcome) {
+func (s *hookContext) reportFeedback(out hooks.Outcome) {
 	for _, text := range out.Feedback {
-		at.emit(events.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
+		s.emit(events.HookFeedback{Event: string(out.Event), ToolUseID: out.ToolUseID, Text: text, Path: "tool"})
 	}
 	if out.Decision == hooks.Halt {
-		at.halt(out.Event, out)
+		s.halt(out.Event, out)
 	}
 }
 
 // replace substitutes the response that a PostToolUse hook supplies for the tool's own,
 // if the tool can render it.
-func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
+func (s *hookContext) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Outcome) {
 	if r.IsError {
 		return
 	}
@@ -289,12 +289,12 @@ func (at *scope) replace(r *agent.ToolResult, tl *permission.Tool, out hooks.Out
 	}
 	renderer, ok := tl.Runner.(agent.Renderer)
 	if !ok {
-		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
+		s.warn("updatedToolOutput of a PostToolUse hook was ignored: %s cannot show it", tl.Spec.Name)
 		return
 	}
 	shown, err := renderer.Render(updated)
 	if err != nil {
-		at.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
+		s.warn("updatedToolOutput of a PostToolUse hook was ignored: %v", err)
 		return
 	}
 	r.Content, r.Images, r.Response = shown.Content, shown.Images, updated

@@ -337,7 +337,7 @@ func TestPostToolUseInputs(t *testing.T) {
 func TestRecordKeepsOrder(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
-	run := &agentRun{u: &turn{t: m, at: m.scope(1, "")}}
+	run := &agentRun{u: &turn{t: m, at: m.hookContext(1, "")}}
 	call := agent.Message{Role: agent.Assistant, Content: []agent.Block{{Type: agent.ToolUseBlock, ID: "a",
 		Name: "X"}, {Type: agent.ToolUseBlock, ID: "b", Name: "X"}}}
 	answer := func(ids ...string) agent.Message {

@@ -25,7 +25,7 @@ var errHookStopped = errors.New("a hook stopped the turn")
 // turn is one turn while it runs.
 type turn struct {
 	t     *Teammate
-	at    *scope
+	at    *hookContext
 	start time.Time // when this run began or resumed the turn
 	cause events.Cause
 
@@ -86,7 +86,7 @@ func (t *Teammate) takeTurn(ctx context.Context, work Work) error {
 	}
 	t.opts.History.Handover = nil // the session goes on
 	t.turns++
-	u := &turn{t: t, at: t.scope(t.turns, uuid.NewString()), start: time.Now(), cause: work.Cause}
+	u := &turn{t: t, at: t.hookContext(t.turns, uuid.NewString()), start: time.Now(), cause: work.Cause}
 	t.current.Store(u)
 	defer t.current.Store(nil)
 	u.applyHookFeedback(work.Inputs)
@@ -137,7 +137,7 @@ func (t *Teammate) resumeTurn(ctx context.Context, cut *transcript.Cut) error {
 		return err
 	}
 	u := &turn{
-		t: t, at: t.scope(cut.Turn, cut.PromptID), start: time.Now(), cause: cut.Cause,
+		t: t, at: t.hookContext(cut.Turn, cut.PromptID), start: time.Now(), cause: cut.Cause,
 		passes: cut.Passes, refusals: cut.Refusals, refused: cut.Refused ||
 			cut.Cause == events.ByHook, lastText: cut.LastText,
 	}

@@ -95,7 +95,7 @@ func TestTurnEnd(t *testing.T) {
 			r.opts.Tasks = list
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{stop: {tc.stop}, task: tc.task, idle: {tc.idle}})
 			m := r.member(t)
-			u := &turn{t: m, at: m.scope(1, ""), refusals: tc.refusals}
+			u := &turn{t: m, at: m.hookContext(1, ""), refusals: tc.refusals}
 			v, err := u.endTurn(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +186,7 @@ func TestRule03(t *testing.T) {
 func TestRule04(t *testing.T) {
 	r := newRig(t)
 	m := r.member(t)
-	u := &turn{t: m, at: m.scope(1, ""), lastText: "done", refusals: 3, refused: true}
+	u := &turn{t: m, at: m.hookContext(1, ""), lastText: "done", refusals: 3, refused: true}
 	before := *u
 	v, err := u.endTurn(t.Context())
 	if err != nil || v.Decision != Passed {
@@ -548,7 +548,7 @@ func TestRule19(t *testing.T) {
 			r.inProgress("1", "2")
 			r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.TaskCompleted: {out, pass}})
 			m := r.member(t)
-			if _, err := (&turn{t: m, at: m.scope(1, "")}).endTurn(t.Context()); err != nil {
+			if _, err := (&turn{t: m, at: m.hookContext(1, "")}).endTurn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "fired", r.gates(), []string{"Stop", "TaskCompleted 1", "TaskCompleted 2", "TeammateIdle"})
@@ -628,7 +628,7 @@ func TestRule21(t *testing.T) {
 				hooks.TaskCompleted: {test.task}, hooks.TeammateIdle: {test.idle},
 			})
 			m := r.member(t)
-			v, err := (&turn{t: m, at: m.scope(1, "")}).endTurn(t.Context())
+			v, err := (&turn{t: m, at: m.hookContext(1, "")}).endTurn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,37 +23,37 @@ func (t *Teammate) watchFiles(ctx context.Context) {
 }
 
 // tellUnwatched warns of files that cannot be watched.
-func (at *scope) tellUnwatched(err error) {
+func (s *hookContext) tellUnwatched(err error) {
 	if err != nil {
-		at.warn("FileChanged: %v", err)
+		s.warn("FileChanged: %v", err)
 	}
 }
 
 // moved fires CwdChanged if a tool has moved the member to another directory, before
 // the hooks that see the tool's result.
-func (at *scope) moved(ctx context.Context, from string) {
-	to := at.t.opts.Workdir.Dir()
+func (s *hookContext) moved(ctx context.Context, from string) {
+	to := s.t.opts.Workdir.Dir()
 	if to == from || ctx.Err() != nil {
 		return
 	}
-	out, _ := at.try(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
-	if !at.watchPaths(out) {
-		at.tellUnwatched(at.t.watching.Update()) // names in matchers are also looked up in the new directory
+	out, _ := s.try(ctx, hooks.CwdChangedInput{OldCwd: from, NewCwd: to})
+	if !s.watchPaths(out) {
+		s.tellUnwatched(s.t.watching.Update()) // names in matchers are also looked up in the new directory
 	}
 }
 
 // watchPaths replaces the watched paths by those that hooks of SessionStart, CwdChanged
 // or FileChanged ask for. It reports whether they asked for any.
-func (at *scope) watchPaths(out hooks.Outcome) bool {
+func (s *hookContext) watchPaths(out hooks.Outcome) bool {
 	raw, ok := out.Output["watchPaths"]
 	if !ok {
 		return false
 	}
 	var paths []string
 	if err := json.Unmarshal(raw, &paths); err != nil { // the schema check prevents this
-		at.warn("watchPaths of a %s hook was ignored: %v", out.Event, err)
+		s.warn("watchPaths of a %s hook was ignored: %v", out.Event, err)
 		return false
 	}
-	at.tellUnwatched(at.t.watching.Ask(paths))
+	s.tellUnwatched(s.t.watching.Ask(paths))
 	return true
 }

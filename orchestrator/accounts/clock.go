@@ -32,7 +32,7 @@ func (l *Ledger) Recall(member string, usd float64) {
 // accounts are open and before a member begins.
 func (l *Ledger) Resume(ctx context.Context) error {
 	var up float64
-	if err := tasks.ReadValue(ctx, l.ports.Store, keyUpTime, &up); err != nil {
+	if err := tasks.ReadValue(ctx, l.deps.Store, keyUpTime, &up); err != nil {
 		return err
 	}
 	l.resume(time.Duration(up * float64(time.Second)))
@@ -67,7 +67,7 @@ func (l *Ledger) KeepTime(ctx context.Context) error {
 	if !bounded {
 		return nil
 	}
-	if err := l.ports.Store.Put(ctx, keyUpTime, texts.Encode(up.Seconds())); err != nil {
+	if err := l.deps.Store.Put(ctx, keyUpTime, texts.Encode(up.Seconds())); err != nil {
 		return fmt.Errorf("store how long the team was up: %w", err)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (l *Ledger) Next() <-chan time.Time {
 	if !ok {
 		return nil
 	}
-	return l.ports.Clock.After(wait)
+	return l.deps.Clock.After(wait)
 }
 
 // nextLevel returns the time until the next level of budget.time. It is not ok if the time is

@@ -33,10 +33,10 @@ func usable(chain []configs.Agent, used map[string]time.Time, now time.Time) (a 
 // chain returns the agents that a member may use, its own first; only its own if the team
 // waits for limits.
 func (l *Logins) chain(own configs.Agent) []configs.Agent {
-	if l.ports.OnLimit() != configs.FallBack {
+	if l.deps.OnLimit() != configs.FallBack {
 		return []configs.Agent{own}
 	}
-	return l.ports.Fallbacks(own)
+	return l.deps.Fallbacks(own)
 }
 
 // usedUpUntil records that the member's current agent is used up, and returns when the
@@ -56,8 +56,8 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *members.Member, until time.
 		used[m.CurrentAgent().Name] = until
 		known.used = used
 	})
-	_, until, _ = usable(chain, used, l.ports.Clock.Now())
-	return until, l.ports.Store.Put(context.WithoutCancel(ctx), keyFallback(m.Name), texts.Encode(used))
+	_, until, _ = usable(chain, used, l.deps.Clock.Now())
+	return until, l.deps.Store.Put(context.WithoutCancel(ctx), keyFallback(m.Name), texts.Encode(used))
 }
 
 // Switch selects the agent with which an idle member continues: its own if that has no
@@ -71,7 +71,7 @@ func (l *Logins) Switch(m *members.Member, turn int) (a configs.Agent, changed b
 	if len(used) == 0 && before.Name == m.Agent.Name {
 		return before, false
 	}
-	a, _, ok := usable(l.chain(m.Agent), used, l.ports.Clock.Now())
+	a, _, ok := usable(l.chain(m.Agent), used, l.deps.Clock.Now())
 	if !ok || a.Name == before.Name {
 		return before, false
 	}
@@ -82,6 +82,6 @@ func (l *Logins) Switch(m *members.Member, turn int) (a configs.Agent, changed b
 		m.SwitchAgent(&a)
 		news.Until = used[m.Agent.Name]
 	}
-	l.ports.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: news})
+	l.deps.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: news})
 	return a, true
 }

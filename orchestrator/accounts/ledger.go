@@ -73,9 +73,9 @@ type LedgerDeps struct {
 type Journal interface{ Append(e events.Event) }
 
 // Ledger holds the accounts of the members of a team, over all runs. Its methods may be called
-// from any goroutine. It calls its ports without holding its lock.
+// from any goroutine. It calls the functions of its dependencies without holding its lock.
 type Ledger struct {
-	ports LedgerDeps
+	deps LedgerDeps
 
 	mu       sync.Mutex
 	budget   configs.Budget
@@ -116,9 +116,9 @@ type account struct {
 }
 
 // NewLedger makes the ledger of a team without accounts.
-func NewLedger(b configs.Budget, prices PriceList, ports LedgerDeps) *Ledger {
+func NewLedger(b configs.Budget, prices PriceList, deps LedgerDeps) *Ledger {
 	return &Ledger{
-		ports: ports, budget: b, prices: prices, began: time.Now(), accounts: map[string]*account{},
+		deps: deps, budget: b, prices: prices, began: time.Now(), accounts: map[string]*account{},
 	}
 }
 
@@ -200,8 +200,8 @@ func (l *Ledger) change(do func()) {
 // tell reports levels that were reached.
 func (l *Ledger) tell(news []events.BudgetUse) {
 	for _, u := range news {
-		l.ports.Journal.Append(events.Event{Member: u.Member, Data: u})
-		l.ports.Changed()
+		l.deps.Journal.Append(events.Event{Member: u.Member, Data: u})
+		l.deps.Changed()
 	}
 }
 

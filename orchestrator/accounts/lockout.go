@@ -88,11 +88,11 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 
 // loginText says what a person has to do; then is the command that follows the login.
 func (l *Logins) loginText(a configs.Agent, hint, then string) string {
-	if key := l.ports.Key(a); key != "" {
+	if key := l.deps.Key(a); key != "" {
 		return fmt.Sprintf("the key of %s was refused (%s); correct %s and start the team again", members.AgentName(a),
 			texts.OneLine(hint), key)
 	}
-	if run := l.ports.Command(a.Preset); run != "" {
+	if run := l.deps.Command(a.Preset); run != "" {
 		return fmt.Sprintf("%s is not logged in; run `%s`, then %s", members.AgentName(a), run, then)
 	}
 	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then %s", members.AgentName(a),
@@ -118,12 +118,12 @@ func (l *Logins) LimitText(m *members.Member, e events.Limited) (text string, wa
 			m.Name, e.Agent), false, lockout != nil && lockout.Again
 	}
 	return fmt.Sprintf("Teammate %s waits: %s.", m.Name, limitText(m.CurrentAgent(),
-		Lockout{Until: e.Until, Known: e.Known}, l.ports.Clock.Now())), true, lockout.Again
+		Lockout{Until: e.Until, Known: e.Known}, l.deps.Clock.Now())), true, lockout.Again
 }
 
 // Ending returns the lock that a member has at the end of a run, and its text.
 func (l *Logins) Ending(m *members.Member) (plan.Lock, string) {
-	now := l.ports.Clock.Now()
+	now := l.deps.Clock.Now()
 	lockout := l.State(m.Name).Lockout
 	if !lockout.Holds(now) {
 		return "", ""
@@ -146,7 +146,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 	switch e := all.Data.(type) {
 	case events.Limited:
 		out = l.next(m.Name, e.Text)
-		at := retryAt(l.ports.Clock.Now(), e.Until, out.Tries)
+		at := retryAt(l.deps.Clock.Now(), e.Until, out.Tries)
 		out.Known = at.Equal(e.Until)
 		out.Until, unkept = l.usedUpUntil(ctx, m, at)
 		e.Agent, e.Known, e.Until = members.AgentName(m.CurrentAgent()), out.Known, at
@@ -155,8 +155,8 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
 		e.Agent = members.AgentName(m.CurrentAgent())
-		if l.ports.Key(m.CurrentAgent()) == "" {
-			e.Fix = l.ports.Command(m.CurrentAgent().Preset)
+		if l.deps.Key(m.CurrentAgent()) == "" {
+			e.Fix = l.deps.Command(m.CurrentAgent().Preset)
 		}
 		all.Data = e
 	case events.TurnFailed:
@@ -184,7 +184,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 
 // keep sets and stores a lockout; nil removes it. A later run needs it.
 func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
-	return l.ports.Store.Put(context.WithoutCancel(ctx), keyLockout(name), texts.Encode(out))
+	return l.deps.Store.Put(context.WithoutCancel(ctx), keyLockout(name), texts.Encode(out))
 }
 
 // Saw ends the lockout of a member whose turn has ended for a reason that is not a lockout. It
@@ -224,7 +224,7 @@ func (l *Logins) next(name, text string) *Lockout {
 // Retry lets a locked-out member try again at once. It reports whether there was a
 // lockout. A try that a person asked for does not count towards the wait.
 func (l *Logins) Retry(name string) bool {
-	now, held := l.ports.Clock.Now(), false
+	now, held := l.deps.Clock.Now(), false
 	l.change(name, func(m *member) {
 		if held = m.state.Lockout.Holds(now); !held {
 			return
@@ -235,7 +235,7 @@ func (l *Logins) Retry(name string) bool {
 		m.state.Lockout = &out
 	})
 	if held {
-		l.ports.Changed()
+		l.deps.Changed()
 	}
 	return held
 }

@@ -28,10 +28,10 @@ type LoginDeps struct {
 }
 
 // Logins are the logins of one team. Any goroutine may call its methods. It calls its
-// ports without holding its lock, except that Allot calls OnLimit and Fallbacks with the
+// dependencies without holding its lock, except that Allot calls OnLimit and Fallbacks with the
 // lock of the slots held.
 type Logins struct {
-	ports LoginDeps
+	deps  LoginDeps
 	slots slots
 
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ type LoginWait struct {
 }
 
 // NewLogins returns the logins of a team without members.
-func NewLogins(ports LoginDeps) *Logins { return &Logins{ports: ports, members: map[string]*member{}} }
+func NewLogins(deps LoginDeps) *Logins { return &Logins{deps: deps, members: map[string]*member{}} }
 
 // of returns the state of a member. l.mu must be held.
 func (l *Logins) of(name string) *member {
@@ -113,11 +113,11 @@ func (l *Logins) Left(_ context.Context, name string) error {
 // that was logged out tries again, because a person has started covey since.
 func (l *Logins) Recall(ctx context.Context, name string) error {
 	var lockout *Lockout
-	if err := tasks.ReadValue(ctx, l.ports.Store, keyLockout(name), &lockout); err != nil {
+	if err := tasks.ReadValue(ctx, l.deps.Store, keyLockout(name), &lockout); err != nil {
 		return fmt.Errorf("whether %s is locked out: %w", name, err)
 	}
 	var used map[string]time.Time
-	if err := tasks.ReadValue(ctx, l.ports.Store, keyFallback(name), &used); err != nil {
+	if err := tasks.ReadValue(ctx, l.deps.Store, keyFallback(name), &used); err != nil {
 		return fmt.Errorf("which agents of %s are used up: %w", name, err)
 	}
 	if lockout != nil && lockout.LoggedOut {
@@ -164,8 +164,8 @@ func (m *member) loginOf(a *configs.Agent) string {
 // member of a seat. A lockout applies to all members on its login: while one is locked
 // out, or tries whether it still is, the others wait with it.
 func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *members.Member) {
-	now := l.ports.Clock.Now()
-	told := l.ports.OnLimit() == configs.StopAtLimit
+	now := l.deps.Clock.Now()
+	told := l.deps.OnLimit() == configs.StopAtLimit
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := map[string]*plan.Seat{}
@@ -222,7 +222,7 @@ func (l *Logins) Answered(name string) {
 		m.state.Lockout = &heard
 	})
 	if news {
-		l.ports.Changed()
+		l.deps.Changed()
 	}
 }
 
@@ -233,7 +233,7 @@ func (l *Logins) TellOfWait(mark string, w events.TeamWaits) {
 	l.waits = mark
 	l.mu.Unlock()
 	if !told {
-		l.ports.Journal.Append(events.Event{Data: w})
+		l.deps.Journal.Append(events.Event{Data: w})
 	}
 }
 

@@ -62,7 +62,7 @@ func (l *Logins) failedTurn(m *members.Member, e events.TurnFailed) (*Lockout, e
 	if failed.GivenUp = e.Left == 0; failed.GivenUp {
 		return failed, e
 	}
-	now := l.ports.Clock.Now()
+	now := l.deps.Clock.Now()
 	failed.Until = now.Add(retryRest(failed.Tries, e.Text, now)).Round(0)
 	e.Until = failed.Until
 	return failed, e

@@ -81,7 +81,7 @@ func (l *Logins) Admit(ctx context.Context, m *members.Member, turn int) (releas
 	what := "a slot of " + members.AgentName(m.CurrentAgent())
 	give, err := l.slots.of(LoginOf(m.AgentInUse())).acquire(ctx, func() {
 		l.change(m.Name, func(m *member) { m.state.Waits = what })
-		l.ports.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: events.Waiting{For: what}})
+		l.deps.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: events.Waiting{For: what}})
 	})
 	l.change(m.Name, func(m *member) {
 		if m.state.Waits = ""; err == nil { // after an error a later life may have a slot already

@@ -20,18 +20,18 @@ func (c *Crew) tellLeadOf(ctx context.Context, s *Seat, text string) error {
 	if s.Member.Lead {
 		return nil
 	}
-	_, err := c.mail(ctx, actors.Actor{}, c.ports.Seats.Lead().Member.Name, text)
+	_, err := c.mail(ctx, actors.Actor{}, c.deps.Seats.Lead().Member.Name, text)
 	return err
 }
 
 // mail mails a member a notice. A full mailbox is no error, because the loop must not end the
 // team over a member that is slow to read: sent is then false.
 func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent bool, err error) {
-	_, err = c.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
+	_, err = c.deps.Store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{to}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	if errors.Is(err, tasks.ErrFull) {
-		c.ports.Log.Warn("a member cannot be told", "member", to, "notice", text, "err", err)
+		c.deps.Log.Warn("a member cannot be told", "member", to, "notice", text, "err", err)
 		return false, nil
 	}
 	return err == nil, err
@@ -40,7 +40,7 @@ func (c *Crew) mail(ctx context.Context, by actors.Actor, to, text string) (sent
 // needsAttention marks a member that only a person or new mail can help, and tells the
 // lead.
 func (c *Crew) needsAttention(ctx context.Context, s *Seat, reason string) error {
-	return errors.Join(c.ports.Asks.Attention.Need(ctx, s.Member.Name, reason, c.ports.Work.Writes.ForbiddenChanges(s.Member)),
+	return errors.Join(c.deps.Asks.Attention.Need(ctx, s.Member.Name, reason, c.deps.Work.Writes.ForbiddenChanges(s.Member)),
 		c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s needs attention: %s", s.Member.Name, reason)))
 }
 
@@ -51,14 +51,14 @@ func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
 	turn := s.Turn()
-	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
-	c.ports.Journal.Append(events.Event{
+	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
+	c.deps.Journal.Append(events.Event{
 		Member: s.Member.Name, Turn: turn, Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
 	// The crew does not wait for the hooks, which may be slow.
-	c.ports.Group.Go(func() {
+	c.deps.Group.Go(func() {
 		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
+			c.deps.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
 	return c.needsAttention(ctx, s, reason)
@@ -67,7 +67,7 @@ func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 // GiveUpOn marks a member that only a person can help, and notifies the lead, the journal
 // and the Notification hooks.
 func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
-	if s, ok := c.ports.Seats.Of(member); ok {
+	if s, ok := c.deps.Seats.Of(member); ok {
 		c.logError(ctx, s, c.giveUpOn(ctx, s, reason))
 	}
 }
@@ -77,13 +77,13 @@ func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 	switch r.Kind {
 	case requests.AskPlan:
-		return c.ports.Asks.Plans.ApplyAnswer(ctx, r)
+		return c.deps.Asks.Plans.ApplyAnswer(ctx, r)
 	case requests.AskShutdown:
 		c.shutdownAnswered(ctx, r)
 	case requests.AskAttention:
 		c.clearApproved(r)
 	case requests.AskMerge:
-		return c.ports.Work.Merges.Answered(ctx, r)
+		return c.deps.Work.Merges.Answered(ctx, r)
 	}
 	return nil
 }
@@ -91,36 +91,36 @@ func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
 // clearApproved clears the attention of a member that a person has told to continue during
 // its turn. An idle member loses it when the turn begins that the answer causes.
 func (c *Crew) clearApproved(r requests.Request) {
-	s, ok := c.ports.Seats.Of(r.Member)
+	s, ok := c.deps.Seats.Of(r.Member)
 	if !ok || !r.Approved() {
 		return
 	}
 	if now := s.Life.State(); !now.Idle && now.Gone == "" {
-		c.ports.Asks.Attention.ClearReason(r.Member)
+		c.deps.Asks.Attention.ClearReason(r.Member)
 	}
-	c.ports.Work.Writes.AllowChanges(s.Member)
+	c.deps.Work.Writes.AllowChanges(s.Member)
 }
 
 // NotifyPeople fires the Notification hooks for a question to people, and journals it for
 // attached screens. Questions for permission are announced by the turn that asks.
 func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := c.ports.Seats.Of(member)
+	s, ok := c.deps.Seats.Of(member)
 	if !ok {
-		s = c.ports.Seats.Lead()
+		s = c.deps.Seats.Lead()
 	}
 	n := hooks.NotificationInput{
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", texts.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	c.ports.Journal.Append(events.Event{
+	c.deps.Journal.Append(events.Event{
 		Member: member, Turn: s.Turn(), Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
 	// Only the end of the team waits for the hooks, which may be slow.
-	ctx, done := c.ports.Asks.UntilEnd(ctx)
-	if !c.ports.Group.Go(func() {
+	ctx, done := c.deps.Asks.UntilEnd(ctx)
+	if !c.deps.Group.Go(func() {
 		defer done()
 		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.ports.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
+			c.deps.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	}) {
 		done()

@@ -7,7 +7,7 @@ import "github.com/coveyteam/covey/hooks"
 func (s *Seat) BackgroundTasks() []hooks.BackgroundTask {
 	var list []hooks.BackgroundTask
 	if s.Member.Lead {
-		list = s.crew.ports.Seats.teammates()
+		list = s.crew.deps.Seats.teammates()
 	}
 	for _, set := range s.sets() {
 		for _, r := range set.Background() {

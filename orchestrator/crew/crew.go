@@ -1,7 +1,7 @@
 // Package crew runs the members of a team: a loop that gives idle members their work, and
 // each member's life in its seat, from the start of its session until it leaves.
 //
-// New takes everything that a crew needs as Ports. Run starts the members and returns
+// New takes everything that a crew needs as Deps. Run starts the members and returns
 // when the team has nothing more to do, its context ends or the store fails. No member
 // runs any more when it returns.
 //
@@ -42,8 +42,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Ports are the dependencies of a crew. All must be set.
-type Ports struct {
+// Deps are the dependencies of a crew. All must be set.
+type Deps struct {
 	Team      func() *configs.Team // the current spec
 	Store     *tasks.Store
 	Journal   *journal.Journal
@@ -102,7 +102,7 @@ type Work struct {
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
 // has its own goroutine.
 type Crew struct {
-	ports      Ports
+	deps       Deps
 	opening    *members.Opening // of all members' sessions
 	restarts   members.Restarts
 	completers []Completer
@@ -110,9 +110,9 @@ type Crew struct {
 }
 
 // New returns a crew without members.
-func New(p Ports) *Crew {
+func New(p Deps) *Crew {
 	return &Crew{
-		ports: p, opening: members.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
+		deps: p, opening: members.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
 	}
 }
 
@@ -127,18 +127,18 @@ func (c *Crew) Up() <-chan struct{} { return c.opening.Up() }
 // first snapshot is missed. The members have a context of their own, which an error of
 // the loop ends, too; ctx remains the caller's.
 func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
-	defer c.ports.Loop.Close() // also after an early error, because EndMember may wait for it
+	defer c.deps.Loop.Close() // also after an early error, because EndMember may wait for it
 	d := &director{c: c}
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
-	mail, err := c.ports.Bus.OnMail(c.receive, c.ports.Loop.Poke)
+	mail, err := c.deps.Bus.OnMail(c.receive, c.deps.Loop.Poke)
 	if err != nil {
 		return plan.Move{}, fmt.Errorf("listen to mail: %w", err)
 	}
 	defer mail.Close()
 	// Otherwise members that wait for a journal that cannot be written could not end.
-	defer context.AfterFunc(ctx, c.ports.Journal.Hurry)()
+	defer context.AfterFunc(ctx, c.deps.Journal.Hurry)()
 	mctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	closeInbox, end, err := c.work(ctx, mctx, d)
@@ -158,31 +158,31 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 	if err := c.setUp(ctx); err != nil {
 		return func() {}, end, err
 	}
-	closeInbox, err = c.ports.Asks.Begin(ctx)
+	closeInbox, err = c.deps.Asks.Begin(ctx)
 	if err != nil {
 		return func() {}, end, err
 	}
-	c.ports.Work.Merges.Begin(ctx)
-	if c.ports.Purpose.Merge != nil {
+	c.deps.Work.Merges.Begin(ctx)
+	if c.deps.Purpose.Merge != nil {
 		end, err = c.atMerge(ctx)
 		return closeInbox, end, err
 	}
-	c.opening.Expect(len(c.ports.Seats.All()))
-	c.ports.Work.Trees.Begin()
-	for _, s := range c.ports.Seats.All() {
+	c.opening.Expect(len(c.deps.Seats.All()))
+	c.deps.Work.Trees.Begin()
+	for _, s := range c.deps.Seats.All() {
 		c.join(mctx, s)
 		// Yield, so that an idle member's goroutine can be reused.
 		runtime.Gosched()
 	}
-	c.ports.Group.Go(func() { c.ports.Work.Merges.Serve(mctx) })
+	c.deps.Group.Go(func() { c.deps.Work.Merges.Serve(mctx) })
 	rest := c.startWatchdog(mctx)
 	end, err = d.direct(mctx)
 	rest()
-	c.ports.Work.Merges.Close()
-	c.ports.Loop.Close()
+	c.deps.Work.Merges.Close()
+	c.deps.Loop.Close()
 	// Members that wait for work end now; the others finish their turn first, unless ctx
 	// has ended.
-	for _, s := range c.ports.Seats.All() {
+	for _, s := range c.deps.Seats.All() {
 		s.Life.EndWork()
 	}
 	return closeInbox, end, err
@@ -195,17 +195,17 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 // and tools, which end after it. It is called after work has returned, in the goroutine of
 // Run.
 func (c *Crew) finish(ctx context.Context) {
-	c.ports.Loop.Close()
-	c.ports.Group.Wait()
+	c.deps.Loop.Close()
+	c.deps.Group.Wait()
 	var ending sync.WaitGroup
-	for _, s := range c.ports.Seats.All() { // while the journal and the transcripts can still tell of it
+	for _, s := range c.deps.Seats.All() { // while the journal and the transcripts can still tell of it
 		for _, set := range s.sets() {
 			ending.Go(set.EndRuns)
 		}
 	}
 	ending.Wait()
 	if err := tell(c, func(p Ender) error { return p.Ended(ctx) }); err != nil {
-		c.ports.Log.Error("the end of a part of the team", "err", err)
+		c.deps.Log.Error("the end of a part of the team", "err", err)
 	}
 }
 

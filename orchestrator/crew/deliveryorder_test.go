@@ -21,11 +21,11 @@ import (
 // shown, and whether the bus carries them, loses them, or brings them late or twice.
 func TestMessagesInOrderAndOnce(t *testing.T) {
 	t.Parallel()
-	c, runs, carried := crewOf(t, Ports{}, "lead", "dev", "ops"), 0, uint64(0)
+	c, runs, carried := crewOf(t, Deps{}, "lead", "dev", "ops"), 0, uint64(0)
 	reader := addSeat(t, c, &configs.Member{Name: "ops"})
 	actors := map[string]teamtools.Actor{}
 	for _, name := range []string{"lead", "dev"} {
-		m, err := c.ports.Store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
+		m, err := c.deps.Store.Members().Attach(t.Context(), name, func() string { return "session-" + name })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,13 +33,13 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 	}
 	send := func(rt *rapid.T, by teamtools.Actor, n int) {
 		in := teamtools.SendMessageInput{To: "ops", Message: texts.Encode(fmt.Sprint(n))}
-		if _, err := c.ports.Board.Send(t.Context(), by, in); err != nil {
+		if _, err := c.deps.Board.Send(t.Context(), by, in); err != nil {
 			rt.Fatal(err)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++ // each has its own call ids and an empty mailbox
-		left, err := c.ports.Store.Mail().Unread(t.Context(), "ops")
+		left, err := c.deps.Store.Mail().Unread(t.Context(), "ops")
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestMessagesInOrderAndOnce(t *testing.T) {
 		}
 		sent, late := map[string][]string{}, []tasks.Event{}
 		carry := func() {
-			list, err := c.ports.Store.Outbox().Events(t.Context(), carried, 0)
+			list, err := c.deps.Store.Outbox().Events(t.Context(), carried, 0)
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -43,7 +43,7 @@ const maxSleep = time.Minute
 // recall restores what an earlier run told the lead and which members were locked out.
 func (d *director) recall(ctx context.Context) error {
 	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
-		value, ok, err := d.c.ports.Store.Value(ctx, key)
+		value, ok, err := d.c.deps.Store.Value(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -53,19 +53,19 @@ func (d *director) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(d.c.ports.Notes.Recall(ctx), d.recallLogins(ctx))
+	return errors.Join(d.c.deps.Notes.Recall(ctx), d.recallLogins(ctx))
 }
 
 // direct runs the loop until the team finishes or ctx ends.
 func (d *director) direct(ctx context.Context) (plan.Move, error) {
-	if d.c.ports.Purpose.Setup {
+	if d.c.deps.Purpose.Setup {
 		return d.atSetup(ctx)
 	}
 	for {
 		// What time and vacated seats have changed is stored before the snapshot is taken,
 		// so that one round sees it all. An error here means that the store has failed, and
 		// ends the team.
-		err := errors.Join(d.c.ports.Accounts.Ledger.CheckTime(ctx), d.c.ports.Times.Run(ctx), d.c.fillVacated(ctx))
+		err := errors.Join(d.c.deps.Accounts.Ledger.CheckTime(ctx), d.c.deps.Times.Run(ctx), d.c.fillVacated(ctx))
 		if err != nil {
 			return plan.Move{}, err
 		}
@@ -76,7 +76,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		for _, m := range moves {
 			// A team that stays up, or that its operator holds, rests here, too, until something
 			// happens; only a limit ends it.
-			if m.Kind == plan.Finish && (!d.c.ports.StaysUp() && !m.Held || m.Limit) {
+			if m.Kind == plan.Finish && (!d.c.deps.StaysUp() && !m.Held || m.Limit) {
 				if judged, err := d.judge(ctx, m); err != nil {
 					return plan.Move{}, err
 				} else if judged {
@@ -89,15 +89,15 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 				return plan.Move{}, err
 			}
 		}
-		d.c.ports.Watch.RecordDue(s, nil)
+		d.c.deps.Watch.RecordDue(s, nil)
 		// One poke may stand for many changes. None is missed, because each round takes a
 		// new scene.
 		select {
-		case <-d.c.ports.Loop.Poked():
+		case <-d.c.deps.Loop.Poked():
 		case <-d.nextRetry(s.Seats):
-		case <-d.c.ports.Times.Wait():
-		case <-d.c.ports.Accounts.Ledger.Next():
-		case order := <-d.c.ports.Loop.Orders():
+		case <-d.c.deps.Times.Wait():
+		case <-d.c.deps.Accounts.Ledger.Next():
+		case order := <-d.c.deps.Loop.Orders():
 			order.Do(ctx)
 		case <-ctx.Done():
 			return plan.Move{}, context.Cause(ctx)
@@ -114,7 +114,7 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	}
 	d.interruptOverrun(s.Seats)
 	moves := plan.Next(s)
-	d.c.ports.Watch.RecordDue(s, moves)
+	d.c.deps.Watch.RecordDue(s, moves)
 	return s, moves, nil
 }
 
@@ -123,23 +123,23 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 // more at rest than it is.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	s := plan.Scene{
-		Exhausted: d.c.ports.Accounts.Ledger.Exhausted(), AtLimit: d.c.ports.Accounts.Ledger.OnLimit() == configs.StopAtLimit,
+		Exhausted: d.c.deps.Accounts.Ledger.Exhausted(), AtLimit: d.c.deps.Accounts.Ledger.OnLimit() == configs.StopAtLimit,
 		LastImpasse: d.told, LastReport: d.reported,
 	}
-	seats := d.c.ports.Seats.All()
+	seats := d.c.deps.Seats.All()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.ports.Logins.FillSeats(s.Seats, func(i int) *members.Member { return seats[i].Member })
+	d.c.deps.Logins.FillSeats(s.Seats, func(i int) *members.Member { return seats[i].Member })
 	// All that is read from here on may have changed since the seats were read. That is
 	// harmless: a change pokes the loop, and the next round sees it.
-	s.Noted, s.Digests = d.c.ports.Notes.Waits()
-	s.Free = d.c.ports.Logins.Free()
+	s.Noted, s.Digests = d.c.deps.Notes.Waits()
+	s.Free = d.c.deps.Logins.Free()
 	// Read the questions before the mail: an answer in between then shows up as mail.
-	d.c.ports.Asks.View(s.Seats)
-	s.Asked = d.c.ports.Asks.Pending()
-	changes, err := d.c.ports.Store.Changed(ctx, d.seen)
+	d.c.deps.Asks.View(s.Seats)
+	s.Asked = d.c.deps.Asks.Pending()
+	changes, err := d.c.deps.Store.Changed(ctx, d.seen)
 	if err != nil {
 		return s, err
 	}
@@ -148,16 +148,16 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	}
 	d.tasks.Update(changes)
 	d.seen = changes.Now
-	s.Merging = d.c.ports.Work.Merges.Follow(changes)
+	s.Merging = d.c.deps.Work.Merges.Follow(changes)
 	d.tasks.Merge(s.Merging)
 	s.Use(d.tasks)
-	for _, member := range d.c.ports.Asks.Attention.ClearSolved(&s, d.c.ports.Accounts.Ledger.Raised) {
-		d.c.ports.Asks.Attention.WithdrawQuestion(ctx, member)
+	for _, member := range d.c.deps.Asks.Attention.ClearSolved(&s, d.c.deps.Accounts.Ledger.Raised) {
+		d.c.deps.Asks.Attention.WithdrawQuestion(ctx, member)
 	}
-	if err := d.c.ports.Board.ViewMail(ctx, s.Seats, func(i int) *mail.Received { return &seats[i].received }); err != nil {
+	if err := d.c.deps.Board.ViewMail(ctx, s.Seats, func(i int) *mail.Received { return &seats[i].received }); err != nil {
 		return s, err
 	}
-	viewHolds(d.c.ports.Holds, s.Seats)
+	viewHolds(d.c.deps.Holds, s.Seats)
 	return s, nil
 }
 
@@ -167,7 +167,7 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 // move that no longer applies is skipped and the loop poked. An error ends the team; only
 // the loop removes seats, so a member without one is a fault of covey.
 func (d *director) carryOut(ctx context.Context, m plan.Move) error {
-	s, ok := d.c.ports.Seats.Of(m.Member)
+	s, ok := d.c.deps.Seats.Of(m.Member)
 	if !ok && m.Member != "" {
 		return fmt.Errorf("%s: %w", m.Member, api.ErrNoMember)
 	}
@@ -179,7 +179,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveNotes:
 		return d.handNotes(ctx, s)
 	case plan.WaitLimit:
-		d.c.ports.Logins.TellOfWait(m.Mark, events.TeamWaits{Until: m.Until, Members: m.Names})
+		d.c.deps.Logins.TellOfWait(m.Mark, events.TeamWaits{Until: m.Until, Members: m.Names})
 	case plan.GiveClaim:
 		return d.handClaim(ctx, s, m.Tasks[0])
 	case plan.GiveQuestions:
@@ -189,13 +189,13 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 			{Kind: agent.FromCovey, Text: teamtools.NamesFor(s.Member.CurrentAgent()).NudgeText(m.Tasks)},
 		}}, m.Mark)
 	case plan.NeedAttention:
-		d.c.ports.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
-		d.c.ports.Asks.Attention.Ignores(s.Member.Name, m.Mark)
+		d.c.deps.Asks.Attention.Stuck(s.Member.Name, plan.Fingerprint(m.Tasks))
+		d.c.deps.Asks.Attention.Ignores(s.Member.Name, m.Mark)
 		return d.c.giveUpOn(ctx, s, m.Reason)
 	case plan.GiveLast:
 		d.handLast(s)
 	case plan.GiveUp:
-		d.c.ports.Accounts.Ledger.GiveUp(s.Member.Name)
+		d.c.deps.Accounts.Ledger.GiveUp(s.Member.Name)
 		return d.c.giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		// The mark is the impasse: the lead is told of each once, also over restarts.
@@ -230,7 +230,7 @@ func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
 	}
 	// Round(0) drops the monotonic reading: a time that was stored has none, and the wall
 	// clock is what a vendor means.
-	return d.c.ports.Clock.After(min(max(next.Round(0).Sub(d.c.ports.Clock.Now().Round(0)), 0), maxSleep))
+	return d.c.deps.Clock.After(min(max(next.Round(0).Sub(d.c.deps.Clock.Now().Round(0)), 0), maxSleep))
 }
 
 // interruptOverrun interrupts turns that run too long after a limit was reached.
@@ -241,7 +241,7 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 		if v.Spent == "" || v.Idle || v.Gone {
 			continue
 		}
-		if s, ok := d.c.ports.Seats.Of(v.Name); ok {
+		if s, ok := d.c.deps.Seats.Of(v.Name); ok {
 			if turns == nil {
 				turns = map[string]int{}
 			}
@@ -250,9 +250,9 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 	}
 	// The ledger compares the numbers of turns, so that a turn that began after the limit
 	// was reached is not taken for the one that overran it.
-	for _, name := range d.c.ports.Accounts.Ledger.Overrun(turns) {
-		if s, ok := d.c.ports.Seats.Of(name); ok {
-			reason, _ := d.c.ports.Accounts.Ledger.Spent(name)
+	for _, name := range d.c.deps.Accounts.Ledger.Overrun(turns) {
+		if s, ok := d.c.deps.Seats.Of(name); ok {
+			reason, _ := d.c.deps.Accounts.Ledger.Spent(name)
 			s.occupant.Teammate.Interrupt(reason)
 		}
 	}
@@ -261,24 +261,24 @@ func (d *director) interruptOverrun(seats []plan.Seat) {
 // announce fires the Notification hooks when the team comes to rest.
 func (d *director) announce(ctx context.Context, m plan.Move) {
 	n := hooks.NotificationInput{
-		Message: d.c.ports.Team().Name + " is waiting for your input", NotificationType: "idle_prompt",
+		Message: d.c.deps.Team().Name + " is waiting for your input", NotificationType: "idle_prompt",
 	}
-	if !d.c.ports.StaysUp() && !m.Held {
+	if !d.c.deps.StaysUp() && !m.Held {
 		if !m.Done {
 			return // members that need attention were reported before
 		}
 		n = hooks.NotificationInput{
-			Message: d.c.ports.Team().Name + " has completed its work", NotificationType: "agent_completed",
+			Message: d.c.deps.Team().Name + " has completed its work", NotificationType: "agent_completed",
 		}
 	}
-	lead := d.c.ports.Seats.Lead()
+	lead := d.c.deps.Seats.Lead()
 	if lead.Life.State().Gone != "" {
 		return
 	}
 	// As in giveUpOn, only the end of the crew waits for the hooks.
-	d.c.ports.Group.Go(func() {
+	d.c.deps.Group.Go(func() {
 		if _, err := lead.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			d.c.ports.Log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
+			d.c.deps.Log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
 		}
 	})
 }
@@ -298,13 +298,13 @@ func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 // interrupted turn continues with the same agent.
 func (d *director) recallLogins(ctx context.Context) error {
 	var members []configs.Member
-	for _, s := range d.c.ports.Seats.All() {
-		if err := d.c.ports.Logins.Recall(ctx, s.Member.Name); err != nil {
+	for _, s := range d.c.deps.Seats.All() {
+		if err := d.c.deps.Logins.Recall(ctx, s.Member.Name); err != nil {
 			return err
 		}
 		d.c.switchAgent(s)
 		members = append(members, *s.Member.Member)
 	}
-	d.c.ports.Logins.Allot(members)
+	d.c.deps.Logins.Allot(members)
 	return nil
 }

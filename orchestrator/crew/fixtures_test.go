@@ -29,7 +29,7 @@ import (
 
 // crewOf makes a crew for the named members, the lead first, without seats. It uses the
 // store, the journal and the clock of p, and has no agents.
-func crewOf(t testing.TB, p Ports, names ...string) *Crew {
+func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	t.Helper()
 	team := &configs.Team{Name: "crew", Lead: configs.Member{Name: names[0]}}
 	for _, name := range names[1:] {
@@ -51,16 +51,16 @@ func crewOf(t testing.TB, p Ports, names ...string) *Crew {
 		Background: teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {}),
 	}
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
-	p.Asks = inbox.New(team, inbox.Ports{
+	p.Asks = inbox.New(team, inbox.Deps{
 		Store: p.Store, Clock: p.Clock, Log: p.Log, Changed: p.Loop.Poke, Go: p.Group.Go,
 		Attached: func() bool { return false }, Member: p.Seats.Member, Gone: p.Seats.GoneFor,
 		Lend:   func(string) func(context.Context) error { return func(context.Context) error { return nil } },
 		Notify: func(context.Context, string, requests.Request) {},
 		Closed: func(context.Context, requests.Request) error { return nil },
 	})
-	members := memberPorts{p.Seats}
+	members := memberDeps{p.Seats}
 	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: members})
-	p.Board = teamtools.New(team, teamtools.Ports{
+	p.Board = teamtools.New(team, teamtools.Deps{
 		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Commands: members, Work: members, News: p.Notes,
 	})
@@ -101,22 +101,22 @@ func addSeat(t testing.TB, c *Crew, m *configs.Member) *Seat {
 	t.Helper()
 	s, err := c.newSeat(t.Context(), m, actors.Member{Session: "session-" + m.Name})
 	testkit.Must(t, err)
-	c.ports.Seats.add(s)
+	c.deps.Seats.add(s)
 	return s
 }
 
-// memberPorts are members without work and without questions.
-type memberPorts struct{ *Seats }
+// memberDeps are members without work and without questions.
+type memberDeps struct{ *Seats }
 
-func (m memberPorts) All() []*members.Member { return m.Members() }
+func (m memberDeps) All() []*members.Member { return m.Members() }
 
-func (m memberPorts) Now(string) (state, gone string) { return "", "" }
+func (m memberDeps) Now(string) (state, gone string) { return "", "" }
 
-func (m memberPorts) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
+func (m memberDeps) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
 	return mail.ShutdownRequest{}, nil
 }
 
-func (m memberPorts) SetMode(context.Context, actors.Actor, string, string) error { return nil }
+func (m memberDeps) SetMode(context.Context, actors.Actor, string, string) error { return nil }
 
-func (m memberPorts) HarvestTask(context.Context, tasks.Task) {}
-func (m memberPorts) Answered(context.Context, string) error  { return nil }
+func (m memberDeps) HarvestTask(context.Context, tasks.Task) {}
+func (m memberDeps) Answered(context.Context, string) error  { return nil }

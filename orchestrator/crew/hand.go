@@ -24,20 +24,20 @@ import (
 // stored what must not be repeated after a crash; the work itself is in no file.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
-	d.c.ports.Accounts.Ledger.Begin(s.Member.Name)
-	d.c.ports.Logins.EndWait()
+	d.c.deps.Accounts.Ledger.Begin(s.Member.Name)
+	d.c.deps.Logins.EndWait()
 	if s.Member.Lead {
-		d.c.ports.Notes.GivenTurn(w.Inputs)
+		d.c.deps.Notes.GivenTurn(w.Inputs)
 	}
 	d.resting = nil
-	d.c.ports.Asks.Attention.Clear(s.Member.Name)
-	d.c.ports.Asks.Recheck() // it may have needed attention
+	d.c.deps.Asks.Attention.Clear(s.Member.Name)
+	d.c.deps.Asks.Recheck() // it may have needed attention
 	s.Life.Give(w, mark)
 }
 
 // handMail gives an idle member all its mail as one prompt.
 func (d *director) handMail(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.ports.Board.Unread(ctx, &s.received)
+	mail, _, err := d.c.deps.Board.Unread(ctx, &s.received)
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.ports.Loop.Poke() // all of it was obsolete: plan again
+		d.c.deps.Loop.Poke() // all of it was obsolete: plan again
 		return nil
 	}
-	if _, held := d.c.ports.Holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
-		if err := d.c.ports.Holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
+	if _, held := d.c.deps.Holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
+		if err := d.c.deps.Holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
 			return err
 		}
 	}
@@ -62,13 +62,13 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 // already, the next round finds other work.
 func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 	by := s.Member.Actor()
-	terms := d.c.ports.Board.TermsOf(s.Member.Name)
-	t, err := d.c.ports.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
+	terms := d.c.deps.Board.TermsOf(s.Member.Name)
+	t, err := d.c.deps.Store.Claim(ctx, by, t.ID, tasks.Claim{Member: s.Member.Name, Max: terms.Max, Skills: terms.Skills})
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, tasks.ErrDisk) || errors.Is(err, tasks.ErrClosed) {
 			return err
 		}
-		d.c.ports.Loop.Poke()
+		d.c.deps.Loop.Poke()
 		return nil
 	}
 	d.hand(s, teammate.Work{Cause: events.ByTask, Inputs: []agent.Input{
@@ -79,16 +79,16 @@ func (d *director) handClaim(ctx context.Context, s *Seat, t tasks.Task) error {
 
 // handNotes gives the idle lead a turn for its notes alone.
 func (d *director) handNotes(ctx context.Context, lead *Seat) error {
-	in, err := d.c.ports.Notes.Take(ctx)
+	in, err := d.c.deps.Notes.Take(ctx)
 	if err != nil {
 		return err
 	}
 	if len(in) == 0 {
-		d.c.ports.Loop.Poke() // another prompt has contained them
+		d.c.deps.Loop.Poke() // another prompt has contained them
 		return nil
 	}
-	d.c.ports.Accounts.Notices.Showing(nil, in)
-	d.c.ports.Accounts.Notices.Digest()
+	d.c.deps.Accounts.Notices.Showing(nil, in)
+	d.c.deps.Accounts.Notices.Digest()
 	d.hand(lead, teammate.Work{Cause: events.ByMessage, Inputs: in}, "")
 	return nil
 }
@@ -96,7 +96,7 @@ func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 // handQuestions reminds an idle member of the questions that it has not answered. It
 // counts the reminder first, so that a crash loses a reminder instead of adding a turn.
 func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) error {
-	all, err := d.c.ports.Asks.Remind(ctx, s.Member.Name)
+	all, err := d.c.deps.Asks.Remind(ctx, s.Member.Name)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (d *director) handQuestions(ctx context.Context, s *Seat, mark string) erro
 // handRetry lets a locked-out member continue its turn. The member kept its input; mail that
 // came meanwhile is added.
 func (d *director) handRetry(ctx context.Context, s *Seat) error {
-	mail, _, err := d.c.ports.Board.Unread(ctx, &s.received)
+	mail, _, err := d.c.deps.Board.Unread(ctx, &s.received)
 	if err != nil {
 		return fmt.Errorf("the mail of %s: %w", s.Member.Name, err)
 	}
@@ -120,7 +120,7 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 	}
 	d.c.TryNow(s)
 	goOn := agent.Input{Kind: agent.FromCovey, Text: agent.GoOn}
-	if lockout := d.c.ports.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
+	if lockout := d.c.deps.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
 		goOn.Text = agent.TryAgain
 	}
 	d.hand(s, teammate.Work{Cause: events.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")
@@ -129,9 +129,9 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 
 // handLast prompts a member to finish and hand over its work.
 func (d *director) handLast(s *Seat) {
-	in, ok := d.c.ports.Accounts.Ledger.HandOver(s.Member.Name)
+	in, ok := d.c.deps.Accounts.Ledger.HandOver(s.Member.Name)
 	if !ok { // the limit was just raised
-		d.c.ports.Loop.Poke()
+		d.c.deps.Loop.Poke()
 		return
 	}
 	d.hand(s, teammate.Work{Cause: events.ByNudge, Inputs: []agent.Input{in}}, "")
@@ -140,14 +140,14 @@ func (d *director) handLast(s *Seat) {
 // mailLeadOnce mails a notice to the lead once per mark. If the lead's mailbox is full,
 // the next run tries again.
 func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) error {
-	sent, err := d.c.mail(ctx, actors.Actor{CallID: actors.CallID(key, mark)}, d.c.ports.Seats.Lead().Member.Name, text)
+	sent, err := d.c.mail(ctx, actors.Actor{CallID: actors.CallID(key, mark)}, d.c.deps.Seats.Lead().Member.Name, text)
 	if err != nil {
 		return err
 	}
 	// Send the notice before the mark is stored: after a crash in between it is sent
 	// again under the same call id, which has no effect. The other order could lose it.
 	if sent {
-		if err := d.c.ports.Store.Put(ctx, key, texts.Encode(mark)); err != nil {
+		if err := d.c.deps.Store.Put(ctx, key, texts.Encode(mark)); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	} else {
 		d.reported = mark
 	}
-	d.c.ports.Loop.Poke()
+	d.c.deps.Loop.Poke()
 	return nil
 }
 
@@ -167,17 +167,17 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 //
 // The crew's loop waits meanwhile. The team is at rest, so only an order could want it.
 func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
-	if !m.Done || d.c.ports.Purpose.Unjudged == nil {
+	if !m.Done || d.c.deps.Purpose.Unjudged == nil {
 		return false, nil
 	}
-	goal, err := specs.ReadGoal(ctx, d.c.ports.Store)
+	goal, err := specs.ReadGoal(ctx, d.c.deps.Store)
 	mark := fmt.Sprint("unjudged ", goal.No)
 	if err != nil || d.told == mark {
 		return false, err
 	}
 	var list []tasks.New
-	for _, member := range d.c.ports.Purpose.Unjudged(ctx) {
-		s, ok := d.c.ports.Seats.Of(member)
+	for _, member := range d.c.deps.Purpose.Unjudged(ctx) {
+		s, ok := d.c.deps.Seats.Of(member)
 		if !ok || s.Life.State().Gone != "" {
 			return false, nil // nobody could mend what gates refuse
 		}
@@ -187,7 +187,7 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 		return false, nil
 	}
 	// The mark is stored last: after a crash before that, the same call makes no other task.
-	made, err := d.c.ports.Store.Add(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, list)
+	made, err := d.c.deps.Store.Add(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark)}, list)
 	if err != nil {
 		return false, err
 	}
@@ -196,20 +196,20 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 		return false, err
 	}
 	if len(refused) == 0 { // the lead has already said what was done
-		all, err := d.c.ports.Store.List(ctx)
+		all, err := d.c.deps.Store.List(ctx)
 		if err != nil {
 			return false, err
 		}
 		d.reported = plan.Fingerprint(all)
-		if err := d.c.ports.Store.Put(ctx, keyReported, texts.Encode(d.reported)); err != nil {
+		if err := d.c.deps.Store.Put(ctx, keyReported, texts.Encode(d.reported)); err != nil {
 			return false, err
 		}
 	}
-	if err := d.c.ports.Store.Put(ctx, keyTold, texts.Encode(mark)); err != nil {
+	if err := d.c.deps.Store.Put(ctx, keyTold, texts.Encode(mark)); err != nil {
 		return false, err
 	}
 	d.told = mark
-	d.c.ports.Loop.Poke()
+	d.c.deps.Loop.Poke()
 	for _, t := range made {
 		if text := refused[t.ID]; text != "" {
 			if _, err := d.c.mail(ctx, actors.Actor{CallID: actors.CallID(keyTold, mark+" "+t.ID)}, t.Owner, text); err != nil {
@@ -225,17 +225,17 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 func (d *director) judgeAll(ctx context.Context, made []tasks.Task) (refused map[string]string, err error) {
 	refused = map[string]string{}
 	for _, t := range made {
-		owner, ok := d.c.ports.Seats.Of(t.Owner)
+		owner, ok := d.c.deps.Seats.Of(t.Owner)
 		if !ok {
 			refused[t.ID] = ""
 			continue
 		}
-		feedback, err := d.c.ports.Purpose.Judge(ctx, owner, t.ID)
+		feedback, err := d.c.deps.Purpose.Judge(ctx, owner, t.ID)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
-			d.c.ports.Log.Warn("judge work without a task", "task", t.ID, "err", err)
+			d.c.deps.Log.Warn("judge work without a task", "task", t.ID, "err", err)
 			refused[t.ID] = ""
 		case feedback != "":
 			refused[t.ID] = fmt.Sprintf("Task %s is not completed: %s", t.ID, feedback)
@@ -247,7 +247,7 @@ func (d *director) judgeAll(ctx context.Context, made []tasks.Task) (refused map
 // askForReport asks the lead for its report. It lists the completed tasks again, because
 // the lead may have lost its context since.
 func (d *director) askForReport(ctx context.Context, mark string) error {
-	all, err := d.c.ports.Store.List(ctx)
+	all, err := d.c.deps.Store.List(ctx)
 	if err != nil {
 		return err
 	}

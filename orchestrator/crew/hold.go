@@ -18,6 +18,6 @@ func viewHolds(h *members.Holds, seats []plan.Seat) {
 
 // held reports whether the member is held.
 func (s *Seat) held() bool {
-	_, held := s.crew.ports.Holds.Of(s.Member.Name)
+	_, held := s.crew.deps.Holds.Of(s.Member.Name)
 	return held
 }

@@ -21,14 +21,14 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 		for i := range more {
 			more[i].Subject = "More"
 		}
-		if _, err := c.ports.Store.Load(tb.Context(), tasks.Loading{Tasks: more}); err != nil {
+		if _, err := c.deps.Store.Load(tb.Context(), tasks.Loading{Tasks: more}); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	d = &director{c: c}
-	m0, _ := c.ports.Seats.Of("m0")
+	m0, _ := c.deps.Seats.Of("m0")
 	m0.Member.Rotate = configs.RotateAfterTask
-	if _, err := c.ports.Store.Members().Attach(tb.Context(), "m0", func() string { return "first" }); err != nil {
+	if _, err := c.deps.Store.Members().Attach(tb.Context(), "m0", func() string { return "first" }); err != nil {
 		tb.Fatal(err)
 	}
 	next := 0
@@ -46,15 +46,15 @@ func longList(tb testing.TB, n int) (d *director, complete func()) {
 		if moves := round(); len(moves) != 5 || moves[0].Kind != plan.GiveClaim || moves[0].Tasks[0].ID != id {
 			tb.Fatalf("before task %s is done, the moves are %+v", id, moves)
 		}
-		if _, err := c.ports.Store.Claim(tb.Context(), actors.Actor{Name: "m0"}, id, tasks.Claim{Member: "m0"}); err != nil {
+		if _, err := c.deps.Store.Claim(tb.Context(), actors.Actor{Name: "m0"}, id, tasks.Claim{Member: "m0"}); err != nil {
 			tb.Fatal(err)
 		}
 		round()
-		if _, _, err := c.ports.Store.Update(tb.Context(), actors.Actor{Name: "m0"}, id, tasks.Patch{Status: &done}); err != nil {
+		if _, _, err := c.deps.Store.Update(tb.Context(), actors.Actor{Name: "m0"}, id, tasks.Patch{Status: &done}); err != nil {
 			tb.Fatal(err)
 		}
 		round()
-		ended := c.markEmpty(tb.Context(), c.ports.Seats.Lead(), events.TurnEnded{})
+		ended := c.markEmpty(tb.Context(), c.deps.Seats.Lead(), events.TurnEnded{})
 		if !ended.(events.TurnEnded).Empty {
 			tb.Error("the lead's turn is not empty, though tasks are open")
 		}

@@ -30,25 +30,25 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		case now.Exit != members.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.ports.Work.Merges.HarvestCompleted(ctx, s.Member.Name)
+		s.crew.deps.Work.Merges.HarvestCompleted(ctx, s.Member.Name)
 		s.waiting = true
 		s.rotation.due = s.dueForRotation(ctx)
 		s.Life.Wait()
-		s.crew.ports.Loop.Poke()
+		s.crew.deps.Loop.Poke()
 	}
 	w, err := s.Life.Take(ctx)
 	if err != nil {
 		return teammate.Work{}, err
 	}
 	s.waiting = false
-	s.crew.ports.Work.Merges.Freshen(ctx, s.Member.Name)
-	s.crew.ports.Asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
+	s.crew.deps.Work.Merges.Freshen(ctx, s.Member.Name)
+	s.crew.deps.Asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
 	return w, nil
 }
 
 // Waiting returns unread mail that may be shown during a turn.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	mail, _, err := s.crew.ports.Board.Unread(ctx, &s.received)
+	mail, _, err := s.crew.deps.Board.Unread(ctx, &s.received)
 	if err != nil || len(mail) == 0 {
 		return nil, err
 	}
@@ -59,25 +59,25 @@ func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 // the turn. After a crash between the two stores the mail is shown again, under an id
 // that the member's history knows.
 func (s *Seat) Taken(ctx context.Context, ids []string) error {
-	s.crew.ports.Accounts.Notices.Shown(ids, s.crew.ports.State.Position(s.Member.Name).Pass)
-	letters, err := s.crew.ports.Notes.Drop(ctx, s.Member.Actor(), ids)
+	s.crew.deps.Accounts.Notices.Shown(ids, s.crew.deps.State.Position(s.Member.Name).Pass)
+	letters, err := s.crew.deps.Notes.Drop(ctx, s.Member.Actor(), ids)
 	if err != nil || len(letters) == 0 && len(ids) > 0 {
 		return err
 	}
-	return s.crew.ports.Store.Mail().Deliver(ctx, s.Member.Actor(), letters)
+	return s.crew.deps.Store.Mail().Deliver(ctx, s.Member.Actor(), letters)
 }
 
 // read turns unread mail into inputs. It marks obsolete mail as delivered without showing
 // it, and leaves mail about unmerged work for later.
 func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input, error) {
-	about, err := s.crew.ports.Board.Concerned(ctx, letters)
+	about, err := s.crew.deps.Board.Concerned(ctx, letters)
 	if err != nil {
 		return nil, err
 	}
-	about = plan.WithUnmerged(about, s.crew.ports.Work.Merges.OnWay(about))
+	about = plan.WithUnmerged(about, s.crew.deps.Work.Merges.OnWay(about))
 	show, moot := plan.SortMail(letters, about, s.Member.Name)
 	if len(moot) > 0 {
-		if err := s.crew.ports.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
+		if err := s.crew.deps.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
 			return nil, err
 		}
 	}
@@ -86,19 +86,19 @@ func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input,
 	}
 	// Answers take effect before the member reads them, for example the mode of an approved
 	// plan. After a crash in between they take effect again, which changes nothing.
-	if err := s.crew.ports.Asks.ActOn(ctx, show); err != nil {
+	if err := s.crew.deps.Asks.ActOn(ctx, show); err != nil {
 		return nil, err
 	}
-	s.crew.ports.Notes.Asked(s.Member.Name, show)
+	s.crew.deps.Notes.Asked(s.Member.Name, show)
 	in := teamtools.NamesFor(s.Member.CurrentAgent()).Inputs(show, about)
 	if !s.Member.Lead {
 		return in, nil
 	}
-	notes, err := s.crew.ports.Notes.Show(ctx)
+	notes, err := s.crew.deps.Notes.Show(ctx)
 	if err != nil {
 		return nil, err
 	}
 	in = append(in, notes...)
-	s.crew.ports.Accounts.Notices.Showing(show, in)
+	s.crew.deps.Accounts.Notices.Showing(show, in)
 	return in, nil
 }

@@ -17,7 +17,7 @@ func TestTheLeadsMailboxIsFull(t *testing.T) {
 	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), &tasks.Options{MaxUnread: 1})
 	testkit.Must(t, err)
 	defer func() { testkit.Must(t, store.Close()) }()
-	c := crewOf(t, Ports{Store: store}, "lead", "dev")
+	c := crewOf(t, Deps{Store: store}, "lead", "dev")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	dev := addSeat(t, c, &configs.Member{Name: "dev"})
 	_, err = store.Mail().Send(t.Context(), actors.Actor{Name: "dev"}, mail.Outgoing{To: []string{"lead"}, Text: "Hello."})

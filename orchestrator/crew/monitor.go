@@ -24,9 +24,9 @@ func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
 			e, err = p.Complete(ctx, s.Member, e)
 			c.logError(ctx, s, err)
 		}
-		c.ports.Watch.Record(s.Member.Name, e)
-		c.ports.Drafts.See(e)
-		c.ports.Journal.Append(e)
+		c.deps.Watch.Record(s.Member.Name, e)
+		c.deps.Drafts.See(e)
+		c.deps.Journal.Append(e)
 		for _, p := range c.watchers {
 			c.logError(ctx, s, p.Saw(ctx, s.Member, e))
 		}
@@ -40,7 +40,7 @@ func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
 		case events.ToolCalled:
 			c.vendorAnswered(s)
 		case events.HelperEnded:
-			c.ports.Loop.Poke() // the team may have waited for it
+			c.deps.Loop.Poke() // the team may have waited for it
 		case events.Idle:
 			c.logError(ctx, s, c.recordIdle(ctx, s, data))
 		case events.Limited:
@@ -73,10 +73,10 @@ func (c *Crew) markEmpty(ctx context.Context, s *Seat, data events.Data) events.
 	if !ok {
 		return data
 	}
-	end.Empty = !c.ports.State.Done(s.Member.Name).Useful && !c.ports.Notes.WasAsked(s.Member.Name) &&
-		len(c.ports.Notes.CompletedBy(s.Member.Name)) == 0
+	end.Empty = !c.deps.State.Done(s.Member.Name).Useful && !c.deps.Notes.WasAsked(s.Member.Name) &&
+		len(c.deps.Notes.CompletedBy(s.Member.Name)) == 0
 	if end.Empty && s.Member.Lead {
-		open, err := c.ports.Store.AnyOpen(ctx)
+		open, err := c.deps.Store.AnyOpen(ctx)
 		end.Empty = err == nil && open
 	}
 	return end
@@ -91,19 +91,19 @@ func (c *Crew) markEmpty(ctx context.Context, s *Seat, data events.Data) events.
 // come, and people are told.
 func (c *Crew) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error {
 	failed := "its last turn failed: " + idle.LastText
-	again, worn := c.ports.Logins.TriesAgain(s.Member.Name)
+	again, worn := c.deps.Logins.TriesAgain(s.Member.Name)
 	switch {
 	case again:
 		return nil // the turn is tried again
 	case worn != "":
 		failed = worn
 	}
-	note := c.ports.Notes.Of(s.Member.Name, idle)
+	note := c.deps.Notes.Of(s.Member.Name, idle)
 	if idle.Reason == events.IdleStopped {
 		note.FailureReason = "a hook stopped its turn"
 	}
 	if idle.Reason == events.IdleFailed && c.turnFailed(ctx, s, failed) {
-		return c.ports.Notes.Send(ctx, note, c.ports.Clock.Now())
+		return c.deps.Notes.Send(ctx, note, c.deps.Clock.Now())
 	}
 	if rests, err := c.restsAfterHook(ctx, s, idle); rests || err != nil {
 		return err
@@ -113,9 +113,9 @@ func (c *Crew) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error 
 		if s.Member.Lead {
 			return nil
 		}
-		return c.ports.Notes.Put(ctx, note)
+		return c.deps.Notes.Put(ctx, note)
 	case idle.Reason == events.IdleFailed:
-		own, err := c.ports.Store.Actable(ctx, s.Member.Name)
+		own, err := c.deps.Store.Actable(ctx, s.Member.Name)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (c *Crew) recordIdle(ctx context.Context, s *Seat, idle events.Idle) error 
 	case s.Member.Lead:
 		return nil
 	}
-	return c.ports.Notes.Send(ctx, note, c.ports.Clock.Now())
+	return c.deps.Notes.Send(ctx, note, c.deps.Clock.Now())
 }
 
 // restsAfterHook marks a member as needing attention if a hook has stopped it before its work was
@@ -135,7 +135,7 @@ func (c *Crew) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (r
 		return false, nil
 	}
 	if !s.Member.Lead {
-		own, err := c.ports.Store.Actable(ctx, s.Member.Name)
+		own, err := c.deps.Store.Actable(ctx, s.Member.Name)
 		if err != nil || len(own) == 0 {
 			return false, err
 		}
@@ -146,12 +146,12 @@ func (c *Crew) restsAfterHook(ctx context.Context, s *Seat, idle events.Idle) (r
 // tellOfLimit tells the lead of a member's usage limit, once for consecutive tries with
 // the same result.
 func (c *Crew) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error {
-	text, waits, again := c.ports.Logins.LimitText(s.Member, e)
+	text, waits, again := c.deps.Logins.LimitText(s.Member, e)
 	if again {
 		return nil
 	}
 	if waits {
-		owned, err := c.ports.Store.Owned(ctx, s.Member.Name)
+		owned, err := c.deps.Store.Owned(ctx, s.Member.Name)
 		if err != nil {
 			return fmt.Errorf("the tasks of %s: %w", s.Member.Name, err)
 		}
@@ -166,7 +166,7 @@ func (c *Crew) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error
 // vendorAnswered records that the vendor has answered a member during its turn.
 func (c *Crew) vendorAnswered(s *Seat) {
 	if !s.Life.State().Idle {
-		c.ports.Logins.Answered(s.Member.Name)
+		c.deps.Logins.Answered(s.Member.Name)
 	}
 }
 
@@ -177,8 +177,8 @@ func (s *Seat) Sink(ctx context.Context) events.Sink {
 	return func(e events.Event) {
 		s.occupant.Caller.See(e.Data)
 		next(e)
-		if warning := s.crew.ports.Tools.Missed(s.Member.Name, e.Data); warning != "" {
-			s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: warning}})
+		if warning := s.crew.deps.Tools.Missed(s.Member.Name, e.Data); warning != "" {
+			s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: warning}})
 		}
 	}
 }

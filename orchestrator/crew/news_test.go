@@ -16,16 +16,16 @@ import (
 
 // TestReportSent: the policy knows what members have completed and to whom they have written.
 func TestReportSent(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev", "ops")
+	c := crewOf(t, Deps{}, "lead", "dev", "ops")
 	for _, name := range []string{"lead", "dev", "ops"} {
 		addSeat(t, c, &configs.Member{Name: name})
 	}
 	policies := teamhooks.NewPolicies(teamhooks.PolicyOptions{
-		Writes: &writes.Watch{}, Member: c.ports.Seats.Member, SessionOf: c.ports.Seats.SessionOf,
-		Lead:       func() *members.Member { return c.ports.Seats.Lead().Member },
-		Unreported: c.ports.State.Unreported,
+		Writes: &writes.Watch{}, Member: c.deps.Seats.Member, SessionOf: c.deps.Seats.SessionOf,
+		Lead:       func() *members.Member { return c.deps.Seats.Lead().Member },
+		Unreported: c.deps.State.Unreported,
 	})
-	happens := func(data events.Data) { c.ports.State.Apply(events.Event{Data: data}) }
+	happens := func(data events.Data) { c.deps.State.Apply(events.Event{Data: data}) }
 	completed := func(id, owner string) {
 		happens(events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}})
 	}

@@ -23,7 +23,7 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	b, err := bus.Embed(bus.Options{})
 	testkit.Must(t, err)
 	defer func() { testkit.Must(t, b.Close()) }()
-	c := crewOf(t, Ports{Bus: b}, "lead", "ops")
+	c := crewOf(t, Deps{Bus: b}, "lead", "ops")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	ops := addSeat(t, c, &configs.Member{Name: "ops"})
 	heard, changes := make(chan mail.Message, 10), make(chan tasks.Change, 10)
@@ -34,7 +34,7 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 			t.Errorf("on the subject of %s came %q", member, data)
 		}
 		heard <- m
-	}, c.ports.Loop.Poke)
+	}, c.deps.Loop.Poke)
 	testkit.Must(t, err)
 	defer sub.Close()
 	work, err := b.OnTask(func(data []byte) {
@@ -48,7 +48,7 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	defer work.Close()
 	send := func(text string) mail.Message {
 		t.Helper()
-		sent, err := c.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "lead"}, mail.Outgoing{To: []string{"ops"}, Text: text})
+		sent, err := c.deps.Store.Mail().Send(t.Context(), actors.Actor{Name: "lead"}, mail.Outgoing{To: []string{"ops"}, Text: text})
 		testkit.Must(t, err)
 		return sent[0]
 	}
@@ -56,14 +56,14 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	run := func() (end func()) {
 		t.Helper()
 		j, err := journal.Open(path, journal.Options{
-			Team: "crew", Store: c.ports.Store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
+			Team: "crew", Store: c.deps.Store, Log: slog.New(slog.DiscardHandler), See: func(events.Line) {}, Failed: func(error) {},
 		})
 		testkit.Must(t, err)
 		go j.Run(events.TeamStarted{}, journal.Views{Line: func(events.Line) {}, Stored: c.Stored, Grew: func(uint64) {}})
 		return func() { testkit.Must(t, j.Close()) }
 	}
 	first := send("before the kill")
-	_, err = c.ports.Store.Add(t.Context(), actors.Actor{Name: "lead"}, []tasks.New{{Subject: "one"}})
+	_, err = c.deps.Store.Add(t.Context(), actors.Actor{Name: "lead"}, []tasks.New{{Subject: "one"}})
 	testkit.Must(t, err)
 	if in, err := ops.Waiting(t.Context()); err != nil || len(in) != 1 || in[0].MessageID != first.ID {
 		t.Errorf("before the bus has it, ops reads %+v, %v", in, err)
@@ -75,7 +75,7 @@ func TestCommittedMailIsOnTheBus(t *testing.T) {
 	if change := <-changes; change.Op != tasks.Created || change.Task.Subject != "one" {
 		t.Errorf("heard of %+v", change)
 	}
-	<-c.ports.Loop.Poked()
+	<-c.deps.Loop.Poked()
 	if in, err := ops.Waiting(t.Context()); err != nil || len(in) != 1 || in[0].MessageID != first.ID {
 		t.Errorf("once the bus has brought it, ops reads %+v, %v", in, err)
 	}
@@ -98,13 +98,13 @@ func TestMailWithoutABus(t *testing.T) {
 	b, err := bus.Embed(bus.Options{})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Close())
-	c := crewOf(t, Ports{Bus: b}, "lead")
+	c := crewOf(t, Deps{Bus: b}, "lead")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	l, err := events.Event{Data: events.MessageSent{Message: mail.Message{To: "lead"}}}.Line()
 	testkit.Must(t, err)
 	c.Stored(l)
 	select {
-	case <-c.ports.Loop.Poked():
+	case <-c.deps.Loop.Poked():
 	default:
 		t.Error("the loop was not poked")
 	}

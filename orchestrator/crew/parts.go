@@ -9,7 +9,7 @@ import (
 )
 
 // Part is a feature of a team. At the moments of a member's life the crew calls the parts of
-// one list (Ports.Parts), in the order of the list, each by those of the interfaces below that
+// one list (Deps.Parts), in the order of the list, each by those of the interfaces below that
 // it implements.
 //
 // An error does not keep the crew from calling the parts that follow. Unless an interface says
@@ -90,7 +90,7 @@ func partsOf[T any](parts []Part) []T {
 // tell calls do for the parts that implement T, in their order.
 func tell[T any](c *Crew, do func(T) error) error {
 	var errs []error
-	for _, p := range partsOf[T](c.ports.Parts) {
+	for _, p := range partsOf[T](c.deps.Parts) {
 		errs = append(errs, do(p))
 	}
 	return errors.Join(errs...)

@@ -58,7 +58,7 @@ func (r recorder) Ended(context.Context) error { return r.record("ended") }
 func TestPartsAreTold(t *testing.T) {
 	store := testkit.OpenStore(t, tasks.Open)
 	var told []string
-	c := crewOf(t, Ports{
+	c := crewOf(t, Deps{
 		Store: store, Journal: runJournal(t, store), Short: &state.Shortage{},
 		Parts: []Part{recorder{"a", &told}, struct{}{}, recorder{"b", &told}},
 	}, "lead", "dev")
@@ -67,16 +67,16 @@ func TestPartsAreTold(t *testing.T) {
 	testkit.Must(t, err)
 	session.State, session.Reason = stateHalted, "it takes no turns here"
 	testkit.Must(t, store.Members().Set(t.Context(), session))
-	old, err := c.newSeat(t.Context(), &c.ports.Team().Teammates[0], session)
+	old, err := c.newSeat(t.Context(), &c.deps.Team().Teammates[0], session)
 	testkit.Must(t, err)
-	c.ports.Seats.add(old)
+	c.deps.Seats.add(old)
 
 	c.join(t.Context(), old)
 	c.sinkOf(t.Context(), old)(events.Event{Member: "dev", Data: events.TextSaid{}})
 	c.finishLife(t.Context(), old, nil)
 	c.leave(t.Context(), old, "it failed")
-	testkit.Must(t, c.seatAgain(t.Context(), old, c.ports.Team().Teammates[0]))
-	now, _ := c.ports.Seats.Of("dev")
+	testkit.Must(t, c.seatAgain(t.Context(), old, c.deps.Team().Teammates[0]))
+	now, _ := c.deps.Seats.Of("dev")
 	testkit.Must(t, c.removeSeat(t.Context(), now))
 	c.finish(t.Context())
 

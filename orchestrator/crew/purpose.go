@@ -41,10 +41,10 @@ const prepared = "the workspace is prepared"
 // It runs before any member's session begins, because what it prepares, such as installed
 // packages, is for all of them.
 func (c *Crew) setUp(ctx context.Context) error {
-	if c.ports.Purpose.Trigger == "" || c.ports.Seats.Lead().Life.State().Gone != "" {
+	if c.deps.Purpose.Trigger == "" || c.deps.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := c.ports.Seats.Lead().occupant.Teammate.Setup(ctx, c.ports.Purpose.Trigger); err != nil {
+	if err := c.deps.Seats.Lead().occupant.Teammate.Setup(ctx, c.deps.Purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
@@ -52,10 +52,10 @@ func (c *Crew) setUp(ctx context.Context) error {
 
 // atMerge merges and ends a run whose purpose is that.
 func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
-	done, err := c.ports.Work.Merges.MergeHere(ctx, *c.ports.Purpose.Merge)
+	done, err := c.deps.Work.Merges.MergeHere(ctx, *c.deps.Purpose.Merge)
 	if err != nil {
 		return plan.Move{}, err
 	}
-	c.ports.Purpose.Merged(done)
-	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*c.ports.Purpose.Merge, done)}, nil
+	c.deps.Purpose.Merged(done)
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*c.deps.Purpose.Merge, done)}, nil
 }

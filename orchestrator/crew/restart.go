@@ -11,9 +11,9 @@ import (
 // failed records that a member has failed. It returns how long the member rests before
 // its restart; ok is false if the member is given up.
 func (c *Crew) failed(s *Seat, reason string) (rest time.Duration, ok bool) {
-	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.ports.Clock.Now())
+	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.deps.Clock.Now())
 	if ok {
-		c.ports.Journal.Append(events.Event{
+		c.deps.Journal.Append(events.Event{
 			Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberRestarts{Reason: reason, Rest: rest, Left: left},
 		})
 	}
@@ -37,9 +37,9 @@ func (c *Crew) restartOrGiveUp(ctx context.Context, s *Seat, reason string) {
 func (c *Crew) vacateRested(ctx context.Context, s *Seat) {
 	if rest := s.Life.RestsFor(); rest > 0 {
 		select {
-		case <-c.ports.Clock.After(rest):
+		case <-c.deps.Clock.After(rest):
 		case <-ctx.Done():
-		case <-c.ports.Loop.Over():
+		case <-c.deps.Loop.Over():
 			return
 		}
 	}

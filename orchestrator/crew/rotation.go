@@ -35,8 +35,8 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 	if s.Member.Rotate != configs.RotateAfterTask {
 		return false
 	}
-	working, err := s.crew.ports.Store.InProgress(ctx, s.Member.Name)
-	now, _, memberErr := s.crew.ports.Store.Members().Find(ctx, s.Member.Name)
+	working, err := s.crew.deps.Store.InProgress(ctx, s.Member.Name)
+	now, _, memberErr := s.crew.deps.Store.Members().Find(ctx, s.Member.Name)
 	if err := errors.Join(err, memberErr); err != nil {
 		s.crew.logError(ctx, s, fmt.Errorf("decide whether a new session begins: %w", err))
 		return false
@@ -48,23 +48,23 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 // the continuation of a turn that failed does, too.
 func (s *Seat) Rotates(w teammate.Work) bool {
 	return s.rotation.due && w.Cause != events.ByResume && !s.HasBackground() &&
-		!s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
+		!s.crew.deps.Hooks.Background.MayWake(s.Member.Name)
 }
 
 // Facts implements teammate.Rotator.
 func (s *Seat) Facts(ctx context.Context) string {
-	last := s.crew.ports.Watch.LastText(s.Member.Name)
+	last := s.crew.deps.Watch.LastText(s.Member.Name)
 	if last == "" { // it has said nothing in this run
 		past, err := transcript.Read(s.transcript(s.Member.Session.Session))
 		s.crew.logError(ctx, s, err)
 		last = launch.LastSaid(past)
 	}
-	return s.crew.ports.Programs.Brief(ctx, s.Member.Name, last)
+	return s.crew.deps.Programs.Brief(ctx, s.Member.Name, last)
 }
 
 // transcript returns the path of a session of the member.
 func (s *Seat) transcript(session string) string {
-	return s.crew.ports.Place.Transcript(s.Member.Name, session)
+	return s.crew.deps.Place.Transcript(s.Member.Name, session)
 }
 
 // Rotate implements teammate.Rotator.
@@ -74,7 +74,7 @@ func (s *Seat) Rotate(ctx context.Context, h transcript.Handover, w teammate.Wor
 	if err := transcript.Succeed(s.transcript(h.Next), s.transcript(s.Member.Session.Session), h); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}
-	if err := s.crew.ports.Store.Members().Renew(ctx, s.Member.Session, h.Next); err != nil {
+	if err := s.crew.deps.Store.Members().Renew(ctx, s.Member.Session, h.Next); err != nil {
 		return fmt.Errorf("begin a new session: %w", err)
 	}
 	s.rotation.out = &w

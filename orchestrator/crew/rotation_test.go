@@ -14,9 +14,9 @@ import (
 // TestDueForRotation: a member gets a new session once for each task that it has completed, and
 // only while it has none in progress.
 func TestDueForRotation(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev")
+	c := crewOf(t, Deps{}, "lead", "dev")
 	s := addSeat(t, c, &configs.Member{Name: "dev", Rotate: configs.RotateAfterTask})
-	store := c.ports.Store
+	store := c.deps.Store
 	dev, err := store.Members().Attach(t.Context(), "dev", func() string { return "first" })
 	testkit.Must(t, err)
 	for _, owner := range []string{"dev", "dev", "lead"} {

@@ -39,7 +39,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 			tb.Error(err)
 		}
 	})
-	c := crewOf(tb, Ports{Store: store}, "lead")
+	c := crewOf(tb, Deps{Store: store}, "lead")
 	var load tasks.Loading
 	var asking sync.WaitGroup // concurrent, so that they share a commit
 	ask := func(n requests.New) {
@@ -67,7 +67,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 			ask(requests.New{Kind: requests.AskPlan, Member: s.Member.Name, To: next, Key: next})
 		case "locked":
 			limit := events.Limited{Until: time.Now().Add(time.Hour)}
-			if _, err := c.ports.Logins.Complete(tb.Context(), s.Member, events.Event{Data: limit}); err != nil {
+			if _, err := c.deps.Logins.Complete(tb.Context(), s.Member, events.Event{Data: limit}); err != nil {
 				tb.Fatal(err)
 			}
 		}
@@ -77,7 +77,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 		tb.Fatal(err)
 	}
 	asking.Wait()
-	stop, err := c.ports.Asks.Begin(tb.Context())
+	stop, err := c.deps.Asks.Begin(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -146,20 +146,20 @@ func TestRoundGrowsWithTheTeam(t *testing.T) {
 // TestSeatsAreFoundByName: finding a member's seat does not scan the list.
 func TestSeatsAreFoundByName(t *testing.T) {
 	c := crewAtRest(t, "claim", 3)
-	one, ok := c.ports.Seats.Of("m1")
+	one, ok := c.deps.Seats.Of("m1")
 	if !ok || one.Member.Name != "m1" {
 		t.Fatalf("seat = %v, %v", one, ok)
 	}
-	c.ports.Seats.list.Load().all = nil
-	if again, ok := c.ports.Seats.Of("m1"); !ok || again != one {
+	c.deps.Seats.list.Load().all = nil
+	if again, ok := c.deps.Seats.Of("m1"); !ok || again != one {
 		t.Error("the seat is looked for in the list")
 	}
 	other := &Seat{crew: c, Member: &members.Member{Member: &configs.Member{Name: "m1"}}}
-	c.ports.Seats.put([]*Seat{other})
-	if found, _ := c.ports.Seats.Of("m1"); found != other {
+	c.deps.Seats.put([]*Seat{other})
+	if found, _ := c.deps.Seats.Of("m1"); found != other {
 		t.Error("the old seat is found")
 	}
-	if _, ok := c.ports.Seats.Of("m2"); ok {
+	if _, ok := c.deps.Seats.Of("m2"); ok {
 		t.Error("a seat is found that is not there any more")
 	}
 }

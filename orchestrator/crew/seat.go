@@ -106,7 +106,7 @@ func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 	case tools.RunStopped:
 		text := fmt.Sprintf("%s was ended with the session of %s: %s", e.BackgroundRun, s.Member.Name, e.Unawaited)
 		mate.RunStopped(e.ID, text)
-		s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: text}})
+		s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: text}})
 	}
 }
 
@@ -120,22 +120,22 @@ func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 // Only the crew's loop calls it. It reads each part under that part's own lock, so the
 // parts may differ by a moment; see director.scene.
 func (s *Seat) view() plan.Seat {
-	now, did := s.Life.State(), s.crew.ports.State.Position(s.Member.Name)
+	now, did := s.Life.State(), s.crew.deps.State.Position(s.Member.Name)
 	v := plan.Seat{
 		Name: s.Member.Name, Lead: s.Member.Lead, Began: did.Turn > 0, Idle: now.Idle &&
 			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: members.Skills(s.Member.Member),
 		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged, Refused: did.Refused,
 	}
-	v.Spent, v.LastWord = s.crew.ports.Accounts.Ledger.Spent(s.Member.Name)
+	v.Spent, v.LastWord = s.crew.deps.Accounts.Ledger.Spent(s.Member.Name)
 	v.Runs = s.AwaitedRun() != ""
-	v.Helped, v.Awaited = s.occupant.Teammate.Helpers() > 0, s.crew.ports.Hooks.Background.MayWake(s.Member.Name)
+	v.Helped, v.Awaited = s.occupant.Teammate.Helpers() > 0, s.crew.deps.Hooks.Background.MayWake(s.Member.Name)
 	return v
 }
 
 // TeamTools returns the team's tools for the member, under the given names.
 func (s *Seat) TeamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
-	return s.crew.ports.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
+	return s.crew.deps.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
 }
 
 // Actor returns the member as the actor of a change.
@@ -149,7 +149,7 @@ func (s *Seat) Actor(callID string) teamtools.Actor {
 	// Task hooks of the lead name no teammate and cannot stop it: without its lead a team
 	// could not end in order.
 	if a.Lead = s.Member.Lead; !s.Member.Lead {
-		a.Teammate, a.Team, a.Halt = s.Member.Name, s.crew.ports.Team().Name, s.Life.Halt
+		a.Teammate, a.Team, a.Halt = s.Member.Name, s.crew.deps.Team().Name, s.Life.Halt
 	}
 	return a
 }
@@ -176,7 +176,7 @@ func (s *Seat) Reconfigure(p permission.Policy) {
 // per id.
 func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 	by := actors.Actor{CallID: actors.CallID("helper", s.Member.Name+" "+id)}
-	_, err := s.crew.ports.Store.Mail().Send(ctx, by, mail.Outgoing{
+	_, err := s.crew.deps.Store.Mail().Send(ctx, by, mail.Outgoing{
 		To: []string{s.Member.Name}, Kind: mail.HelperMessage, Text: text, Summary: mail.Summary(text),
 	})
 	return err

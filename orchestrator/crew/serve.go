@@ -40,7 +40,7 @@ func (c *Crew) runMember(ctx context.Context, s *Seat) {
 // end records that a member's last goroutine has ended.
 func (c *Crew) end(s *Seat) {
 	s.Life.End()
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // finishLife cleans up after a member whose Run returned err, and decides what follows.
@@ -51,7 +51,7 @@ func (c *Crew) end(s *Seat) {
 func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 	defer c.end(s)
 	defer s.Life.MarkLeft()
-	c.ports.Short.Note(err)
+	c.deps.Short.Note(err)
 	// End the agent before others can claim its tasks.
 	c.logError(ctx, s, tell(c, func(p Stopper) error { return p.Stopped(s.Member) }))
 	c.begin(s)
@@ -76,14 +76,14 @@ func (c *Crew) finishLife(ctx context.Context, s *Seat, err error) {
 // halted handles a member that a hook has stopped permanently, also for later runs.
 func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
 	s.Member.Session.State, s.Member.Session.Reason = stateHalted, reason
-	c.logError(ctx, s, c.ports.Store.Members().Set(ctx, s.Member.Session))
+	c.logError(ctx, s, c.deps.Store.Members().Set(ctx, s.Member.Session))
 	c.leave(ctx, s, reason)
 }
 
 // leave handles a member that will not restart in this run: its tasks become open again,
 // and the lead is told.
 func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
-	c.ports.Store.Members().Detach(s.Member.Name)
+	c.deps.Store.Members().Detach(s.Member.Name)
 	released, err := c.release(ctx, s.Member.Name, reason)
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.Member.Name, reason)
 	if len(released) > 0 {
@@ -95,29 +95,29 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 	// its open tasks and the lead's mail.
 	s.tellLeft(reason)
 	s.Life.Retire(reason)
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // tellLeft journals that the member takes no more turns.
 func (s *Seat) tellLeft(reason string) {
-	s.crew.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberLeft{Reason: reason}})
+	s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberLeft{Reason: reason}})
 }
 
 // release makes all open tasks of a member pending and unowned, and returns them.
 func (c *Crew) release(ctx context.Context, member, reason string) ([]tasks.Task, error) {
-	released, err := c.ports.Store.Release(ctx, actors.Actor{}, member, reason)
+	released, err := c.deps.Store.Release(ctx, actors.Actor{}, member, reason)
 	if err != nil {
 		return released, err
 	}
 	// Release opens the tasks in progress. Pending ones that were assigned to the member
 	// keep their owner there, and nobody else could claim them.
-	owned, err := c.ports.Store.Owned(ctx, member)
+	owned, err := c.deps.Store.Owned(ctx, member)
 	if err != nil {
 		return released, err
 	}
 	nobody := ""
 	for _, t := range owned {
-		t, _, err := c.ports.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
+		t, _, err := c.deps.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{Owner: &nobody})
 		if err != nil {
 			return released, err
 		}
@@ -133,11 +133,11 @@ const stateHalted = "halted"
 // goroutine, which cannot handle it; only notifications to others were lost.
 func (c *Crew) logError(ctx context.Context, s *Seat, err error) {
 	if err != nil && ctx.Err() == nil {
-		c.ports.Log.Error("an event of a member could not be processed", "member", s.Member.Name, "err", err)
+		c.deps.Log.Error("an event of a member could not be processed", "member", s.Member.Name, "err", err)
 	}
 }
 
 // Turn returns the number of the member's turn.
 func (s *Seat) Turn() int {
-	return s.crew.ports.State.Position(s.Member.Name).Turn
+	return s.crew.deps.State.Position(s.Member.Name).Turn
 }

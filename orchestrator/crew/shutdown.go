@@ -54,7 +54,7 @@ func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
 // of the team. resume continues the member once it rests.
 func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
-	s.Life.Bind(quit, func() { c.ports.Group.Go(func() { c.runMember(ctx, s) }) })
+	s.Life.Bind(quit, func() { c.deps.Group.Go(func() { c.runMember(ctx, s) }) })
 	return ctx
 }
 
@@ -74,12 +74,12 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 	if f.Reason != "" {
 		why = ": " + texts.Preview(f.Reason, 4000)
 	}
-	return c.ports.Asks.Ask(ctx, by, requests.New{
+	return c.deps.Asks.Ask(ctx, by, requests.New{
 		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
 		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
 		Payload: texts.Encode(inbox.Payload{Reason: f.Reason}),
 		Mail: func(r requests.Request) mail.Outgoing {
-			now := c.ports.Clock.Now()
+			now := c.deps.Clock.Now()
 			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
 			return mail.Outgoing{
 				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: texts.Encode(ShutdownRequest(r)),
@@ -93,11 +93,11 @@ func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOp
 //
 // Only the lead, who assigns the work, and people, who own the team, may end members.
 func (c *Crew) mayEnd(by actors.Actor, to string) (*Seat, error) {
-	s, ok := c.ports.Seats.Of(to)
-	lead := c.ports.Seats.Lead()
+	s, ok := c.deps.Seats.Of(to)
+	lead := c.deps.Seats.Lead()
 	switch {
 	case !ok:
-		return nil, c.ports.Board.NoSeat(to)
+		return nil, c.deps.Board.NoSeat(to)
 	case s.Member.Lead:
 		return nil, texts.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
 			"`covey down` ends the team", to)
@@ -115,7 +115,7 @@ func (c *Crew) mayEnd(by actors.Actor, to string) (*Seat, error) {
 // The inbox calls it when such a request closes, also one of an earlier run. A refusal
 // changes nothing: the sender gets it by mail (closingMail).
 func (c *Crew) shutdownAnswered(ctx context.Context, r requests.Request) {
-	s, ok := c.ports.Seats.Of(r.To)
+	s, ok := c.deps.Seats.Of(r.To)
 	if !ok || !r.Approved() {
 		return
 	}
@@ -143,8 +143,8 @@ func (c *Crew) dismissMember(ctx context.Context, s *Seat, reason string, grace 
 	if !underway {
 		return
 	}
-	ctx, done := c.ports.Asks.UntilEnd(ctx)
-	if !c.ports.Group.Go(func() { // ends with the member, or with the team
+	ctx, done := c.deps.Asks.UntilEnd(ctx)
+	if !c.deps.Group.Go(func() { // ends with the member, or with the team
 		defer done()
 		for _, step := range []struct {
 			after time.Duration
@@ -158,7 +158,7 @@ func (c *Crew) dismissMember(ctx context.Context, s *Seat, reason string, grace 
 				return
 			case <-ctx.Done():
 				return
-			case <-c.ports.Clock.After(step.after):
+			case <-c.deps.Clock.After(step.after):
 				step.do()
 			}
 		}
@@ -179,7 +179,7 @@ func (c *Crew) afterCall(s *Seat) {
 // killMember ends a member that did not leave by itself, and all its processes.
 func (c *Crew) killMember(s *Seat) {
 	s.Life.Kill()
-	c.ports.Processes.KillOf(s.Member.Name)
+	c.deps.Processes.KillOf(s.Member.Name)
 }
 
 // completeLeave completes the leave of a member: it ends its processes, opens its tasks and
@@ -189,9 +189,9 @@ func (c *Crew) killMember(s *Seat) {
 // because the last call may have started some. The context of the store and of the
 // messages outlives the member's own.
 func (c *Crew) completeLeave(ctx context.Context, s *Seat) {
-	s.Close(c.ports.Log)
-	c.ports.Processes.KillOf(s.Member.Name)
-	ctx, done := c.ports.Asks.UntilEnd(ctx)
+	s.Close(c.deps.Log)
+	c.deps.Processes.KillOf(s.Member.Name)
+	ctx, done := c.deps.Asks.UntilEnd(ctx)
 	defer done()
 	c.leave(ctx, s, s.Life.State().Leaving)
 }
@@ -203,7 +203,7 @@ func (c *Crew) completeLeave(ctx context.Context, s *Seat) {
 // can claim them. The member itself gets no mail, because it may never return.
 func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, released []tasks.Task) error {
 	others := []string{}
-	for _, other := range c.ports.Seats.All() {
+	for _, other := range c.deps.Seats.All() {
 		if other != s && !other.Member.Lead && other.Life.State().Gone == "" {
 			others = append(others, other.Member.Name)
 		}
@@ -216,10 +216,10 @@ func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, release
 		ids[i] = t.ID
 	}
 	text := fmt.Sprintf("Member %s has left the team: %s", s.Member.Name, reason)
-	_, err := c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := c.deps.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: others, Kind: mail.Terminated, Text: text, Summary: mail.Summary(text),
 		Data: texts.Encode(mail.Termination{
-			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.ports.Clock.Now(),
+			Type: mail.Terminated, From: s.Member.Name, Reason: reason, TaskIDs: ids, Timestamp: c.deps.Clock.Now(),
 		}),
 	})
 	return err
@@ -247,16 +247,16 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		return api.EndReply{}, err
 	}
 	reply := api.EndReply{Request: r.ID}
-	if r, err = c.ports.Asks.Wait(ctx, r.ID); err != nil {
+	if r, err = c.deps.Asks.Wait(ctx, r.ID); err != nil {
 		return reply, err
 	}
 	if !r.Approved() {
 		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
-	s, ok := c.ports.Seats.Of(e.Member)
+	s, ok := c.deps.Seats.Of(e.Member)
 	if !ok {
-		return reply, c.ports.Board.NoSeat(e.Member)
+		return reply, c.deps.Board.NoSeat(e.Member)
 	}
 	return awaitGone(ctx, s, reply)
 }

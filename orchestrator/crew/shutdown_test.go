@@ -22,7 +22,7 @@ import (
 
 // TestMayEnd: who may ask which member to leave.
 func TestMayEnd(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev", "ops")
+	c := crewOf(t, Deps{}, "lead", "dev", "ops")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	addSeat(t, c, &configs.Member{Name: "dev"})
 	addSeat(t, c, &configs.Member{Name: "ops"}).Life.Retire("it failed")
@@ -43,7 +43,7 @@ func TestMayEnd(t *testing.T) {
 
 // TestAskToEndWantsTime: a request without a deadline would block the caller forever.
 func TestAskToEndWantsTime(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev")
+	c := crewOf(t, Deps{}, "lead", "dev")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	addSeat(t, c, &configs.Member{Name: "dev"})
 	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", EndOptions{Wait: -time.Second})
@@ -55,7 +55,7 @@ func TestAskToEndWantsTime(t *testing.T) {
 // TestWhoLeavesGetsNothing: a leaving, idle member gets no work, not even its own tasks,
 // which become open one after another.
 func TestWhoLeavesGetsNothing(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev")
+	c := crewOf(t, Deps{}, "lead", "dev")
 	s := addSeat(t, c, &configs.Member{Name: "dev", SelfClaim: true})
 	s.Life.Wait()
 	look := plan.Scene{Seats: []plan.Seat{{Name: "lead", Lead: true, Idle: true}, s.view()}}
@@ -94,7 +94,7 @@ func TestLeavesWhileItRests(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"killed": time.Hour, "the rest is over": time.Nanosecond} {
 		store := testkit.OpenStore(t, tasks.Open)
 		processes := process.New(process.Unmarked)
-		c := crewOf(t, Ports{
+		c := crewOf(t, Deps{
 			Store: store, Journal: runJournal(t, store), Processes: processes,
 			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, State: view.NewLive(nil)}),
 		}, "lead", "dev")
@@ -119,10 +119,10 @@ func TestLeavesWhileItRests(t *testing.T) {
 func TestRetiresWithoutASeat(t *testing.T) {
 	store := testkit.OpenStore(t, tasks.Open)
 	lines := make(chan events.Line, 10)
-	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store, func(l events.Line) { lines <- l })}, "lead")
+	c := crewOf(t, Deps{Store: store, Journal: runJournal(t, store, func(l events.Line) { lines <- l })}, "lead")
 	addSeat(t, c, &configs.Member{Name: "lead"})
 	c.ApplyChanges(t.Context(), []events.MemberChange{{Name: "dev", Change: events.MemberRetires}})
-	c.ports.Journal.Append(events.Event{Member: "lead", Data: events.Warning{Text: "the next line"}})
+	c.deps.Journal.Append(events.Event{Member: "lead", Data: events.Warning{Text: "the next line"}})
 	for l := range lines {
 		if l.Member == "lead" {
 			break

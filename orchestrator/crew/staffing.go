@@ -21,7 +21,7 @@ import (
 // SeatAll gives each member of the spec a seat, in the order of the spec. After an error
 // the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {
-	members := slices.Collect(c.ports.Team().Each()) // which seats share: copies would cost memory
+	members := slices.Collect(c.deps.Team().Each()) // which seats share: copies would cost memory
 	sessions, errs := make([]actors.Member, len(members)), make([]error, len(members))
 	var attaching sync.WaitGroup // at the same time, because those who wait share a commit
 	for i, m := range members {
@@ -36,7 +36,7 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("member %s: %w", m.Name, err)
 		}
-		c.ports.Seats.add(s)
+		c.deps.Seats.add(s)
 	}
 	return nil
 }
@@ -44,19 +44,19 @@ func (c *Crew) SeatAll(ctx context.Context) error {
 // vacate ends a member's life in its seat: it closes what the member has open and leaves
 // the seat to the crew's loop.
 func (c *Crew) vacate(s *Seat) {
-	s.Close(c.ports.Log)
+	s.Close(c.deps.Log)
 	s.Life.Vacate()
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // fillVacated processes vacated seats: their members restart with their current spec, or have
 // left the team. Only the crew's loop may call it.
 func (c *Crew) fillVacated(ctx context.Context) error {
-	for _, s := range c.ports.Seats.All() {
+	for _, s := range c.deps.Seats.All() {
 		if !s.Life.Free() {
 			continue
 		}
-		if m, stays := specs.Member(c.ports.Team(), s.Member.Name); stays {
+		if m, stays := specs.Member(c.deps.Team(), s.Member.Name); stays {
 			err := c.seatAgain(ctx, s, m)
 			if errors.Is(err, errUnseated) {
 				c.keepUnseated(s, err)
@@ -85,7 +85,7 @@ func (c *Crew) removeSeat(ctx context.Context, s *Seat) error {
 	if err != nil {
 		return err
 	}
-	c.ports.Seats.put(slices.DeleteFunc(slices.Clone(c.ports.Seats.All()), func(o *Seat) bool { return o == s }))
+	c.deps.Seats.put(slices.DeleteFunc(slices.Clone(c.deps.Seats.All()), func(o *Seat) bool { return o == s }))
 	if err := tell(c, func(p Leaver) error { return p.Left(ctx, s.Member.Name) }); err != nil {
 		return fmt.Errorf("forget member %s: %w", s.Member.Name, err)
 	}
@@ -93,7 +93,7 @@ func (c *Crew) removeSeat(ctx context.Context, s *Seat) error {
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 	return c.tellLeadOf(ctx, s, text)
 }
 
@@ -103,7 +103,7 @@ func (c *Crew) seatLate(ctx context.Context, m configs.Member) error {
 	if err != nil {
 		return err
 	}
-	c.ports.Seats.put(inFileOrder(append(slices.Clone(c.ports.Seats.All()), s), c.ports.Team().Members()))
+	c.deps.Seats.put(inFileOrder(append(slices.Clone(c.deps.Seats.All()), s), c.deps.Team().Members()))
 	c.join(ctx, s)
 	return nil
 }
@@ -118,9 +118,9 @@ func (c *Crew) seatAgain(ctx context.Context, old *Seat, m configs.Member) error
 		return err
 	}
 	how := members.Return{SameAgent: m.Agent.Name == old.Member.Agent.Name, Rotated: c.passOn(old, s)}
-	list := slices.Clone(c.ports.Seats.All())
+	list := slices.Clone(c.deps.Seats.All())
 	list[slices.Index(list, old)] = s
-	c.ports.Seats.put(list)
+	c.deps.Seats.put(list)
 	c.logError(ctx, s, tell(c, func(p Rejoiner) error { return p.Rejoined(ctx, s.Member, how) }))
 	c.enter(ctx, s)
 	return nil
@@ -134,10 +134,10 @@ var errUnseated = errors.New("it could not be started")
 // turns: its tasks and mail stay visible until a corrected spec brings it back. Only the
 // crew's loop may call it.
 func (c *Crew) keepUnseated(s *Seat, why error) {
-	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
+	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
 	s.tellLeft(why.Error())
 	s.Life.Exclude(why.Error())
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // seatOne makes a seat while the team runs; after an error nothing of it is open. It fails
@@ -158,7 +158,7 @@ func (c *Crew) seatOne(ctx context.Context, m configs.Member) (*Seat, error) {
 // attach gets a member's session from the store. A member that was here before continues
 // its session, with the next epoch.
 func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error) {
-	session, err := c.ports.Store.Members().Attach(ctx, member, uuid.NewString)
+	session, err := c.deps.Store.Members().Attach(ctx, member, uuid.NewString)
 	if err != nil {
 		return actors.Member{}, fmt.Errorf("member %s: %w", member, err)
 	}
@@ -169,14 +169,14 @@ func (c *Crew) attach(ctx context.Context, member string) (actors.Member, error)
 // open. A member that a hook has stopped permanently gets a seat too, so that its tasks,
 // mail and cost are shown; it takes no turns.
 func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Member) (*Seat, error) {
-	s := &Seat{Member: &members.Member{Member: m, Lead: m.Name == c.ports.Team().Lead.Name, Session: session}, crew: c,
+	s := &Seat{Member: &members.Member{Member: m, Lead: m.Name == c.deps.Team().Lead.Name, Session: session}, crew: c,
 		received: mail.Received{Member: m.Name}}
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
-	occupant, err := c.ports.MakeOccupant(ctx, s)
+	occupant, err := c.deps.MakeOccupant(ctx, s)
 	if err != nil {
-		s.Close(c.ports.Log)
+		s.Close(c.deps.Log)
 		return nil, err
 	}
 	s.occupant = occupant
@@ -193,13 +193,13 @@ func (c *Crew) join(ctx context.Context, s *Seat) {
 func (c *Crew) enter(ctx context.Context, s *Seat) {
 	gone := s.Life.State().Gone
 	if gone == "" {
-		c.ports.Group.Go(func() { c.serve(ctx, s) })
+		c.deps.Group.Go(func() { c.serve(ctx, s) })
 		return
 	}
 	c.begin(s)
 	s.tellLeft(gone)
 	s.Life.Exclude(gone)
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // inFileOrder sorts seats in the order of the spec. Members that are no longer in it come
@@ -223,12 +223,12 @@ func inFileOrder(seats []*Seat, members []configs.Member) []*Seat {
 // nothing would wake them. A name that comes back later finds its session and its mail
 // again.
 func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
-	known, err := c.ports.Store.Members().List(ctx)
+	known, err := c.deps.Store.Members().List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, m := range known {
-		if _, ok := c.ports.Seats.Of(m.Name); ok {
+		if _, ok := c.deps.Seats.Of(m.Name); ok {
 			continue
 		}
 		if _, err := c.release(ctx, m.Name, "the spec has no member of this name any more"); err != nil {
@@ -243,7 +243,7 @@ func (c *Crew) ReleaseTasksOfRemoved(ctx context.Context) error {
 // others continue: the spec is in effect already, and the next covey up tries again.
 func (c *Crew) ApplyChanges(ctx context.Context, changes []events.MemberChange) {
 	for _, m := range changes {
-		s, seated := c.ports.Seats.Of(m.Name)
+		s, seated := c.deps.Seats.Of(m.Name)
 		switch {
 		case m.Change == events.MemberRetires && seated:
 			s.Life.LeaveSeat(members.Removed)
@@ -251,13 +251,13 @@ func (c *Crew) ApplyChanges(ctx context.Context, changes []events.MemberChange) 
 		case seated: // it changes, or was retired and is still in its turn
 			s.Life.LeaveSeat(members.Restarting)
 		default:
-			member, _ := specs.Member(c.ports.Team(), m.Name)
+			member, _ := specs.Member(c.deps.Team(), m.Name)
 			if err := c.seatLate(ctx, member); err != nil {
-				c.ports.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{
+				c.deps.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{
 					Text: fmt.Sprintf("it has no place in the team yet; covey up tries again: %v", err),
 				}})
 			}
 		}
 	}
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }

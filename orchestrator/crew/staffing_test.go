@@ -13,9 +13,9 @@ import (
 
 // TestSeatWithoutOccupant: a seat that gets no occupant is closed, because nobody gets it.
 func TestSeatWithoutOccupant(t *testing.T) {
-	c := crewOf(t, Ports{}, "lead", "dev")
+	c := crewOf(t, Deps{}, "lead", "dev")
 	closed := 0
-	c.ports.MakeOccupant = func(_ context.Context, s *Seat) (Occupant, error) {
+	c.deps.MakeOccupant = func(_ context.Context, s *Seat) (Occupant, error) {
 		s.OnClose(func() error { closed++; return nil })
 		return Occupant{}, errors.New("its cost is unknown")
 	}
@@ -32,10 +32,10 @@ func TestSeatAllSharesCommits(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprint("m", i)
 	}
-	c := crewOf(t, Ports{}, names...)
-	c.ports.Programs = launch.NewPrograms(launch.Options{Store: c.ports.Store, Ledger: c.ports.Accounts.Ledger})
+	c := crewOf(t, Deps{}, names...)
+	c.deps.Programs = launch.NewPrograms(launch.Options{Store: c.deps.Store, Ledger: c.deps.Accounts.Ledger})
 	commits := func() uint64 {
-		now, err := c.ports.Store.Changed(t.Context(), 0)
+		now, err := c.deps.Store.Changed(t.Context(), 0)
 		testkit.Must(t, err)
 		return now.Now
 	}
@@ -44,7 +44,7 @@ func TestSeatAllSharesCommits(t *testing.T) {
 	if n := commits() - before; n > members/2 {
 		t.Errorf("%d commits for %d members", n, members)
 	}
-	for i, s := range c.ports.Seats.All() {
+	for i, s := range c.deps.Seats.All() {
 		if s.Member.Name != names[i] || s.Member.Session.Name != names[i] {
 			t.Errorf("at %d sits %s with the session of %s", i, s.Member.Name, s.Member.Session.Name)
 		}

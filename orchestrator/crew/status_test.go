@@ -12,7 +12,7 @@ import (
 // TestStatusWhileHooksStart: a member never waits for a hook that is not listed. A hook
 // could start in the middle of a status; each round is another chance for that.
 func TestStatusWhileHooksStart(t *testing.T) {
-	c := crewOf(t, Ports{Clock: members.Clock{}}, "lead", "dev")
+	c := crewOf(t, Deps{Clock: members.Clock{}}, "lead", "dev")
 	s := addSeat(t, c, &configs.Member{Name: "dev"})
 	s.Life.Begin()
 	s.Life.Wait()
@@ -28,9 +28,9 @@ func TestStatusWhileHooksStart(t *testing.T) {
 			default:
 			}
 			started := hooks.Progress{Command: "make watch", Background: &hooks.Background{ID: "1", Rewake: true}}
-			c.ports.Hooks.Background.Observe(t.Context(), "dev", started)
+			c.deps.Hooks.Background.Observe(t.Context(), "dev", started)
 			started.Result = &hooks.Result{}
-			c.ports.Hooks.Background.Observe(t.Context(), "dev", started)
+			c.deps.Hooks.Background.Observe(t.Context(), "dev", started)
 		}
 	})
 	for range 10_000 {

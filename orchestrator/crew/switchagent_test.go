@@ -16,7 +16,7 @@ import (
 func TestNextRetry(t *testing.T) {
 	var slept time.Duration
 	now := limitOver
-	c := crewOf(t, Ports{Clock: members.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
+	c := crewOf(t, Deps{Clock: members.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}, "lead")
@@ -51,16 +51,16 @@ var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 func TestPermissionLendsTheSlot(t *testing.T) {
 	ctx := t.Context()
 	store := testkit.OpenStore(t, tasks.Open)
-	c := crewOf(t, Ports{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
+	c := crewOf(t, Deps{Store: store, Journal: runJournal(t, store)}, "lead", "dev")
 	member := configs.Member{Name: "dev", Agent: configs.Agent{Name: "one", Parallel: 1}}
-	c.ports.Logins.Allot([]configs.Member{member})
+	c.deps.Logins.Allot([]configs.Member{member})
 	s := addSeat(t, c, &member)
 	release, err := s.Admit(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := c.Lend("dev")
-	other, err := c.ports.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	other, err := c.deps.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	}
 	release()
 	release()
-	if n := c.ports.Logins.Free()["one"]; n != 1 {
+	if n := c.deps.Logins.Free()["one"]; n != 1 {
 		t.Errorf("%d slots are free", n)
 	}
 }

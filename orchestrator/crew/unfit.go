@@ -23,19 +23,19 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.NeedsAttention{Reason: reason}})
+	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.NeedsAttention{Reason: reason}})
 	c.logError(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
 	s.tellLeft(reason)
 	s.Life.Retire(reason)
-	c.ports.Loop.Poke()
+	c.deps.Loop.Poke()
 }
 
 // setUpTree sets up a member's working copy, in its goroutine, and reports whether the
 // member can begin. If not, it tells people and the lead. The member keeps its tasks,
 // because the next run starts it again.
 func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
-	err := c.ports.Work.Trees.Ready(ctx, s.Member, func(what string) {
-		c.ports.Journal.Append(events.Event{Member: s.Member.Name, Data: events.SettingUp{Doing: what}})
+	err := c.deps.Work.Trees.Ready(ctx, s.Member, func(what string) {
+		c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.SettingUp{Doing: what}})
 	})
 	if err == nil {
 		return true

@@ -19,8 +19,8 @@ func (c *Crew) startWatchdog(ctx context.Context) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		c.ports.Watch.Run(ctx, c.ports.Clock, c.watched, func(member string, f events.WatchdogFound) {
-			if s, ok := c.ports.Seats.Of(member); ok {
+		c.deps.Watch.Run(ctx, c.deps.Clock, c.watched, func(member string, f events.WatchdogFound) {
+			if s, ok := c.deps.Seats.Of(member); ok {
 				c.logError(ctx, s, c.handleFinding(ctx, s, f))
 			}
 		})
@@ -37,13 +37,13 @@ func (c *Crew) startWatchdog(ctx context.Context) (stop func()) {
 // Members that wait for something that others decide are marked: their silence is no sign
 // of trouble.
 func (c *Crew) watched() []members.Watched {
-	c.ports.Loop.PokeSurely()
-	seats := c.ports.Seats.All()
+	c.deps.Loop.PokeSurely()
+	seats := c.deps.Seats.All()
 	list := make([]members.Watched, len(seats))
 	for i, s := range seats {
 		m := members.Watched{
 			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
-			Waits:  c.ports.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
+			Waits:  c.deps.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()
@@ -61,7 +61,7 @@ func (c *Crew) watched() []members.Watched {
 // extra notice, not a member without its work.
 func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFound) error {
 	turn := s.Turn()
-	c.ports.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
+	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: f})
 	switch f.Did {
 	case members.LookedAgain:
 		return nil // watched has poked the loop
@@ -89,7 +89,7 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 func (c *Crew) mailRetry(ctx context.Context, s *Seat, reason string) error {
 	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
 		"does not come to an end, do without."
-	_, err := c.ports.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
+	_, err := c.deps.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
 		To: []string{s.Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
 	})
 	return err

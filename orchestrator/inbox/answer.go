@@ -83,8 +83,8 @@ func MayAnswer(r requests.Request, mode string) error {
 // names the first. An ambiguous name is an error that lists the ids: a guess
 // might approve the wrong plan.
 func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, error) {
-	r, err := b.ports.Store.Requests().Find(ctx, id)
-	_, member := b.ports.Member(id)
+	r, err := b.deps.Store.Requests().Find(ctx, id)
+	_, member := b.deps.Member(id)
 	member = member || id == actors.Operator
 	if err == nil || !member {
 		return r, err
@@ -111,7 +111,7 @@ func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, err
 // mail cannot be read: the store checks the answer anyway.
 func (b *Inbox) unreadOf(ctx context.Context, who string) map[string]bool {
 	unread := map[string]bool{}
-	letters, err := b.ports.Store.Mail().Unread(ctx, who)
+	letters, err := b.deps.Store.Mail().Unread(ctx, who)
 	if err != nil {
 		return unread
 	}
@@ -142,7 +142,7 @@ func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	if r.Kind != requests.AskPlan {
 		return texts.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	}
-	m, ok := b.ports.Member(r.Member)
+	m, ok := b.deps.Member(r.Member)
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
 }
 
@@ -172,7 +172,7 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 	if r.Kind == requests.AskPlan || r.Kind == requests.AskAttention {
 		b.acting.Lock()
 		defer b.acting.Unlock()
-		now, err := b.ports.Store.Requests().Get(ctx, r.ID)
+		now, err := b.deps.Store.Requests().Get(ctx, r.ID)
 		if err != nil {
 			return fmt.Errorf("read the answer to %s: %w", r.ID, err)
 		}
@@ -180,10 +180,10 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 			return nil
 		}
 	}
-	if err := b.ports.Closed(ctx, r); err != nil {
+	if err := b.deps.Closed(ctx, r); err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
-	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
+	return b.deps.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
 // ActOn prepares the inbox for mail that is about to be shown. Both a question and an
@@ -198,7 +198,7 @@ func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
 		if about = about || id != ""; id == "" || m.Kind != mail.PlanAnswered && m.Kind != mail.OperatorMessage {
 			continue
 		}
-		r, err := b.ports.Store.Requests().Get(ctx, id)
+		r, err := b.deps.Store.Requests().Get(ctx, id)
 		switch {
 		case errors.Is(err, tasks.ErrNotFound): // so old that it is no longer kept
 			continue
@@ -230,10 +230,10 @@ func requestIn(m mail.Message) string {
 // It has no text if no mail is sent. The store calls it before the commit, with
 // the closed request.
 func (b *Inbox) tell(r requests.Request) mail.Outgoing {
-	if _, member := b.ports.Member(r.Member); !member {
+	if _, member := b.deps.Member(r.Member); !member {
 		return mail.Outgoing{}
 	}
-	return AnswerMail(r, b.ports.Clock.Now())
+	return AnswerMail(r, b.deps.Clock.Now())
 }
 
 // AnswerMail returns the mail on the end of a request for the member that it is

@@ -68,7 +68,7 @@ func (a *Approvals) by(approver string, where func(member string) string) runner
 			return runner.Broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
 		}
 		// A turn end completes no task, unless complete_on_pass is set.
-		member, completes := a.inbox.ports.Completer(ctx, in)
+		member, completes := a.inbox.deps.Completer(ctx, in)
 		if !completes {
 			return runner.Agree()
 		}
@@ -81,7 +81,7 @@ func (a *Approvals) by(approver string, where func(member string) string) runner
 		if member == approver {
 			return runner.Agree() // by completing the task, the approver has approved its own work
 		}
-		t, err := a.inbox.ports.Store.Task(ctx, done.TaskID)
+		t, err := a.inbox.deps.Store.Task(ctx, done.TaskID)
 		if err != nil {
 			return runner.Broken(err)
 		}
@@ -89,7 +89,7 @@ func (a *Approvals) by(approver string, where func(member string) string) runner
 		if err != nil {
 			return runner.Broken(err)
 		}
-		r, asked, err := a.inbox.ports.Store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files, folder))
+		r, asked, err := a.inbox.deps.Store.Requests().Asked(ctx, member, requests.AskApproval, approvalKey(t, approver, files, folder))
 		if err != nil {
 			return runner.Broken(err)
 		}
@@ -115,7 +115,7 @@ func approvalKey(t tasks.Task, approver, files, folder string) string {
 // there an approval covers only the task's texts.
 func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
 	who := cmp.Or(t.Owner, completer)
-	tree, err := a.inbox.ports.Files(ctx, who)
+	tree, err := a.inbox.deps.Files(ctx, who)
 	if err != nil {
 		return "", fmt.Errorf("look at the files of %s: %w", who, err)
 	}
@@ -142,12 +142,12 @@ func (a *Approvals) await(ctx context.Context, member, id, approver, folder stri
 // It fails at once if the approver takes no more turns, instead of at the
 // deadline. Lasting keeps an approval while the key stays the same.
 func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string) (requests.Request, error) {
-	t, err := a.inbox.ports.Store.Task(ctx, id)
+	t, err := a.inbox.deps.Store.Task(ctx, id)
 	if err != nil {
 		return requests.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
-	_, ok := a.inbox.ports.Member(approver)
-	switch gone := a.inbox.ports.Gone(approver); {
+	_, ok := a.inbox.deps.Member(approver)
+	switch gone := a.inbox.deps.Gone(approver); {
 	case !ok && approver != actors.Operator: // a changed spec is being applied
 		return requests.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
 	case gone != "":
@@ -170,11 +170,11 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 		}
 	}
 	if approver != actors.Operator {
-		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.ports.Clock.Now()) }
+		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.deps.Clock.Now()) }
 	}
 	r, err := a.inbox.Ask(ctx, actors.Actor{Name: n.Member}, n)
 	if err == nil && approver == actors.Operator {
-		a.inbox.ports.Notify(ctx, member, r)
+		a.inbox.deps.Notify(ctx, member, r)
 	}
 	if err != nil {
 		return r, err
@@ -215,7 +215,7 @@ func (a *Approvals) withdrawMoot(ctx context.Context) error {
 			continue
 		}
 		id := PayloadOf(r).TaskID
-		t, err := a.inbox.ports.Store.Task(ctx, id)
+		t, err := a.inbox.deps.Store.Task(ctx, id)
 		why := ""
 		switch {
 		case errors.Is(err, tasks.ErrNotFound):

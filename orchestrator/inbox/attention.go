@@ -57,7 +57,7 @@ func (a *Attention) Of(member string) string {
 // answer, so the question has no deadline.
 func (a *Attention) Need(ctx context.Context, member, reason, more string) error {
 	a.change(member, func(t *trouble) { t.reason = reason })
-	a.inbox.ports.Changed()
+	a.inbox.deps.Changed()
 	_, err := a.inbox.Ask(ctx, actors.Actor{Name: member}, requests.New{
 		Kind: requests.AskAttention, Member: member, To: actors.Operator, Key: "attention",
 		Text: fmt.Sprintf("%s needs attention: %s\n(approve: it goes on, with your feedback as a message; "+

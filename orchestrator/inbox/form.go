@@ -44,7 +44,7 @@ func (b *Inbox) FillIn(
 	if err != nil {
 		return "", nil, fmt.Errorf("ask for %s: %w", member, err)
 	}
-	b.ports.Notify(ctx, member, r)
+	b.deps.Notify(ctx, member, r)
 	end := b.Asker(member).beginWait(Awaited(r))
 	answered, err := b.Wait(ctx, r.ID)
 	if err = errors.Join(err, end(ctx)); err != nil {
@@ -58,7 +58,7 @@ func (b *Inbox) FillIn(
 	case requests.Denied:
 		action = "decline"
 	}
-	return action, values, errors.Join(err, b.ports.Store.Requests().MarkTaken(ctx, r.ID))
+	return action, values, errors.Join(err, b.deps.Store.Requests().MarkTaken(ctx, r.ID))
 }
 
 // openForms counts the forms of a member that wait for an answer.

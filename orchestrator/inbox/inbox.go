@@ -40,7 +40,7 @@ type Inbox struct {
 	Plans     *PlanGate
 	Questions *Questions
 
-	ports Ports
+	deps  Deps
 	onAsk configs.OnAsk
 	limit time.Duration // how long a question waits for its answer
 
@@ -57,8 +57,8 @@ type Inbox struct {
 	over    <-chan struct{}      // closed when the team ends; nil before Begin
 }
 
-// Ports are an Inbox's dependencies. Members are identified by name.
-type Ports struct {
+// Deps are an Inbox's dependencies. Members are identified by name.
+type Deps struct {
 	Store *tasks.Store
 	Clock members.Clock
 	Log   *slog.Logger
@@ -100,10 +100,10 @@ type Ports struct {
 const defaultLimit = 10 * time.Minute
 
 // New makes the inbox of a team. Begin starts it.
-func New(team *configs.Team, ports Ports) *Inbox {
+func New(team *configs.Team, deps Deps) *Inbox {
 	b := &Inbox{
-		ports: ports, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
-		reminders: reminders{store: ports.Store}, due: map[string]time.Time{},
+		deps: deps, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
+		reminders: reminders{store: deps.Store}, due: map[string]time.Time{},
 		changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 	b.Attention = &Attention{inbox: b, members: map[string]trouble{}}
@@ -136,7 +136,7 @@ func (b *Inbox) recall(ctx context.Context) error {
 	if err := b.reminders.recall(ctx); err != nil {
 		return err
 	}
-	all, err := b.ports.Store.Requests().List(ctx)
+	all, err := b.deps.Store.Requests().List(ctx)
 	if err != nil {
 		return fmt.Errorf("list the requests of earlier runs: %w", err)
 	}
@@ -145,7 +145,7 @@ func (b *Inbox) recall(ctx context.Context) error {
 		// The members start anew, so what an earlier run said about them no
 		// longer holds, and its calls have ended.
 		case r.Open() && (r.Kind == requests.AskAttention || r.Kind == requests.AskForm):
-			_, err = b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
+			_, err = b.deps.Store.Requests().Withdraw(ctx, actors.Actor{}, r.ID, "the team was started again")
 		case !r.Open() && !r.Taken && actsAtOnce(r):
 			err = b.act(ctx, r)
 		case !r.Open() && !r.Taken && r.Kind == requests.AskQuestion:
@@ -167,7 +167,7 @@ func (b *Inbox) recall(ctx context.Context) error {
 func (b *Inbox) dropRemoved(ctx context.Context) error {
 	for _, r := range b.Open() {
 		for _, name := range []string{r.Member, r.To} {
-			if _, here := b.ports.Member(name); here || name == actors.Operator || name == "" {
+			if _, here := b.deps.Member(name); here || name == actors.Operator || name == "" {
 				continue
 			}
 			if err := b.leave(ctx, name); err != nil {
@@ -184,11 +184,11 @@ func (b *Inbox) refresh(ctx context.Context) error {
 	// last.
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	open, err := b.ports.Store.Requests().Open(ctx, "")
+	open, err := b.deps.Store.Requests().Open(ctx, "")
 	if err != nil {
 		return fmt.Errorf("list the open requests: %w", err)
 	}
-	due, now := map[string]time.Time{}, b.ports.Clock.Now()
+	due, now := map[string]time.Time{}, b.deps.Clock.Now()
 	for _, r := range open {
 		if at, known := b.due[r.ID]; known {
 			due[r.ID] = at
@@ -201,7 +201,7 @@ func (b *Inbox) refresh(ctx context.Context) error {
 		b.changed = make(chan struct{})
 	}
 	b.open, b.due = sort(open), due
-	b.ports.Changed()
+	b.deps.Changed()
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (b *Inbox) watch(ctx context.Context) {
 		var late <-chan time.Time
 		id, wait := b.next()
 		if id != "" {
-			late = b.ports.Clock.After(wait)
+			late = b.deps.Clock.After(wait)
 		}
 		select {
 		case <-b.poked:
@@ -243,7 +243,7 @@ func (b *Inbox) next() (id string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, at := range slices.Sorted(maps.Keys(b.due)) {
-		if left := b.due[at].Sub(b.ports.Clock.Now()); id == "" || left < wait {
+		if left := b.due[at].Sub(b.deps.Clock.Now()); id == "" || left < wait {
 			id, wait = at, left
 		}
 	}
@@ -252,7 +252,7 @@ func (b *Inbox) next() (id string, wait time.Duration) {
 
 // expire closes a question with its default answer.
 func (b *Inbox) expire(ctx context.Context, id string) error {
-	r, err := b.ports.Store.Requests().Expire(ctx, id, b.tell)
+	r, err := b.deps.Store.Requests().Expire(ctx, id, b.tell)
 	if err != nil {
 		return fmt.Errorf("expire request %s: %w", id, err)
 	}
@@ -262,9 +262,9 @@ func (b *Inbox) expire(ctx context.Context, id string) error {
 // logError logs an error that cannot be returned, and then waits for a second.
 func (b *Inbox) logError(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		b.ports.Log.Error("the inbox", "err", err)
+		b.deps.Log.Error("the inbox", "err", err)
 		select { // an error such as a full disk lasts, and must not flood the log
-		case <-b.ports.Clock.After(time.Second):
+		case <-b.deps.Clock.After(time.Second):
 		case <-ctx.Done():
 		}
 	}
@@ -303,7 +303,7 @@ func (b *Inbox) Unlimited() []string {
 
 // Present reports whether a person may answer: a person is attached, or on_ask
 // says that questions wait for one.
-func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.ports.Attached() }
+func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.deps.Attached() }
 
 // Wait waits until a question is closed. It fails when ctx ends.
 func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {
@@ -311,7 +311,7 @@ func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {
 		b.mu.Lock()
 		changed := b.changed
 		b.mu.Unlock()
-		r, err := b.ports.Store.Requests().Get(ctx, id)
+		r, err := b.deps.Store.Requests().Get(ctx, id)
 		if err != nil || !r.Open() {
 			return r, err
 		}
@@ -346,7 +346,7 @@ func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 	if over == nil {
 		return ctx, cancel
 	}
-	if !b.ports.Go(func() { // ends with done
+	if !b.deps.Go(func() { // ends with done
 		select {
 		case <-over:
 			cancel()
@@ -360,7 +360,7 @@ func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 
 // Ask stores a question, with its mail if it has any.
 func (b *Inbox) Ask(ctx context.Context, a actors.Actor, n requests.New) (requests.Request, error) {
-	r, err := b.ports.Store.Requests().Ask(ctx, a, n)
+	r, err := b.deps.Store.Requests().Ask(ctx, a, n)
 	if err != nil {
 		return r, err
 	}
@@ -369,7 +369,7 @@ func (b *Inbox) Ask(ctx context.Context, a actors.Actor, n requests.New) (reques
 
 // Withdraw closes a question that needs no answer any more.
 func (b *Inbox) Withdraw(ctx context.Context, id, reason string) error {
-	if _, err := b.ports.Store.Requests().Withdraw(ctx, actors.Actor{}, id, reason); err != nil {
+	if _, err := b.deps.Store.Requests().Withdraw(ctx, actors.Actor{}, id, reason); err != nil {
 		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
 	return b.refresh(ctx)

@@ -53,7 +53,7 @@ func TestApprovalKey(t *testing.T) {
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
 	dev := &members.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}}
-	b := New(&configs.Team{}, Ports{Member: func(string) (*members.Member, bool) { return dev, true }})
+	b := New(&configs.Team{}, Deps{Member: func(string) (*members.Member, bool) { return dev, true }})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {
 		by, mode string
@@ -99,7 +99,7 @@ func TestUsualMode(t *testing.T) {
 func TestAside(t *testing.T) {
 	lent, said := "", ""
 	var b *Inbox
-	b = New(&configs.Team{}, Ports{Lend: func(member string) func(context.Context) error {
+	b = New(&configs.Team{}, Deps{Lend: func(member string) func(context.Context) error {
 		lent = member
 		return func(context.Context) error {
 			said = b.MidTurnWait(member)
@@ -118,7 +118,7 @@ func TestAside(t *testing.T) {
 // TestClearSolved: attention ends when the tasks that it is about have changed, and when a
 // limit was raised; of a member's life that has ended nothing is left.
 func TestClearSolved(t *testing.T) {
-	b := New(&configs.Team{}, Ports{})
+	b := New(&configs.Team{}, Deps{})
 	stuck := []tasks.Task{{ID: "1", Owner: "dev", Status: tasks.Pending}}
 	for _, member := range []string{"dev", "ops", "rev", "old"} {
 		b.Attention.change(member, func(tr *trouble) { tr.reason = "it does not get on" })
@@ -150,7 +150,7 @@ func TestClearSolved(t *testing.T) {
 // TestQuestionsAreFoundByName: the questions of a member are found without going through
 // the list of them all.
 func TestQuestionsAreFoundByName(t *testing.T) {
-	b := New(&configs.Team{}, Ports{})
+	b := New(&configs.Team{}, Deps{})
 	b.open = sort([]requests.Request{
 		{ID: "0", Kind: requests.AskPlan, Member: "m0", To: "m1"}, {ID: "1", Kind: requests.AskPlan, Member: "m1", To: "m0"},
 	})

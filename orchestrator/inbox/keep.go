@@ -50,7 +50,7 @@ func (k FileApprovals) WithdrawOutdated(ctx context.Context, member, key string)
 // under this key.
 func (k FileApprovals) Ask(ctx context.Context, member, key string, files []string) (writes.Answer, error) {
 	b := k.inbox
-	r, asked, err := b.ports.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
+	r, asked, err := b.deps.Store.Requests().Asked(ctx, member, requests.AskMerge, key)
 	switch {
 	case err != nil:
 		return writes.Answer{}, fmt.Errorf("find the request about protected files: %w", err)
@@ -72,6 +72,6 @@ func (k FileApprovals) Ask(ctx context.Context, member, key string, files []stri
 	if err != nil {
 		return writes.Answer{}, err
 	}
-	b.ports.Notify(ctx, member, r)
+	b.deps.Notify(ctx, member, r)
 	return writes.Answer{Open: r.ID}, nil
 }

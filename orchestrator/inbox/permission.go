@@ -50,7 +50,7 @@ func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 	}
 	// A call runs only after its answer is marked as taken, because Unbegun
 	// relies on the mark.
-	if err := b.ports.Store.Requests().MarkTaken(ctx, r.ID); err != nil {
+	if err := b.deps.Store.Requests().MarkTaken(ctx, r.ID); err != nil {
 		b.logError(ctx, fmt.Errorf("take the answer to %s: %w", r.ID, err))
 		return teammate.Answer{}
 	}
@@ -65,7 +65,7 @@ func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 	if callID == "" {
 		return false
 	}
-	all, err := b.ports.Store.Requests().List(ctx)
+	all, err := b.deps.Store.Requests().List(ctx)
 	if err != nil {
 		b.logError(ctx, fmt.Errorf("list the requests of %s: %w", a.member, err))
 	}
@@ -160,7 +160,7 @@ func (b *Inbox) MidTurnWait(member string) string {
 func (a Asker) beginWait(what string) (end func(ctx context.Context) error) {
 	waits := &a.inbox.waits
 	waits.set(a.member, what)
-	takeBack := a.inbox.ports.Lend(a.member)
+	takeBack := a.inbox.deps.Lend(a.member)
 	return func(ctx context.Context) error {
 		defer waits.set(a.member, "")
 		return takeBack(ctx)

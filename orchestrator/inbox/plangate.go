@@ -62,7 +62,7 @@ type grantedMode struct {
 func (g *PlanGate) StartingMode(ctx context.Context, m *members.Member) (string, error) {
 	g.approve(m.Name, false)
 	var granted grantedMode
-	if err := tasks.ReadValue(ctx, g.inbox.ports.Store, keyPlan(m.Name), &granted); err != nil {
+	if err := tasks.ReadValue(ctx, g.inbox.deps.Store, keyPlan(m.Name), &granted); err != nil {
 		return "", fmt.Errorf("read the permission mode granted to %s: %w", m.Name, err)
 	}
 	holds := granted.Session == m.Session.Life() && granted.Mode != ""
@@ -92,7 +92,7 @@ func (g *PlanGate) restart(ctx context.Context, m *members.Member) error {
 	if err != nil {
 		return err
 	}
-	return g.inbox.ports.SetMode(m.Name, mode)
+	return g.inbox.deps.SetMode(m.Name, mode)
 }
 
 // approve records whether a member's plan is approved.
@@ -171,7 +171,7 @@ func (g *PlanGate) Submit(
 	}
 	who := AnswererName(r.To)
 	if m.Lead || r.To == actors.Operator {
-		g.inbox.ports.Notify(ctx, m.Name, r)
+		g.inbox.deps.Notify(ctx, m.Name, r)
 	}
 	return agent.ToolResult{
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
@@ -227,7 +227,7 @@ func (g *PlanGate) approvedByHook(ctx context.Context, m *members.Member, in Pla
 	if err := g.inbox.withdrawAll(ctx, "a hook has approved another plan", func(r requests.Request) bool {
 		return r.Kind == requests.AskPlan && r.Member == m.Name
 	}); err != nil {
-		g.inbox.ports.Log.Error("cannot withdraw the request about an earlier plan", "member", m.Name, "err", err)
+		g.inbox.deps.Log.Error("cannot withdraw the request about an earlier plan", "member", m.Name, "err", err)
 	}
 	return agent.ToolResult{
 		Content:  "A hook of the team has approved your plan. Carry it out.",
@@ -262,8 +262,8 @@ func (g *PlanGate) askPlan(ctx context.Context, m *members.Member, by actors.Act
 // approver returns who decides about a member's plan: the lead, or the operator
 // for the lead's own plan and if the lead takes no more turns.
 func (g *PlanGate) approver(m *members.Member) string {
-	lead := g.inbox.ports.Lead()
-	if m.Lead || g.inbox.ports.Gone(lead.Name) != "" {
+	lead := g.inbox.deps.Lead()
+	if m.Lead || g.inbox.deps.Gone(lead.Name) != "" {
 		return actors.Operator
 	}
 	return lead.Name
@@ -273,10 +273,10 @@ func (g *PlanGate) approver(m *members.Member) string {
 // goes into a file.
 func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 	data := mail.PlanRequest{
-		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.ports.Clock.Now(),
+		Type: mail.PlanAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Plan: plan, Timestamp: g.inbox.deps.Clock.Now(),
 	}
 	if len(plan) > mail.MaxText {
-		if text, err := g.inbox.ports.Letters.Keep(r.To, plan); err == nil {
+		if text, err := g.inbox.deps.Letters.Keep(r.To, plan); err == nil {
 			data.Plan = text
 		} else {
 			data.Plan = mail.Head(plan, mail.MaxText) + "\n[the rest could not be kept: " + err.Error() + "]"
@@ -290,7 +290,7 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 // ApplyAnswer sets the mode of a member whose plan was approved. A refusal, and a
 // plan of another session, change no mode.
 func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
-	m, ok := g.inbox.ports.Member(r.Member)
+	m, ok := g.inbox.deps.Member(r.Member)
 	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Life() {
 		return nil
 	}
@@ -316,11 +316,11 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 	// The mode is set before it is stored, because the mail with the answer is
 	// already sent. After a crash in between, the next start acts on the answer
 	// again.
-	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
+	if err := g.inbox.deps.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
+	if err := g.inbox.deps.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
 		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
 	g.approve(m.Name, true) // only now: whoever acts on the answer again after an error must store it
@@ -332,11 +332,11 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 func (g *PlanGate) GiveMode(ctx context.Context, m *members.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	if err := g.inbox.ports.SetMode(m.Name, mode); err != nil {
+	if err := g.inbox.deps.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode, Spec: usualMode(m)}
-	if err := g.inbox.ports.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
+	if err := g.inbox.deps.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
 		return fmt.Errorf("store the permission mode of %s: %w", m.Name, err)
 	}
 	return nil

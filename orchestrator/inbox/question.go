@@ -83,7 +83,7 @@ func (g *Questions) Consult(ctx context.Context, by actors.Actor, q Question) (r
 	}
 	// It may have been answered since, when this call still waited.
 	lasting := context.WithoutCancel(ctx)
-	now, getErr := b.ports.Store.Requests().Get(lasting, r.ID)
+	now, getErr := b.deps.Store.Requests().Get(lasting, r.ID)
 	switch {
 	case getErr != nil:
 		return r, errors.Join(err, getErr)
@@ -95,7 +95,7 @@ func (g *Questions) Consult(ctx context.Context, by actors.Actor, q Question) (r
 	case err != nil || now.Open() || now.Taken || q.Patience == 0:
 		return now, err
 	}
-	return now, b.ports.Store.Requests().MarkTaken(ctx, r.ID)
+	return now, b.deps.Store.Requests().MarkTaken(ctx, r.ID)
 }
 
 // await asks a question and waits until it is closed or patience is over.
@@ -126,7 +126,7 @@ func (g *Questions) mail(r requests.Request) mail.Outgoing {
 		Kind: mail.QuestionAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 		Data: texts.Encode(mail.Question{
 			Type: mail.QuestionAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Question: r.Text,
-			Timestamp: g.inbox.ports.Clock.Now(),
+			Timestamp: g.inbox.deps.Clock.Now(),
 		}),
 	}
 }
@@ -154,7 +154,7 @@ func (g *Questions) Reply(ctx context.Context, by actors.Actor, member, text str
 func (g *Questions) store(
 	ctx context.Context, by actors.Actor, r requests.Request, a Answer,
 ) (requests.Request, error) {
-	store := g.inbox.ports.Store.Requests()
+	store := g.inbox.deps.Store.Requests()
 	ruling := requests.Ruling{Approve: a.Approve, Feedback: a.Text, Mode: a.Mode, Mail: g.inbox.tell}
 	if r.Kind != requests.AskQuestion {
 		return store.Answer(ctx, by, r.ID, ruling)
@@ -182,15 +182,15 @@ func replyMail(r requests.Request) mail.Outgoing {
 // builtin agent makes such a call again; a program may not.
 func (g *Questions) recall(ctx context.Context, r requests.Request) error {
 	b := g.inbox
-	m, here := b.ports.Member(r.Member)
+	m, here := b.deps.Member(r.Member)
 	if !here || r.State == requests.Withdrawn || m.CurrentAgent().Kind == configs.Builtin {
 		return nil
 	}
 	out := replyMail(r)
 	out.To = []string{r.Member}
 	by := actors.Actor{CallID: actors.CallID("reply", r.ID)}
-	if _, err := b.ports.Store.Mail().Send(ctx, by, out); err != nil {
+	if _, err := b.deps.Store.Mail().Send(ctx, by, out); err != nil {
 		return fmt.Errorf("mail the answer to %s: %w", r.ID, err)
 	}
-	return b.ports.Store.Requests().MarkTaken(ctx, r.ID)
+	return b.deps.Store.Requests().MarkTaken(ctx, r.ID)
 }

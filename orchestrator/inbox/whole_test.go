@@ -42,7 +42,7 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 	p.dev.Session.Session = "s1"
 	var group members.Group
 	t.Cleanup(group.Wait)
-	p.Inbox = New(&configs.Team{}, Ports{
+	p.Inbox = New(&configs.Team{}, Deps{
 		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: group.Go, Closed: closed,
 		Attached: func() bool { return true },
 		Notify:   func(context.Context, string, requests.Request) {},

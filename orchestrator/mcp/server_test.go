@@ -66,7 +66,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		Name: "crew", Lead: configs.Member{Name: "lead"}, Teammates: []configs.Member{{Name: "dev"}, {Name: "docs"}},
 	}
 	asks := inboxOf(r, configs.DenyAsk)
-	r.board = teamtools.New(team, teamtools.Ports{
+	r.board = teamtools.New(team, teamtools.Deps{
 		Store: r.store, Letters: mail.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
 		Commands: r, Work: r, News: r,
 	})
@@ -213,7 +213,7 @@ func (m fakeMate) Interrupt(string) {}
 
 // inboxOf is the inbox of a rig.
 func inboxOf(r *rig, onAsk configs.OnAsk) *inbox.Inbox {
-	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Ports{
+	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Deps{
 		Store: r.store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: func(f func()) bool { go f(); return true },
 		Attached: func() bool { return false }, Member: r.Member, Gone: func(string) string { return "" },
 		Lend:   func(string) func(context.Context) error { return func(context.Context) error { return nil } },

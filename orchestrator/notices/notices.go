@@ -26,8 +26,8 @@ const maxSleep = time.Minute
 // endWithin bounds how long the end of a run waits for its last notices.
 const endWithin = 5 * time.Second
 
-// Ports are what Notices depend on. All are required, except Terminal.
-type Ports struct {
+// Deps are what Notices depend on. All are required, except Terminal.
+type Deps struct {
 	Team      func() *configs.Team // the current spec
 	Store     *tasks.Store
 	Journal   Journal
@@ -50,7 +50,7 @@ type Journal interface {
 type Notices struct {
 	Links *Links
 
-	ports      Ports
+	deps       Deps
 	postWithin time.Duration // only tests change it
 	wake       chan struct{}
 	sending    sync.WaitGroup
@@ -76,9 +76,9 @@ type outcome struct {
 }
 
 // New returns the notices of a team. Line may be called at once.
-func New(p Ports) *Notices {
+func New(p Deps) *Notices {
 	return &Notices{
-		ports: p, postWithin: postWithin, Links: NewLinks(p.Store, p.Clock), wake: make(chan struct{}, 1),
+		deps: p, postWithin: postWithin, Links: NewLinks(p.Store, p.Clock), wake: make(chan struct{}, 1),
 		busy: map[string]bool{}, links: map[string]string{},
 		checked: map[string]bool{}, silent: map[string]bool{},
 	}
@@ -89,7 +89,7 @@ func (n *Notices) See(e events.Event) {
 	if !isNews(e) {
 		return
 	}
-	if len(n.ports.Team().Notify) > 0 {
+	if len(n.deps.Team().Notify) > 0 {
 		if what, ok := happened(e); ok {
 			n.hear(what)
 		}
@@ -110,8 +110,8 @@ func (n *Notices) Run(ctx context.Context) error {
 		next := n.round(ctx, false)
 		var again <-chan time.Time
 		if !next.IsZero() {
-			wait := next.Round(0).Sub(n.ports.Clock.Now().Round(0))
-			again = n.ports.Clock.After(min(max(wait, 0), maxSleep))
+			wait := next.Round(0).Sub(n.deps.Clock.Now().Round(0))
+			again = n.deps.Clock.After(min(max(wait, 0), maxSleep))
 		}
 		select {
 		case <-n.wake:
@@ -126,14 +126,14 @@ func (n *Notices) Run(ctx context.Context) error {
 // End tells that the run ends, and sends what waits, except outside of a rule's hours. Run must
 // have returned. What cannot be sent within seconds waits for the next run.
 func (n *Notices) End(ctx context.Context, reason string) {
-	if len(n.ports.Team().Notify) == 0 {
+	if len(n.deps.Team().Notify) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
-	now := n.ports.Clock.Now()
+	now := n.deps.Clock.Now()
 	n.hear(Notice{
-		Kind: configs.NotableEnded, Seq: n.ports.Journal.Last() + 1, Since: now,
+		Kind: configs.NotableEnded, Seq: n.deps.Journal.Last() + 1, Since: now,
 		Text: oneLine("the team ends: " + reason),
 	})
 	n.round(ctx, true)
@@ -144,7 +144,7 @@ func (n *Notices) End(ctx context.Context, reason string) {
 // round starts what is to be sent now. It returns when the next round is due at the latest; zero:
 // when something has changed.
 func (n *Notices) round(ctx context.Context, last bool) (next time.Time) {
-	rules := n.ports.Team().Notify
+	rules := n.deps.Team().Notify
 	if len(rules) == 0 {
 		return time.Time{}
 	}
@@ -156,7 +156,7 @@ func (n *Notices) round(ctx context.Context, last bool) (next time.Time) {
 		next = n.trouble(ctx, err)
 	}
 	n.warn(rules)
-	now := n.ports.Clock.Now().Round(0)
+	now := n.deps.Clock.Now().Round(0)
 	forgot := false
 	for _, rule := range rules {
 		r := n.record(rule)
@@ -181,21 +181,21 @@ func (n *Notices) round(ctx context.Context, last bool) (next time.Time) {
 // trouble logs an error of the store, and returns when to try again.
 func (n *Notices) trouble(ctx context.Context, err error) time.Time {
 	if ctx.Err() == nil {
-		n.ports.Log.Error("notices", "err", err)
+		n.deps.Log.Error("notices", "err", err)
 	}
-	return n.ports.Clock.Now().Add(maxSleep)
+	return n.deps.Clock.Now().Add(maxSleep)
 }
 
 // read reads what is open, and first the records.
 func (n *Notices) read(ctx context.Context) ([]Notice, error) {
 	if n.records == nil {
 		known := map[string]*record{}
-		if err := tasks.ReadValue(ctx, n.ports.Store, storeKey, &known); err != nil {
+		if err := tasks.ReadValue(ctx, n.deps.Store, storeKey, &known); err != nil {
 			return nil, fmt.Errorf("read what was sent: %w", err)
 		}
 		n.records = known
 	}
-	return openIn(ctx, n.ports.Store)
+	return openIn(ctx, n.deps.Store)
 }
 
 // record returns the record of a rule.
@@ -211,10 +211,10 @@ func (n *Notices) record(rule configs.Notify) *record {
 // save stores the records of the rules that the spec has.
 func (n *Notices) save(ctx context.Context) error {
 	kept := map[string]*record{}
-	for _, rule := range n.ports.Team().Notify {
+	for _, rule := range n.deps.Team().Notify {
 		kept[keyOf(rule)] = n.record(rule)
 	}
-	if err := n.ports.Store.Put(ctx, storeKey, texts.Encode(kept)); err != nil {
+	if err := n.deps.Store.Put(ctx, storeKey, texts.Encode(kept)); err != nil {
 		return fmt.Errorf("store what was sent: %w", err)
 	}
 	return nil
@@ -229,7 +229,7 @@ func (n *Notices) takeUp(ctx context.Context) error {
 	if len(heard)+len(ends) == 0 || n.records == nil {
 		return nil
 	}
-	for _, rule := range n.ports.Team().Notify {
+	for _, rule := range n.deps.Team().Notify {
 		for _, what := range heard {
 			if concerns(rule, what) {
 				n.record(rule).take(what)
@@ -261,7 +261,7 @@ func (n *Notices) send(ctx context.Context, rule configs.Notify, batch []Notice,
 func (n *Notices) compose(
 	ctx context.Context, rule configs.Notify, batch []Notice, dropped int,
 ) (Notice, error) {
-	team := n.ports.Team()
+	team := n.deps.Team()
 	linked := slices.Clone(batch)
 	for i := range linked {
 		var err error
@@ -272,7 +272,7 @@ func (n *Notices) compose(
 	out := oneNotice(linked, dropped)
 	out.Version, out.Team, out.URL = Version, team.Name, team.Web.PublicURL
 	if out.URL == "" {
-		out.URL = n.ports.Page()
+		out.URL = n.deps.Page()
 	}
 	return out, nil
 }
@@ -280,11 +280,11 @@ func (n *Notices) compose(
 // answer returns the links that answer an open request, for a webhook. A request has one link
 // for each rule and run, however often its notice is tried.
 func (n *Notices) answer(ctx context.Context, rule configs.Notify, what Notice) (*Answer, error) {
-	public := n.ports.Team().Web.PublicURL
+	public := n.deps.Team().Web.PublicURL
 	if rule.Webhook == "" || public == "" || what.ID == "" {
 		return nil, nil
 	}
-	r, err := n.ports.Store.Requests().Get(ctx, what.ID)
+	r, err := n.deps.Store.Requests().Get(ctx, what.ID)
 	if errors.Is(err, tasks.ErrNotFound) || err == nil && !r.Open() {
 		return nil, nil // a held merge has no request
 	} else if err != nil {
@@ -306,7 +306,7 @@ func (n *Notices) ended(e outcome) {
 	if errors.Is(e.err, context.Canceled) {
 		return // the run ends, which says nothing about the target
 	}
-	r, now := n.record(e.rule), n.ports.Clock.Now().Round(0)
+	r, now := n.record(e.rule), n.deps.Clock.Now().Round(0)
 	told := events.Notified{To: TargetName(e.rule), Count: len(e.batch) + e.dropped, Tries: r.Failures + 1}
 	one := oneNotice(e.batch, e.dropped)
 	told.Kind, told.Member = string(one.Kind), one.Member
@@ -320,7 +320,7 @@ func (n *Notices) ended(e outcome) {
 		over := r.failed(now, patience(e.rule))
 		if !over && !errors.As(e.err, &final) {
 			if r.Failures == 1 {
-				n.ports.Log.Info("a notice is tried again", "to", told.To, "err", e.err)
+				n.deps.Log.Info("a notice is tried again", "to", told.To, "err", e.err)
 			}
 			return
 		}
@@ -329,7 +329,7 @@ func (n *Notices) ended(e outcome) {
 			fmt.Sprintf("a notice was given up after %d tries: %s: %v", told.Tries, told.To, e.err))
 	}
 	r.settle(e.batch, e.dropped, now)
-	n.ports.Journal.Tell(told)
+	n.deps.Journal.Tell(told)
 }
 
 // warn tells people once of each rule that cannot work.
@@ -340,10 +340,10 @@ func (n *Notices) warn(rules []configs.Notify) {
 			continue
 		}
 		n.checked[key] = true
-		if rule.Desktop && n.ports.Terminal != nil {
+		if rule.Desktop && n.deps.Terminal != nil {
 			continue
 		}
-		if err := Check(rule, n.ports.Team().Workspace); err != nil {
+		if err := Check(rule, n.deps.Team().Workspace); err != nil {
 			n.complain(rule, fmt.Sprintf("notices cannot reach you (%s): %v", TargetName(rule), err))
 		}
 	}
@@ -358,5 +358,5 @@ func (n *Notices) complain(rule configs.Notify, text string) {
 		}
 		n.silent[key] = true
 	}
-	n.ports.Journal.Tell(events.Warning{Text: text})
+	n.deps.Journal.Tell(events.Warning{Text: text})
 }

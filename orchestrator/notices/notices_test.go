@@ -169,7 +169,7 @@ func TestCommand(t *testing.T) {
 func TestCannotWork(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	r := newRig(t, configs.Notify{Desktop: true, About: everything}, configs.Notify{Command: []string{"./nowhere"}, About: everything})
-	r.n.ports.Terminal = nil
+	r.n.deps.Terminal = nil
 	for range 3 {
 		r.ask("dev", "may I?")
 		r.step()

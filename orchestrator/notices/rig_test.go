@@ -63,7 +63,7 @@ func newRig(t *testing.T, rules ...configs.Notify) *rig {
 
 // restart begins another run of the team.
 func (r *rig) restart() {
-	r.n = New(Ports{
+	r.n = New(Deps{
 		Team: func() *configs.Team { return r.team }, Store: r.store, Journal: r, Log: slog.New(slog.DiscardHandler),
 		Clock: members.Clock{TimeNow: r.clock}, Processes: process.New(process.Unmarked), Environ: []string{"PATH=/usr/bin:/bin"},
 		Page: func() string { return "http://127.0.0.1:8080/" },

@@ -68,8 +68,8 @@ func (n *Notices) deliver(ctx context.Context, rule configs.Notify, notice Notic
 		return n.post(ctx, rule, notice)
 	case len(rule.Command) > 0:
 		return n.command(ctx, rule.Command, commandWithin, texts.Encode(notice))
-	case n.ports.Terminal != nil:
-		n.ports.Terminal(title(notice), notice.Text)
+	case n.deps.Terminal != nil:
+		n.deps.Terminal(title(notice), notice.Text)
 		return nil
 	}
 	// Servers of notices read markup, which agents must not be able to write.
@@ -95,10 +95,10 @@ func (n *Notices) command(ctx context.Context, args []string, within time.Durati
 	release := func() {}
 	marker := markerName + "=" + uuid.NewString()
 	exit, err := proc.Process{
-		Args: args, Dir: n.ports.Team().Workspace, Env: append(slices.Clip(n.ports.Environ), marker),
+		Args: args, Dir: n.deps.Team().Workspace, Env: append(slices.Clip(n.deps.Environ), marker),
 		Stdin: input, Stdout: out, Stderr: out, Reap: true, Marker: marker,
 		Started: func(pid int) {
-			release = n.ports.Processes.Register(pid, process.Owner{Kind: process.Hook})
+			release = n.deps.Processes.Register(pid, process.Owner{Kind: process.Hook})
 		},
 	}.Run(timed)
 	release()

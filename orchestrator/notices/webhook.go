@@ -50,7 +50,7 @@ func (n *Notices) post(ctx context.Context, rule configs.Notify, notice Notice) 
 	}
 	body := texts.Encode(notice)
 	request := web.Request{URL: rule.Webhook, Headers: map[string]string{
-		"User-Agent": "covey-notices", SignatureHeader: Sign(secret, body, n.ports.Clock.Now()),
+		"User-Agent": "covey-notices", SignatureHeader: Sign(secret, body, n.deps.Clock.Now()),
 	}}
 	endpoint := request.Prepare(trusted{}, func(string) string { return "" })
 	if endpoint.Fault != "" {

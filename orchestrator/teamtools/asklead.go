@@ -52,7 +52,7 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	if c.names == MCPNames {
 		q.Patience = programPatience
 	}
-	r, err := c.board.ports.Questions.Consult(ctx, c.me.Actor, q)
+	r, err := c.board.deps.Questions.Consult(ctx, c.me.Actor, q)
 	switch {
 	case err != nil:
 		return toolError(err)
@@ -84,7 +84,7 @@ func answerResult(r requests.Request, lead, instead string) agent.ToolResult {
 
 // cannotAnswer returns why a member will not answer soon; empty: it may.
 func (b *TaskAPI) cannotAnswer(member string) string {
-	state, gone := b.ports.Members.Now(member)
+	state, gone := b.deps.Members.Now(member)
 	if gone != "" {
 		return "takes no more turns (" + gone + ")"
 	}
@@ -105,17 +105,17 @@ func (b *TaskAPI) reply(ctx context.Context, by Actor, w parsedMessage) (a SentA
 	}
 	a = SentAnswer{Success: true, Message: to + " has your answer", Target: to}
 	if by.CallID != "" {
-		past, known, err := b.ports.Store.Receipt(ctx, by.Name, by.CallID)
+		past, known, err := b.deps.Store.Receipt(ctx, by.Name, by.CallID)
 		if err != nil || known {
 			return a, known && past.Op == opAnswer, err
 		}
 	}
 	text := w.text
 	if len(text) > store.MaxShort {
-		if text, err = b.ports.Letters.Keep(to, text); err != nil {
+		if text, err = b.deps.Letters.Keep(to, text); err != nil {
 			return a, false, fmt.Errorf("keep a long answer: %w", err)
 		}
 	}
-	replied, err = b.ports.Questions.Reply(ctx, by.Actor, to, text)
+	replied, err = b.deps.Questions.Reply(ctx, by.Actor, to, text)
 	return a, replied, err
 }

@@ -117,7 +117,7 @@ func newTable(t *testing.T, letters ...string) *table {
 			{Name: "ops", Agent: model},
 		},
 	}}
-	b := New(c.spec, Ports{
+	b := New(c.spec, Deps{
 		Store: testkit.OpenStore(t, tasks.Open), Letters: mail.Folder(append(letters, t.TempDir())[0]),
 		Members: c, Requests: c, Questions: c, Plans: c, Commands: c, Work: c, News: c,
 	})
@@ -140,7 +140,7 @@ func (b *table) as(member, callID string) Actor {
 		a.Name = actors.Operator
 		return a
 	}
-	m, err := b.board.ports.Store.Members().Attach(b.t.Context(), member, func() string { return "session-" + member })
+	m, err := b.board.deps.Store.Members().Attach(b.t.Context(), member, func() string { return "session-" + member })
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func (b *table) fire(_ context.Context, p hooks.Payload) (hooks.Outcome, error) 
 // add stores tasks, in order, without asking hooks.
 func (b *table) add(list ...tasks.New) {
 	b.t.Helper()
-	if _, err := b.board.ports.Store.Add(b.t.Context(), actors.Actor{}, list); err != nil {
+	if _, err := b.board.deps.Store.Add(b.t.Context(), actors.Actor{}, list); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -170,7 +170,7 @@ func (b *table) add(list ...tasks.New) {
 // want checks a task's status and owner.
 func (b *table) want(id string, status tasks.Status, owner string) tasks.Task {
 	b.t.Helper()
-	t, err := b.board.ports.Store.Task(b.t.Context(), id)
+	t, err := b.board.deps.Store.Task(b.t.Context(), id)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestCompletionOfATaskThatChangesMeanwhile(t *testing.T) {
 		seen = append(seen, p.(hooks.TaskCompletedInput).TaskSubject)
 		if len(seen) == 1 {
 			now := "new"
-			_, _, err := b.board.ports.Store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
+			_, _, err := b.board.deps.Store.Update(t.Context(), actors.Actor{Name: "lead"}, "1", tasks.Patch{Subject: &now})
 			return hooks.Outcome{Decision: hooks.Pass}, err
 		}
 		return hooks.Outcome{Decision: hooks.Pass}, nil
@@ -271,7 +271,7 @@ func TestCompletionWhoseHookChangesTheTaskEachTime(t *testing.T) {
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
 		note := fmt.Sprint("asked ", len(b.fired))
-		_, _, err := b.board.ports.Store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{ActiveForm: &note})
+		_, _, err := b.board.deps.Store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{ActiveForm: &note})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	_, _, err := b.board.Update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
@@ -289,7 +289,7 @@ func TestCompletionOfATaskThatIsGone(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "one", Owner: "dev"})
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.ports.Store.Delete(t.Context(), actors.Actor{Name: "lead"}, "1", nil)
+		_, err := b.board.deps.Store.Delete(t.Context(), actors.Actor{Name: "lead"}, "1", nil)
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	_, _, err := b.board.Update(t.Context(), b.as("dev", ""), "1", to(tasks.Completed))
@@ -310,7 +310,7 @@ func TestHooksThatFailStopTheChange(t *testing.T) {
 	if _, err := b.board.Create(t.Context(), b.as("dev", ""), tasks.New{Subject: "two"}); !errors.Is(err, broken) {
 		t.Errorf("creating: %v", err)
 	}
-	if all, err := b.board.ports.Store.List(t.Context()); err != nil || len(all) != 1 {
+	if all, err := b.board.deps.Store.List(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("the list holds %d tasks, %v; the second one was not agreed to", len(all), err)
 	}
 }
@@ -335,7 +335,7 @@ func TestCreationCutOffBeforeItsVerdict(t *testing.T) {
 			if again.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) {
 				t.Fatalf("the repeated call: %+v, %v", again, err)
 			}
-			if proposed, err := b.board.ports.Store.Proposed(t.Context()); err != nil || len(proposed) > 0 {
+			if proposed, err := b.board.deps.Store.Proposed(t.Context()); err != nil || len(proposed) > 0 {
 				t.Errorf("%d tasks are still proposed, %v", len(proposed), err)
 			}
 			asked := len(b.fired)
@@ -346,7 +346,7 @@ func TestCreationCutOffBeforeItsVerdict(t *testing.T) {
 			if third.ID != "1" || (verdict == hooks.Block) != errors.As(err, &refused) || refused != nil && refused.Feedback != "no" {
 				t.Errorf("once more: %+v, %v", third, err)
 			}
-			all, err := b.board.ports.Store.List(t.Context())
+			all, err := b.board.deps.Store.List(t.Context())
 			if err != nil || (len(all) == 1) != (verdict == hooks.Pass) || len(b.fired) != asked {
 				t.Errorf("%d tasks, %v, asked %v; one call makes one and asks no more", len(all), err, b.fired)
 			}
@@ -472,7 +472,7 @@ func TestSendKnowsItsReceivers(t *testing.T) {
 			var got []string
 			for _, m := range sent {
 				got = append(got, m.To)
-				if mail, err := b.board.ports.Store.Mail().Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
+				if mail, err := b.board.deps.Store.Mail().Unread(t.Context(), m.To); err != nil || len(mail) != 1 || mail[0].ID != m.ID {
 					t.Errorf("the mailbox of %s holds %+v, %v", m.To, mail, err)
 				}
 			}

@@ -29,7 +29,7 @@ var _ teammate.TaskCloser = completer{}
 
 // InProgress lists the tasks that the gates judge.
 func (c completer) InProgress(ctx context.Context, member string) ([]tasks.Task, error) {
-	return c.board.ports.Store.InProgress(ctx, member)
+	return c.board.deps.Store.InProgress(ctx, member)
 }
 
 // Passed completes tasks as covey, in the version that the gates judged. A task
@@ -42,7 +42,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 	completed := tasks.Completed
 	var errs []error
 	for _, t := range list {
-		done, _, err := c.board.ports.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{
+		done, _, err := c.board.deps.Store.Update(ctx, actors.Actor{}, t.ID, tasks.Patch{
 			Version: t.Version, Epoch: t.Epoch, Status: &completed, Reason: "its member's turn end passed all gates",
 		})
 		switch {
@@ -51,7 +51,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("complete task %s, which passed its gates: %w", t.ID, err))
 		default:
-			c.board.ports.News.Closed(done)
+			c.board.deps.News.Closed(done)
 		}
 	}
 	return errors.Join(errs...)

@@ -12,7 +12,7 @@ import (
 // progress, and people are told.
 func TestCompletedAsItWasSeen(t *testing.T) {
 	b := newTable(t)
-	store := b.board.ports.Store
+	store := b.board.deps.Store
 	if _, err := store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: "a"}, {Subject: "b"}, {Subject: "c"}}); err != nil {
 		t.Fatal(err)
 	}

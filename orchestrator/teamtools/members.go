@@ -73,7 +73,7 @@ func (b *TaskAPI) canOwn(by Actor, member string) error {
 	if err := b.Known(member); err != nil || member == "" || by.Force {
 		return err
 	}
-	if _, why := b.ports.Members.Now(member); why != "" {
+	if _, why := b.deps.Members.Now(member); why != "" {
 		return texts.Errorf(tasks.ErrInvalid, "%s takes no more turns (%s), so it gets no task: give it to another member, "+
 			"or to %[1]s when the team is next started", member, why)
 	}

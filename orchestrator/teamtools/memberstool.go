@@ -25,14 +25,14 @@ func listMembers(_ context.Context, c call, _ struct{}) agent.ToolResult {
 	var all []rosterEntry
 	var lines []string
 	for _, name := range c.board.names() {
-		m, ok := c.board.ports.Members.Member(name)
+		m, ok := c.board.deps.Members.Member(name)
 		if !ok {
 			continue
 		}
 		one := rosterEntry{
 			Name: name, Lead: m.Lead, Agent: members.AgentTitle(m.CurrentAgent()), Description: m.Description,
 		}
-		one.State, _ = c.board.ports.Members.Now(name)
+		one.State, _ = c.board.deps.Members.Now(name)
 		line := one.line(c.me.Name)
 		if c.names == MCPNames { // many agent programs show their model only the text
 			line += " [" + one.Agent + "]"
@@ -62,5 +62,5 @@ func (m rosterEntry) line(me string) string {
 
 // submitPlan submits the caller's plan to its approver.
 func submitPlan(ctx context.Context, c call, in inbox.PlanInput) agent.ToolResult {
-	return c.board.ports.Plans.Submit(ctx, c.member, c.me.Actor, in, c.me.Fire)
+	return c.board.deps.Plans.Submit(ctx, c.member, c.me.Actor, in, c.me.Fire)
 }

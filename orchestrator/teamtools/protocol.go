@@ -32,7 +32,7 @@ func (b *TaskAPI) sendStructured(ctx context.Context, me Actor, w parsedMessage)
 		return a, b.answerShutdown(ctx, me, w.answer)
 	}
 	a.Message = approvalText(w)
-	_, err := b.ports.Requests.Answer(ctx, me.Actor, w.answer, requests.AskPlan, requests.AskApproval, requests.AskMerge)
+	_, err := b.deps.Requests.Answer(ctx, me.Actor, w.answer, requests.AskPlan, requests.AskApproval, requests.AskMerge)
 	return a, err
 }
 
@@ -46,7 +46,7 @@ func (b *TaskAPI) answerShutdown(ctx context.Context, by Actor, a inbox.Answer) 
 		return texts.Errorf(tasks.ErrNotAsked, "request %s asks a member to end, and only the member answers that; "+
 			"`covey down --member NAME --now` does not ask", a.ID)
 	}
-	_, err := b.ports.Requests.Answer(ctx, by.Actor, a, requests.AskShutdown)
+	_, err := b.deps.Requests.Answer(ctx, by.Actor, a, requests.AskShutdown)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (b *TaskAPI) askToEnd(ctx context.Context, me Actor, w parsedMessage) (Sent
 	if err != nil {
 		return SentAnswer{}, err
 	}
-	r, err := b.ports.Commands.AskToEnd(ctx, me.Actor, to, cmp.Or(w.text, w.summary))
+	r, err := b.deps.Commands.AskToEnd(ctx, me.Actor, to, cmp.Or(w.text, w.summary))
 	if err != nil {
 		return SentAnswer{}, err
 	}
@@ -70,7 +70,7 @@ func (b *TaskAPI) askToEnd(ctx context.Context, me Actor, w parsedMessage) (Sent
 func (b *TaskAPI) changeMode(ctx context.Context, me Actor, w parsedMessage) (SentAnswer, error) {
 	to, err := b.recipient(me, w.to)
 	if err == nil {
-		err = b.ports.Commands.SetMode(ctx, me.Actor, to, w.answer.Mode)
+		err = b.deps.Commands.SetMode(ctx, me.Actor, to, w.answer.Mode)
 	}
 	if err != nil {
 		return SentAnswer{}, err

@@ -20,7 +20,7 @@ import (
 // Unread returns the unread mail that a member may be shown, and the open tasks
 // that its other mail waits for.
 func (b *TaskAPI) Unread(ctx context.Context, member *mail.Received) (due []mail.Message, waits []tasks.Task, err error) {
-	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, []*mail.Received{member})
+	boxes, err := b.deps.Store.Mail().UnreadOf(ctx, []*mail.Received{member})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,7 +30,7 @@ func (b *TaskAPI) Unread(ctx context.Context, member *mail.Received) (due []mail
 // ViewMail fills in the unread mail of idle members. It makes two reads of the
 // store for all mailboxes together, because most mailboxes are empty.
 func (b *TaskAPI) ViewMail(ctx context.Context, seats []plan.Seat, received func(i int) *mail.Received) error {
-	counts, err := b.ports.Store.Mail().UnreadCounts(ctx)
+	counts, err := b.deps.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (b *TaskAPI) ViewMail(ctx context.Context, seats []plan.Seat, received func
 	if len(members) == 0 {
 		return nil
 	}
-	boxes, err := b.ports.Store.Mail().UnreadOf(ctx, members)
+	boxes, err := b.deps.Store.Mail().UnreadOf(ctx, members)
 	for i, m := range with {
 		if err == nil {
 			m.Unread, m.MailWaits, err = b.due(ctx, boxes[i])
@@ -75,7 +75,7 @@ func (b *TaskAPI) due(ctx context.Context, letters []mail.Message) (due []mail.M
 // openAmong returns the tasks that are neither completed nor deleted.
 func (b *TaskAPI) openAmong(ctx context.Context, ids []string) (open []tasks.Task, err error) {
 	for _, id := range ids {
-		t, err := b.ports.Store.Task(ctx, id)
+		t, err := b.deps.Store.Task(ctx, id)
 		if errors.Is(err, tasks.ErrNotFound) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (b *TaskAPI) Concerned(ctx context.Context, letters []mail.Message) ([]task
 	found, seen := map[string]tasks.Task{}, map[string]bool{}
 	read := func(ids ...string) error {
 		for _, id := range ids {
-			t, err := b.ports.Store.Task(ctx, id)
+			t, err := b.deps.Store.Task(ctx, id)
 			if errors.Is(err, tasks.ErrNotFound) {
 				continue // deleted since
 			}

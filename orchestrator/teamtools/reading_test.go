@@ -19,7 +19,7 @@ func TestConcernedIsEnough(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for range 20 {
 		board := newTable(t).board
-		store := board.ports.Store
+		store := board.deps.Store
 		ctx, n := t.Context(), 14 // ids of one digit and of two
 		for i := range n {
 			task := tasks.New{Subject: fmt.Sprint("part ", i), Owner: "dev"}

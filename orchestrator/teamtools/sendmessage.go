@@ -139,7 +139,7 @@ func textAnswer(from string, sent []mail.Message) SentAnswer {
 func (b *TaskAPI) absentRecipients(sent []mail.Message) string {
 	var text strings.Builder
 	for _, m := range sent {
-		if _, why := b.ports.Members.Now(m.To); why != "" {
+		if _, why := b.deps.Members.Now(m.To); why != "" {
 			fmt.Fprintf(&text, "; %s takes no more turns (%s): it reads this when the team is next started",
 				m.To, why)
 		}
@@ -184,7 +184,7 @@ func (b *TaskAPI) sendText(ctx context.Context, by Actor, to string, out mail.Ou
 		return nil, fmt.Errorf("nothing was sent: %w, or do without the message", err)
 	}
 	if err == nil {
-		b.ports.News.Sent(sent)
+		b.deps.News.Sent(sent)
 	}
 	return sent, err
 }
@@ -209,16 +209,16 @@ func (b *TaskAPI) recipient(by Actor, name string) (string, error) {
 // file.
 func (b *TaskAPI) post(ctx context.Context, by Actor, out mail.Outgoing) ([]mail.Message, error) {
 	if len(out.Text) <= mail.MaxText {
-		return b.ports.Store.Mail().Send(ctx, by.Actor, out)
+		return b.deps.Store.Mail().Send(ctx, by.Actor, out)
 	}
 	whole := out.Text
 	out.Text = mail.Head(whole, mail.HeadText)
 	for _, name := range out.To {
-		text, err := b.ports.Letters.Keep(name, whole)
+		text, err := b.deps.Letters.Keep(name, whole)
 		if err != nil {
 			return nil, err
 		}
 		out.Texts = append(out.Texts, text)
 	}
-	return b.ports.Store.Mail().Send(ctx, by.Actor, out)
+	return b.deps.Store.Mail().Send(ctx, by.Actor, out)
 }

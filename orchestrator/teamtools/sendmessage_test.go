@@ -67,7 +67,7 @@ func TestGenerationsOfSendMessage(t *testing.T) {
 			t.Errorf("%s answers %+v, want %q", tt.input, answer, want)
 		}
 		for i, name := range names {
-			mail, err := b.board.ports.Store.Mail().Unread(t.Context(), name)
+			mail, err := b.board.deps.Store.Mail().Unread(t.Context(), name)
 			if err != nil || len(mail) != 1 || mail[0].Text != tt.text || mail[0].From != "dev" || mail[0].ID != answer.IDs[i] {
 				t.Errorf("%s: %s got %+v, %v", tt.input, name, mail, err)
 			}
@@ -138,7 +138,7 @@ func TestStructuredMessages(t *testing.T) {
 			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, b.crew.said, tt.said, r.Content)
 		}
 		for _, m := range b.board.names() {
-			if mail, _ := b.board.ports.Store.Mail().Unread(t.Context(), m); len(mail) > 0 {
+			if mail, _ := b.board.deps.Store.Mail().Unread(t.Context(), m); len(mail) > 0 {
 				t.Errorf("%s left mail to %s: %+v", tt.input, m, mail)
 			}
 		}
@@ -180,7 +180,7 @@ func TestLongMessages(t *testing.T) {
 	}
 	for _, m := range append(sent, again...) {
 		path := regexp.MustCompile(`in the file (\S+): read it there`).FindStringSubmatch(m.Text)
-		if path == nil || !strings.HasPrefix(path[1], b.board.ports.Letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
+		if path == nil || !strings.HasPrefix(path[1], b.board.deps.Letters.Of(m.To)+"/") || len(m.Text) > mail.MaxText {
 			t.Fatalf("%s reads, in %d bytes: %.300s", m.To, len(m.Text), m.Text)
 		}
 		whole, err := os.ReadFile(path[1])
@@ -191,7 +191,7 @@ func TestLongMessages(t *testing.T) {
 			t.Errorf("others can read it: %v, %v", info.Mode(), err)
 		}
 	}
-	if files, err := os.ReadDir(b.board.ports.Letters.Of("ops")); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(b.board.deps.Letters.Of("ops")); err != nil || len(files) != 1 {
 		t.Errorf("the same text twice makes %v, %v", files, err)
 	}
 	short := strings.Repeat("x", mail.MaxText)
@@ -211,7 +211,7 @@ func TestLongMessageWithoutRoom(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "goes to a file, which cannot be written") {
 		t.Errorf("err = %v", err)
 	}
-	if mail, _ := b.board.ports.Store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
+	if mail, _ := b.board.deps.Store.Mail().Unread(t.Context(), "ops"); len(mail) > 0 {
 		t.Errorf("ops got %d messages", len(mail))
 	}
 }
@@ -253,7 +253,7 @@ func TestFullMailbox(t *testing.T) {
 	for range 1000 { // at once: one commit takes many
 		all.Go(func() {
 			out := mail.Outgoing{To: []string{"ops"}, Text: "x"}
-			if _, err := b.board.ports.Store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
+			if _, err := b.board.deps.Store.Mail().Send(t.Context(), actors.Actor{Name: "x"}, out); err != nil {
 				t.Error(err)
 			}
 		})
@@ -266,7 +266,7 @@ func TestFullMailbox(t *testing.T) {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
-	if mail, err := b.board.ports.Store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+	if mail, err := b.board.deps.Store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
 		t.Errorf("the lead has %d messages, %v", len(mail), err)
 	}
 }

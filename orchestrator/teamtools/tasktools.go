@@ -72,7 +72,7 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	type answer struct {
 		Task *taskShown `json:"task"`
 	}
-	t, err := c.board.ports.Store.Task(ctx, in.TaskID)
+	t, err := c.board.deps.Store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
 		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer{})}
 	}
@@ -110,7 +110,7 @@ func shown(t tasks.Task) *taskShown {
 // taskList lists all tasks, one per line. It leaves out completed blockers,
 // because a model waits for every blocker that it sees.
 func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
-	all, err := c.board.ports.Store.List(ctx)
+	all, err := c.board.deps.Store.List(ctx)
 	if err != nil {
 		return toolError(err)
 	}

@@ -61,7 +61,7 @@ func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResul
 		}
 		return c.updated(gone, statusDeleted, []string{"deleted"})
 	}
-	before, err := c.board.ports.Store.Task(ctx, in.TaskID)
+	before, err := c.board.deps.Store.Task(ctx, in.TaskID)
 	if err != nil {
 		return c.notUpdated(in.TaskID, err)
 	}

@@ -167,8 +167,8 @@ func TestRepeatedCallsHappenOnce(t *testing.T) {
 			t.Errorf("%s answers %q, then %q", name, first.Content, second.Content)
 		}
 	}
-	all, err := b.board.ports.Store.List(t.Context())
-	mail, err2 := b.board.ports.Store.Mail().Unread(t.Context(), "lead")
+	all, err := b.board.deps.Store.List(t.Context())
+	mail, err2 := b.board.deps.Store.Mail().Unread(t.Context(), "lead")
 	if err != nil || err2 != nil || len(all) != 1 || len(mail) != 1 {
 		t.Errorf("%d tasks and %d messages, %v, %v; each call happens once", len(all), len(mail), err, err2)
 	}

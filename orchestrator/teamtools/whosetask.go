@@ -63,7 +63,7 @@ func (a Actor) operator() bool { return a.Session == 0 && a.Name == actors.Opera
 // Remove deletes a task. Its owner is told if it had the task in progress.
 func (b *TaskAPI) Remove(ctx context.Context, by Actor, id string) (tasks.Task, error) {
 	by.readsOthers = b.list.Load().readOthers
-	return b.ports.Store.Delete(ctx, by.Actor, id, by.checkChange)
+	return b.deps.Store.Delete(ctx, by.Actor, id, by.checkChange)
 }
 
 // judgedKey is the context key of the id of the task whose gate makes a call.

@@ -41,12 +41,12 @@ func TestWhoseTask(t *testing.T) {
 			by.Force = who == "forced"
 			try := func(what string, change func(id string) error) {
 				b.add(tasks.New{Subject: what})
-				all, err := b.board.ports.Store.List(t.Context())
+				all, err := b.board.deps.Store.List(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				id := all[len(all)-1].ID
-				if _, err := b.board.ports.Store.Claim(t.Context(), actors.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
+				if _, err := b.board.deps.Store.Claim(t.Context(), actors.Actor{}, id, tasks.Claim{Member: "dev"}); err != nil {
 					t.Fatal(err)
 				}
 				b.fired = nil
@@ -96,7 +96,7 @@ func TestOthersTasks(t *testing.T) {
 		}
 		id := func(what string) string {
 			b.add(tasks.New{Subject: what, Owner: tc.owner})
-			all, err := b.board.ports.Store.List(t.Context())
+			all, err := b.board.deps.Store.List(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestWhoseTaskIsAskedInTheChange(t *testing.T) {
 	b.add(tasks.New{Subject: "one"})
 	ops := b.as("ops", "")
 	b.hook = func(hooks.Payload) (hooks.Outcome, error) {
-		_, err := b.board.ports.Store.Claim(t.Context(), actors.Actor{}, "1", tasks.Claim{Member: "dev"})
+		_, err := b.board.deps.Store.Claim(t.Context(), actors.Actor{}, "1", tasks.Claim{Member: "dev"})
 		return hooks.Outcome{Decision: hooks.Pass}, err
 	}
 	if _, _, err := b.board.Update(t.Context(), ops, "1", to(tasks.Completed)); !errors.Is(err, tasks.ErrOwned) {
@@ -135,7 +135,7 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 	b := newTable(t)
 	b.add(tasks.New{Subject: "given away"}, tasks.New{Subject: "dropped"}, tasks.New{Subject: "not begun", Owner: "dev"})
 	for _, id := range []string{"1", "2"} {
-		if _, err := b.board.ports.Store.Claim(t.Context(), b.as("dev", "").Actor, id, tasks.Claim{}); err != nil {
+		if _, err := b.board.deps.Store.Claim(t.Context(), b.as("dev", "").Actor, id, tasks.Claim{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,12 +148,12 @@ func TestOwnerIsToldOfItsTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	letters, err := b.board.ports.Store.Mail().Unread(t.Context(), "dev")
+	letters, err := b.board.deps.Store.Mail().Unread(t.Context(), "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told []string
-	all, _ := b.board.ports.Store.List(t.Context())
+	all, _ := b.board.deps.Store.List(t.Context())
 	show, _ := plan.SortMail(letters, all, "dev")
 	for _, m := range show {
 		if m.Kind == mail.TaskLost {

@@ -9,9 +9,9 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// design is a spec with everything that was read for it. It is immutable: a change of the
+// loadedSpec is a spec with everything that was read for it. It is immutable: a change of the
 // spec replaces it as a whole.
-type design struct {
+type loadedSpec struct {
 	team    *configs.Team
 	scripts map[string]*script.Script // by path
 	// programs are the agent programs, by the agents' names.
@@ -24,20 +24,20 @@ type design struct {
 }
 
 // team returns the current spec.
-func (o *Orchestrator) team() *configs.Team { return o.design.Load().team }
+func (o *Orchestrator) team() *configs.Team { return o.spec.Load().team }
 
 // scripts returns the scripts of the spec's models, by path.
-func (o *Orchestrator) scripts() map[string]*script.Script { return o.design.Load().scripts }
+func (o *Orchestrator) scripts() map[string]*script.Script { return o.spec.Load().scripts }
 
 // programs returns the agent programs of the spec, by the agents' names.
-func (o *Orchestrator) programs() map[string]launch.Found { return o.design.Load().programs }
+func (o *Orchestrator) programs() map[string]launch.Found { return o.spec.Load().programs }
 
 // hooks returns the layers of hooks as of when the spec was read. The current ones are
 // rooms.hooks.live.
-func (o *Orchestrator) hooks() hookinfo.Layers { return o.design.Load().hooks }
+func (o *Orchestrator) hooks() hookinfo.Layers { return o.spec.Load().hooks }
 
 // prices returns what models cost, and how much they can read.
-func (o *Orchestrator) prices() accounts.PriceList { return o.design.Load().prices }
+func (o *Orchestrator) prices() accounts.PriceList { return o.spec.Load().prices }
 
 // staysUp reports whether the team stays up when all is done: the user wants it, or
 // schedules will add work.
@@ -45,8 +45,8 @@ func (o *Orchestrator) staysUp() bool {
 	return o.opts.Keep || o.team().Keep || len(o.team().Schedules) > 0
 }
 
-// designed sets the first design.
-func (o *Orchestrator) designed(d design) *Orchestrator {
-	o.design.Store(&d)
+// withSpec sets the first spec.
+func (o *Orchestrator) withSpec(d loadedSpec) *Orchestrator {
+	o.spec.Store(&d)
 	return o
 }

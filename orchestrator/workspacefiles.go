@@ -13,17 +13,17 @@ import (
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
-// surroundings are the instructions, commands and watched files of a workspace, which
+// workspaceFiles are the instructions, commands and watched files of a workspace, which
 // members share.
-type surroundings struct {
+type workspaceFiles struct {
 	files        *workspace.Watcher
 	instructions *workspace.Instructions
 }
 
-// surroundingsOf reads the workspace's instructions once for all members.
-func surroundingsOf(ctx context.Context, root string) surroundings {
+// workspaceFilesOf reads the workspace's instructions once for all members.
+func workspaceFilesOf(ctx context.Context, root string) workspaceFiles {
 	top := worktree.Git{}.TopOf(ctx, root)
-	return surroundings{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root, top)}
+	return workspaceFiles{files: workspace.NewWatcher(), instructions: workspace.ReadInstructions(root, top)}
 }
 
 // instructionsOf returns the instructions of the folder that a member works in, without
@@ -39,7 +39,7 @@ func (r *rooms) instructionsOf(m *members.Member, dir *workspace.Workdir, now fu
 	})
 }
 
-// surround adds the surroundings to a member's options. An agent program reads
+// surround adds the files of the workspace to a member's options. An agent program reads
 // instructions and commands itself.
 func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions *workspace.Instructions) {
 	opts.Files = teammate.FileWatch{Watcher: r.around.files, Names: r.hooks.live.WatchNames}
@@ -62,7 +62,7 @@ func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions
 }
 
 // systemPrompt returns the part of the prompt that every member's model gets.
-func (h hiring) systemPrompt(m *members.Member) string {
+func (h seatBuilder) systemPrompt(m *members.Member) string {
 	team, trees := h.o.team(), h.r.work.Trees
 	return teamtools.SystemPrompt(team, m, teamtools.Place{
 		Here: trees.PlaceText(m, team.Workspace), Branches: trees.BranchesText(),
@@ -70,7 +70,7 @@ func (h hiring) systemPrompt(m *members.Member) string {
 }
 
 // system returns the system prompt of a member whose model covey calls.
-func (h hiring) system(m *members.Member, instructions *workspace.Instructions) string {
+func (h seatBuilder) system(m *members.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
 	if more := instructions.Text(); more != "" {
 		text += "\n" + more

@@ -7,9 +7,9 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// scope identifies what hooks, events and transcript lines belong to: one turn of a
+// hookContext identifies what hooks, events and transcript lines belong to: one turn of a
 // member, or an event outside of its turns.
-type scope struct {
+type hookContext struct {
 	t        *Teammate
 	no       int // of the turn
 	promptID string
@@ -21,40 +21,40 @@ type scope struct {
 	interrupted bool   // halted comes from the interrupt of a PermissionRequest hook
 }
 
-// scope returns the scope of a turn.
-func (t *Teammate) scope(no int, promptID string) *scope {
-	return &scope{t: t, no: no, promptID: promptID}
+// hookContext returns the context of a turn.
+func (t *Teammate) hookContext(no int, promptID string) *hookContext {
+	return &hookContext{t: t, no: no, promptID: promptID}
 }
 
 // outside returns the scope of an event outside of the member's loop. It has the number
 // of the turn that is running, if any.
-func (t *Teammate) outside() *scope {
-	at := &scope{t: t, outside: true}
+func (t *Teammate) outside() *hookContext {
+	at := &hookContext{t: t, outside: true}
 	if running := t.current.Load(); running != nil {
 		at.no, at.promptID = running.at.no, running.at.promptID
 	}
 	return at
 }
 
-func (at *scope) emit(d events.Data) {
-	at.t.opts.Sink(events.Event{Member: at.t.opts.Name, Turn: at.no, Data: d})
+func (s *hookContext) emit(d events.Data) {
+	s.t.opts.Sink(events.Event{Member: s.t.opts.Name, Turn: s.no, Data: d})
 }
 
-func (at *scope) warn(format string, args ...any) {
-	at.emit(events.Warning{Text: fmt.Sprintf(format, args...)})
+func (s *hookContext) warn(format string, args ...any) {
+	s.emit(events.Warning{Text: fmt.Sprintf(format, args...)})
 }
 
 // line returns a system line of this turn.
-func (at *scope) line(subtype string) transcript.Line {
+func (s *hookContext) line(subtype string) transcript.Line {
 	ln := transcript.Line{Type: transcript.SystemLine, Subtype: subtype}
-	at.sign(&ln)
+	s.sign(&ln)
 	return ln
 }
 
 // sign sets the session, the directory, the turn and the helper of a line.
-func (at *scope) sign(ln *transcript.Line) {
-	ln.SessionID, ln.Cwd, ln.Turn = at.t.opts.SessionID, at.t.opts.Workdir.Dir(), at.no
-	if e := at.t.helper; e != nil {
+func (s *hookContext) sign(ln *transcript.Line) {
+	ln.SessionID, ln.Cwd, ln.Turn = s.t.opts.SessionID, s.t.opts.Workdir.Dir(), s.no
+	if e := s.t.helper; e != nil {
 		ln.AgentID, ln.Sidechain = e.id, true
 	}
 }

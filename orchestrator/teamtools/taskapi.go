@@ -35,13 +35,13 @@ import (
 // programs over MCP, and the covey command. It runs the task hooks around changes
 // of the store. Its methods may be called from any goroutine.
 type TaskAPI struct {
-	ports Ports
-	team  string
-	list  atomic.Pointer[memberList]
+	deps Deps
+	team string
+	list atomic.Pointer[memberList]
 }
 
-// Ports are a TaskAPI's dependencies. All fields must be set.
-type Ports struct {
+// Deps are a TaskAPI's dependencies. All fields must be set.
+type Deps struct {
 	Store     *tasks.Store
 	Letters   mail.Folder // holds texts that are too long for a message
 	Members   Members
@@ -109,8 +109,8 @@ type News interface {
 }
 
 // New makes the board of a team. No other team may use the folder Letters.
-func New(team *configs.Team, ports Ports) *TaskAPI {
-	b := &TaskAPI{ports: ports, team: team.Name}
+func New(team *configs.Team, deps Deps) *TaskAPI {
+	b := &TaskAPI{deps: deps, team: team.Name}
 	b.SetTeam(team)
 	return b
 }
@@ -153,7 +153,7 @@ func (b *TaskAPI) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task
 	if t, known, err := b.createdBefore(ctx, by); known || err != nil {
 		return t, err
 	}
-	t, err := b.ports.Store.Create(ctx, by.Actor, n)
+	t, err := b.deps.Store.Create(ctx, by.Actor, n)
 	if err != nil {
 		return t, err
 	}
@@ -163,12 +163,12 @@ func (b *TaskAPI) Create(ctx context.Context, by Actor, n tasks.New) (tasks.Task
 	}
 	if out.Decision == hooks.Block {
 		text := strings.Join(out.Feedback, "\n")
-		if err := b.ports.Store.Discard(ctx, by.Actor, t.ID, text); err != nil {
+		if err := b.deps.Store.Discard(ctx, by.Actor, t.ID, text); err != nil {
 			return t, err
 		}
 		return t, &RefusedError{Feedback: text}
 	}
-	return b.ports.Store.Confirm(ctx, by.Actor, t.ID)
+	return b.deps.Store.Confirm(ctx, by.Actor, t.ID)
 }
 
 // createdBefore returns the result of an earlier run of the same call, which a
@@ -180,7 +180,7 @@ func (b *TaskAPI) createdBefore(ctx context.Context, by Actor) (t tasks.Task, kn
 	if by.CallID == "" {
 		return t, false, nil
 	}
-	r, ok, err := b.ports.Store.Receipt(ctx, by.Name, by.CallID)
+	r, ok, err := b.deps.Store.Receipt(ctx, by.Name, by.CallID)
 	if err != nil || !ok || r.Task == nil {
 		return t, false, err
 	}
@@ -223,9 +223,9 @@ func (b *TaskAPI) Update(ctx context.Context, by Actor, id string, p tasks.Patch
 	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
 		if err == nil && t.Status == tasks.Completed {
-			b.ports.Work.HarvestTask(ctx, t)
+			b.deps.Work.HarvestTask(ctx, t)
 			if slices.Contains(changed, "status") {
-				b.ports.News.Closed(t)
+				b.deps.News.Closed(t)
 			}
 		}
 		if !errors.Is(err, tasks.ErrConflict) || ctx.Err() != nil {
@@ -246,7 +246,7 @@ const maxConflicts = 5
 // updateOnce attempts an update once. It fails with tasks.ErrConflict if the task
 // changed while the hooks ran, because they agreed to another state of it.
 func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.Patch) (tasks.Task, []string, error) {
-	t, err := b.ports.Store.Task(ctx, id)
+	t, err := b.deps.Store.Task(ctx, id)
 	if err != nil {
 		return t, nil, err
 	}
@@ -256,7 +256,7 @@ func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.P
 	by.readsOthers = b.list.Load().readOthers
 	p.May = by.may(p)
 	if p.Status == nil || *p.Status == t.Status {
-		return b.ports.Store.Update(ctx, by.Actor, id, p)
+		return b.deps.Store.Update(ctx, by.Actor, id, p)
 	}
 	switch *p.Status {
 	case tasks.Completed:
@@ -269,7 +269,7 @@ func (b *TaskAPI) updateOnce(ctx context.Context, by Actor, id string, p tasks.P
 			return b.start(ctx, by, t, owner, p)
 		}
 	}
-	return b.ports.Store.Update(ctx, by.Actor, id, p)
+	return b.deps.Store.Update(ctx, by.Actor, id, p)
 }
 
 // runGates runs the TaskCompleted hooks, which also see the evidence given with
@@ -282,7 +282,7 @@ func (b *TaskAPI) runGates(ctx context.Context, by Actor, t tasks.Task, given []
 	if err := notByItsGate(ctx, t); err != nil {
 		return err
 	}
-	if err := b.ports.Store.CheckNotLost(ctx, by.Actor, t.ID); err != nil {
+	if err := b.deps.Store.CheckNotLost(ctx, by.Actor, t.ID); err != nil {
 		return err
 	}
 	if err := by.checkComplete(t); err != nil {
@@ -310,14 +310,14 @@ func (b *TaskAPI) runGates(ctx context.Context, by Actor, t tasks.Task, given []
 	}
 	refused := &RefusedError{Feedback: strings.Join(out.Feedback, "\n"), Awaits: out.Awaits}
 	if out.Decision == hooks.Await {
-		return errors.Join(b.ports.Store.Await(ctx, by.step("await"), t.ID, out.Awaits), refused)
+		return errors.Join(b.deps.Store.Await(ctx, by.step("await"), t.ID, out.Awaits), refused)
 	}
 	if out.Decision == hooks.Halt {
 		refused.halt = cmp.Or(out.StopReason, "TaskCompleted hook prevented continuation")
 		refused.Feedback = cmp.Or(refused.Feedback, "TaskCompleted hook stopped continuation: "+refused.halt)
 		by.Halt(refused.halt)
 	}
-	return errors.Join(b.ports.Store.Refuse(ctx, by.step("refuse"), t.ID, refused.Feedback), refused)
+	return errors.Join(b.deps.Store.Refuse(ctx, by.step("refuse"), t.ID, refused.Feedback), refused)
 }
 
 // completerKey is the context key of the name of the actor that completes a task.
@@ -333,8 +333,8 @@ func Completer(ctx context.Context) (name string, ok bool) {
 // checkPlanApproved fails for a member whose plan is not approved: it could only
 // read so far, so it cannot have completed a task.
 func (b *TaskAPI) checkPlanApproved(member string) error {
-	m, ok := b.ports.Members.Member(member)
-	if !ok || !b.ports.Plans.MustPlan(m) {
+	m, ok := b.deps.Members.Member(member)
+	if !ok || !b.deps.Plans.MustPlan(m) {
 		return nil
 	}
 	return texts.Errorf(tasks.ErrTransition, "your plan is not approved yet, so no task of yours can be completed; "+
@@ -373,7 +373,7 @@ func (b *TaskAPI) start(
 	}
 	rest := by
 	rest.Actor = by.step("fields")
-	after, more, err := b.ports.Store.Update(ctx, rest.Actor, t.ID, p)
+	after, more, err := b.deps.Store.Update(ctx, rest.Actor, t.ID, p)
 	return after, append(more, changed...), err
 }
 
@@ -394,5 +394,5 @@ func (b *TaskAPI) Claim(ctx context.Context, by Actor, id, member string) (tasks
 		terms := b.TermsOf(member)
 		c.Max, c.Skills = terms.Max, terms.Skills
 	}
-	return b.ports.Store.Claim(ctx, by.Actor, id, c)
+	return b.deps.Store.Claim(ctx, by.Actor, id, c)
 }
