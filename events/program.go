@@ -105,6 +105,20 @@ type Observer interface {
 	Observe(d Data)
 }
 
+// ObserverOf returns a host as an Observer, or one that drops everything if the host is none.
+func ObserverOf(host any) Observer {
+	if o, ok := host.(Observer); ok {
+		return o
+	}
+	return unobserved{}
+}
+
+// unobserved is an Observer of which nobody hears.
+type unobserved struct{}
+
+// Observe implements Observer.
+func (unobserved) Observe(Data) {}
+
 // Compacted is sent when a member's conversation was made shorter.
 type Compacted struct {
 	// Layer says how: "results", old results of tools are no longer shown to the model, or

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
+	shared "github.com/coveyteam/covey/teammate/program"
 )
 
 // versionTimeout bounds how long a program may take to print its version.
@@ -443,8 +444,10 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 		return acp.About{}, err
 	}
 	return acp.Probe(ctx, acp.Options{
-		Command: append(l.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
-		Timeouts: acp.Timeouts{Start: probeTimeout},
+		Options: shared.Options{
+			Command: append(l.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace,
+		},
+		Meta: start.meta, Timeouts: acp.Timeouts{Start: probeTimeout},
 	})
 }
 

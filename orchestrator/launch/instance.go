@@ -21,6 +21,7 @@ import (
 	"github.com/coveyteam/covey/teammate/acp"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/command"
+	shared "github.com/coveyteam/covey/teammate/program"
 )
 
 // MCPName is the name of the team's MCP server in agent programs. It is part of the
@@ -43,18 +44,25 @@ type instance struct {
 	noMemory bool
 }
 
+// options returns what programs of all kinds are started with.
+func (f *instance) options(start *offer) shared.Options {
+	return shared.Options{
+		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace,
+		Enter: f.enter(start), System: f.system, Session: f.past.ID, OnSession: f.keepSession,
+		Brief: f.lostBrief, History: f.History, Started: f.alive,
+		// A program that reports its cost (claude) counts from the start of its session.
+		OnUsage: func(used shared.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
+	}
+}
+
 // acp returns the agent of a program that speaks ACP.
 func (f *instance) acp(start *offer) (thinker, error) {
-	p := f.launch.program
+	p, all := f.launch.program, f.options(start)
+	all.Backoff, all.Restarts = f.programs.opts.Backoff, programRestarts(f.Member.Restart)
 	return acp.New(acp.Options{
-		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace, Meta: start.meta,
-		Enter: f.enter(start), Connect: f.connect, System: f.system, SystemBy: p.systemBy, Mode: p.mode,
-		Session: f.past.ID, SessionMade: f.past.Made, OnSession: f.keepSession,
-		Brief: f.lostBrief, History: f.History, Started: f.alive, Quirks: p.quirks,
-		OnUsage:  func(used acp.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
-		Known:    f.launch.preset.name != "",
-		OnLive:   func(used acp.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) },
-		Timeouts: f.programs.opts.Timeouts, Backoff: f.programs.opts.Backoff, Restarts: programRestarts(f.Member.Restart),
+		Options: all, Meta: start.meta, Connect: f.connect, SystemBy: p.systemBy, Mode: p.mode,
+		SessionMade: f.past.Made, Quirks: p.quirks, Known: f.launch.preset.name != "", Timeouts: f.programs.opts.Timeouts,
+		OnLive: func(used shared.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) },
 	})
 }
 
@@ -198,13 +206,8 @@ func (f *instance) command(start *offer) (thinker, error) {
 		resume = f.launch.program.resume
 	}
 	return command.New(command.Options{
-		Command: append(f.launch.argv[:1:1], start.args...), Resume: resume,
-		Env: pairs(start.env), Dir: start.workspace, Dialect: command.Dialect(f.launch.program.dialect),
-		System: f.system, Session: f.past.ID, OnSession: f.keepSession, Brief: f.lostBrief, History: f.History,
-		Enter: f.enter(start), Connect: f.connectCommand, Started: f.alive,
-		// A program that reports its cost (claude) counts from the start of its
-		// session.
-		OnUsage: func(used command.Spent) { f.bill.AddPrompt(used.CostUSD, used.Known) },
+		Options: f.options(start), Resume: resume, Connect: f.connectCommand,
+		Dialect: command.Dialect(f.launch.program.dialect),
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/events"
@@ -19,24 +19,22 @@ import (
 // prompt at a time. It implements agent.Agent and agent.Resumer. The program starts with
 // the first Run and runs until Close.
 type Agent struct {
+	*program.Conversation
 	opts Options
-	busy sync.Mutex // held by Run, Resume and Close
 
-	// The fields below belong to the holder of busy.
+	// The fields below belong to the goroutine of Run.
 	live         *live       // nil: no program is running
 	servers      []MCPServer // of the program that is running, or ran last
 	session      string      // the program's session; empty: none yet
 	made         time.Time
-	primed       bool   // the session has its system prompt
-	lost         bool   // the session before this one could not be resumed
-	lostWhy      string // of the next session: why it does not continue the one before; empty: it was never lost
-	failures     int    // crashes in a row
-	lateStarts   int    // starts in a row that were late
-	silentStarts int    // those of them without any answer
-	waited       int    // time of the late starts, in parts of Timeouts.Start
-	prompts      program.Prompts
-	closed       bool
-	observer     events.Observer // of the Run, if any
+	primed       bool            // the session has its system prompt
+	lost         bool            // the session before this one could not be resumed
+	lostWhy      string          // of the next session: why it does not continue the one before; empty: it was never lost
+	failures     int             // crashes in a row
+	lateStarts   int             // starts in a row that were late
+	silentStarts int             // those of them without any answer
+	waited       int             // time of the late starts, in parts of Timeouts.Start
+	observer     events.Observer // of the Run
 }
 
 // New checks opts and returns the agent. It does not start the program.
@@ -44,23 +42,14 @@ func New(opts Options) (*Agent, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	return &Agent{
-		opts: opts, session: opts.Session, made: opts.SessionMade, primed: opts.Session != "",
-	}, nil
-}
-
-// Close ends the program and waits for its end. It waits for a Run, whose context must
-// have ended. Close may be called twice; a Run after it fails.
-func (a *Agent) Close() error {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	a.closed = true
-	a.down()
-	return nil
+	a := &Agent{opts: opts, session: opts.Session, made: opts.SessionMade, primed: opts.Session != ""}
+	a.Conversation = program.NewConversation("acp", opts.History, a.ask, a.down)
+	a.opts.History = transcript.History{} // it belongs to the conversation
+	return a, nil
 }
 
 // down ends the program, if one is running. It keeps the session's id, so that the next
-// program resumes the session. The caller must hold busy.
+// program resumes the session.
 func (a *Agent) down() {
 	if a.live != nil {
 		a.live.stop()
@@ -68,52 +57,14 @@ func (a *Agent) down() {
 	}
 }
 
-// Run implements agent.Agent. Its errors include *agent.LimitError and *agent.LoginError,
-// which a restart does not fix.
-func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	return a.converse(ctx, prompt, h)
-}
-
-// Resume implements agent.Resumer. Tool calls without a result are recorded as interrupted,
-// because the program that made them is gone. The program is told what happened, and gets
-// the prompt again, since it may not have received it.
-func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	prompt, err := a.opts.History.Recover(h)
-	if err != nil {
-		return agent.Reply{}, fmt.Errorf("acp: %w", err)
-	}
-	a.opts.History = transcript.History{} // it belongs to an earlier run
-	return a.converse(ctx, []agent.Input{prompt}, h)
-}
-
 // reportHeldUp tells people what the turn waits for.
 func (a *Agent) reportHeldUp(format string, args ...any) {
-	if a.observer != nil {
-		a.observer.Observe(events.HeldUp{For: fmt.Sprintf(format, args...)})
-	}
+	a.observer.Observe(events.HeldUp{For: fmt.Sprintf(format, args...)})
 }
 
 // reportStart tells people that the program starts, or that it is ready.
 func (a *Agent) reportStart(ready bool) {
-	if a.observer != nil {
-		a.observer.Observe(events.ProgramStarts{Program: filepath.Base(a.opts.Command[0]), Ready: ready})
-	}
-}
-
-// converse sends the prompts of one turn until nothing is left to say.
-func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
-	if a.closed {
-		return agent.Reply{}, errors.New("acp: the agent is closed")
-	}
-	a.observer, _ = h.(events.Observer)
-	return a.prompts.Converse(ctx, inputs, h,
-		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
-			return a.ask(ctx, inputs, h, reply)
-		})
+	a.observer.Observe(events.ProgramStarts{Program: filepath.Base(a.opts.Command[0]), Ready: ready})
 }
 
 // ask sends one prompt until it is answered, over crashes of the program. later holds
@@ -123,12 +74,13 @@ func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host
 func (a *Agent) ask(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (later []agent.Input, err error) {
+	a.observer = events.ObserverOf(h)
 	for {
 		err := a.up(ctx)
 		var t *talk
 		if err == nil {
 			t, err = a.prompt(ctx, a.compose(inputs), h, reply)
-			later = append(later, t.later...)
+			later = append(later, t.Later...)
 		}
 		switch {
 		// First: a program that ended because ctx has is not a crash, and must not
@@ -151,7 +103,7 @@ func (a *Agent) ask(
 		}
 		// A prompt without any response may have been lost, and is sent again
 		// unchanged; otherwise the model must know what happened.
-		if t != nil && t.touched {
+		if t != nil && t.Touched {
 			if inputs, err = program.Again(h, inputs); err != nil {
 				return later, err
 			}
@@ -195,25 +147,20 @@ func (a *Agent) drop(why error) {
 
 // reportRestart reports to the journal that the program is about to be restarted.
 func (a *Agent) reportRestart(reason string, rest time.Duration) {
-	if a.observer != nil {
-		a.observer.Observe(events.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
-	}
+	a.observer.Observe(events.ProgramRestarts{Reason: reason, Rest: rest, Left: max(a.opts.Restarts-a.failures, 0)})
 }
 
 // compose makes the blocks of a prompt. A new session begins with the system prompt, if the
 // program takes it in no other way, and with a brief if it replaces a lost session. Both
 // are repeated until the program has shown that it received the prompt.
 func (a *Agent) compose(inputs []agent.Input) []json.RawMessage {
-	var blocks []json.RawMessage
-	if !a.primed && a.opts.System != nil && a.opts.SystemBy == SystemInPrompt {
-		if prompt := a.opts.System(); prompt != "" {
-			blocks = append(blocks, textBlock(prompt))
-		}
+	var before []agent.Input
+	if !a.primed && a.opts.SystemBy == SystemInPrompt {
+		before = append(before, agent.Input{Text: a.opts.System()})
 	}
-	if a.lost && a.opts.Brief != nil {
-		if brief := a.opts.Brief(); brief != "" {
-			blocks = append(blocks, textBlock(brief))
-		}
+	if a.lost {
+		before = append(before, agent.Input{Text: a.opts.Brief()})
 	}
-	return append(blocks, textBlocks(inputs)...)
+	before = slices.DeleteFunc(before, func(in agent.Input) bool { return in.Text == "" })
+	return textBlocks(append(before, inputs...))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -193,7 +194,7 @@ func TestLoadWaitsForTheMinute(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &Agent{opts: Options{Clock: func() time.Time { return tt.now },
+				a := &Agent{opts: Options{Options: program.Options{Clock: func() time.Time { return tt.now }},
 					Quirks: Quirks{LoadAfterMinute: true}}, made: tt.since}
 				eye := host{tb: t}
 				a.observer = &eye
@@ -384,12 +385,14 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for name, opts := range map[string]Options{"no command": {Dir: "/"}, "no directory": {Command: []string{"x"}}} {
-		if _, err := New(opts); err == nil {
+	for name, opts := range map[string]program.Options{"no command": {Dir: "/"}, "no directory": {Command: []string{"x"}}} {
+		if _, err := New(Options{Options: opts}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	a, err := New(Options{Command: []string{"no-such-program"}, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin"}})
+	a, err := New(Options{Options: program.Options{
+		Command: []string{"no-such-program"}, Dir: t.TempDir(), Env: []string{"PATH=/usr/bin"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -20,8 +21,8 @@ func (c *closing) say(words string) { c.chunks, c.last = c.chunks+1, words }
 
 // systemError reports whether the _meta of an update says that a turn has failed.
 func systemError(meta json.RawMessage) bool {
-	status := fieldsOf(fieldsOf(fieldsOf(meta)["codex"])["threadStatus"])
-	return text(status["type"]) == "systemError"
+	status := program.Fields(program.Fields(program.Fields(meta)["codex"])["threadStatus"])
+	return texts.Text(status["type"]) == "systemError"
 }
 
 // reportedFailure returns the failure that a program reports as text of the model, or nil. A
@@ -35,8 +36,8 @@ func (t *talk) reportedFailure(now time.Time) error {
 			return err
 		}
 		return program.Diagnose(c.last, "", now)
-	case t.rec.made == 0:
-		return program.ReplyFailure(t.rec.last, now)
+	case t.rec.Made == 0:
+		return program.ReplyFailure(t.rec.Last, now)
 	case c.chunks == 1:
 		return program.ReplyFailure(c.last, now)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // errGone is the error of a call whose program has ended.
@@ -175,7 +176,7 @@ func (c *conn) update(params json.RawMessage, size int) {
 	foreign := in.SessionID != "" && c.session != "" && in.SessionID != c.session
 	c.mu.Unlock()
 	if !foreign && !c.in.push(news{update: in.Update, size: size}) {
-		switch text(fieldsOf(in.Update)["sessionUpdate"]) {
+		switch texts.Text(program.Fields(in.Update)["sessionUpdate"]) {
 		case "user_message_chunk", "agent_message_chunk":
 			c.replays.Add(1)
 		}
@@ -248,7 +249,7 @@ func (c *conn) reply(id json.RawMessage, result any) {
 // extensions.
 func (c *conn) refuse(id json.RawMessage, method string) {
 	c.send(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-		"code": codeNoMethod, "message": "method not found: " + cut(method, 100),
+		"code": codeNoMethod, "message": "method not found: " + program.Shorten(method, 100),
 	}})
 }
 

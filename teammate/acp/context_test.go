@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // contextHost is a host that keeps how full the conversation is after each message.
@@ -29,10 +30,10 @@ func TestContextOfPrompt(t *testing.T) {
 		if err := r.say(text, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.hear([]agent.Input{{Text: "news"}}); err != nil {
+		if err := r.Hear([]agent.Input{{Text: "news"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.finish(Spent{Context: full}); err != nil {
+		if err := r.finish("", program.Spent{Context: full}, true); err != nil {
 			t.Fatal(err)
 		}
 		if last := len(h.said) - 1; h.said[last] != full || slices.Contains(h.said[:last], full) {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/teammate/program"
 	"go.uber.org/goleak"
 )
 
@@ -179,7 +181,7 @@ func (f *fake) serve(m message) {
 			f.do(m, w)
 		}
 	case "authenticate":
-		f.login = text(fieldsOf(m.Params)["methodId"])
+		f.login = texts.Text(program.Fields(m.Params)["methodId"])
 		f.answer(m, `{}`)
 	case "session/cancel", "":
 	case "_session/steering":
@@ -273,8 +275,8 @@ func (f *fake) ask(call string) {
 		`,"options":[{"optionId":"yes-always","kind":"allow_always"},{"optionId":"yes","kind":"allow_once"},` +
 		`{"optionId":"no","kind":"reject_once"}]}}`)
 	m := f.wait(func(m message) bool { return string(m.ID) == `"q1"` })
-	outcome := fieldsOf(fieldsOf(m.Result)["outcome"])
-	f.do(m, "say ["+text(outcome["outcome"])+" "+text(outcome["optionId"])+"]")
+	outcome := program.Fields(program.Fields(m.Result)["outcome"])
+	f.do(m, "say ["+texts.Text(outcome["outcome"])+" "+texts.Text(outcome["optionId"])+"]")
 }
 
 func (f *fake) answer(m message, result string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // host is a Host that remembers, and checks what a member's transcript demands.
@@ -105,7 +106,7 @@ func (h *host) Record(m agent.Record) error {
 			}
 			h.open = slices.Delete(h.open, i, i+1)
 			h.said = append(h.said, fmt.Sprintf("result %s (error %t): %s", b.ToolUseID, b.IsError,
-				cut(b.Content, 200)))
+				program.Shorten(b.Content, 200)))
 		}
 	}
 	if len(h.open) > 0 && results == 0 {
@@ -151,8 +152,10 @@ func newRig(tb testing.TB, lives ...life) *rig {
 		tb.Fatal(err)
 	}
 	r.opts = Options{
-		Command: []string{exe}, Dir: r.dir, Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
-		Backoff:  time.Millisecond,
+		Options: program.Options{
+			Command: []string{exe}, Dir: r.dir, Backoff: time.Millisecond,
+			Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
+		},
 		Timeouts: Timeouts{Start: 5 * time.Minute, Cancel: 5 * time.Minute, Grace: 2 * time.Second},
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -15,17 +16,17 @@ func retryNotice(raw json.RawMessage) string {
 	if len(raw) > maxNotice || !program.MayBeRetryNotice(raw) {
 		return ""
 	}
-	fields := fieldsOf(raw)
-	switch text(fields["sessionUpdate"]) {
+	fields := program.Fields(raw)
+	switch texts.Text(fields["sessionUpdate"]) {
 	case "session_info_update": // codex-acp 2.6
-		failed := fieldsOf(fieldsOf(fieldsOf(fields["_meta"])["codex"])["error"])
+		failed := program.Fields(program.Fields(program.Fields(fields["_meta"])["codex"])["error"])
 		var again bool
-		if lenient(failed["willRetry"], &again); again {
-			return text(failed["message"]) + " " + text(failed["additionalDetails"])
+		if program.Lenient(failed["willRetry"], &again); again {
+			return texts.Text(failed["message"]) + " " + texts.Text(failed["additionalDetails"])
 		}
 	case "agent_message_chunk", "agent_thought_chunk":
 		var b block
-		lenient(fields["content"], &b)
+		program.Lenient(fields["content"], &b)
 		if said := b.words(); program.IsRetryNotice(said) {
 			return said
 		}
@@ -50,7 +51,7 @@ func (m message) isRetryNotice() bool {
 	case m.Method == "" || m.ID != nil || len(m.Params) > maxNotice || !program.MayBeRetryNotice(m.Params):
 		return false
 	case m.Method == "session/update":
-		return retryNotice(fieldsOf(m.Params)["update"]) != ""
+		return retryNotice(program.Fields(m.Params)["update"]) != ""
 	}
 	return program.IsRetryNotice(string(m.Params))
 }
@@ -58,23 +59,15 @@ func (m message) isRetryNotice() bool {
 // maxNotice is the length in bytes of the longest message that is checked for a retry notice.
 const maxNotice = 4096
 
-// reportRetry tells people of a retry notice, unless it repeats the previous one.
-func (t *talk) reportRetry(words string) {
-	if words = strings.Join(strings.Fields(words), " "); words != t.notice {
-		t.notice = words
-		t.a.reportHeldUp("the agent program, which tries to reach its model again: %s", words)
-	}
-}
-
 // reportSilence tells people that nothing was heard from the model for d, and what the
 // program has last written to stderr. It does nothing during a tool call, which may take long.
 func (t *talk) reportSilence(d time.Duration) {
-	if t.rec.busy() {
+	if t.rec.Busy() {
 		return
 	}
 	beside := ""
 	if said := t.live.proc.Stderr.Text(); said != t.before {
-		beside = "; its last words on stderr: " + cut(said[strings.LastIndexByte(said, '\n')+1:], 200)
+		beside = "; its last words on stderr: " + program.Shorten(said[strings.LastIndexByte(said, '\n')+1:], 200)
 	}
 	t.a.reportHeldUp("the agent program, which has said nothing for %v%s", d, beside)
 }

@@ -1,77 +1,39 @@
 package acp
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
-	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// Options configure an Agent. Command and Dir are required.
+// Options configure an Agent.
 type Options struct {
-	Command []string // the program and its arguments
-	Env     []string // its complete environment; only COVEY_PROGRAM is added, which marks its descendants
-	Dir     string   // absolute; the directory of the program and its session
-
-	// Enter waits before each start until the program may start. leave is called when the
-	// session is open or could not be opened. An error ends the Run. nil: no wait.
-	Enter func(ctx context.Context) (leave func(opened bool), err error)
+	program.Options
 
 	MCPServers []MCPServer // servers that the session gets, team tools among them
 	// Connect returns further servers. It is called before each start of the program, so
 	// that credentials do not outlive one run. nil: none.
 	Connect  func() ([]MCPServer, error)
-	System   func() string // returns the system prompt of a new session; nil: none
-	SystemBy SystemMode    // how the program takes it
+	SystemBy SystemMode // how the program takes the system prompt
 	// Meta is _meta of session/new and of the requests that resume a session; nil: none.
 	Meta map[string]any
 	Mode string // session mode to set, such as "plan"; empty: the program's default
-
-	// Session is the id that OnSession got in an earlier run; empty: none.
-	Session string
-	// SessionMade is when that session was made; zero: unknown. See
-	// Quirks.LoadAfterMinute.
+	// SessionMade is when Session was made; zero: unknown. See Quirks.LoadAfterMinute.
 	SessionMade time.Time
-	// OnSession is called with the id of each new session, before the session is used.
-	// Its error ends the Run.
-	OnSession func(id string) error
-	// Brief returns a summary of a lost session, which begins the first prompt of the
-	// session that replaces it. nil: no summary.
-	Brief func() string
-	// History is the content of the transcript, for Resume.
-	History transcript.History
-
-	// Started is called with the pid of each program that was started. It returns a
-	// function to call when that program has ended. Either may be nil.
-	Started func(pid int) (release func())
-	// OnUsage is called with the usage of each prompt. It may be nil.
-	OnUsage func(Spent)
 	// OnLive is called with the usage of the running prompt so far, whenever the program
 	// reports it; OnUsage follows at the end. It may be nil.
-	OnLive func(Spent)
-	// Clock is the time of day; nil: time.Now.
-	Clock func() time.Time
+	OnLive func(program.Spent)
 	// After times the start of a program; nil: time.After.
 	After func(time.Duration) <-chan time.Time
-	// Alarm times prompts; nil: program.NewAlarm.
-	Alarm func(time.Duration) program.Alarm
 	// CPU returns how long a program and its descendants have computed; nil: proc.CPUOf.
 	CPU      func(pid int) time.Duration
 	Timeouts Timeouts
 	// Known says that the program is known to speak the protocol, so that a start without an
 	// answer is only late.
-	Known bool
-	// Restarts is how often in a row a program that crashes is started again before the
-	// member fails; 0: 3; negative: never.
-	Restarts int
-	// Backoff is the pause before the first restart. It doubles with each restart, up to
-	// 20 times. 0: 500 ms.
-	Backoff time.Duration
-	Quirks  Quirks
+	Known  bool
+	Quirks Quirks
 }
 
 // SystemMode is how a program takes a system prompt.
@@ -133,14 +95,6 @@ type Quirks struct {
 	TitleCommand bool
 }
 
-// Spent is the usage of one prompt, as far as the program reports it.
-type Spent struct {
-	Usage   agent.Usage
-	Known   bool    // Usage is known
-	CostUSD float64 // since the session began; 0: unknown
-	Context agent.ContextUse
-}
-
 // process returns how the program is started.
 func (o *Options) process() program.ProcessOptions {
 	return program.ProcessOptions{
@@ -150,34 +104,25 @@ func (o *Options) process() program.ProcessOptions {
 
 // check reports what is missing and sets defaults.
 func (o *Options) check() error {
-	if len(o.Command) == 0 || o.Command[0] == "" {
-		return errors.New("acp: no command given")
+	if err := o.Complete(); err != nil {
+		return fmt.Errorf("acp: %w", err)
 	}
-	if o.Dir == "" {
-		return errors.New("acp: no working directory given")
+	if o.Connect == nil {
+		o.Connect = func() ([]MCPServer, error) { return nil, nil }
 	}
-	if o.Clock == nil {
-		o.Clock = time.Now
+	if o.OnLive == nil {
+		o.OnLive = func(program.Spent) {}
 	}
 	if o.After == nil {
 		o.After = time.After
 	}
-	if o.Alarm == nil {
-		o.Alarm = program.NewAlarm
-	}
 	if o.CPU == nil {
 		o.CPU = proc.CPUOf
-	}
-	if o.OnSession == nil {
-		o.OnSession = func(string) error { return nil }
-	}
-	if o.Restarts == 0 {
-		o.Restarts = 3
 	}
 	t := &o.Timeouts
 	program.DefaultTimes(map[*time.Duration]time.Duration{
 		&t.Start: 40 * time.Second, &t.Quiet: 20 * time.Second, &t.Silence: 5 * time.Minute, &t.Tool: 30 * time.Minute,
-		&t.Cancel: 5 * time.Second, &t.Grace: 2 * time.Second, &o.Backoff: 500 * time.Millisecond,
+		&t.Cancel: 5 * time.Second, &t.Grace: 2 * time.Second,
 	})
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // option is one of the answers that a program offers with a question.
@@ -51,18 +53,18 @@ func (t *talk) decide(ctx context.Context, q *question) error {
 		ToolCall json.RawMessage `json:"toolCall"`
 		Options  json.RawMessage `json:"options"`
 	}
-	lenient(q.params, &in)
+	program.Lenient(q.params, &in)
 	var options []option
-	lenient(in.Options, &options)
+	program.Lenient(in.Options, &options)
 	// A question without an id, or about a finished call, is decided on its own, without
 	// a call in the transcript.
-	id := text(fieldsOf(in.ToolCall)["toolCallId"])
+	id := texts.Text(program.Fields(in.ToolCall)["toolCallId"])
 	c, recorded := &toolCall{ID: id}, false
 	if known := t.rec.call(id); id != "" && !known.over {
 		c, recorded = known, true
 	}
 	c.mergeQuestion(in.ToolCall)
-	t.touched = true
+	t.Touched = true
 	if recorded && !t.answered {
 		if err := t.rec.begin(c); err != nil {
 			t.live.conn.reply(q.id, cancelledOutcome())
@@ -95,10 +97,10 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, ove
 	defer stop()
 	p.Reason = "This host cannot decide about tool calls of foreign programs."
 	for _, call := range t.rec.names.calls(c) {
-		if t.sup == nil {
+		if t.Sup == nil {
 			break
 		}
-		p = t.sup.Permit(ctx, call)
+		p = t.Sup.Permit(ctx, call)
 		t.applyRemarks(p.Remarks)
 		if !p.Allow {
 			break
@@ -107,7 +109,7 @@ func (t *talk) permit(ctx context.Context, c *toolCall) (p agent.Permission, ove
 	// An answer to a question has no room for the reason, and some programs end their turn
 	// after a denial: the model gets the reason with the next prompt.
 	if !p.Allow && p.Reason != "" && ctx.Err() == nil {
-		t.a.prompts.Hold(agent.Input{
+		t.a.Hold(agent.Input{
 			Kind: agent.FromCovey, Text: "A tool call of yours was not allowed. " + p.Reason,
 		})
 	}

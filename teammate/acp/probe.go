@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
 
@@ -58,10 +60,10 @@ func Probe(ctx context.Context, opts Options) (About, error) {
 func (l *live) about(ctx context.Context, opts *Options) (About, error) {
 	result, err := l.initialize(ctx)
 	a := About{Load: l.caps.load, Resume: l.caps.resume, Steer: l.caps.steer, Auth: l.caps.auth}
-	fields := fieldsOf(result)
-	info := fieldsOf(fields["agentInfo"])
-	a.Name, a.Version = text(info["name"]), text(info["version"])
-	lenient(fieldsOf(fieldsOf(fields["agentCapabilities"])["mcpCapabilities"])["http"], &a.HTTP)
+	fields := program.Fields(result)
+	info := program.Fields(fields["agentInfo"])
+	a.Name, a.Version = texts.Text(info["name"]), texts.Text(info["version"])
+	program.Lenient(program.Fields(program.Fields(fields["agentCapabilities"])["mcpCapabilities"])["http"], &a.HTTP)
 	if err != nil {
 		return a, err
 	}
@@ -73,15 +75,15 @@ func (l *live) about(ctx context.Context, opts *Options) (About, error) {
 	if err != nil {
 		return a, err
 	}
-	if text(fieldsOf(result)["sessionId"]) == "" {
+	if texts.Text(program.Fields(result)["sessionId"]) == "" {
 		return a, fmt.Errorf("%w: it gave no session id", errUseless)
 	}
-	modes := fieldsOf(fieldsOf(result)["modes"])
-	a.Mode = text(modes["currentModeId"])
+	modes := program.Fields(program.Fields(result)["modes"])
+	a.Mode = texts.Text(modes["currentModeId"])
 	var list []struct {
 		ID string `json:"id"`
 	}
-	lenient(modes["availableModes"], &list)
+	program.Lenient(modes["availableModes"], &list)
 	for _, m := range list {
 		a.Modes = append(a.Modes, m.ID)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // probe asks the fake program, in one life of it, what it is.
@@ -20,8 +21,11 @@ func probe(t *testing.T, l life, limit time.Duration) (About, error) {
 		t.Fatal(err)
 	}
 	return Probe(context.Background(), Options{
-		Command: []string{os.Args[0]}, Dir: t.TempDir(), Timeouts: Timeouts{Start: limit},
-		Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + t.TempDir()},
+		Timeouts: Timeouts{Start: limit},
+		Options: program.Options{
+			Command: []string{os.Args[0]}, Dir: t.TempDir(),
+			Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + t.TempDir()},
+		},
 	})
 }
 
@@ -89,9 +93,12 @@ func TestAuthenticateWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Probe(context.Background(), Options{
-			Command: []string{os.Args[0]}, Dir: t.TempDir(), Timeouts: Timeouts{Start: time.Minute},
-			Env:   []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + t.TempDir()},
-			After: func(d time.Duration) <-chan time.Time { return over },
+			Timeouts: Timeouts{Start: time.Minute},
+			After:    func(d time.Duration) <-chan time.Time { return over },
+			Options: program.Options{
+				Command: []string{os.Args[0]}, Dir: t.TempDir(),
+				Env: []string{"ACP_FAKE=" + string(script), "ACP_FAKE_DIR=" + t.TempDir()},
+			},
 		})
 		if login := errors.As(err, new(*agent.LoginError)); (err != nil) != tc.fails || login != (tc.fails && tc.on["authenticate"][0] != "die") {
 			t.Errorf("%s: %v", name, err)
@@ -130,8 +137,8 @@ func TestProbeFailures(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Probe(context.Background(), Options{Command: []string{"/no/such/program"},
-		Dir: t.TempDir()}); err == nil {
+	if _, err := Probe(context.Background(), Options{Options: program.Options{Command: []string{"/no/such/program"},
+		Dir: t.TempDir()}}); err == nil {
 		t.Error("a program that is not there: no error")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // steerWait is how long run waits for the answers to steered mail after the prompt itself
@@ -18,25 +19,19 @@ const steerWait = 2 * time.Second
 
 // talk is one running prompt. Like the Host, it belongs to the goroutine of Run.
 type talk struct {
-	a        *Agent
-	live     *live
-	rec      *recorder
-	sup      agent.Supervisor // nil: the Host is none
-	post     agent.Correspondent
-	observer events.Observer
+	program.Talk
+	a    *Agent
+	live *live
+	rec  *recorder
+	post agent.Correspondent
 
 	request  *call
 	steers   map[*call][]agent.Input // sent to the running prompt, not answered yet
-	later    []agent.Input           // for a prompt of their own
 	stopping bool                    // session/cancel was sent
 	answered bool
-	touched  bool   // the program has said something
-	halted   string // by a hook
-	err      error  // why the prompt is given up: silence, or a transcript that cannot be written
 	deadline <-chan time.Time
 	lively   bool // the model was just heard from
 	closing  closing
-	notice   string // the last retry notice that people were shown
 	before   string // the end of the program's stderr before the prompt
 }
 
@@ -115,7 +110,7 @@ func (t *talk) run(ctx context.Context, prompt []json.RawMessage) error {
 			if now := t.live.conn.heard.Load(); now != heard {
 				heard = now
 			} else {
-				t.giveUp(silence(t.silenceLimit()))
+				t.giveUp(program.Silence(t.silenceLimit(), "told to stop"))
 			}
 			watch.Set(t.silenceLimit())
 		case <-t.deadline:
@@ -141,7 +136,7 @@ func (t *talk) close() {
 	}
 	for steer, inputs := range t.steers {
 		t.live.conn.forget(steer)
-		t.later = append(t.later, inputs...)
+		t.Later = append(t.Later, inputs...)
 	}
 	if t.request != nil {
 		t.live.conn.forget(t.request)
@@ -160,18 +155,9 @@ func (t *talk) outcome() error {
 	return nil
 }
 
-// silence returns the error of a program that says nothing for too long. It counts as a
-// failed model request, because an endpoint that does not answer looks the same.
-func silence(limit time.Duration) error {
-	return &agent.APIError{
-		Type:    "server_error",
-		Message: fmt.Sprintf("the agent program has not said anything for %v; it was told to stop", limit),
-	}
-}
-
 // silenceLimit returns how long the program may be silent now.
 func (t *talk) silenceLimit() time.Duration {
-	if t.rec.busy() {
+	if t.rec.Busy() {
 		return t.a.opts.Timeouts.Tool
 	}
 	return t.a.opts.Timeouts.Silence
@@ -179,9 +165,7 @@ func (t *talk) silenceLimit() time.Duration {
 
 // giveUp ends the prompt early with err; the first error counts.
 func (t *talk) giveUp(err error) {
-	if t.err == nil {
-		t.err = err
-	}
+	t.GiveUp(err)
 	t.cancel()
 }
 
@@ -224,32 +208,32 @@ func (t *talk) takeAll(ctx context.Context) {
 // handleUpdate handles one update.
 func (t *talk) handleUpdate(ctx context.Context, raw json.RawMessage) error {
 	if words := retryNotice(raw); words != "" {
-		t.reportRetry(words)
+		t.ReportRetry("the agent program, which tries to reach its model again: " + texts.Unbroken(words))
 		return nil
 	}
 	var u update
 	if json.Unmarshal(raw, &u) != nil {
 		// One field has an unexpected type, so decode the needed fields one by one.
-		u = update{Kind: text(fieldsOf(raw)["sessionUpdate"]), ToolCall: text(fieldsOf(raw)["toolCallId"])}
-		lenient(fieldsOf(raw)["content"], &u.Content)
+		u = update{Kind: texts.Text(program.Fields(raw)["sessionUpdate"]), ToolCall: texts.Text(program.Fields(raw)["toolCallId"])}
+		program.Lenient(program.Fields(raw)["content"], &u.Content)
 	}
 	// Unknown kinds are ignored: programs keep inventing new ones, and a guess could turn a
 	// summary into a message of the user.
-	if t.live.meter.update(u) && t.a.opts.OnLive != nil {
+	if t.live.meter.update(u) {
 		t.a.opts.OnLive(t.live.meter.soFar())
 	}
 	t.lively = t.lively || substantial(u.Kind)
 	switch u.Kind {
 	case "agent_message_chunk":
-		t.touched = true
+		t.Touched = true
 		var b block
-		lenient(u.Content, &b)
+		program.Lenient(u.Content, &b)
 		t.closing.say(b.words())
 		return t.rec.say(b.words(), u.MessageID)
 	case "session_info_update":
 		t.closing.failed = t.closing.failed || systemError(u.Meta)
 	case "tool_call", "tool_call_update":
-		t.touched = true
+		t.Touched = true
 		t.closing = closing{}
 		if u.ToolCall != "" {
 			return t.handleToolCall(ctx, u.ToolCall, raw)
@@ -276,9 +260,9 @@ func (t *talk) handleToolCall(ctx context.Context, id string, raw json.RawMessag
 		return err
 	}
 	// A denied call did not run, so hooks do not run either.
-	if c.denied == "" && t.sup != nil {
+	if c.denied == "" && t.Sup != nil {
 		for _, call := range t.rec.names.calls(c) {
-			t.applyRemarks(t.sup.Report(ctx, call, c.result()))
+			t.applyRemarks(t.Sup.Report(ctx, call, c.result()))
 		}
 	}
 	if err := t.rec.end(c); err != nil {
@@ -294,16 +278,13 @@ func (t *talk) handleToolCall(ctx context.Context, id string, raw json.RawMessag
 
 // plan reports the program's plan to the journal.
 func (t *talk) plan(entries []planEntry) {
-	if t.observer == nil {
-		return
-	}
 	p := events.Planned{Entries: []events.PlanEntry{}}
 	for _, e := range entries {
 		p.Entries = append(p.Entries, events.PlanEntry{
 			Text: e.Content, Status: e.Status, Priority: e.Priority,
 		})
 	}
-	t.observer.Observe(p)
+	t.Observer.Observe(p)
 }
 
 // applyRemarks handles the feedback of hooks. A halt ends the turn at once. Feedback is sent
@@ -311,7 +292,7 @@ func (t *talk) plan(entries []planEntry) {
 func (t *talk) applyRemarks(r agent.Remarks) {
 	t.tell(r.Feedback)
 	if r.Halted != "" {
-		t.halted = r.Halted
+		t.Halted = r.Halted
 		t.cancel()
 	}
 }
@@ -333,7 +314,7 @@ func (t *talk) tell(inputs []agent.Input) {
 			return
 		}
 	}
-	t.later = append(t.later, inputs...)
+	t.Later = append(t.Later, inputs...)
 }
 
 // steered handles the answer to steered mail.
@@ -345,15 +326,15 @@ func (t *talk) steered(answer *call) error {
 		return nil
 	}
 	delete(t.steers, answer)
-	if answer.err != nil || text(fieldsOf(answer.result)["outcome"]) == "promptRequired" {
+	if answer.err != nil || texts.Text(program.Fields(answer.result)["outcome"]) == "promptRequired" {
 		var refused *rpcError
 		if errors.As(answer.err, &refused) && refused.Code == codeNoMethod {
 			t.live.caps.steer = false
 		}
-		t.later = append(t.later, inputs...)
+		t.Later = append(t.Later, inputs...)
 		return nil
 	}
-	return t.rec.hear(inputs)
+	return t.rec.Hear(inputs)
 }
 
 // textBlocks returns inputs as blocks of a prompt.
@@ -367,9 +348,5 @@ func textBlocks(inputs []agent.Input) []json.RawMessage {
 
 // textBlock returns text as a block of a prompt, the one kind that every program accepts.
 func textBlock(text string) json.RawMessage {
-	raw, err := texts.Marshal(map[string]string{"type": "text", "text": text})
-	if err != nil { // strings always encode
-		return json.RawMessage(`{"type":"text","text":""}`)
-	}
-	return raw
+	return texts.Encode(map[string]string{"type": "text", "text": text})
 }

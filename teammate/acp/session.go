@@ -13,6 +13,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -134,14 +135,11 @@ func (a *Agent) up(ctx context.Context) error {
 		a.reportRestart("the agent program ended between two prompts ("+a.live.proc.Summary()+")", 0)
 	}
 	a.down()
-	leave := func(bool) {}
-	if a.opts.Enter != nil {
-		var err error
-		if leave, err = a.opts.Enter(ctx); err != nil {
-			return err
-		}
+	leave, err := a.opts.Enter(ctx)
+	if err != nil {
+		return err
 	}
-	err := a.start(ctx)
+	err = a.start(ctx)
 	leave(err == nil)
 	return err
 }
@@ -255,10 +253,6 @@ func (a *Agent) starting(ctx context.Context, pid int) (limited context.Context,
 
 // connect determines the servers of the next program.
 func (a *Agent) connect() error {
-	a.servers = a.opts.MCPServers
-	if a.opts.Connect == nil {
-		return nil
-	}
 	more, err := a.opts.Connect()
 	if err != nil {
 		return fmt.Errorf("acp: servers of tools: %w", err)
@@ -318,23 +312,23 @@ func (l *live) initialize(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := fieldsOf(result)
+	fields := program.Fields(result)
 	// A program may answer with the version that it prefers; covey supports only one.
 	var version float64
-	lenient(fields["protocolVersion"], &version)
+	program.Lenient(fields["protocolVersion"], &version)
 	if version != 1 {
 		return result, fmt.Errorf("%w: it speaks version %v of the Agent Client Protocol, covey needs version 1",
 			errUseless, version)
 	}
-	can := fieldsOf(fields["agentCapabilities"])
-	lenient(can["loadSession"], &l.caps.load)
-	resume := fieldsOf(can["sessionCapabilities"])["resume"]
-	l.caps.resume = len(resume) > 0 && !isNull(resume) && string(resume) != "false"
+	can := program.Fields(fields["agentCapabilities"])
+	program.Lenient(can["loadSession"], &l.caps.load)
+	resume := program.Fields(can["sessionCapabilities"])["resume"]
+	l.caps.resume = len(resume) > 0 && !program.IsNull(resume) && string(resume) != "false"
 	// Steering is an extension, which programs advertise in different places.
 	for _, meta := range []json.RawMessage{fields["_meta"], can["_meta"]} {
-		lenient(fieldsOf(fieldsOf(meta)["steering"])["supported"], &l.caps.steer)
+		program.Lenient(program.Fields(program.Fields(meta)["steering"])["supported"], &l.caps.steer)
 	}
-	lenient(fields["authMethods"], &l.caps.methods)
+	program.Lenient(fields["authMethods"], &l.caps.methods)
 	for _, m := range l.caps.methods {
 		l.caps.auth = append(l.caps.auth, m.Name)
 	}
@@ -361,7 +355,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	if err != nil {
 		return err
 	}
-	l.session = text(fieldsOf(result)["sessionId"])
+	l.session = texts.Text(program.Fields(result)["sessionId"])
 	if l.session == "" {
 		return fmt.Errorf("%w: it gave no session id", errUseless)
 	}
@@ -371,7 +365,7 @@ func (a *Agent) enter(ctx context.Context, l *live) error {
 	if err := a.opts.OnSession(l.session); err != nil {
 		return fmt.Errorf("%w: %w", errKeep, err)
 	}
-	if a.lostWhy != "" && a.observer != nil {
+	if a.lostWhy != "" {
 		a.observer.Observe(events.FreshSession{Reason: a.lostWhy})
 	}
 	a.lostWhy = ""
@@ -481,11 +475,7 @@ func (a *Agent) waitForMinute(ctx context.Context) error {
 // system adds the system prompt to the parameters of a new session, if the program takes it
 // there.
 func (a *Agent) system(params map[string]any) {
-	if a.opts.System == nil {
-		return
-	}
-	prompt := a.opts.System()
-	switch {
+	switch prompt := a.opts.System(); {
 	case prompt == "":
 	case a.opts.SystemBy == SystemField:
 		params["systemPrompt"] = map[string]any{

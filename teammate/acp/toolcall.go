@@ -3,9 +3,9 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -29,9 +29,9 @@ type toolCall struct {
 	tool  string // the tool's name in _meta; empty: none
 	first string // the first title: Copilot CLI omits an MCP tool's server from later ones
 
-	named  *agent.ToolCall // as recorded in the transcript; nil: not yet
-	denied string          // why it was denied; empty: it was not
-	over   bool            // it has its result
+	recorded bool   // it is in the transcript, or about to be
+	denied   string // why it was denied; empty: it was not
+	over     bool   // it has its result
 }
 
 // location is a file of a call.
@@ -72,36 +72,28 @@ func (b block) words() string {
 	return "[" + b.Type + "]"
 }
 
-// lenient decodes raw into a field, and leaves it unchanged on an error, so that one
-// unexpected field does not affect the rest.
-func lenient(raw json.RawMessage, field any) {
-	if len(raw) > 0 && !isNull(raw) {
-		_ = json.Unmarshal(raw, field) // errors are ignored on purpose
-	}
-}
-
 // merge merges another part. Fields that it omits stay.
 func (c *toolCall) merge(raw json.RawMessage) {
 	var part map[string]json.RawMessage
 	if json.Unmarshal(raw, &part) != nil {
 		return
 	}
-	lenient(part["title"], &c.Title)
+	program.Lenient(part["title"], &c.Title)
 	if c.first == "" {
 		c.first = c.Title
 	}
-	lenient(part["kind"], &c.Kind)
-	lenient(part["status"], &c.Status)
-	lenient(part["content"], &c.Content)
-	lenient(part["locations"], &c.Locations)
-	if in := part["rawInput"]; hasValue(in) || c.RawInput == nil && !isNull(in) {
+	program.Lenient(part["kind"], &c.Kind)
+	program.Lenient(part["status"], &c.Status)
+	program.Lenient(part["content"], &c.Content)
+	program.Lenient(part["locations"], &c.Locations)
+	if in := part["rawInput"]; hasValue(in) || c.RawInput == nil && !program.IsNull(in) {
 		c.RawInput, c.told = in, false
 	}
 	// Some programs (Kimi) have the input as JSON text in the content, which grows until it is
 	// whole. The content of a call that has ended is its output.
 	if !c.ended() && (c.told || !hasValue(c.RawInput)) {
 		for _, item := range c.Content {
-			if in := json.RawMessage(item.Content.words()); len(fieldsOf(in)) > 0 {
+			if in := json.RawMessage(item.Content.words()); len(program.Fields(in)) > 0 {
 				c.RawInput, c.told = in, true
 			}
 		}
@@ -126,7 +118,7 @@ func (c *toolCall) mergeQuestion(raw json.RawMessage) {
 // hasValue reports whether raw holds a value other than null and an empty object.
 func hasValue(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
-	return len(raw) > 0 && !isNull(raw) && !bytes.Equal(raw, []byte("{}"))
+	return len(raw) > 0 && !program.IsNull(raw) && !bytes.Equal(raw, []byte("{}"))
 }
 
 // toolOf returns the name of the tool in _meta.
@@ -137,7 +129,7 @@ func toolOf(meta json.RawMessage) string {
 			ToolName string `json:"toolName"`
 		} `json:"claudeCode"`
 	}
-	lenient(meta, &in)
+	program.Lenient(meta, &in)
 	if in.ClaudeCode.ToolName != "" {
 		return in.ClaudeCode.ToolName
 	}
@@ -152,9 +144,6 @@ func (c *toolCall) ended() bool {
 	return c.Status == "completed" || c.Status == "failed" || c.Status == "cancelled"
 }
 
-// maxResult limits a result in the transcript, in bytes: only hooks and people read it.
-const maxResult = 100_000
-
 // result returns the result of the call.
 func (c *toolCall) result() agent.ToolResult {
 	r := agent.ToolResult{Content: c.output(), IsError: c.Status != "completed"}
@@ -163,14 +152,14 @@ func (c *toolCall) result() agent.ToolResult {
 	if c.denied != "" {
 		r.Content, r.IsError = strings.TrimSuffix(c.denied+"\n\n"+r.Content, "\n\n"), true
 	}
-	r.Content = strings.ToValidUTF8(shorten(r.Content), "\uFFFD")
+	r.Content = program.Result(r.Content)
 	return r
 }
 
 // rejectedBy reports whether a field of a raw output says that the program has refused to
 // make the call (copilot 1.0.102).
 func rejectedBy(raw json.RawMessage) bool {
-	code := text(fieldsOf(raw)["code"])
+	code := texts.Text(program.Fields(raw)["code"])
 	return code == "rejected" || code == "denied"
 }
 
@@ -200,11 +189,11 @@ func rawText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	fields, empty := fieldsOf(raw), false
+	fields, empty := program.Fields(raw), false
 	for _, name := range []string{
 		"formatted_output", "aggregated_output", "output", "stdout", "content", "result", "error",
 	} {
-		if isNull(fields[name]) || json.Unmarshal(fields[name], &text) != nil {
+		if program.IsNull(fields[name]) || json.Unmarshal(fields[name], &text) != nil {
 			continue
 		}
 		if text != "" {
@@ -216,14 +205,4 @@ func rawText(raw json.RawMessage) string {
 		return ""
 	}
 	return string(raw)
-}
-
-// shorten removes the middle of a text that is too long.
-func shorten(text string) string {
-	if len(text) <= maxResult {
-		return text
-	}
-	half := maxResult / 2
-	return fmt.Sprintf("%s\n\n... [%d bytes left out] ...\n\n%s",
-		text[:half], len(text)-2*half, text[len(text)-half:])
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // A program's tool calls get the names and inputs that rules and hooks know:
@@ -45,7 +46,7 @@ var ruleName = texts.Pattern(`^[A-Z][A-Za-z0-9]{0,63}$`)
 // calls returns the call as hooks and rules see it: one, or one for each file that it
 // changes. All of them must be allowed.
 func (n naming) calls(c *toolCall) []agent.ToolCall {
-	raw := fieldsOf(c.RawInput)
+	raw := program.Fields(c.RawInput)
 	if name, input := n.mcp(c, raw); name != "" {
 		return []agent.ToolCall{{ID: c.ID, Name: name, Input: input}}
 	}
@@ -55,7 +56,7 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 	// Names in another style, such as write_file (qwen), are unknown to rules: the kind of
 	// the call decides.
 	if ruleName().MatchString(c.tool) && len(raw) > 0 {
-		return []agent.ToolCall{{ID: c.ID, Name: c.tool, Input: object(c.RawInput)}}
+		return []agent.ToolCall{{ID: c.ID, Name: c.tool, Input: program.Object(c.RawInput)}}
 	}
 	name := n.plain(c)
 	switch name {
@@ -67,7 +68,7 @@ func (n naming) calls(c *toolCall) []agent.ToolCall {
 	case "WebFetch":
 		return []agent.ToolCall{{ID: c.ID, Name: name, Input: with(raw, "url", address(c, raw))}}
 	}
-	return []agent.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+	return []agent.ToolCall{{ID: c.ID, Name: name, Input: program.Object(c.RawInput)}}
 }
 
 // shellTitle matches the titles that codex-acp 2.6 gives to commands that only read.
@@ -88,9 +89,9 @@ func withShell(calls []agent.ToolCall, c *toolCall, raw map[string]json.RawMessa
 		ways = [][]string{{"ls"}, {"find"}, {"tree"}, {"rg", "--files"}}
 	}
 	for i := range calls {
-		path := text(fieldsOf(calls[i].Input)["file_path"])
+		path := texts.Text(program.Fields(calls[i].Input)["file_path"])
 		if path == "" {
-			path = text(fieldsOf(calls[i].Input)["path"])
+			path = texts.Text(program.Fields(calls[i].Input)["path"])
 		}
 		for _, way := range ways {
 			if path != "" {
@@ -108,7 +109,7 @@ func (n naming) plain(c *toolCall) string {
 	case "execute":
 		return "Bash" // without a command: rules cannot decide, so the call is denied
 	case "edit", "delete", "move":
-		if whole(c) || wholeInput(fieldsOf(c.RawInput)) {
+		if whole(c) || wholeInput(program.Fields(c.RawInput)) {
 			return "Write"
 		}
 		return "Edit"
@@ -136,7 +137,7 @@ func (n naming) plain(c *toolCall) string {
 func files(c *toolCall, name string, raw map[string]json.RawMessage) []agent.ToolCall {
 	paths := c.paths(raw)
 	if len(paths) == 0 {
-		return []agent.ToolCall{{ID: c.ID, Name: name, Input: object(c.RawInput)}}
+		return []agent.ToolCall{{ID: c.ID, Name: name, Input: program.Object(c.RawInput)}}
 	}
 	var all []agent.ToolCall
 	for _, path := range paths {
@@ -156,10 +157,10 @@ func (c *toolCall) paths(raw map[string]json.RawMessage) []string {
 	for _, name := range []string{
 		"file_path", "filePath", "filepath", "path", "absolute_path", "abs_path", "target_file", "fileName",
 	} {
-		add(text(raw[name]))
+		add(texts.Text(raw[name]))
 	}
 	var changes map[string]json.RawMessage
-	lenient(raw["changes"], &changes)
+	program.Lenient(raw["changes"], &changes)
 	names := make([]string, 0, len(changes))
 	for path := range changes {
 		names = append(names, path)
@@ -201,11 +202,11 @@ func wholeInput(raw map[string]json.RawMessage) bool {
 // command returns the command line of a shell call.
 func (n naming) command(c *toolCall, raw map[string]json.RawMessage) string {
 	for _, name := range []string{"command", "cmd"} {
-		if line := text(raw[name]); line != "" {
+		if line := texts.Text(raw[name]); line != "" {
 			return line
 		}
 		var args []string
-		lenient(raw[name], &args)
+		program.Lenient(raw[name], &args)
 		if len(args) > 0 {
 			return join(args)
 		}
@@ -242,7 +243,7 @@ func join(args []string) string {
 // address returns the URL of a fetch.
 func address(c *toolCall, raw map[string]json.RawMessage) string {
 	for _, name := range []string{"url", "uri"} {
-		if at := text(raw[name]); at != "" {
+		if at := texts.Text(raw[name]); at != "" {
 			return at
 		}
 	}
@@ -257,19 +258,19 @@ func address(c *toolCall, raw map[string]json.RawMessage) string {
 
 // mcp returns the name and input of a call of an MCP tool; "" if it is not one.
 func (n naming) mcp(c *toolCall, raw map[string]json.RawMessage) (string, json.RawMessage) {
-	if server, tool := text(raw["server"]), text(raw["tool"]); server != "" && tool != "" {
-		return "mcp__" + server + "__" + tool, object(raw["arguments"])
+	if server, tool := texts.Text(raw["server"]), texts.Text(raw["tool"]); server != "" && tool != "" {
+		return "mcp__" + server + "__" + tool, program.Object(raw["arguments"])
 	}
 	if strings.HasPrefix(c.tool, "mcp__") {
-		return c.tool, object(c.RawInput)
+		return c.tool, program.Object(c.RawInput)
 	}
-	if text(raw["command"]) != "" {
+	if texts.Text(raw["command"]) != "" {
 		return "", nil
 	}
 	for _, title := range []string{c.first, c.Title, c.tool} {
 		for _, server := range n.servers {
 			if tool := toolIn(title, server); tool != "" {
-				return "mcp__" + server + "__" + tool, object(c.RawInput)
+				return "mcp__" + server + "__" + tool, program.Object(c.RawInput)
 			}
 		}
 	}
@@ -297,20 +298,6 @@ func toolIn(title, server string) string {
 	return ""
 }
 
-// fieldsOf returns the members of an object, or nil for another value.
-func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	lenient(raw, &fields)
-	return fields
-}
-
-// text returns a JSON string, or "" for another value.
-func text(raw json.RawMessage) string {
-	var s string
-	lenient(raw, &s)
-	return s
-}
-
 // first returns the first element of a list, or "".
 func first(list []string) string {
 	if len(list) == 0 {
@@ -333,21 +320,6 @@ func with(fields map[string]json.RawMessage, name, value string) json.RawMessage
 	}
 	input, err := texts.Marshal(all)
 	if err != nil { // decoded values always encode
-		return json.RawMessage(`{}`)
-	}
-	return input
-}
-
-// object returns raw if it is an object, and otherwise an object that holds it.
-func object(raw json.RawMessage) json.RawMessage {
-	if !hasValue(raw) {
-		return json.RawMessage(`{}`)
-	}
-	if len(fieldsOf(raw)) > 0 {
-		return raw
-	}
-	input, err := texts.Marshal(map[string]json.RawMessage{"input": raw})
-	if err != nil {
 		return json.RawMessage(`{}`)
 	}
 	return input

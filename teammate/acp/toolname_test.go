@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/teammate/program"
 	"pgregory.net/rapid"
 )
 
@@ -132,8 +133,8 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", call, r, want)
 		}
 	}
-	c := &toolCall{RawOutput: json.RawMessage(`"` + strings.Repeat("y", 3*maxResult) + `"`)}
-	if got := c.result().Content; len(got) > maxResult+100 || !strings.Contains(got, "bytes left out") {
+	c := &toolCall{RawOutput: json.RawMessage(`"` + strings.Repeat("y", 3*program.MaxResult) + `"`)}
+	if got := c.result().Content; len(got) > program.MaxResult+100 || !strings.Contains(got, "bytes left out") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

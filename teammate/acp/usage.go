@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // UsageSource is where a program reports its token usage.
@@ -24,12 +25,12 @@ type meter struct {
 	source UsageSource
 	before agent.Usage // for cumulative programs: up to the previous prompt
 
-	spent Spent // by the running prompt
+	spent program.Spent // by the running prompt
 	cost  float64
 }
 
 // begin starts a prompt.
-func (m *meter) begin() { m.spent = Spent{} }
+func (m *meter) begin() { m.spent = program.Spent{} }
 
 // update adds the usage in an update, and reports whether there was any.
 func (m *meter) update(u update) bool {
@@ -43,7 +44,7 @@ func (m *meter) update(u update) bool {
 	if m.source != UsageChunks {
 		return false
 	}
-	used, ok := tokensIn(fieldsOf(u.Meta)["usage"])
+	used, ok := tokensIn(program.Fields(u.Meta)["usage"])
 	if ok {
 		m.spent.Usage = m.spent.Usage.Plus(used)
 		m.spent.Known = true
@@ -52,7 +53,7 @@ func (m *meter) update(u update) bool {
 }
 
 // soFar returns the known usage of the running prompt.
-func (m *meter) soFar() Spent {
+func (m *meter) soFar() program.Spent {
 	s := m.spent
 	s.CostUSD = m.cost
 	return s
@@ -60,9 +61,9 @@ func (m *meter) soFar() Spent {
 
 // end returns the usage of the prompt, with the usage in its answer. result may be nil for a
 // prompt without an answer; usage from chunks still counts. Call it once for each begin.
-func (m *meter) end(result json.RawMessage) Spent {
-	fields := fieldsOf(result)
-	meta := fieldsOf(fields["_meta"])
+func (m *meter) end(result json.RawMessage) program.Spent {
+	fields := program.Fields(result)
+	meta := program.Fields(fields["_meta"])
 	m.spent.CostUSD = m.cost
 	switch m.source {
 	case UsagePerPrompt, UsageLastCall:
@@ -79,7 +80,7 @@ func (m *meter) end(result json.RawMessage) Spent {
 			m.before = total
 		}
 	case UsageQuota:
-		quota := fieldsOf(meta["quota"])
+		quota := program.Fields(meta["quota"])
 		m.setUsage(quota["token_count"])
 		if !m.spent.Known {
 			m.setUsage(meta["quota"])
@@ -101,7 +102,7 @@ func (m *meter) setUsage(raw json.RawMessage) {
 // are part of the output. The total decides: if it exceeds input and output by the thoughts,
 // they are not.
 func tokensIn(raw json.RawMessage) (agent.Usage, bool) {
-	fields := fieldsOf(raw)
+	fields := program.Fields(raw)
 	in, inOK := number(fields, "inputTokens", "input_tokens", "promptTokens", "prompt_tokens",
 		"promptTokenCount")
 	out, outOK := number(fields, "outputTokens", "output_tokens", "completionTokens", "completion_tokens",
@@ -138,7 +139,7 @@ func number(fields map[string]json.RawMessage, names ...string) (int64, bool) {
 	for _, name := range names {
 		var n float64
 		raw := fields[name]
-		if raw != nil && !isNull(raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n < 1e15 {
+		if raw != nil && !program.IsNull(raw) && json.Unmarshal(raw, &n) == nil && n >= 0 && n < 1e15 {
 			return int64(n), true
 		}
 	}

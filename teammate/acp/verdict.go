@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -22,23 +23,16 @@ func (a *Agent) prompt(
 	if errors.Is(err, errCrash) {
 		err = fmt.Errorf("%w (%s)", err, a.live.proc.Summary())
 	}
-	if err == nil || t.touched { // otherwise it may not have received the start of the prompt
+	if err == nil || t.Touched { // otherwise it may not have received the start of the prompt
 		a.primed, a.lost = true, false
 	}
 	// Usage counts even if the prompt failed, as far as the program reported it.
 	spent := t.live.meter.end(t.request.answer())
-	if recordErr := t.finish(ctx, err, spent); recordErr != nil && t.err == nil {
-		t.err = recordErr
+	if recordErr := t.finish(ctx, err, spent); recordErr != nil {
+		t.GiveUp(recordErr)
 	}
-	reply.ToolCalls += t.rec.made
-	reply.Usage = reply.Usage.Plus(spent.Usage)
-	reply.Halted = t.halted
-	if t.rec.last != "" {
-		reply.Text = t.rec.last
-	}
-	if a.opts.OnUsage != nil {
-		a.opts.OnUsage(spent)
-	}
+	t.Account(reply, &t.rec.Recorder, spent)
+	a.opts.OnUsage(spent)
 	t.warn()
 	// The next Run starts the program again and reopens the same session.
 	if t.stopping && a.opts.Quirks.ReopenAfterCancel {
@@ -53,13 +47,10 @@ func (a *Agent) talk(h agent.Host) *talk {
 	for _, s := range a.servers {
 		names.servers = append(names.servers, s.Name)
 	}
-	t := &talk{a: a, live: a.live, rec: newRecorder(h, names), steers: map[*call][]agent.Input{}}
-	// These interfaces are optional: a test or another host may implement fewer than a
-	// member does.
-	t.sup, _ = h.(agent.Supervisor)
-	t.post, _ = h.(agent.Correspondent)
-	t.observer, _ = h.(events.Observer)
-	return t
+	post, _ := h.(agent.Correspondent)
+	return &talk{
+		Talk: program.NewTalk(h), a: a, live: a.live, rec: newRecorder(h, names), post: post, steers: map[*call][]agent.Input{},
+	}
 }
 
 // answer returns the result of a request, or nil if it was never sent or answered.
@@ -78,37 +69,30 @@ func (c *call) answer() json.RawMessage {
 // finish closes the transcript of the prompt. Open calls get the true reason: a model that
 // reads "interrupted" checks before it repeats a call, and one that reads of a crash knows
 // that nobody interrupted it.
-func (t *talk) finish(ctx context.Context, err error, spent Spent) error {
-	if t.err != nil && !program.IsAPIError(t.err) {
-		return nil // writing the transcript has failed
+func (t *talk) finish(ctx context.Context, err error, spent program.Spent) error {
+	if t.TranscriptFailed() {
+		return nil
 	}
 	// Only a prompt with a regular end gets a final message: a message without calls tells a
 	// later run that only the gates are left.
 	if err == nil && ctx.Err() == nil && !t.stopping {
-		return t.rec.finish(spent)
+		return t.rec.finish("no result came", spent, true)
 	}
 	// All others leave the turn open after the results of their calls.
 	why := "interrupted"
 	if errors.Is(err, errCrash) && !t.stopping {
 		why = "the agent program ended before this call did"
 	}
-	// If covey is stopped, the next run continues the turn. Text after the last call would
-	// tell that run that only the gates are left. Interrupts and deadlines end the turn, so
-	// their text stays.
-	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
+	if program.Continues(ctx) {
 		t.rec.dropTrailingText()
 	}
-	if err := t.rec.abandon(why); err != nil {
-		return err
-	}
-	t.rec.speak()
-	return t.rec.recordDraft(spent)
+	return t.rec.finish(why, spent, false)
 }
 
 // warn tells people about lines that were too long.
 func (t *talk) warn() {
-	if n := t.live.conn.dropped.Swap(0); n > 0 && t.observer != nil {
-		t.observer.Observe(events.Warning{Text: fmt.Sprintf(
+	if n := t.live.conn.dropped.Swap(0); n > 0 {
+		t.Observer.Observe(events.Warning{Text: fmt.Sprintf(
 			"the agent program sent %d messages of more than %d MiB, which were skipped",
 			n, maxLine>>20)})
 	}
@@ -118,16 +102,16 @@ func (t *talk) warn() {
 func (a *Agent) verdict(t *talk, err error) error {
 	var answer *rpcError
 	switch {
-	case t.err != nil: // the prompt was given up, whatever the program answered
-		return t.err
-	case t.stopping && t.halted != "":
+	case t.Err != nil: // the prompt was given up, whatever the program answered
+		return t.Err
+	case t.stopping && t.Halted != "":
 		return nil
 	case errors.As(err, &answer):
 		return failure(answer, a.opts.Clock())
 	case err != nil:
 		return err
 	}
-	reason := text(fieldsOf(t.request.result)["stopReason"])
+	reason := texts.Text(program.Fields(t.request.result)["stopReason"])
 	switch strings.ToLower(reason) {
 	case "max_tokens":
 		return &agent.APIError{Type: "max_output_tokens", Message: "the model's answer was cut off"}
@@ -135,10 +119,7 @@ func (a *Agent) verdict(t *talk, err error) error {
 		return &agent.APIError{Type: "invalid_request", Message: "the model refused to go on"}
 	case "end_turn", "cancelled": // cancelled: some programs end their turn after a denial
 	default:
-		if t.observer != nil {
-			text := fmt.Sprintf("the agent program ended its turn with %q", reason)
-			t.observer.Observe(events.Warning{Text: text})
-		}
+		t.Observer.Observe(events.Warning{Text: fmt.Sprintf("the agent program ended its turn with %q", reason)})
 	}
 	return t.reportedFailure(a.opts.Clock())
 }

@@ -1,11 +1,11 @@
 package acp
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // message is one JSON-RPC message. Its parts stay raw until their type is known.
@@ -23,17 +23,14 @@ func decode(line []byte) (message, bool) {
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
 		return message{}, false
 	}
-	if isNull(m.ID) {
+	if program.IsNull(m.ID) {
 		m.ID = nil
 	}
-	if isNull(m.Error) {
+	if program.IsNull(m.Error) {
 		m.Error = nil
 	}
 	return m, true
 }
-
-// isNull reports whether raw is a JSON null, which programs send for absent values.
-func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
 // key returns an answer's id in the form of call.id. It also accepts a number sent as a
 // string.
@@ -91,7 +88,7 @@ func (e *rpcError) Error() string {
 // detail returns the text in the error's data, or "". Data without text is returned only if
 // the message alone is vague.
 func (e *rpcError) detail() string {
-	if len(e.Data) == 0 || isNull(e.Data) {
+	if len(e.Data) == 0 || program.IsNull(e.Data) {
 		return ""
 	}
 	var text string
@@ -109,16 +106,8 @@ func (e *rpcError) detail() string {
 	if fields != nil && !vague().MatchString(e.Message) {
 		return ""
 	}
-	return cut(string(e.Data), 500)
+	return program.Shorten(string(e.Data), 500)
 }
 
 // vague matches a message that does not say what went wrong.
 var vague = texts.Pattern(`(?i)^\s*((internal|server|unknown) )*error\W*$|^\PL*$`)
-
-// cut returns at most limit bytes of text, in whole characters.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " …"
-}

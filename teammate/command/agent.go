@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/events"
@@ -18,10 +18,10 @@ import (
 // Agent is a member's agent that runs a program once for each prompt. It implements
 // agent.Agent and agent.Resumer.
 type Agent struct {
+	*program.Conversation
 	opts Options
-	busy sync.Mutex // held by Run, Resume and Close
 
-	// The fields below belong to the holder of busy.
+	// The fields below belong to the goroutine of Run.
 	session  string       // the id to resume; empty: none
 	primed   bool         // the session has its system prompt
 	spoken   bool         // there was a conversation, which a new session does not know
@@ -29,8 +29,6 @@ type Agent struct {
 	before   *agent.Usage // what the session had used before; nil: unknown
 	failures int          // in a row: programs that were killed, and prompts that failed without a reason
 	restarts int          // of one prompt, in a row
-	prompts  program.Prompts
-	closed   bool
 }
 
 // New checks opts and returns the agent. It does not start the program.
@@ -45,9 +43,8 @@ func New(opts Options) (*Agent, error) {
 	if a.session == "" {
 		a.before = &agent.Usage{}
 	}
-	if opts.History.Cut == nil {
-		a.opts.History = transcript.History{} // may be large, and only Resume needs it
-	}
+	a.Conversation = program.NewConversation("command", opts.History, a.ask, func() {})
+	a.opts.History = transcript.History{} // it belongs to the conversation
 	return a, nil
 }
 
@@ -55,61 +52,18 @@ func New(opts Options) (*Agent, error) {
 // option.
 var sessionID = texts.Pattern(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
-// Close waits for a Run, whose context must have ended; then no program is running. Close
-// may be called twice; a Run after it fails.
-func (a *Agent) Close() error {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	a.closed = true
-	return nil
-}
-
-// Run implements agent.Agent. Its errors include *agent.LimitError and *agent.LoginError,
-// which a restart does not fix.
-func (a *Agent) Run(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error) {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	return a.converse(ctx, prompt, h)
-}
-
-// Resume implements agent.Resumer. Tool calls without a result are recorded as interrupted,
-// because the program that made them is gone. The program is told what happened, and gets
-// the prompt again, since it may not have received it.
-func (a *Agent) Resume(ctx context.Context, h agent.Host) (agent.Reply, error) {
-	a.busy.Lock()
-	defer a.busy.Unlock()
-	prompt, err := a.opts.History.Recover(h)
-	if err != nil {
-		return agent.Reply{}, fmt.Errorf("command: %w", err)
-	}
-	a.opts.History = transcript.History{} // it belongs to an earlier run
-	return a.converse(ctx, []agent.Input{prompt}, h)
-}
-
-// converse sends the prompts of one turn until nothing is left to say.
-func (a *Agent) converse(ctx context.Context, inputs []agent.Input, h agent.Host) (agent.Reply, error) {
-	if a.closed {
-		return agent.Reply{}, errors.New("command: the agent is closed")
-	}
-	return a.prompts.Converse(ctx, inputs, h,
-		func(ctx context.Context, inputs []agent.Input, reply *agent.Reply) ([]agent.Input, error) {
-			later, err := a.ask(ctx, inputs, h, reply)
-			a.spoken = true
-			return later, err
-		})
-}
-
 // ask sends one prompt until it is answered, over lost sessions and killed programs. later
 // holds messages of hooks for the next prompt; it is valid even with an error.
 func (a *Agent) ask(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (later []agent.Input, err error) {
+	defer func() { a.spoken = true }()
 	for a.restarts = 0; ; {
 		if err := a.pause(ctx); err != nil {
 			return later, err
 		}
 		t, err := a.prompt(ctx, inputs, h, reply)
-		later = append(later, t.later...)
+		later = append(later, t.Later...)
 		switch {
 		case ctx.Err() != nil:
 			return later, ctx.Err()
@@ -122,12 +76,10 @@ func (a *Agent) ask(
 		if err := a.countKill(err); err != nil {
 			return later, err
 		}
-		if t.observer != nil {
-			t.observer.Observe(events.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
-		}
+		t.Observer.Observe(events.ProgramRestarts{Reason: reason, Rest: a.rest(), Left: a.opts.Restarts - a.restarts})
 		// A prompt without any response is sent again unchanged; otherwise the model must
 		// know what happened.
-		if t.touched {
+		if t.Touched {
 			if inputs, err = program.Again(h, inputs); err != nil {
 				return later, err
 			}
@@ -195,21 +147,14 @@ func (a *Agent) rest() time.Duration { return program.Rest(a.opts.Backoff, a.res
 // shown that it received the prompt; a program without sessions gets them each time.
 func (a *Agent) compose(inputs []agent.Input) string {
 	var parts []string
-	add := func(text string) {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
 	if fresh := a.session == "" || !a.primed; fresh {
-		if a.opts.System != nil {
-			add(a.opts.System())
-		}
-		if a.spoken && a.opts.Brief != nil {
-			add(a.opts.Brief())
+		parts = append(parts, a.opts.System())
+		if a.spoken {
+			parts = append(parts, a.opts.Brief())
 		}
 	}
 	for _, in := range inputs {
-		add(in.Text)
+		parts = append(parts, in.Text)
 	}
-	return strings.Join(parts, "\n\n")
+	return strings.Join(slices.DeleteFunc(parts, func(text string) bool { return text == "" }), "\n\n")
 }

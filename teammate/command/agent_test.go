@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
 func TestText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{"read", "print ", "print  I did it. ", "half Two lines."})
-	var spent []Spent
-	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
+	var spent []program.Spent
+	r.opts.OnUsage = func(s program.Spent) { spent = append(spent, s) }
 	r.opts.System = func() string { return "You are api." }
 	r.opts.Brief = func() string { return "So far: much." }
 	reply := r.mustTurn(t)
@@ -40,9 +41,8 @@ func TestPromptAsArgument(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{"read", "print ok"})
 	r.opts.Command = append(r.opts.Command, "-p", "{prompt}", "--x=<{prompt}>{session}")
-	r.opts.ExtraArgs = []string{"--as-is", "{prompt}"}
 	r.opts.Connect = func() (Extra, error) {
-		return Extra{Args: []string{"--token"}, Env: []string{"COMMAND_EXTRA=7"}}, nil
+		return Extra{Args: []string{"--as-is", "{prompt}", "--token"}, Env: []string{"COMMAND_EXTRA=7"}}, nil
 	}
 	prompt := "--yolo {session} {prompt} \x00 $(x) 'y'"
 	if _, err := r.start(t).Run(t.Context(), []agent.Input{{Text: prompt}}, r.host); err != nil {
@@ -74,11 +74,11 @@ func TestConnectFails(t *testing.T) {
 func TestCodex(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{"read", "file " + testdata(t, "codex.jsonl")})
-	var spent []Spent
+	var spent []program.Spent
 	var kept []string
 	r.opts.Resume = []string{"resume", "{session}", "-"}
 	r.opts.System = func() string { return "You are api." }
-	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
+	r.opts.OnUsage = func(s program.Spent) { spent = append(spent, s) }
 	r.opts.OnSession = func(id string) error { kept = append(kept, id); return nil }
 	reply := r.mustTurn(t)
 	r.host.wants("assistant: I look around.",
@@ -115,9 +115,9 @@ func TestCodexUsageOfAnEarlierLife(t *testing.T) {
 	r := newRig(t, life{"file " + testdata(t, "codex.jsonl")},
 		life{`print {"type":"thread.started","thread_id":"t1"}`,
 			`print {"type":"turn.completed","usage":{"input_tokens":1000,"output_tokens":100}}`})
-	var spent []Spent
+	var spent []program.Spent
 	r.opts.Resume, r.opts.Session = []string{"resume", "{session}"}, "t1"
-	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
+	r.opts.OnUsage = func(s program.Spent) { spent = append(spent, s) }
 	r.mustTurn(t)
 	r.mustTurn(t)
 	if spent[0].Known || spent[1].Usage != (agent.Usage{InputTokens: 70, OutputTokens: 7}) || !spent[1].Known {
@@ -128,10 +128,10 @@ func TestCodexUsageOfAnEarlierLife(t *testing.T) {
 func TestClaude(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, life{"print npm warn something", "file " + testdata(t, "claude.jsonl")})
-	var spent []Spent
+	var spent []program.Spent
 	var kept string
 	r.opts.Resume = []string{"--resume", "{session}"}
-	r.opts.OnUsage = func(s Spent) { spent = append(spent, s) }
+	r.opts.OnUsage = func(s program.Spent) { spent = append(spent, s) }
 	r.opts.OnSession = func(id string) error { kept = id; return nil }
 	reply := r.mustTurn(t)
 	r.host.wants("assistant: I look around.", `call toolu_1: Bash {"command":"ls","description":"look"}`,
@@ -328,16 +328,16 @@ func TestResumeAfterCrash(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, opts := range map[string]Options{
-		"no command given":     {Dir: "/"},
-		"no working directory": {Command: []string{"x"}},
-		"unknown dialect":      {Command: []string{"x"}, Dir: "/", Dialect: "klingon"},
-		"cannot be {prompt}":   {Command: []string{"{prompt}"}, Dir: "/"},
+		"no command given":     {Options: program.Options{Dir: "/"}},
+		"no working directory": {Options: program.Options{Command: []string{"x"}}},
+		"unknown dialect":      {Options: program.Options{Command: []string{"x"}, Dir: "/"}, Dialect: "klingon"},
+		"cannot be {prompt}":   {Options: program.Options{Command: []string{"{prompt}"}, Dir: "/"}},
 	} {
 		if _, err := New(opts); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	a, err := New(Options{Command: []string{"x"}, Dir: "/"})
+	a, err := New(Options{Options: program.Options{Command: []string{"x"}, Dir: "/"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,14 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // claudeReader parses `claude -p --output-format stream-json --verbose`: system/init with
@@ -56,7 +58,7 @@ func (r *claudeReader) line(l line) []news {
 		r.stray.add(l)
 		return nil
 	}
-	switch text(fields["type"]) {
+	switch texts.Text(fields["type"]) {
 	case "system":
 		return r.system(fields)
 	case "assistant":
@@ -64,7 +66,7 @@ func (r *claudeReader) line(l line) []news {
 	case "user":
 		return r.user(fields)
 	case "rate_limit_event":
-		r.rateLimit(fieldsOf(fields["rate_limit_info"]))
+		r.rateLimit(program.Fields(fields["rate_limit_info"]))
 	case "result":
 		return r.result(fields)
 	}
@@ -74,24 +76,24 @@ func (r *claudeReader) line(l line) []news {
 // system handles the messages of type system. Each resumed process reports a new session id,
 // and the last one is the id to resume.
 func (r *claudeReader) system(fields map[string]json.RawMessage) []news {
-	switch text(fields["subtype"]) {
+	switch texts.Text(fields["subtype"]) {
 	case "init":
-		return []news{{session: text(fields["session_id"])}}
+		return []news{{session: texts.Text(fields["session_id"])}}
 	case "api_retry":
 		// It retries ten times, for minutes: people should know why nothing happens.
 		return []news{{retries: fmt.Sprintf("claude, which tries to reach its model again (%s, status %d, attempt %d of %d)",
-			text(fields["error"]), number(fields["error_status"]), number(fields["attempt"]), number(fields["max_retries"]))}}
+			texts.Text(fields["error"]), number(fields["error_status"]), number(fields["attempt"]), number(fields["max_retries"]))}}
 	}
 	return nil
 }
 
 // blocks returns the content of a message, which may also be a string.
 func (m claudeMessage) blocks() []claudeBlock {
-	if plain := text(m.Content); plain != "" {
+	if plain := texts.Text(m.Content); plain != "" {
 		return []claudeBlock{{Type: "text", Text: plain}}
 	}
 	var raw []json.RawMessage
-	lenient(m.Content, &raw)
+	program.Lenient(m.Content, &raw)
 	blocks := make([]claudeBlock, 0, len(raw))
 	for _, one := range raw {
 		var b claudeBlock
@@ -106,16 +108,16 @@ func (m claudeMessage) blocks() []claudeBlock {
 // only the calls matter: its text goes to the model.
 func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 	var m claudeMessage
-	lenient(fields["message"], &m)
+	program.Lenient(fields["message"], &m)
 	if used, ok := claudeUsage(m.Usage); ok {
 		r.used[m.ID] = used
 	}
 	// A message with an error holds claude's own text instead of the model's.
-	failed := text(fields["error"])
+	failed := texts.Text(fields["error"])
 	if failed != "" {
 		r.kind = failed
 	}
-	helper := text(fields["parent_tool_use_id"]) != ""
+	helper := texts.Text(fields["parent_tool_use_id"]) != ""
 	var all []news
 	for _, b := range m.blocks() {
 		switch {
@@ -126,7 +128,7 @@ func (r *claudeReader) assistant(fields map[string]json.RawMessage) []news {
 		case b.Type == "tool_use" && b.ID != "" && len(b.ID) <= maxID && !r.calls[b.ID]:
 			r.calls[b.ID] = true
 			all = append(all, news{begun: &call{id: b.ID, calls: []agent.ToolCall{
-				{ID: b.ID, Name: toolName(b.Name), Input: object(b.Input)},
+				{ID: b.ID, Name: toolName(b.Name), Input: program.Object(b.Input)},
 			}}})
 			all = append(all, claudePlan(b)...)
 		}
@@ -160,13 +162,10 @@ func claudePlan(b claudeBlock) []news {
 			Status  string `json:"status"`
 		} `json:"todos"`
 	}
-	lenient(b.Input, &in)
+	program.Lenient(b.Input, &in)
 	var plan []events.PlanEntry
 	for _, t := range in.Todos {
 		plan = append(plan, events.PlanEntry{Text: t.Content, Status: t.Status})
-	}
-	if plan == nil {
-		return nil
 	}
 	return []news{{plan: plan}}
 }
@@ -175,7 +174,7 @@ func claudePlan(b claudeBlock) []news {
 // it.
 func (r *claudeReader) user(fields map[string]json.RawMessage) []news {
 	var m claudeMessage
-	lenient(fields["message"], &m)
+	program.Lenient(fields["message"], &m)
 	var all []news
 	for _, b := range m.blocks() {
 		if b.Type == "tool_result" && r.calls[b.ToolUseID] {
@@ -187,7 +186,7 @@ func (r *claudeReader) user(fields map[string]json.RawMessage) []news {
 
 // rateLimit records that the account's plan refuses requests, and until when.
 func (r *claudeReader) rateLimit(info map[string]json.RawMessage) {
-	r.limit, r.until = text(info["status"]) == "rejected", time.Time{}
+	r.limit, r.until = texts.Text(info["status"]) == "rejected", time.Time{}
 	if at := number(info["resetsAt"]); r.limit && at > 0 {
 		r.until = time.Unix(at, 0)
 	}
@@ -199,11 +198,11 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 	if r.told.told {
 		return nil
 	}
-	subtype, isError := text(fields["subtype"]), false
-	lenient(fields["is_error"], &isError)
+	subtype, isError := texts.Text(fields["subtype"]), false
+	program.Lenient(fields["is_error"], &isError)
 	var errs []string
-	lenient(fields["errors"], &errs)
-	reply := text(fields["result"])
+	program.Lenient(fields["errors"], &errs)
+	reply := texts.Text(fields["result"])
 	r.told = ending{
 		told: true, ok: subtype == "success" && !isError,
 		status: int(number(fields["api_error_status"])), turns: subtype == "error_max_turns",
@@ -218,9 +217,9 @@ func (r *claudeReader) result(fields map[string]json.RawMessage) []news {
 		r.told.lost = noConversation().MatchString(r.told.said)
 	}
 	var cost float64
-	lenient(fields["total_cost_usd"], &cost)
+	program.Lenient(fields["total_cost_usd"], &cost)
 	used, known := claudeUsage(fields["usage"])
-	r.told.spent = Spent{Usage: used, Known: known, CostUSD: max(cost, 0)}
+	r.told.spent = program.Spent{Usage: used, Known: known, CostUSD: max(cost, 0)}
 	return r.denials(fields["permission_denials"])
 }
 
@@ -233,13 +232,13 @@ func (r *claudeReader) denials(raw json.RawMessage) []news {
 	var list []struct {
 		Tool string `json:"tool_name"`
 	}
-	lenient(raw, &list)
+	program.Lenient(raw, &list)
 	if len(list) == 0 {
 		return nil
 	}
 	var names []string
 	for _, d := range list {
-		if d.Tool != "" && !isAny(d.Tool, names...) && len(names) < 10 {
+		if d.Tool != "" && !slices.Contains(names, d.Tool) && len(names) < 10 {
 			names = append(names, d.Tool)
 		}
 	}
@@ -273,8 +272,9 @@ func (r *claudeReader) end(int) ending {
 
 // claudeKind maps claude's name of a failed model request to a type of agent.APIError.
 func claudeKind(word string) string {
-	if isAny(word, "rate_limit", "overloaded", "authentication_failed", "billing_error", "invalid_request",
-		"server_error", "max_output_tokens", "model_not_found") {
+	switch word {
+	case "rate_limit", "overloaded", "authentication_failed", "billing_error", "invalid_request",
+		"server_error", "max_output_tokens", "model_not_found":
 		return word
 	}
 	return ""
@@ -283,7 +283,7 @@ func claudeKind(word string) string {
 // claudeUsage parses the tokens of a request or of a whole run. Cached input counts as
 // input.
 func claudeUsage(raw json.RawMessage) (agent.Usage, bool) {
-	fields := fieldsOf(raw)
+	fields := program.Fields(raw)
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
 		return agent.Usage{}, false
 	}

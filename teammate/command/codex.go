@@ -42,26 +42,26 @@ func (r *codexReader) line(l line) []news {
 		r.stray.add(l)
 		return nil
 	}
-	switch text(fields["type"]) {
+	switch texts.Text(fields["type"]) {
 	case "thread.started", "thread.resumed":
-		return []news{{session: text(fields["thread_id"])}}
+		return []news{{session: texts.Text(fields["thread_id"])}}
 	// An update may be the first line about an item, so both count as its beginning.
 	case "item.started", "item.updated":
-		return r.item(fieldsOf(fields["item"]), false)
+		return r.item(program.Fields(fields["item"]), false)
 	case "item.completed":
-		return r.item(fieldsOf(fields["item"]), true)
+		return r.item(program.Fields(fields["item"]), true)
 	case "error":
 		// Codex reports each lost connection this way and then retries: the text is
 		// used only if the turn's end does not follow.
-		r.trouble = clean(text(fields["message"]))
+		r.trouble = clean(texts.Text(fields["message"]))
 		if program.IsRetryNotice(r.trouble) {
-			return []news{{retries: "codex, which tries to reach its model again: " + brief(r.trouble)}}
+			return []news{{retries: "codex, which tries to reach its model again: " + program.Shorten(r.trouble, maxBrief)}}
 		}
 	case "turn.failed":
-		r.finish(ending{said: clean(text(fieldsOf(fields["error"])["message"]))})
+		r.finish(ending{said: clean(texts.Text(program.Fields(fields["error"])["message"]))})
 	case "turn.completed":
 		used, known := codexUsage(fields["usage"])
-		r.finish(ending{ok: true, spent: Spent{Usage: used, Known: known}})
+		r.finish(ending{ok: true, spent: program.Spent{Usage: used, Known: known}})
 	}
 	return nil
 }
@@ -76,17 +76,17 @@ func (r *codexReader) finish(e ending) {
 
 // item handles one item; done reports that it is complete.
 func (r *codexReader) item(it codexItem, done bool) []news {
-	switch typ := text(it["type"]); typ {
+	switch typ := texts.Text(it["type"]); typ {
 	case "agent_message":
 		// An update repeats the text from its start, so recording each would repeat
 		// it in the transcript.
-		if said := text(it["text"]); done && strings.TrimSpace(said) != "" {
+		if said := texts.Text(it["text"]); done && strings.TrimSpace(said) != "" {
 			return []news{{text: said}}
 		}
 	case "todo_list":
 		return codexPlan(it)
 	case "error":
-		if said := text(it["message"]); done && said != "" {
+		if said := texts.Text(it["message"]); done && said != "" {
 			return []news{{warning: "codex: " + clean(said)}}
 		}
 	case "command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call":
@@ -97,7 +97,7 @@ func (r *codexReader) item(it codexItem, done bool) []news {
 
 // call handles a tool call. File changes are reported only when they are done.
 func (r *codexReader) call(it codexItem, typ string, done bool) []news {
-	id := text(it["id"])
+	id := texts.Text(it["id"])
 	// A second end of a call would give it a second result, but a transcript has exactly
 	// one result for each call (HOOKS.md section 9).
 	if id == "" || len(id) > maxID || r.done[id] {
@@ -124,13 +124,13 @@ func (it codexItem) calls(id, typ string) []agent.ToolCall {
 	}
 	switch typ {
 	case "command_execution":
-		return one("Bash", texts.Encode(map[string]string{"command": unwrap(text(it["command"]))}))
+		return one("Bash", texts.Encode(map[string]string{"command": unwrap(texts.Text(it["command"]))}))
 	case "mcp_tool_call":
-		return one(toolName("mcp__"+text(it["server"])+"__"+text(it["tool"])), object(it["arguments"]))
+		return one(toolName("mcp__"+texts.Text(it["server"])+"__"+texts.Text(it["tool"])), program.Object(it["arguments"]))
 	case "web_search":
-		return one("WebSearch", texts.Encode(map[string]string{"query": text(it["query"])}))
+		return one("WebSearch", texts.Encode(map[string]string{"query": texts.Text(it["query"])}))
 	case "collab_tool_call":
-		return one("Task", texts.Encode(map[string]string{"action": text(it["tool"]), "prompt": text(it["prompt"])}))
+		return one("Task", texts.Encode(map[string]string{"action": texts.Text(it["tool"]), "prompt": texts.Text(it["prompt"])}))
 	}
 	var all []agent.ToolCall
 	for _, c := range it.changes() {
@@ -158,11 +158,11 @@ type codexChange struct {
 // because the others were written.
 func (it codexItem) changes() []codexChange {
 	var raw []json.RawMessage
-	lenient(it["changes"], &raw)
+	program.Lenient(it["changes"], &raw)
 	var all []codexChange
 	for _, one := range raw {
 		var c codexChange
-		if lenient(one, &c); c.Path != "" {
+		if program.Lenient(one, &c); c.Path != "" {
 			all = append(all, c)
 		}
 	}
@@ -171,17 +171,17 @@ func (it codexItem) changes() []codexChange {
 
 // result returns the result of a finished item.
 func (it codexItem) result(id string) *result {
-	status := text(it["status"])
+	status := texts.Text(it["status"])
 	r := &result{id: id, isError: status != "completed", rejected: status == "declined"}
-	switch text(it["type"]) {
+	switch texts.Text(it["type"]) {
 	case "command_execution":
-		r.text = text(it["aggregated_output"])
+		r.text = texts.Text(it["aggregated_output"])
 		// The exit code takes precedence over the status, which may only say that the
 		// command has ended.
 		if code := number(it["exit_code"]); code != 0 {
 			r.text, r.isError = strings.TrimLeft(r.text+fmt.Sprintf("\nexit code %d", code), "\n"), true
 		} else if r.isError && r.text == "" {
-			r.text = text(it["status"])
+			r.text = texts.Text(it["status"])
 		}
 	case "file_change":
 		var lines []string
@@ -192,17 +192,17 @@ func (it codexItem) result(id string) *result {
 	case "mcp_tool_call":
 		r.text = mcpResult(it)
 	default: // a web search has no status and no output
-		r.isError = text(it["status"]) == "failed"
+		r.isError = texts.Text(it["status"]) == "failed"
 	}
 	return r
 }
 
 // mcpResult returns the text of an MCP tool's answer or of its error.
 func mcpResult(it codexItem) string {
-	if said := text(fieldsOf(it["error"])["message"]); said != "" {
+	if said := texts.Text(program.Fields(it["error"])["message"]); said != "" {
 		return said
 	}
-	answer := fieldsOf(it["result"])
+	answer := program.Fields(it["result"])
 	if said := contentText(answer["content"]); said != "" {
 		return said
 	}
@@ -220,7 +220,7 @@ func codexPlan(it codexItem) []news {
 		Text string `json:"text"`
 		Done bool   `json:"completed"`
 	}
-	lenient(it["items"], &items)
+	program.Lenient(it["items"], &items)
 	var plan []events.PlanEntry
 	for _, step := range items {
 		status := "pending"
@@ -228,9 +228,6 @@ func codexPlan(it codexItem) []news {
 			status = "completed"
 		}
 		plan = append(plan, events.PlanEntry{Text: step.Text, Status: status})
-	}
-	if plan == nil {
-		return nil
 	}
 	return []news{{plan: plan}}
 }
@@ -254,7 +251,7 @@ func (r *codexReader) end(int) ending {
 // codexUsage parses the tokens of turn.completed, where cached input is part of the input and
 // reasoning part of the output.
 func codexUsage(raw json.RawMessage) (agent.Usage, bool) {
-	fields := fieldsOf(raw)
+	fields := program.Fields(raw)
 	if fields["input_tokens"] == nil && fields["output_tokens"] == nil {
 		return agent.Usage{}, false
 	}

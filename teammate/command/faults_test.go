@@ -388,8 +388,8 @@ func TestHeardIsLife(t *testing.T) {
 	}
 	watch.ring()
 	<-over
-	if kind(talk.err) != "server_error" {
-		t.Errorf("error %v", talk.err)
+	if kind(talk.Err) != "server_error" {
+		t.Errorf("error %v", talk.Err)
 	}
 }
 

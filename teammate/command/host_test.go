@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // host is a Host that remembers, and checks what a member's transcript demands.
@@ -107,7 +108,7 @@ func (h *host) Record(m agent.Record) error {
 				return fmt.Errorf("result of %s, which waits for none", b.ToolUseID)
 			}
 			h.open = slices.Delete(h.open, i, i+1)
-			h.said = append(h.said, fmt.Sprintf("result %s (error %t): %s", id, b.IsError, brief(b.Content)))
+			h.said = append(h.said, fmt.Sprintf("result %s (error %t): %s", id, b.IsError, program.Shorten(b.Content, 300)))
 		}
 	}
 	if len(h.open) > 0 && results == 0 {
@@ -153,9 +154,10 @@ func newRig(tb testing.TB, lives ...life) *rig {
 		tb.Fatal(err)
 	}
 	r.opts = Options{
-		Command: []string{exe}, Dir: r.dir, Env: []string{"COMMAND_FAKE=" + string(script),
-			"COMMAND_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
-		Backoff: time.Millisecond,
+		Options: program.Options{
+			Command: []string{exe}, Dir: r.dir, Backoff: time.Millisecond, Env: []string{"COMMAND_FAKE=" + string(script),
+				"COMMAND_FAKE_DIR=" + r.dir, "GORACE=atexit_sleep_ms=0"},
+		},
 	}
 	return r
 }

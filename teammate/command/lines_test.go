@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,12 +18,13 @@ import (
 
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // listener is a talk without a program.
 func listener(tb testing.TB, d Dialect) (*talk, *host) {
 	tb.Helper()
-	a, err := New(Options{Command: []string{"x"}, Dir: "/", Dialect: d})
+	a, err := New(Options{Options: program.Options{Command: []string{"x"}, Dir: "/"}, Dialect: d})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func (t *talk) hear(ctx context.Context, output []byte, size int) error {
 	}
 	t.box.close()
 	t.takeAll(ctx)
-	return t.err
+	return t.Err
 }
 
 func bytesIn(data []byte, size int) func(func([]byte) bool) {
@@ -150,7 +152,7 @@ func TestOneResultPerCall(t *testing.T) {
 			failure = errCrash
 		}
 		end := talk.read.end(0)
-		err = errors.Join(err, talk.finish(t.Context(), failure, end, agent.Usage{InputTokens: 3}), settled(h))
+		err = errors.Join(err, talk.finish(t.Context(), failure, end, program.Spent{Usage: agent.Usage{InputTokens: 3}}), settled(h))
 		if err != nil {
 			rt.Fatal(err, strings.Join(h.said, "\n"))
 		}
@@ -175,13 +177,13 @@ func FuzzLines(f *testing.F) {
 	f.Add("text", []byte("plain\x00\xff\n{\"type\":\"thread.started\"}"))
 	f.Add("codex", []byte(`{"type":"item.completed","item":{"id":"x","type":"command_execution","command":"bash -lc 'a","exit_code":1e300}}`))
 	f.Fuzz(func(t *testing.T, dialect string, output []byte) {
-		if !isAny(dialect, "auto", "claude", "codex", "text") {
+		if !slices.Contains([]string{"auto", "claude", "codex", "text"}, dialect) {
 			return
 		}
 		talk, h := listener(t, Dialect(dialect))
 		talk.box.maxLine = 1 << 16
 		err := talk.hear(t.Context(), output, 1000)
-		err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{}))
+		err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), program.Spent{}))
 		if err != nil || len(h.open) > 0 {
 			t.Fatal(err, h.open)
 		}
@@ -245,7 +247,7 @@ func TestClaudeHelpers(t *testing.T) {
 {"type":"assistant","error":"server_error","message":{"content":[{"type":"text","text":"API Error"}]}}
 {"type":"system","subtype":"api_retry","attempt":3,"error":"overloaded","error_status":529}
 `), 50)
-	if err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{})); err != nil {
+	if err = errors.Join(err, talk.finish(t.Context(), nil, talk.read.end(0), program.Spent{})); err != nil {
 		t.Fatal(err)
 	}
 	h.wants("call t1: Task {}", "result t1 (error false): done", `call t2: Bash {"command":"x"}`,
@@ -273,7 +275,7 @@ func TestCallThatNeverEnds(t *testing.T) {
 	if len(h.said) < 20 {
 		t.Errorf("%d entries before the end", len(h.said))
 	}
-	if err := errors.Join(talk.finish(t.Context(), nil, talk.read.end(0), agent.Usage{}), settled(h)); err != nil {
+	if err := errors.Join(talk.finish(t.Context(), nil, talk.read.end(0), program.Spent{}), settled(h)); err != nil {
 		t.Fatal(err)
 	}
 	last := h.said[len(h.said)-2]
@@ -286,7 +288,7 @@ func TestObject(t *testing.T) {
 	for raw, want := range map[string]string{
 		"": "{}", "null": "{}", " {} ": "{}", `{"a":1}`: `{"a":1}`, `[1]`: `{"input":[1]}`, `"x"`: `{"input":"x"}`,
 	} {
-		if got := object(json.RawMessage(raw)); string(got) != want {
+		if got := program.Object(json.RawMessage(raw)); string(got) != want {
 			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
 	}

@@ -3,13 +3,13 @@ package command
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate/program"
 )
 
 // reader parses one dialect. line is called for each line in order, and end once after the
@@ -69,64 +69,30 @@ type ending struct {
 
 	reply string // the program's reply, which no line may have contained
 	left  int64  // bytes of it that were omitted
-	spent Spent
+	spent program.Spent
 	total bool // spent counts from the start of the session
-}
-
-// fieldsOf returns the members of an object, or nil for another value.
-func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
-	var fields map[string]json.RawMessage
-	lenient(raw, &fields)
-	return fields
-}
-
-// lenient decodes raw into a field, and leaves it unchanged on an error, so that one
-// unexpected field does not affect the rest.
-func lenient(raw json.RawMessage, field any) {
-	if len(raw) > 0 {
-		_ = json.Unmarshal(raw, field) // errors are ignored on purpose
-	}
-}
-
-// text returns a JSON string, or "" for another value.
-func text(raw json.RawMessage) string {
-	var s string
-	lenient(raw, &s)
-	return s
 }
 
 // number returns a JSON number that is a count, or 0 for another value.
 func number(raw json.RawMessage) int64 {
 	var n float64
-	lenient(raw, &n)
+	program.Lenient(raw, &n)
 	if n < 0 || n > 1e15 || n != n {
 		return 0
 	}
 	return int64(n)
 }
 
-// object returns raw if it is an object with fields, and otherwise an object that holds it.
-func object(raw json.RawMessage) json.RawMessage {
-	raw = bytes.ToValidUTF8(bytes.TrimSpace(raw), []byte("\uFFFD")) // the JSON decoder accepts invalid UTF-8
-	switch {
-	case len(raw) == 0, string(raw) == "null":
-		return json.RawMessage(`{}`)
-	case raw[0] == '{' && json.Valid(raw):
-		return raw
-	}
-	return texts.Encode(map[string]json.RawMessage{"input": raw})
-}
-
 // contentText returns the text of a content list, or of a content that is a string.
 func contentText(raw json.RawMessage) string {
-	if plain := text(raw); plain != "" {
+	if plain := texts.Text(raw); plain != "" {
 		return plain
 	}
 	var blocks []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	lenient(raw, &blocks)
+	program.Lenient(raw, &blocks)
 	var all []string
 	for _, b := range blocks {
 		switch {
@@ -171,6 +137,3 @@ func (s *otherLines) add(l line) {
 
 // text returns the lines for the message of a failure.
 func (s *otherLines) text() string { return strings.Join(s.lines, "\n") }
-
-// isAny reports whether name is one of names.
-func isAny(name string, names ...string) bool { return slices.Contains(names, name) }

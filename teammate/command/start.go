@@ -27,12 +27,9 @@ const markerName = "COVEY_PROGRAM="
 
 // process returns the process that runs the program for one prompt.
 func (a *Agent) process(prompt string, stdout, stderr io.Writer) (proc.Process, error) {
-	var extra Extra
-	if a.opts.Connect != nil {
-		var err error
-		if extra, err = a.opts.Connect(); err != nil {
-			return proc.Process{}, fmt.Errorf("command: what connects the agent program: %w", err)
-		}
+	extra, err := a.opts.Connect()
+	if err != nil {
+		return proc.Process{}, fmt.Errorf("command: what connects the agent program: %w", err)
 	}
 	args, asArgument := a.commandLine(prompt, extra.Args)
 	if asArgument && len(prompt) > maxArgument {
@@ -67,7 +64,7 @@ func (a *Agent) commandLine(prompt string, extra []string) (args []string, asArg
 	for _, arg := range a.opts.Command[1:] {
 		marked(arg)
 	}
-	args = slices.Concat(args, a.opts.ExtraArgs, extra)
+	args = append(args, extra...)
 	for _, arg := range resume {
 		marked(arg)
 	}

@@ -14,24 +14,18 @@ import (
 
 // talk is one running prompt. Like the Host, it belongs to the goroutine of Run.
 type talk struct {
-	a        *Agent
-	rec      *recorder
-	read     reader
-	box      *inbox
-	errs     *stderrTail
-	sup      agent.Supervisor // nil: the Host is none
-	observer events.Observer
-	stop     context.CancelFunc // ends the program
+	program.Talk
+	a    *Agent
+	rec  *recorder
+	read reader
+	box  *inbox
+	errs *stderrTail
+	stop context.CancelFunc // ends the program
 	// opened is the leave function of Options.Enter; it may be called more than once.
 	opened func(bool)
 
-	later    []agent.Input // for a prompt of their own
-	printed  bool          // the program has printed a line
-	touched  bool          // the program has said something substantial
-	halted   string        // by a hook
-	err      error         // why the prompt is given up
+	printed  bool // the program has printed a line
 	warnings int
-	notice   string // the last retry notice that people were shown
 }
 
 // maxWarnings is how many warnings of one run people are shown.
@@ -60,14 +54,11 @@ type ended struct {
 
 // talk returns a new prompt that has not been sent.
 func (a *Agent) talk(h agent.Host) *talk {
-	t := &talk{a: a, rec: newRecorder(h, a.opts.MaxOutput), box: newInbox(), stop: func() {}, opened: func(bool) {}}
-	t.read = newReader(a.opts.Dialect, a.opts.MaxOutput)
-	t.errs = &stderrTail{box: t.box}
-	// These interfaces are optional: a test or another host may implement fewer than a
-	// member does.
-	t.sup, _ = h.(agent.Supervisor)
-	t.observer, _ = h.(events.Observer)
-	return t
+	box := newInbox()
+	return &talk{
+		Talk: program.NewTalk(h), a: a, rec: newRecorder(h, a.opts.MaxOutput), read: newReader(a.opts.Dialect, a.opts.MaxOutput),
+		box: box, errs: &stderrTail{box: box}, stop: func() {}, opened: func(bool) {},
+	}
 }
 
 // run runs the program and handles its output until it has ended. When ctx ends, or the prompt
@@ -77,11 +68,7 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	defer stop()
 	t.stop = stop
 	var release func()
-	p.Started = func(pid int) {
-		if t.a.opts.Started != nil {
-			release = t.a.opts.Started(pid)
-		}
-	}
+	p.Started = func(pid int) { release = t.a.opts.Started(pid) }
 	over := make(chan ended, 1)
 	go func() { // run waits for this goroutine
 		exit, err := p.Run(within)
@@ -114,7 +101,7 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 			case now != heard:
 				heard = now
 			default:
-				t.giveUp(silence(t.silenceLimit()))
+				t.giveUp(program.Silence(t.silenceLimit(), "ended"))
 			}
 			watch.Set(t.silenceLimit())
 		case <-limit.C:
@@ -123,15 +110,6 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 			t.takeAll(ctx)
 			return e
 		}
-	}
-}
-
-// silence returns the error of a program that says nothing for too long. It counts as a failed
-// model request, because an endpoint that does not answer looks the same.
-func silence(limit time.Duration) error {
-	return &agent.APIError{
-		Type:    "server_error",
-		Message: fmt.Sprintf("the agent program has not said anything for %v; it was ended", limit),
 	}
 }
 
@@ -149,7 +127,7 @@ func (t *talk) silenceLimit() time.Duration {
 		return limits.Run
 	case t.read.over():
 		return limits.Exit
-	case t.rec.busy():
+	case t.rec.Busy():
 		return limits.Tool
 	default:
 		return limits.Silence
@@ -158,9 +136,7 @@ func (t *talk) silenceLimit() time.Duration {
 
 // giveUp ends the prompt early with err; the first error counts.
 func (t *talk) giveUp(err error) {
-	if t.err == nil {
-		t.err = err
-	}
+	t.GiveUp(err)
 	t.stop()
 }
 
@@ -186,16 +162,16 @@ func (t *talk) takeAll(ctx context.Context) (alive bool) {
 func (t *talk) handleNews(ctx context.Context, n news) error {
 	if n.session != "" {
 		t.opened(true)
-		if err := t.a.recordSession(n.session, t.observer); err != nil {
+		if err := t.a.recordSession(n.session, t.Observer); err != nil {
 			return err
 		}
 	}
 	if n.text != "" {
-		t.touched = true
+		t.Touched = true
 		t.rec.say(n.text)
 	}
 	if n.begun != nil {
-		t.touched = true
+		t.Touched = true
 		if err := t.rec.begin(n.begun); err != nil {
 			return fmt.Errorf("command: tool call %s: %w", n.begun.id, err)
 		}
@@ -216,49 +192,45 @@ func (t *talk) handleResult(ctx context.Context, r *result) error {
 	if s == nil {
 		return nil // unknown, or it already has its result
 	}
-	s.result = agent.ToolResult{Content: clean(shorten(r.text)), IsError: r.isError}
-	s.result.Rejected = r.rejected || r.isError && program.IsRejection(s.result.Content)
-	if t.sup != nil {
+	result := agent.ToolResult{Content: clean(program.Result(r.text)), IsError: r.isError}
+	result.Rejected = r.rejected || r.isError && program.IsRejection(result.Content)
+	if t.Sup != nil {
 		for _, call := range s.calls {
-			t.applyRemarks(t.sup.Report(ctx, call, s.result))
+			t.applyRemarks(t.Sup.Report(ctx, call, result))
 		}
 	}
-	return t.rec.end(s)
+	return t.rec.end(s, result)
 }
 
 // applyRemarks handles the feedback of hooks. A halt ends the turn at once; the rest goes into a
 // prompt of its own, because the program takes no messages while it runs.
 func (t *talk) applyRemarks(r agent.Remarks) {
-	t.later = append(t.later, r.Feedback...)
+	t.Later = append(t.Later, r.Feedback...)
 	if r.Halted != "" {
-		t.halted = r.Halted
+		t.Halted = r.Halted
 		t.stop()
 	}
 }
 
 // show reports to the journal what no transcript holds.
 func (t *talk) show(n news) {
-	if t.observer == nil {
-		return
-	}
 	if len(n.plan) > 0 {
-		t.observer.Observe(events.Planned{Entries: n.plan})
+		t.Observer.Observe(events.Planned{Entries: n.plan})
 	}
-	if n.retries != "" && n.retries != t.notice {
-		t.notice = n.retries
-		t.observer.Observe(events.HeldUp{For: n.retries})
+	if n.retries != "" {
+		t.ReportRetry(n.retries)
 	}
 	if n.warning != "" && t.warnings < maxWarnings {
 		t.warnings++
-		t.observer.Observe(events.Warning{Text: n.warning})
+		t.Observer.Observe(events.Warning{Text: n.warning})
 	}
 }
 
 // reportSilence tells people that a program that prints JSON lines has printed nothing for some
 // time.
 func (t *talk) reportSilence() {
-	if t.observer != nil && speaksLines(t.read) && !t.rec.busy() && !t.read.over() {
-		t.observer.Observe(events.HeldUp{For: "the agent program, which has printed nothing for a while"})
+	if speaksLines(t.read) && !t.rec.Busy() && !t.read.over() {
+		t.Observer.Observe(events.HeldUp{For: "the agent program, which has printed nothing for a while"})
 	}
 }
 
@@ -273,7 +245,7 @@ func (a *Agent) recordSession(id string, o events.Observer) error {
 	if err := a.opts.OnSession(id); err != nil {
 		return fmt.Errorf("command: the session's id could not be kept: %w", err)
 	}
-	if a.lostWhy != "" && o != nil {
+	if a.lostWhy != "" {
 		o.Observe(events.FreshSession{Reason: a.lostWhy})
 	}
 	a.lostWhy = ""

@@ -3,6 +3,8 @@ package command
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // plainReader takes all output as the reply.
@@ -75,11 +77,13 @@ func (r *sniffer) end(code int) ending {
 
 // dialectOf returns the reader for a first line, or nil if the line belongs to no dialect.
 func dialectOf(fields map[string]json.RawMessage) reader {
-	switch typ := text(fields["type"]); {
-	case isAny(typ, "thread.started", "thread.resumed", "turn.started"):
+	switch texts.Text(fields["type"]) {
+	case "thread.started", "thread.resumed", "turn.started":
 		return newCodexReader()
-	case isAny(typ, "system", "result", "assistant", "rate_limit_event") && text(fields["session_id"]) != "":
-		return newClaudeReader()
+	case "system", "result", "assistant", "rate_limit_event":
+		if texts.Text(fields["session_id"]) != "" {
+			return newClaudeReader()
+		}
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/coveyteam/covey/teammate/program"
 )
 
+// maxBrief is how many bytes of what a program said stand in one line on a screen.
+const maxBrief = 300
+
 // errCrash is wrapped by the error of a program that was killed from outside. It may be
 // started again at once.
 var errCrash = errors.New("the agent program was killed")
@@ -40,14 +43,12 @@ func (a *Agent) prompt(
 	ctx context.Context, inputs []agent.Input, h agent.Host, reply *agent.Reply,
 ) (*talk, error) {
 	t := a.talk(h)
-	if a.opts.Enter != nil {
-		leave, err := a.opts.Enter(ctx)
-		if err != nil {
-			return t, err
-		}
-		t.opened = leave
-		defer leave(false) // without a session nothing was opened
+	leave, err := a.opts.Enter(ctx)
+	if err != nil {
+		return t, err
 	}
+	t.opened = leave
+	defer leave(false) // without a session nothing was opened
 	p, err := a.process(a.compose(inputs), t.box, t.errs)
 	if err != nil {
 		return t, err
@@ -58,16 +59,17 @@ func (a *Agent) prompt(
 		return t, a.startFailure(ctx, e.err)
 	}
 	end := t.read.end(e.exit.Code)
-	t.touched = t.touched || end.reply != ""
+	t.Touched = t.Touched || end.reply != ""
 	spent := a.spend(&end, resumed)
 	err = t.verdict(ctx, end, e.exit)
-	if err == nil || t.touched { // otherwise it may not have received the start of the prompt
+	if err == nil || t.Touched { // otherwise it may not have received the start of the prompt
 		a.primed, a.spoken = a.session != "", true
 	}
-	if recordErr := t.finish(ctx, err, end, spent.Usage); recordErr != nil && t.err == nil {
+	if recordErr := t.finish(ctx, err, end, spent); recordErr != nil && t.Err == nil {
 		err = recordErr
 	}
-	t.addUsage(reply, spent)
+	t.Account(reply, &t.rec.Recorder, spent)
+	a.opts.OnUsage(spent)
 	return t, err
 }
 
@@ -81,7 +83,7 @@ func (a *Agent) startFailure(ctx context.Context, err error) error {
 
 // spend returns the usage of the run. Some programs count from the start of a session; if that
 // began in an earlier run of covey, the first count is only the base of the next one.
-func (a *Agent) spend(end *ending, resumed string) Spent {
+func (a *Agent) spend(end *ending, resumed string) program.Spent {
 	spent := end.spent
 	if !end.total || !spent.Known {
 		return spent
@@ -91,7 +93,7 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 		a.before = &agent.Usage{}
 	}
 	if a.before == nil {
-		spent = Spent{CostUSD: spent.CostUSD}
+		spent = program.Spent{CostUSD: spent.CostUSD}
 	} else {
 		spent.Usage = total.Less(*a.before)
 	}
@@ -101,50 +103,35 @@ func (a *Agent) spend(end *ending, resumed string) Spent {
 
 // finish closes the transcript of the run. Only a completed prompt gets a final message; all
 // others leave the turn open after the results of their calls.
-func (t *talk) finish(ctx context.Context, err error, end ending, usage agent.Usage) error {
-	if t.err != nil && !program.IsAPIError(t.err) {
-		return nil // writing the transcript has failed
+func (t *talk) finish(ctx context.Context, err error, end ending, spent program.Spent) error {
+	if t.TranscriptFailed() {
+		return nil
 	}
-	if t.rec.last == "" || !end.told {
+	if t.rec.Last == "" || !end.told {
 		t.rec.say(end.reply)
 		t.rec.left += end.left
 	}
-	if err == nil && ctx.Err() == nil && t.halted == "" {
-		return t.rec.finish(usage)
+	if err == nil && ctx.Err() == nil && t.Halted == "" {
+		return t.rec.finish("no result came", spent, true)
 	}
 	why := "interrupted"
-	if ctx.Err() == nil && t.halted == "" && t.err == nil {
+	if ctx.Err() == nil && t.Halted == "" && t.Err == nil {
 		why = "the agent program ended before this call did"
 	}
-	// If covey is stopped, the next run continues the turn. Text after the last call would
-	// tell that run that only the gates are left. Interrupts and deadlines end the turn, so
-	// their text stays.
-	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), agent.ErrInterrupted) {
-		t.rec.dropTrailingText()
+	if program.Continues(ctx) {
+		t.rec.DropTrailingText()
+		t.rec.left = 0
 	}
-	return t.rec.breakOff(why, usage)
-}
-
-// addUsage adds the run to the reply.
-func (t *talk) addUsage(reply *agent.Reply, spent Spent) {
-	reply.ToolCalls += t.rec.made
-	reply.Usage = reply.Usage.Plus(spent.Usage)
-	reply.Halted = t.halted
-	if t.rec.last != "" {
-		reply.Text = t.rec.last
-	}
-	if t.a.opts.OnUsage != nil {
-		t.a.opts.OnUsage(spent)
-	}
+	return t.rec.finish(why, spent, false)
 }
 
 // verdict returns what the end of a run means for the turn. The program's own report comes
 // before its exit code, and both come before its other output.
 func (t *talk) verdict(ctx context.Context, end ending, exit proc.Exit) error {
 	switch {
-	case t.err != nil: // the prompt was given up, whatever the program reported
-		return t.err
-	case t.halted != "":
+	case t.Err != nil: // the prompt was given up, whatever the program reported
+		return t.Err
+	case t.Halted != "":
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -171,7 +158,7 @@ func (t *talk) failure(end ending, exit proc.Exit) error {
 		if until.IsZero() {
 			until = program.ResetTime(end.said, now)
 		}
-		return &agent.LimitError{Until: until, Text: brief(end.said)}
+		return &agent.LimitError{Until: until, Text: program.Shorten(end.said, maxBrief)}
 	}
 	return t.checkGuess(t.classify(end, now), end, exit)
 }
@@ -190,7 +177,7 @@ func (t *talk) classify(end ending, now time.Time) error {
 	}
 	switch {
 	case end.status == 401 || end.kind == "authentication_failed":
-		return &agent.LoginError{Hint: brief(end.said)}
+		return &agent.LoginError{Hint: program.Shorten(end.said, maxBrief)}
 	case byStatus[end.status] != "":
 		api.Type = byStatus[end.status]
 	case end.kind != "":
@@ -224,8 +211,8 @@ func (t *talk) unexplained(end ending, exit proc.Exit) error {
 	if end.said != "" {
 		words = strings.TrimSpace(end.said + "\n" + words)
 	}
-	if t.a.session != "" && !t.touched && lostText().MatchString(words) {
-		return fmt.Errorf("%w: %s", errLost, brief(words))
+	if t.a.session != "" && !t.Touched && lostText().MatchString(words) {
+		return fmt.Errorf("%w: %s", errLost, program.Shorten(words, maxBrief))
 	}
 	if exit.Code != 0 {
 		found := program.Diagnose(words, "", now)
@@ -268,12 +255,4 @@ func lastLines(text string, n int) string {
 		}
 	}
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
-}
-
-// brief returns a text short enough for one line on a screen.
-func brief(text string) string {
-	if len(text) <= 300 {
-		return text
-	}
-	return strings.ToValidUTF8(text[:300], "") + " …"
 }

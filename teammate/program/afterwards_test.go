@@ -35,7 +35,7 @@ func TestAfterwards(t *testing.T) {
 	if len(eye.events) != 0 || !a.Enough([]agent.Input{hook}, eye) || len(eye.events) != 1 {
 		t.Errorf("it goes on for ever, or nobody is told: %+v", eye.events)
 	}
-	if !a.Enough([]agent.Input{hook}, nil) {
+	if !a.Enough([]agent.Input{hook}, events.ObserverOf(nil)) {
 		t.Error("without anybody to tell it goes on")
 	}
 }

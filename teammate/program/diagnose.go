@@ -32,7 +32,7 @@ func Diagnose(said, details string, now time.Time) error {
 		err := asError(means, whole, now)
 		var limit *agent.LimitError
 		if errors.As(err, &limit) {
-			limit.Text = shortened(said, 300)
+			limit.Text = Shorten(said, 300)
 			return limit
 		}
 		return &agent.APIError{Type: "rate_limit", Message: said}
@@ -72,14 +72,6 @@ func plain(said string) string {
 	}
 	words = append(words, plain(in.Error.Message))
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
-}
-
-// shortened returns the beginning of a text that is too long.
-func shortened(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " …"
 }
 
 // maxVerdict is the length in bytes of the longest text that is taken for a program's error
@@ -297,15 +289,15 @@ func asError(means, text string, now time.Time) error {
 	case meansLimit:
 		until := ResetTime(text, now)
 		if !until.IsZero() && until.Sub(now) <= shortLimit {
-			return &agent.APIError{Type: "rate_limit", Message: shortened(text, 500)}
+			return &agent.APIError{Type: "rate_limit", Message: Shorten(text, 500)}
 		}
-		return &agent.LimitError{Until: until, Text: shortened(text, 300)}
+		return &agent.LimitError{Until: until, Text: Shorten(text, 300)}
 	case meansLogin:
-		return &agent.LoginError{Hint: shortened(text, 300)}
+		return &agent.LoginError{Hint: Shorten(text, 300)}
 	case "":
 		means = "unknown"
 	}
-	return &agent.APIError{Type: means, Message: shortened(text, 500)}
+	return &agent.APIError{Type: means, Message: Shorten(text, 500)}
 }
 
 // Agent programs report that they cannot reach their vendor and retry, for minutes or for ever. Such

@@ -1,12 +1,17 @@
 // Package program has what those share that talk to foreign programs, above all agents: a running
-// program with its streams, the meaning of error texts, restarts of a failed program, and inputs that
-// wait for a running one. It makes no promise of compatibility to programs outside covey.
+// program with its streams, the turns of an agent that is a program, the meaning of error texts, and
+// restarts of a failed program. It makes no promise of compatibility to programs outside covey.
 //
 // # A Process
 //
 // A Process is a program that talks over its streams. It runs in a session of its own, so that a
 // terminal's Ctrl-C does not reach it, and its whole tree ends with it. What it writes to stderr is
 // kept, the end of it only, because that is where programs say why they stopped.
+//
+// # An agent
+//
+// Options, Conversation, Talk and Recorder are what an agent that is a program needs, whatever
+// protocol it speaks: how it is started, its turns, one prompt, and the transcript of that prompt.
 //
 // # What went wrong
 //
