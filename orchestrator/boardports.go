@@ -1,13 +1,11 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
@@ -83,15 +81,3 @@ func newTaskLister(o *Orchestrator, r *rooms) teammate.TaskLister {
 // completesOnPass reports whether the current spec completes tasks in progress when a
 // turn end passes its gates.
 func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }
-
-// completerOf returns who completes the task that gates look at: a member or the
-// operator. claims reports whether the completion includes a statement.
-//
-// A change by a tool or a command carries its author in ctx. The gates of a turn end do
-// not, and there the session of the hook's input tells the member.
-func (r *rooms) completerOf(ctx context.Context, in hooks.Input) (who string, claims bool) {
-	if by, ok := teamtools.Completer(ctx); ok {
-		return by, true
-	}
-	return cmp.Or(r.hooks.policies.MemberOf(in), r.seats.Lead().Member.Name), false
-}

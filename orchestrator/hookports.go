@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -89,11 +90,8 @@ func newHookTools(r *rooms) *teamhooks.Tools {
 // newPolicies returns the gates that ship with covey.
 func newPolicies(o *Orchestrator, r *rooms) *teamhooks.Policies {
 	return teamhooks.NewPolicies(teamhooks.PolicyOptions{
-		Store: r.store, Writes: r.work.Writes, Approvals: r.asks.Approvals.By, Taken: r.asks.Approvals.Taken(r.work.Trees.Beyond), Member: r.seats.Member, SessionOf: r.seats.SessionOf,
-		Changed: func(ctx context.Context, in hooks.Input) hooks.Result { return r.work.Merges.ChangedSomething(ctx, in) },
-		Lead:    r.seats.LeadMember,
-		Awaited: r.asks.Holds, OnPass: o.completesOnPass,
-		Unreported: r.state.Unreported,
+		Store: r.store, State: r.state, Members: &r.seats, Inbox: r.asks, Copies: r.work.Trees, Writes: r.work.Writes, Merges: r.work.Merges,
+		Approvals: inbox.NewApprovals(r.asks, r.work.Merges, o.completesOnPass), OnPass: o.completesOnPass,
 	})
 }
 

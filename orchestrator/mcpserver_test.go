@@ -82,11 +82,11 @@ func newToolTeam(t *testing.T, by process.Caller) toolTeam {
 	b, err := bus.Embed(bus.Options{})
 	testkit.Must(t, err)
 	f := toolTeam{bus: b, calls: make(chan api.TeamCall, 10)}
-	control := api.NewServer(api.Checks{
+	checks := api.Checks{
 		Member: func(context.Context, string, any) error { return nil },
 		Hook:   func(ctx context.Context, _ process.Caller) (context.Context, error) { return ctx, nil },
-	})
-	err = control.Serve(b, api.VerbTool.Handle(func(_ context.Context, call api.TeamCall) (api.TeamAnswer, error) {
+	}
+	err = api.NewServer().Serve(b, checks, api.VerbTool.Handle(func(_ context.Context, call api.TeamCall) (api.TeamAnswer, error) {
 		f.calls <- call
 		return api.TeamAnswer{Text: "done", Structured: []byte(`{"done":true}`)}, nil
 	}))

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"os"
 
 	"github.com/coveyteam/covey/hooks/runner"
@@ -10,7 +9,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // newDesk returns what merges the work of a team's members.
@@ -23,7 +21,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Merger {
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
-		Landing: r.work.Writes.Landing, Notify: func(ctx context.Context, member string, q requests.Request) { r.crew.NotifyPeople(ctx, member, q) },
+		Landing: r.work.Writes.Landing,
 		Changed: r.loop.Poke,
 		// Read at each call: the spec, and with it the variables that hold keys, may change
 		// while the team runs.

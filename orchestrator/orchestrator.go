@@ -390,7 +390,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	case err != nil:
 		return plan.Move{}, o.place.SocketError(err)
 	}
-	if err := r.control.Serve(r.bus, commands{o, r}.handlers()...); err != nil {
+	if err := r.control.Serve(r.bus, checksOf(r), commands{o, r}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
 	// From here on announcements of trust are received, and no member that could write it
@@ -412,7 +412,7 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	}, func(error) {})
 	g.Add(func() error { return o.guardState(crewCtx, r) }, func(error) {})
 	g.Add(func() error { return reclaim(crewCtx, r.store, r.clock, r.loop.Poke) }, func(error) {})
-	g.Add(func() error { return r.work.Trees.Watch(crewCtx) }, func(error) {})
+	g.Add(func() error { return r.work.Trees.Watch(crewCtx, r.crew.GiveUpOn) }, func(error) {})
 	g.Add(func() error { return watchBackups(crewCtx, r.store, r.journal, r.log) }, func(error) {})
 	g.Add(func() error { return r.notices.Run(crewCtx) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, r.store, r.journal) }, func(error) {})

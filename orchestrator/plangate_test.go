@@ -149,7 +149,7 @@ func TestApprovalIsReadAsItIsStored(t *testing.T) {
 		t.Errorf("dev must plan: %v, in mode %s", plans.MustPlan(dev.Member), mode())
 	}
 	testkit.Must(t, plans.GiveMode(t.Context(), dev.Member, "acceptEdits"))
-	testkit.Must(t, r.rooms.crew.RequestClosed(t.Context(), q))
+	testkit.Must(t, plans.ApplyAnswer(t.Context(), q))
 	if mode() != "acceptEdits" {
 		t.Errorf("the inbox put dev back into mode %s", mode())
 	}

@@ -98,18 +98,18 @@ func newRooms(
 		r.hooks.live.Functions = &hooks.Registry{}
 	}
 	r.usage.shares.Store, r.usage.notices.Journal = store, j
+	r.control = api.NewServer()
 	r.usage.ledger = accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
 		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
 	})
 	r.logins = accounts.NewLogins(accounts.LoginDeps{
-		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
+		Store: store, Journal: j, Clock: o.clock, Members: &r.seats, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand, Key: launch.KeyOf,
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
 	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}})
-	r.control = api.NewServer(checksOf(r))
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
@@ -120,8 +120,8 @@ func newRooms(
 		j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
 	})
 	r.work.Writes = newWrites(o, r)
-	r.hooks.policies = newPolicies(o, r)
 	r.work.Merges = newDesk(o, r)
+	r.hooks.policies = newPolicies(o, r)
 	r.hooks.reload = newReloader(o, r)
 	var err error
 	if r.holds, err = newHolds(ctx, r); err != nil {

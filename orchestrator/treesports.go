@@ -20,8 +20,7 @@ func newTrees(o *Orchestrator, r *rooms) *workcopies.Trees {
 		Functions: r.hooks.live.Functions, Hooks: &r.hooks.live, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Slots: r.work.Slots,
 		Team:  o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
-		Attention: func(ctx context.Context, member, why string) { r.crew.GiveUpOn(ctx, member, why) },
-		Fresh:     o.opts.Fresh, Left: o.left, MakeNone: o.only.Merge != nil,
+		Fresh: o.opts.Fresh, Left: o.left, MakeNone: o.only.Merge != nil,
 	})
 }
 

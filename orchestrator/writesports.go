@@ -1,13 +1,11 @@
 package orchestrator
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/writes"
 )
 
@@ -15,14 +13,7 @@ import (
 func newWrites(o *Orchestrator, r *rooms) *writes.Watch {
 	return writes.New(writes.Options{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: r.journal, Git: r.work.Trees.Git(),
-		Past: o.past, Team: o.team, Members: r.seats.Members, CopyOf: r.copyOf, People: r.asks.FileApprovals(),
-		MemberOf: func(in hooks.Input) (*members.Member, bool) {
-			return r.seats.Member(r.hooks.policies.MemberOf(in))
-		},
-		Turn: r.seats.Turn, Lingers: r.seats.HasBackground,
-		OnBranch: func(ctx context.Context, m *members.Member) ([]string, string, error) {
-			return r.work.Merges.OutsideOf(ctx, m)
-		},
+		Past: o.past, Team: o.team, Members: &r.seats, CopyOf: r.copyOf, People: r.asks.FileApprovals(),
 		Asks: func(policy string) bool { return namesPolicy(r.hooks.live.Sources(), policy) },
 	})
 }

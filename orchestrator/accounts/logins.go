@@ -20,11 +20,19 @@ type LoginDeps struct {
 	Store     *tasks.Store
 	Journal   Journal
 	Clock     members.Clock
+	Members   Members
 	Changed   func()                                   // called when a member may continue
 	OnLimit   func() configs.OnLimit                   // what the team does at a vendor's limit
 	Fallbacks func(configs.Agent) []configs.Agent      // an agent and its fallbacks
 	Command   func(preset configs.Preset) (run string) // the command that logs the user in; empty: not known
 	Key       func(a configs.Agent) (name string)      // what the agent uses in place of a login; empty: it logs in
+}
+
+// Members are the members of the team. The seats of the crew implement it.
+type Members interface {
+	// Member finds a member in its current life.
+	Member(name string) (*members.Member, bool)
+	Turn(member string) int
 }
 
 // Logins are the logins of one team. Any goroutine may call its methods. It calls its

@@ -103,3 +103,19 @@ func (l *Logins) GiveBack(name string) bool {
 	}
 	return give != nil
 }
+
+// Lend makes a member's slot available to others. takeBack waits for a slot again; it does
+// nothing if the member had none.
+func (l *Logins) Lend(name string) (takeBack func(context.Context) error) {
+	m, ok := l.deps.Members.Member(name)
+	if !l.GiveBack(name) || !ok {
+		return func(context.Context) error { return nil }
+	}
+	return func(ctx context.Context) error {
+		if now, _ := l.deps.Members.Member(name); now != m {
+			return nil // the call outlived its member's life, and the slot belongs to the next one
+		}
+		_, err := l.Admit(ctx, m, l.deps.Members.Turn(name))
+		return err
+	}
+}

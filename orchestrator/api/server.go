@@ -15,8 +15,6 @@ const MaxCallerConns = 32
 
 // Server answers requests over the bus.
 type Server struct {
-	checks Checks
-
 	mu       sync.Mutex
 	attached map[bus.ConnID]bool // the connections of attached operators
 	watchers sync.WaitGroup      // ends when the bus is closed
@@ -48,15 +46,13 @@ func (c Checks) check(ctx context.Context, by process.Caller, r any) (context.Co
 }
 
 // NewServer returns a server that answers nothing until Serve is called.
-func NewServer(checks Checks) *Server {
-	return &Server{checks: checks, attached: map[bus.ConnID]bool{}}
-}
+func NewServer() *Server { return &Server{attached: map[bus.ConnID]bool{}} }
 
-// Serve begins to answer requests; it is called once. To end it, close the bus, which
+// Serve begins to answer requests that pass the checks; it is called once. To end it, close the bus, which
 // waits for the running handlers, and then call Wait.
-func (s *Server) Serve(b *bus.Bus, handlers ...Handler) error {
+func (s *Server) Serve(b *bus.Bus, checks Checks, handlers ...Handler) error {
 	for _, h := range handlers {
-		if err := h.register(s, b); err != nil {
+		if err := h.register(s, checks, b); err != nil {
 			return fmt.Errorf("control: %w", err)
 		}
 	}

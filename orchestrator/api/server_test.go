@@ -157,8 +157,8 @@ func newFakeTeam(t testing.TB) *fakeTeam {
 		t.Fatal(err)
 	}
 	f := &fakeTeam{t: t, bus: b, caller: byOperator, up: make(chan struct{})}
-	f.control = NewServer(noChecks())
-	if err := f.control.Serve(b, f.handlers()...); err != nil {
+	f.control = NewServer()
+	if err := f.control.Serve(b, noChecks(), f.handlers()...); err != nil {
 		t.Fatal(err)
 	}
 	dir, err := os.MkdirTemp("", "f")
@@ -596,7 +596,7 @@ func BenchmarkCommand(b *testing.B) {
 	}
 	defer team.Close()
 	f := &fakeTeam{up: make(chan struct{})}
-	if err := NewServer(noChecks()).Serve(team, f.handlers()...); err != nil {
+	if err := NewServer().Serve(team, noChecks(), f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
 	if err := team.Listen(p.Socket(), Identify(process.New(process.Unmarked))); err != nil {

@@ -45,7 +45,7 @@ type DraftsRequest struct {
 // journal. A person counts as attached until the connection ends. A member's
 // process may follow the journal, but does not count.
 func HandleAttach(f func(context.Context) (AttachReply, error)) Handler {
-	return VerbAttach.handle(func(ctx context.Context, s *Server, from bus.Caller, _ struct{}) (AttachReply, error) {
+	return VerbAttach.handle(func(ctx context.Context, s *Server, _ Checks, from bus.Caller, _ struct{}) (AttachReply, error) {
 		rep, err := f(ctx)
 		if err != nil {
 			return rep, err

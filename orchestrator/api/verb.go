@@ -84,14 +84,14 @@ func denied(by process.Caller, why string) error {
 
 // Handler answers the requests of one verb.
 type Handler struct {
-	register func(*Server, *bus.Bus) error
+	register func(*Server, Checks, *bus.Bus) error
 }
 
 // Handle makes the handler of a verb. f is called only if the caller may send the
 // request. The request's As is empty if f acts for the operator, and otherwise
 // names the member to act for. The caller sees the text of an error.
 func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handler {
-	return v.handle(func(ctx context.Context, s *Server, from bus.Caller, r Req) (Rep, error) {
+	return v.handle(func(ctx context.Context, _ *Server, checks Checks, from bus.Caller, r Req) (Rep, error) {
 		var none Rep
 		if d, ok := any(r).(actingRequest[Req]); ok {
 			by := CallerFrom(from.Identity)
@@ -99,7 +99,7 @@ func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handle
 				r = d.inNameOf(by.Member)
 			}
 			var err error
-			if ctx, err = s.checks.check(ctx, by, r); err != nil {
+			if ctx, err = checks.check(ctx, by, r); err != nil {
 				return none, err
 			}
 		}
@@ -107,10 +107,10 @@ func (v Verb[Req, Rep]) Handle(f func(context.Context, Req) (Rep, error)) Handle
 	})
 }
 
-// handle is Handle for a function that also needs the server and the connection.
+// handle is Handle for a function that also needs the server, its checks and the connection.
 // It does not change the request.
-func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req) (Rep, error)) Handler {
-	return Handler{func(s *Server, b *bus.Bus) error {
+func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, Checks, bus.Caller, Req) (Rep, error)) Handler {
+	return Handler{func(s *Server, checks Checks, b *bus.Bus) error {
 		_, err := bus.Handle(b, v.name, func(ctx context.Context, from bus.Caller, r Req) (Rep, error) {
 			// The identity was determined when the connection was made. No
 			// request can change it.
@@ -118,7 +118,7 @@ func (v Verb[Req, Rep]) handle(f func(context.Context, *Server, bus.Caller, Req)
 				var none Rep
 				return none, codedError(err)
 			}
-			rep, err := f(ctx, s, from, r)
+			rep, err := f(ctx, s, checks, from, r)
 			return rep, codedError(err)
 		})
 		return err

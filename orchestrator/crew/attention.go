@@ -7,7 +7,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -72,20 +71,15 @@ func (c *Crew) GiveUpOn(ctx context.Context, member, reason string) {
 	}
 }
 
-// RequestClosed acts on the answer to a request. After a crash it may be called again
-// with the same request.
-func (c *Crew) RequestClosed(ctx context.Context, r requests.Request) error {
+// answered acts on the answer to a request, and tells the parts. It implements inbox.Apply.
+func (c *Crew) answered(ctx context.Context, r requests.Request) error {
 	switch r.Kind {
-	case requests.AskPlan:
-		return c.deps.Asks.Plans.ApplyAnswer(ctx, r)
 	case requests.AskShutdown:
 		c.shutdownAnswered(ctx, r)
 	case requests.AskAttention:
 		c.clearApproved(r)
-	case requests.AskMerge:
-		return c.deps.Work.Merges.Answered(ctx, r)
 	}
-	return nil
+	return tell(c, func(p Answerer) error { return p.Answered(ctx, r) })
 }
 
 // clearApproved clears the attention of a member that a person has told to continue during
@@ -97,32 +91,5 @@ func (c *Crew) clearApproved(r requests.Request) {
 	}
 	if now := s.Life.State(); !now.Idle && now.Gone == "" {
 		c.deps.Asks.Attention.ClearReason(r.Member)
-	}
-	c.deps.Work.Writes.AllowChanges(s.Member)
-}
-
-// NotifyPeople fires the Notification hooks for a question to people, and journals it for
-// attached screens. Questions for permission are announced by the turn that asks.
-func (c *Crew) NotifyPeople(ctx context.Context, member string, r requests.Request) {
-	s, ok := c.deps.Seats.Of(member)
-	if !ok {
-		s = c.deps.Seats.Lead()
-	}
-	n := hooks.NotificationInput{
-		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", texts.FirstLine(r.Text), r.ID),
-		NotificationType: "agent_needs_input",
-	}
-	c.deps.Journal.Append(events.Event{
-		Member: member, Turn: s.Turn(), Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
-	})
-	// Only the end of the team waits for the hooks, which may be slow.
-	ctx, done := c.deps.Asks.UntilEnd(ctx)
-	if !c.deps.Group.Go(func() {
-		defer done()
-		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			c.deps.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
-		}
-	}) {
-		done()
 	}
 }

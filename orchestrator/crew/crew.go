@@ -158,7 +158,7 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), 
 	if err := c.setUp(ctx); err != nil {
 		return func() {}, end, err
 	}
-	closeInbox, err = c.deps.Asks.Begin(ctx)
+	closeInbox, err = c.deps.Asks.Begin(ctx, c.answered)
 	if err != nil {
 		return func() {}, end, err
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
 )
 
@@ -42,7 +41,7 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	p.Log, p.Loop, p.Group, p.Seats, p.Watch = slog.New(slog.DiscardHandler), members.NewLoop(nil), &members.Group{}, &Seats{}, &members.Watch{}
 	p.State = view.NewLive(p.Store.Outbox())
 	p.State.Apply(events.Event{Data: events.TeamStarted{Members: names}})
-	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal), &members.Holds{}, members.NewDrafts()
+	p.Logins, p.Holds, p.Drafts = loginsOf(p.Store, p.Journal, p.Seats), &members.Holds{}, members.NewDrafts()
 	p.Accounts = Accounts{
 		Ledger: accounts.NewLedger(configs.Budget{}, nil, accounts.LedgerDeps{}), Shares: &accounts.Shares{Store: p.Store}, Notices: &accounts.Notices{},
 	}
@@ -52,11 +51,8 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	}
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
 	p.Asks = inbox.New(team, inbox.Deps{
-		Store: p.Store, Clock: p.Clock, Log: p.Log, Changed: p.Loop.Poke, Go: p.Group.Go,
-		Attached: func() bool { return false }, Member: p.Seats.Member, Gone: p.Seats.GoneFor,
-		Lend:   func(string) func(context.Context) error { return func(context.Context) error { return nil } },
-		Notify: func(context.Context, string, requests.Request) {},
-		Closed: func(context.Context, requests.Request) error { return nil },
+		Store: p.Store, Journal: p.Journal, Clock: p.Clock, Log: p.Log, Members: p.Seats, Group: p.Group, Changed: p.Loop.Poke,
+		Attached: func() int { return 0 }, Lend: p.Logins.Lend,
 	})
 	members := memberDeps{p.Seats}
 	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: members})
@@ -89,9 +85,9 @@ func runJournal(t *testing.T, store *tasks.Store, see ...func(events.Line)) *jou
 }
 
 // loginsOf returns the logins of a team that waits for its limits.
-func loginsOf(store *tasks.Store, j *journal.Journal) *accounts.Logins {
+func loginsOf(store *tasks.Store, j *journal.Journal, seats *Seats) *accounts.Logins {
 	return accounts.NewLogins(accounts.LoginDeps{
-		Store: store, Journal: j, Changed: func() {}, Command: launch.LoginCommand,
+		Store: store, Journal: j, Members: seats, Changed: func() {}, Command: launch.LoginCommand,
 		OnLimit: func() configs.OnLimit { return configs.WaitForLimit },
 	})
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -20,11 +18,7 @@ func TestReportSent(t *testing.T) {
 	for _, name := range []string{"lead", "dev", "ops"} {
 		addSeat(t, c, &configs.Member{Name: name})
 	}
-	policies := teamhooks.NewPolicies(teamhooks.PolicyOptions{
-		Writes: &writes.Watch{}, Member: c.deps.Seats.Member, SessionOf: c.deps.Seats.SessionOf,
-		Lead:       func() *members.Member { return c.deps.Seats.Lead().Member },
-		Unreported: c.deps.State.Unreported,
-	})
+	policies := teamhooks.NewPolicies(teamhooks.PolicyOptions{Members: c.deps.Seats, State: c.deps.State})
 	happens := func(data events.Data) { c.deps.State.Apply(events.Event{Data: data}) }
 	completed := func(id, owner string) {
 		happens(events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Part is a feature of a team. At the moments of a member's life the crew calls the parts of
@@ -44,6 +45,14 @@ type Watcher interface {
 	// Saw is called in the goroutine of Complete, once the journal has accepted the event. An
 	// event that it appends to the journal comes later than e.
 	Saw(ctx context.Context, m *members.Member, e events.Event) error
+}
+
+// Answerer is a Part that acts on answers to requests.
+type Answerer interface {
+	// Answered is called when a request is closed, unless a call waits for the answer. After a
+	// crash it may be called again for the same request. An error keeps the answer from being
+	// taken, so that the next run acts on it.
+	Answered(ctx context.Context, r requests.Request) error
 }
 
 // Stopper is a Part that is told of the end of each life of a member.

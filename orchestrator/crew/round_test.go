@@ -77,7 +77,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 		tb.Fatal(err)
 	}
 	asking.Wait()
-	stop, err := c.deps.Asks.Begin(tb.Context())
+	stop, err := c.deps.Asks.Begin(tb.Context(), c.answered)
 	if err != nil {
 		tb.Fatal(err)
 	}

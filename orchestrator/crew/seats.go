@@ -83,6 +83,18 @@ func (l *Seats) Member(name string) (*members.Member, bool) {
 	return s.Member, true
 }
 
+// MemberOf returns the name of the member that an input of hooks is about; empty: none. Inputs
+// of the lead's hooks have no teammate_name, so it uses the session.
+func (l *Seats) MemberOf(in hooks.Input) string {
+	if _, name := in.Member(); name != "" {
+		return name
+	}
+	if m, ok := l.SessionOf(in.SessionID); ok {
+		return m.Name
+	}
+	return ""
+}
+
 // StateOf returns the lifecycle state of a member; false if it has no seat.
 func (l *Seats) StateOf(member string) (members.State, bool) {
 	s, ok := l.Of(member)

@@ -21,22 +21,6 @@ func (s *Seat) Admit(ctx context.Context) (release func(), err error) {
 	return s.crew.deps.Logins.Admit(ctx, s.Member, s.Turn())
 }
 
-// Lend makes the member's slot available to others. takeBack waits for a slot again; it
-// does nothing if the member had none.
-func (c *Crew) Lend(member string) (takeBack func(context.Context) error) {
-	s, ok := c.deps.Seats.Of(member)
-	if !c.deps.Logins.GiveBack(member) || !ok {
-		return func(context.Context) error { return nil }
-	}
-	return func(ctx context.Context) error {
-		if now, ok := c.deps.Seats.Of(member); !ok || now != s {
-			return nil // the call outlived its member's life, and the slot belongs to the next one
-		}
-		_, err := s.Admit(ctx)
-		return err
-	}
-}
-
 // TryNow lets an idle, locked-out member try again at once. It reports whether there was
 // a lockout.
 func (c *Crew) TryNow(s *Seat) bool {

@@ -59,7 +59,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := c.Lend("dev")
+	back := c.deps.Logins.Lend("dev")
 	other, err := c.deps.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func MayAnswer(r requests.Request, mode string) error {
 // might approve the wrong plan.
 func (b *Inbox) Find(ctx context.Context, who, id string) (requests.Request, error) {
 	r, err := b.deps.Store.Requests().Find(ctx, id)
-	_, member := b.deps.Member(id)
+	_, member := b.deps.Members.Member(id)
 	member = member || id == actors.Operator
 	if err == nil || !member {
 		return r, err
@@ -142,7 +142,7 @@ func (b *Inbox) mayGrant(by actors.Actor, r requests.Request, a Answer) error {
 	if r.Kind != requests.AskPlan {
 		return texts.Errorf(tasks.ErrInvalid, "a permission mode is only for the approval of a plan")
 	}
-	m, ok := b.deps.Member(r.Member)
+	m, ok := b.deps.Members.Member(r.Member)
 	return MayHaveMode(by.Name == actors.Operator || !ok, m, a.Mode)
 }
 
@@ -164,11 +164,11 @@ func actsAtOnce(r requests.Request) bool {
 }
 
 // act acts on an answer, and then marks it as taken. After a crash in between
-// recall acts on it again, so everything that Closed does must be idempotent.
+// recall acts on it again, so everything that Apply does must be idempotent.
 //
 // Of two calls for one answer to be acted on before it is read (ActOn), the second has no
 // effect: changes that the member has made since the first are not what a person allowed.
-func (b *Inbox) act(ctx context.Context, r requests.Request) error {
+func (b *Inbox) act(ctx context.Context, r requests.Request) (err error) {
 	if r.Kind == requests.AskPlan || r.Kind == requests.AskAttention {
 		b.acting.Lock()
 		defer b.acting.Unlock()
@@ -180,7 +180,15 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) error {
 			return nil
 		}
 	}
-	if err := b.deps.Closed(ctx, r); err != nil {
+	switch apply := b.applying(); {
+	case r.Kind == requests.AskPlan:
+		err = b.Plans.ApplyAnswer(ctx, r)
+	case apply == nil:
+		return nil // Begin acts on it
+	default:
+		err = apply(ctx, r)
+	}
+	if err != nil {
 		return fmt.Errorf("act on the answer to %s: %w", r.ID, err)
 	}
 	return b.deps.Store.Requests().MarkTaken(ctx, r.ID)
@@ -230,7 +238,7 @@ func requestIn(m mail.Message) string {
 // It has no text if no mail is sent. The store calls it before the commit, with
 // the closed request.
 func (b *Inbox) tell(r requests.Request) mail.Outgoing {
-	if _, member := b.deps.Member(r.Member); !member {
+	if _, member := b.deps.Members.Member(r.Member); !member {
 		return mail.Outgoing{}
 	}
 	return AnswerMail(r, b.deps.Clock.Now())

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -41,7 +42,44 @@ func Approver(policy string) (name string, ok bool) { return strings.CutPrefix(p
 
 // Approvals implements the gates that ask for an approval. Its methods may be
 // called from any goroutine.
-type Approvals struct{ inbox *Inbox }
+type Approvals struct {
+	inbox  *Inbox
+	files  Files
+	onPass func() bool
+}
+
+// Files are the files of members.
+type Files interface {
+	// TreeOf returns the git tree hash of a member's files; empty: it shares them.
+	TreeOf(ctx context.Context, m *members.Member) (tree string, err error)
+}
+
+// NewApprovals returns the gates of a team. onPass reports whether its tasks are completed when
+// a turn end passes its gates.
+func NewApprovals(b *Inbox, files Files, onPass func() bool) *Approvals {
+	return &Approvals{inbox: b, files: files, onPass: onPass}
+}
+
+// completerKey is the context key of the name of the actor that completes a task.
+type completerKey struct{}
+
+// Completing returns the context for the hooks that judge a task which an actor completes, as
+// against those of a turn end.
+func Completing(ctx context.Context, actor string) context.Context {
+	return context.WithValue(ctx, completerKey{}, actor)
+}
+
+// completer returns who completes the task that gates look at: a member or the operator.
+// completes reports whether the task is completed if they agree.
+//
+// A change by a tool or a command carries its author in ctx. The gates of a turn end do
+// not, and there the hook's input tells the member.
+func (a *Approvals) completer(ctx context.Context, in hooks.Input) (who string, completes bool) {
+	if by, ok := ctx.Value(completerKey{}).(string); ok && by != "" {
+		return by, true
+	}
+	return cmp.Or(a.inbox.deps.Members.MemberOf(in), a.inbox.deps.Members.LeadMember().Name), a.onPass()
+}
 
 // By returns the policy that agrees once approver has approved the task. It does
 // not send the request itself: that happens when all other gates have agreed
@@ -68,7 +106,7 @@ func (a *Approvals) by(approver string, where func(member string) string) runner
 			return runner.Broken(fmt.Errorf("approve: only the completion of a task in a running team can be approved"))
 		}
 		// A turn end completes no task, unless complete_on_pass is set.
-		member, completes := a.inbox.deps.Completer(ctx, in)
+		member, completes := a.completer(ctx, in)
 		if !completes {
 			return runner.Agree()
 		}
@@ -115,7 +153,11 @@ func approvalKey(t tasks.Task, approver, files, folder string) string {
 // there an approval covers only the task's texts.
 func (a *Approvals) filesOf(ctx context.Context, t tasks.Task, completer string) (string, error) {
 	who := cmp.Or(t.Owner, completer)
-	tree, err := a.inbox.deps.Files(ctx, who)
+	m, ok := a.inbox.deps.Members.Member(who)
+	if !ok {
+		return "", nil
+	}
+	tree, err := a.files.TreeOf(ctx, m)
 	if err != nil {
 		return "", fmt.Errorf("look at the files of %s: %w", who, err)
 	}
@@ -146,8 +188,8 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 	if err != nil {
 		return requests.Request{}, fmt.Errorf("read the task to approve: %w", err)
 	}
-	_, ok := a.inbox.deps.Member(approver)
-	switch gone := a.inbox.deps.Gone(approver); {
+	_, ok := a.inbox.deps.Members.Member(approver)
+	switch gone := a.inbox.deps.Members.GoneFor(approver); {
 	case !ok && approver != actors.Operator: // a changed spec is being applied
 		return requests.Request{}, fmt.Errorf("%s is not in the team; try again in a moment", approver)
 	case gone != "":
@@ -174,7 +216,7 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 	}
 	r, err := a.inbox.Ask(ctx, actors.Actor{Name: n.Member}, n)
 	if err == nil && approver == actors.Operator {
-		a.inbox.deps.Notify(ctx, member, r)
+		a.inbox.Notify(ctx, member, r)
 	}
 	if err != nil {
 		return r, err
@@ -209,13 +251,13 @@ func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing
 
 // withdrawMoot withdraws requests about tasks that were deleted, or completed
 // without the approval, such as with --force.
-func (a *Approvals) withdrawMoot(ctx context.Context) error {
-	for _, r := range a.inbox.Open() {
+func (b *Inbox) withdrawMoot(ctx context.Context) error {
+	for _, r := range b.Open() {
 		if r.Kind != requests.AskApproval {
 			continue
 		}
 		id := PayloadOf(r).TaskID
-		t, err := a.inbox.deps.Store.Task(ctx, id)
+		t, err := b.deps.Store.Task(ctx, id)
 		why := ""
 		switch {
 		case errors.Is(err, tasks.ErrNotFound):
@@ -227,7 +269,7 @@ func (a *Approvals) withdrawMoot(ctx context.Context) error {
 		default:
 			continue
 		}
-		if err := a.inbox.Withdraw(ctx, r.ID, why); err != nil {
+		if err := b.Withdraw(ctx, r.ID, why); err != nil {
 			return err
 		}
 	}

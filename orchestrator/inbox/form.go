@@ -44,7 +44,7 @@ func (b *Inbox) FillIn(
 	if err != nil {
 		return "", nil, fmt.Errorf("ask for %s: %w", member, err)
 	}
-	b.deps.Notify(ctx, member, r)
+	b.Notify(ctx, member, r)
 	end := b.Asker(member).beginWait(Awaited(r))
 	answered, err := b.Wait(ctx, r.ID)
 	if err = errors.Join(err, end(ctx)); err != nil {

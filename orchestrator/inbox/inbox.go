@@ -20,7 +20,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,7 +38,6 @@ import (
 // deadline, and a default answer that applies from then on (TEAMS.md 6, row 7).
 type Inbox struct {
 	Attention *Attention
-	Approvals *Approvals
 	Plans     *PlanGate
 	Questions *Questions
 
@@ -55,45 +56,47 @@ type Inbox struct {
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // signals that watch should refresh
 	over    <-chan struct{}      // closed when the team ends; nil before Begin
+	apply   Apply                // nil before Begin
 }
+
+// Apply acts on the answer to a request, except for that of a plan. After a crash it may be
+// called again for the same request.
+type Apply func(context.Context, requests.Request) error
 
 // Deps are an Inbox's dependencies. Members are identified by name.
 type Deps struct {
-	Store *tasks.Store
-	Clock members.Clock
-	Log   *slog.Logger
+	Store   *tasks.Store
+	Clock   members.Clock
+	Log     *slog.Logger
+	Journal Journal
+	Members Members
+	Group   *members.Group // goroutines that the end of the team waits for
+	Letters mail.Folder    // holds texts that are too long for a message
 	// Changed is called when the open questions may have changed. It must not
 	// call the inbox, which holds its lock meanwhile.
-	Changed func()
-	// Go runs a function in a goroutine that the end of the team waits for. If
-	// the team has ended it returns false without running the function.
-	Go func(func()) bool
-	// Attached reports whether a person follows the team.
-	Attached func() bool
-	// Member finds a member of the team.
-	Member func(name string) (*members.Member, bool)
-	// Gone returns why a member takes no more turns, or "" if it takes turns.
-	Gone func(member string) string
+	Changed  func()
+	Attached func() int // how many people follow the team
 	// Lend releases a member's slot on its login to other members. takeBack waits
 	// for a slot.
 	Lend func(member string) (takeBack func(context.Context) error)
-	// Notify tells people of a member's question that a person has to answer.
-	Notify func(ctx context.Context, member string, r requests.Request)
-	// Closed acts on the answer to a request. After a crash it may be called
-	// again for the same request.
-	Closed func(context.Context, requests.Request) error
-	// Completer returns the actor that completes the task which the gates judge,
-	// and whether the task is completed if they agree.
-	Completer func(context.Context, hooks.Input) (who string, completes bool)
-	// Lead returns the team's lead.
-	Lead func() *members.Member
-	// Letters holds texts that are too long for a message.
-	Letters mail.Folder
+}
+
+// Journal receives what happens.
+type Journal interface{ Append(e events.Event) }
+
+// Members are the members of the team. The seats of the crew implement it.
+type Members interface {
+	Member(name string) (*members.Member, bool)
+	LeadMember() *members.Member
+	// MemberOf returns the name of the member that an input of hooks is about; empty: none.
+	MemberOf(in hooks.Input) string
+	// GoneFor returns why a member takes no more turns; empty: it takes turns.
+	GoneFor(member string) string
+	Turn(member string) int
 	// SetMode sets the permission mode of a member that has started.
-	SetMode func(member, mode string) error
-	// Files returns the git tree hash of a member's files, or "" if it shares
-	// them.
-	Files func(ctx context.Context, member string) (tree string, err error)
+	SetMode(member, mode string) error
+	// Fire fires an event for a member, or for the lead if the member has no seat.
+	Fire(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error)
 }
 
 // defaultLimit is the limit of teams made without a spec.
@@ -107,17 +110,16 @@ func New(team *configs.Team, deps Deps) *Inbox {
 		changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 	b.Attention = &Attention{inbox: b, members: map[string]trouble{}}
-	b.Approvals = &Approvals{inbox: b}
 	b.Questions = &Questions{inbox: b}
 	b.Plans = &PlanGate{inbox: b, approved: map[string]bool{}}
 	return b
 }
 
-// Begin reads the questions of earlier runs, acts on answers that no run has
+// Begin reads the questions of earlier runs, acts on answers that were not
 // acted on, and watches the deadlines until stop is called or ctx ends.
-func (b *Inbox) Begin(ctx context.Context) (stop func(), err error) {
+func (b *Inbox) Begin(ctx context.Context, apply Apply) (stop func(), err error) {
 	b.mu.Lock()
-	b.over = ctx.Done()
+	b.over, b.apply = ctx.Done(), apply
 	b.mu.Unlock()
 	if err := b.recall(ctx); err != nil {
 		return nil, fmt.Errorf("the inbox: %w", err)
@@ -167,7 +169,7 @@ func (b *Inbox) recall(ctx context.Context) error {
 func (b *Inbox) dropRemoved(ctx context.Context) error {
 	for _, r := range b.Open() {
 		for _, name := range []string{r.Member, r.To} {
-			if _, here := b.deps.Member(name); here || name == actors.Operator || name == "" {
+			if _, here := b.deps.Members.Member(name); here || name == actors.Operator || name == "" {
 				continue
 			}
 			if err := b.leave(ctx, name); err != nil {
@@ -226,7 +228,7 @@ func (b *Inbox) watch(ctx context.Context) {
 		select {
 		case <-b.poked:
 			b.logError(ctx, b.refresh(ctx))
-			b.logError(ctx, b.Approvals.withdrawMoot(ctx))
+			b.logError(ctx, b.withdrawMoot(ctx))
 		case <-late:
 			if wait == 0 { // otherwise next had cut a longer wait to a minute
 				b.logError(ctx, b.expire(ctx, id))
@@ -303,7 +305,7 @@ func (b *Inbox) Unlimited() []string {
 
 // Present reports whether a person may answer: a person is attached, or on_ask
 // says that questions wait for one.
-func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.deps.Attached() }
+func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.deps.Attached() > 0 }
 
 // Wait waits until a question is closed. It fails when ctx ends.
 func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {
@@ -336,6 +338,13 @@ func (b *Inbox) ending() bool {
 	}
 }
 
+// applying returns what acts on answers; nil before Begin.
+func (b *Inbox) applying() Apply {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.apply
+}
+
 // UntilEnd returns a context for work that continues after its caller's ctx is
 // canceled, and is canceled when the team ends. The caller must call done.
 func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
@@ -346,7 +355,7 @@ func (b *Inbox) UntilEnd(ctx context.Context) (_ context.Context, done func()) {
 	if over == nil {
 		return ctx, cancel
 	}
-	if !b.deps.Go(func() { // ends with done
+	if !b.deps.Group.Go(func() { // ends with done
 		select {
 		case <-over:
 			cancel()
@@ -373,6 +382,28 @@ func (b *Inbox) Withdraw(ctx context.Context, id, reason string) error {
 		return fmt.Errorf("withdraw request %s: %w", id, err)
 	}
 	return b.refresh(ctx)
+}
+
+// Notify journals a question that a person has to answer, for attached screens, and fires the
+// Notification hooks. Questions for permission are announced by the turn that asks.
+func (b *Inbox) Notify(ctx context.Context, member string, r requests.Request) {
+	n := hooks.NotificationInput{
+		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", texts.FirstLine(r.Text), r.ID),
+		NotificationType: "agent_needs_input",
+	}
+	b.deps.Journal.Append(events.Event{
+		Member: member, Turn: b.deps.Members.Turn(member), Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
+	})
+	// Only the end of the team waits for the hooks, which may be slow.
+	ctx, done := b.UntilEnd(ctx)
+	if !b.deps.Group.Go(func() {
+		defer done()
+		if _, err := b.deps.Members.Fire(ctx, member, n); err != nil && ctx.Err() == nil {
+			b.deps.Log.Warn("Notification hooks", "member", member, "err", err)
+		}
+	}) {
+		done()
+	}
 }
 
 // withdrawAll withdraws the open questions that want accepts.

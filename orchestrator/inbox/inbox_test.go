@@ -53,7 +53,7 @@ func TestApprovalKey(t *testing.T) {
 // TestMayGrant: a member lets another do no more than its spec does.
 func TestMayGrant(t *testing.T) {
 	dev := &members.Member{Member: &configs.Member{Name: "dev", PermissionMode: configs.AcceptEdits, PlanRequired: true}}
-	b := New(&configs.Team{}, Deps{Member: func(string) (*members.Member, bool) { return dev, true }})
+	b := New(&configs.Team{}, Deps{Members: &planning{dev: dev}})
 	plan := requests.Request{Kind: requests.AskPlan, Member: "dev", To: "lead"}
 	for _, tc := range []struct {
 		by, mode string

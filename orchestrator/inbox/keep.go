@@ -72,6 +72,6 @@ func (k FileApprovals) Ask(ctx context.Context, member, key string, files []stri
 	if err != nil {
 		return writes.Answer{}, err
 	}
-	b.deps.Notify(ctx, member, r)
+	b.Notify(ctx, member, r)
 	return writes.Answer{Open: r.ID}, nil
 }

@@ -92,7 +92,7 @@ func (g *PlanGate) restart(ctx context.Context, m *members.Member) error {
 	if err != nil {
 		return err
 	}
-	return g.inbox.deps.SetMode(m.Name, mode)
+	return g.inbox.deps.Members.SetMode(m.Name, mode)
 }
 
 // approve records whether a member's plan is approved.
@@ -171,7 +171,7 @@ func (g *PlanGate) Submit(
 	}
 	who := AnswererName(r.To)
 	if m.Lead || r.To == actors.Operator {
-		g.inbox.deps.Notify(ctx, m.Name, r)
+		g.inbox.Notify(ctx, m.Name, r)
 	}
 	return agent.ToolResult{
 		Content: fmt.Sprintf("Your plan has been submitted to %s for approval (request %s).\n\nEnd your turn now and do nothing "+
@@ -262,8 +262,8 @@ func (g *PlanGate) askPlan(ctx context.Context, m *members.Member, by actors.Act
 // approver returns who decides about a member's plan: the lead, or the operator
 // for the lead's own plan and if the lead takes no more turns.
 func (g *PlanGate) approver(m *members.Member) string {
-	lead := g.inbox.deps.Lead()
-	if m.Lead || g.inbox.deps.Gone(lead.Name) != "" {
+	lead := g.inbox.deps.Members.LeadMember()
+	if m.Lead || g.inbox.deps.Members.GoneFor(lead.Name) != "" {
 		return actors.Operator
 	}
 	return lead.Name
@@ -290,7 +290,7 @@ func (g *PlanGate) planMail(r requests.Request, plan string) mail.Outgoing {
 // ApplyAnswer sets the mode of a member whose plan was approved. A refusal, and a
 // plan of another session, change no mode.
 func (g *PlanGate) ApplyAnswer(ctx context.Context, r requests.Request) error {
-	m, ok := g.inbox.deps.Member(r.Member)
+	m, ok := g.inbox.deps.Members.Member(r.Member)
 	if !ok || !r.Approved() || PayloadOf(r).Session != m.Session.Life() {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 	// The mode is set before it is stored, because the mail with the answer is
 	// already sent. After a crash in between, the next start acts on the answer
 	// again.
-	if err := g.inbox.deps.SetMode(m.Name, mode); err != nil {
+	if err := g.inbox.deps.Members.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode}
@@ -332,7 +332,7 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 func (g *PlanGate) GiveMode(ctx context.Context, m *members.Member, mode string) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
-	if err := g.inbox.deps.SetMode(m.Name, mode); err != nil {
+	if err := g.inbox.deps.Members.SetMode(m.Name, mode); err != nil {
 		return err
 	}
 	granted := grantedMode{Session: m.Session.Life(), Mode: mode, Spec: usualMode(m)}

@@ -182,7 +182,7 @@ func replyMail(r requests.Request) mail.Outgoing {
 // builtin agent makes such a call again; a program may not.
 func (g *Questions) recall(ctx context.Context, r requests.Request) error {
 	b := g.inbox
-	m, here := b.deps.Member(r.Member)
+	m, here := b.deps.Members.Member(r.Member)
 	if !here || r.State == requests.Withdrawn || m.CurrentAgent().Kind == configs.Builtin {
 		return nil
 	}

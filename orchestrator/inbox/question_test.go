@@ -18,7 +18,7 @@ type consulting struct {
 }
 
 func newConsulting(t *testing.T) *consulting {
-	c := &consulting{newPlanning(t, func(context.Context, requests.Request) error { return nil }), make(chan string, 10)}
+	c := &consulting{newPlanning(t, nil), make(chan string, 10)}
 	c.deps.Lend = func(member string) func(context.Context) error {
 		c.lent <- member
 		return func(ctx context.Context) error { return ctx.Err() }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
@@ -19,15 +21,18 @@ import (
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// planning is the inbox of a team of which dev must plan, with a store of its own.
+// planning is the inbox of a team of which dev must plan, with a store of its own, and the team's
+// only member.
 type planning struct {
 	*Inbox
-	store *tasks.Store
-	dev   *members.Member
-	modes sync.Map // by member
+	store   *tasks.Store
+	dev     *members.Member
+	modes   sync.Map // by member
+	granted func()   // called when a mode is set
+	apply   Apply
 }
 
-func newPlanning(t *testing.T, closed func(context.Context, requests.Request) error) *planning {
+func newPlanning(t *testing.T, apply Apply) *planning {
 	t.Helper()
 	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
 	if err != nil {
@@ -38,27 +43,43 @@ func newPlanning(t *testing.T, closed func(context.Context, requests.Request) er
 			t.Error(err)
 		}
 	})
-	p := &planning{store: store, dev: &members.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}}
+	p := &planning{
+		store: store, dev: &members.Member{Member: &configs.Member{Name: "dev", PlanRequired: true}}, granted: func() {}, apply: apply,
+	}
+	if p.apply == nil {
+		p.apply = func(context.Context, requests.Request) error { return nil }
+	}
 	p.dev.Session.Session = "s1"
-	var group members.Group
+	group := &members.Group{}
 	t.Cleanup(group.Wait)
 	p.Inbox = New(&configs.Team{}, Deps{
-		Store: store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: group.Go, Closed: closed,
-		Attached: func() bool { return true },
-		Notify:   func(context.Context, string, requests.Request) {},
-		Member:   func(name string) (*members.Member, bool) { return p.dev, name == "dev" },
-		SetMode: func(member, mode string) error {
-			p.modes.Store(member, mode)
-			return nil
-		},
+		Store: store, Journal: p, Log: slog.New(slog.DiscardHandler), Members: p, Group: group, Changed: func() {},
+		Attached: func() int { return 1 },
 	})
 	return p
+}
+
+func (p *planning) Member(name string) (*members.Member, bool) { return p.dev, name == p.dev.Name }
+func (p *planning) LeadMember() *members.Member                { return p.dev }
+func (p *planning) MemberOf(hooks.Input) string                { return p.dev.Name }
+func (p *planning) GoneFor(string) string                      { return "" }
+func (p *planning) Turn(string) int                            { return 0 }
+func (p *planning) Append(events.Event)                        {}
+
+func (p *planning) SetMode(member, mode string) error {
+	p.modes.Store(member, mode)
+	p.granted()
+	return nil
+}
+
+func (p *planning) Fire(context.Context, string, hooks.Payload) (hooks.Outcome, error) {
+	return hooks.Outcome{}, nil
 }
 
 // begin begins the inbox, as a run does.
 func (p *planning) begin(t *testing.T) {
 	t.Helper()
-	stop, err := p.Begin(t.Context())
+	stop, err := p.Begin(t.Context(), p.apply)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +102,8 @@ func (p *planning) ask(t *testing.T, member, to string) requests.Request {
 // from it is done all the same, because nobody could answer a second time.
 func TestAnswerIsActedOn(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
-	var p *planning
-	p = newPlanning(t, func(ctx context.Context, r requests.Request) error {
-		hangUp()
-		return p.Plans.ApplyAnswer(ctx, r)
-	})
+	p := newPlanning(t, nil)
+	p.granted = hangUp
 	p.begin(t)
 	r := p.ask(t, "dev", actors.Operator)
 	if _, err := p.Answer(ctx, actors.Actor{Name: actors.Operator}, Answer{ID: r.ID, Approve: true}); err != nil {
@@ -127,7 +145,7 @@ func TestFormsOfOne(t *testing.T) {
 // TestAnsweredAtOnce: whoever reads a question may answer it by its asker's name, even if
 // the call that asks has not returned.
 func TestAnsweredAtOnce(t *testing.T) {
-	p := newPlanning(t, func(context.Context, requests.Request) error { return nil })
+	p := newPlanning(t, nil)
 	p.begin(t)
 	r, err := p.store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
 		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
@@ -183,6 +201,30 @@ func TestAllowedBeforeItIsRead(t *testing.T) {
 	}
 }
 
+// TestActedOnWhenItBegins: an answer that comes before the team has begun is acted on when it
+// begins, and once.
+func TestActedOnWhenItBegins(t *testing.T) {
+	var applied []requests.Request
+	p := newPlanning(t, func(_ context.Context, r requests.Request) error {
+		applied = append(applied, r)
+		return nil
+	})
+	r, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
+		Kind: requests.AskMerge, Member: "dev", To: actors.Operator, Text: "Merge it?",
+	})
+	must(t, err)
+	_, err = p.Answer(t.Context(), actors.Actor{Name: actors.Operator}, Answer{ID: r.ID, Approve: true})
+	must(t, err)
+	if len(applied) > 0 {
+		t.Fatalf("acted on %+v before the team has begun", applied)
+	}
+	p.begin(t)
+	stored, err := p.store.Requests().Find(t.Context(), r.ID)
+	if err != nil || len(applied) != 1 || applied[0].ID != r.ID || !stored.Taken {
+		t.Errorf("acted on %+v; stored as %+v, %v", applied, stored, err)
+	}
+}
+
 // TestApprovalIsStoredOnceMore: an approval whose storing failed is stored when the answer is
 // acted on again, or the next run would want another plan.
 func TestApprovalIsStoredOnceMore(t *testing.T) {
@@ -209,28 +251,21 @@ func TestApprovalIsStoredOnceMore(t *testing.T) {
 // TestQuestionsOfStrangers: what was asked by and of members that the spec no longer has is
 // closed when the next run begins.
 func TestQuestionsOfStrangers(t *testing.T) {
-	var closed []requests.Request
-	p := newPlanning(t, func(_ context.Context, r requests.Request) error {
-		closed = append(closed, r)
-		return nil
-	})
+	p := newPlanning(t, nil)
 	asked := []requests.Request{p.ask(t, "dev", "rev"), p.ask(t, "ana", "dev"), p.ask(t, "dev", actors.Operator)}
 	p.begin(t)
 	for i, want := range []requests.State{requests.Expired, requests.Withdrawn, requests.Open} {
 		r, err := p.store.Requests().Find(t.Context(), asked[i].ID)
-		if err != nil || r.State != want {
-			t.Errorf("%s asks %s: %s, %v; want %s", r.Member, r.To, r.State, err, want)
+		if err != nil || r.State != want || r.Taken != (want == requests.Expired) {
+			t.Errorf("%s asks %s: %s, acted on: %v, %v; want %s", r.Member, r.To, r.State, r.Taken, err, want)
 		}
-	}
-	if len(closed) != 1 || closed[0].To != "rev" {
-		t.Errorf("acted on %+v", closed)
 	}
 }
 
 // TestMergeOfALeaver: whether the finished work of a member that has left is merged is still to
 // be answered; what else it asked is withdrawn.
 func TestMergeOfALeaver(t *testing.T) {
-	p := newPlanning(t, func(context.Context, requests.Request) error { return nil })
+	p := newPlanning(t, nil)
 	p.begin(t)
 	merge, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
 		Kind: requests.AskMerge, Member: "dev", To: actors.Operator, Text: "Merge it?",
@@ -251,8 +286,7 @@ func TestMergeOfALeaver(t *testing.T) {
 // begins another life is approved there, too, or in neither: never approved in a mode that
 // allows no work.
 func TestApprovedAsItBeginsAnew(t *testing.T) {
-	var p *planning
-	p = newPlanning(t, func(ctx context.Context, r requests.Request) error { return p.Plans.ApplyAnswer(ctx, r) })
+	p := newPlanning(t, nil)
 	for range 100 {
 		if err := p.store.Put(t.Context(), keyPlan("dev"), []byte("null")); err != nil {
 			t.Fatal(err)

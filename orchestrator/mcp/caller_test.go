@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestGuardAsksPeople(t *testing.T) {
 				Member: r.members["dev"], Life: &members.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
 				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
 			})
-			stop, err := asks.Begin(t.Context())
+			stop, err := asks.Begin(t.Context(), func(context.Context, requests.Request) error { return nil })
 			if err != nil {
 				t.Fatal(err)
 			}

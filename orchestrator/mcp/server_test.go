@@ -32,7 +32,6 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
@@ -214,13 +213,20 @@ func (m fakeMate) Interrupt(string) {}
 // inboxOf is the inbox of a rig.
 func inboxOf(r *rig, onAsk configs.OnAsk) *inbox.Inbox {
 	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Deps{
-		Store: r.store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Go: func(f func()) bool { go f(); return true },
-		Attached: func() bool { return false }, Member: r.Member, Gone: func(string) string { return "" },
-		Lend:   func(string) func(context.Context) error { return func(context.Context) error { return nil } },
-		Notify: func(context.Context, string, requests.Request) {},
-		Closed: func(context.Context, requests.Request) error { return nil },
+		Store: r.store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Group: &members.Group{},
+		Attached: func() int { return 0 }, Members: inboxMembers{r: r},
+		Lend: func(string) func(context.Context) error { return func(context.Context) error { return nil } },
 	})
 }
+
+// inboxMembers are the members of a rig, who take turns.
+type inboxMembers struct {
+	inbox.Members
+	r *rig
+}
+
+func (m inboxMembers) Member(name string) (*members.Member, bool) { return m.r.Member(name) }
+func (m inboxMembers) GoneFor(string) string                      { return "" }
 
 func TestSlowGateIsAskedOnce(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,8 @@ type Inbox interface {
 	Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error)
 	Withdraw(ctx context.Context, id, why string) error
 	Limit() time.Duration // how long a question waits
+	// Notify tells people that a question waits for an answer.
+	Notify(ctx context.Context, member string, r requests.Request)
 }
 
 // askAll implements Queue.Ask. It asks the approvers of the merge gates one after another,
@@ -88,7 +90,7 @@ func (d *Merger) askOne(ctx context.Context, m tasks.Merge, files []string, othe
 		return Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
 	if r.Open() && to == actors.Operator {
-		d.opts.Notify(ctx, m.Member, r)
+		d.opts.Inbox.Notify(ctx, m.Member, r)
 	}
 	return answerOf(r), nil
 }
@@ -105,7 +107,7 @@ func answerOf(r requests.Request) Answer {
 
 // Answered continues a merge after its question was closed.
 func (d *Merger) Answered(ctx context.Context, r requests.Request) error {
-	if !d.hasRepo() || r.State == requests.Withdrawn {
+	if r.Kind != requests.AskMerge || !d.hasRepo() || r.State == requests.Withdrawn {
 		return nil
 	}
 	var err error
@@ -185,7 +187,7 @@ func (d *Merger) askMove(ctx context.Context, m events.TargetMoved, again string
 		Text: text, Payload: texts.Encode(inbox.Payload{Moved: m.Branch}),
 	})
 	if err == nil && r.Open() {
-		d.opts.Notify(ctx, about, r)
+		d.opts.Inbox.Notify(ctx, about, r)
 	}
 	return r, err
 }

@@ -53,8 +53,6 @@ type Options struct {
 	Landing func() (landed func())
 	// Mask is Queue.Mask.
 	Mask func(text string) string
-	// Notify tells people that a question waits for an answer.
-	Notify func(ctx context.Context, member string, r requests.Request)
 	// Changed is called when merges may have made tasks available.
 	Changed func()
 }

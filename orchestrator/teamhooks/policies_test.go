@@ -1,17 +1,22 @@
 package teamhooks
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // policiesOf are the policies of a team of three with these tasks.
@@ -20,24 +25,40 @@ func policiesOf(t *testing.T, list ...tasks.New) *Policies {
 	store, err := tasks.Open(filepath.Join(t.TempDir(), "tasks.db"), nil)
 	testkit.Must(t, err)
 	t.Cleanup(func() { testkit.Must(t, store.Close()) })
+	asks := inbox.New(&configs.Team{}, inbox.Deps{Store: store, Changed: func() {}})
 	if len(list) > 0 {
 		_, err := store.Add(t.Context(), actors.Actor{}, list)
 		testkit.Must(t, err)
 	}
-	all := map[string]*members.Member{
-		"lead": {Member: &configs.Member{Name: "lead"}, Lead: true},
-		"dev":  {Member: &configs.Member{Name: "dev"}},
-		"ops":  {Member: &configs.Member{Name: "ops", Tools: []string{"Read"}}},
+	for i, n := range list {
+		if n.Subject == "asked" {
+			_, err := asks.Ask(t.Context(), actors.Actor{Name: n.Owner}, requests.New{
+				Kind: requests.AskApproval, Member: n.Owner, To: actors.Operator, Text: "Is it good?",
+				Payload: texts.Encode(inbox.Payload{TaskID: strconv.Itoa(i + 1)}),
+			})
+			testkit.Must(t, err)
+		}
 	}
-	named := func(name string) (*members.Member, bool) { m, ok := all[name]; return m, ok }
 	return NewPolicies(PolicyOptions{
-		Store: store, Member: named,
-		SessionOf: func(session string) (*members.Member, bool) {
-			return named(strings.TrimPrefix(session, "session-"))
-		},
-		Awaited: func(t tasks.Task) bool { return t.Subject == "asked" },
-		OnPass:  func() bool { return false },
+		Store: store, Inbox: asks, OnPass: func() bool { return false }, Members: trio{all: map[string]*members.Member{
+			"lead": {Member: &configs.Member{Name: "lead"}, Lead: true},
+			"dev":  {Member: &configs.Member{Name: "dev"}},
+			"ops":  {Member: &configs.Member{Name: "ops", Tools: []string{"Read"}}},
+		}},
 	})
+}
+
+// trio are three members.
+type trio struct {
+	inbox.Members
+	all map[string]*members.Member
+}
+
+func (m trio) Member(name string) (*members.Member, bool) { one, ok := m.all[name]; return one, ok }
+
+func (m trio) MemberOf(in hooks.Input) string {
+	_, name := in.Member()
+	return cmp.Or(name, strings.TrimPrefix(in.SessionID, "session-"))
 }
 
 func idle(member string) hooks.Input {
@@ -97,20 +118,6 @@ func TestNoOpenTasks(t *testing.T) {
 	cancel()
 	if got := p.noOpenTasks(ctx, idle("dev")); got.Outcome != hooks.NonBlockingError || got.Warning == "" {
 		t.Errorf("a store that cannot be read: %+v", got)
-	}
-}
-
-func TestMemberOf(t *testing.T) {
-	inputs := map[string]hooks.Input{
-		"idle":      idle("dev"),
-		"completed": {Payload: hooks.TaskCompletedInput{TaskInput: hooks.TaskInput{TeammateName: "dev"}}},
-		"stop":      {Payload: hooks.StopInput{TeammateName: "dev"}},
-		"other":     {Common: hooks.Common{AgentID: "dev@crew"}, Payload: hooks.NotificationInput{}},
-	}
-	for name, in := range inputs {
-		if got := policiesOf(t).MemberOf(in); got != "dev" {
-			t.Errorf("%s: the member is %q", name, got)
-		}
 	}
 }
 

@@ -293,7 +293,7 @@ func (b *TaskAPI) runGates(ctx context.Context, by Actor, t tasks.Task, given []
 	}
 	// Gates ask for approval when a member completes a task, and not at each turn
 	// end.
-	ctx = context.WithValue(ctx, completerKey{}, by.Name)
+	ctx = inbox.Completing(ctx, by.Name)
 	for _, e := range given {
 		e.By = by.Name
 		t.Evidence = append(t.Evidence, e)
@@ -318,16 +318,6 @@ func (b *TaskAPI) runGates(ctx context.Context, by Actor, t tasks.Task, given []
 		by.Halt(refused.halt)
 	}
 	return errors.Join(b.deps.Store.Refuse(ctx, by.step("refuse"), t.ID, refused.Feedback), refused)
-}
-
-// completerKey is the context key of the name of the actor that completes a task.
-type completerKey struct{}
-
-// Completer returns the actor that completes the task which hooks judge with ctx.
-// ok is false if they judge it at a turn end.
-func Completer(ctx context.Context) (name string, ok bool) {
-	name, ok = ctx.Value(completerKey{}).(string)
-	return name, ok && name != ""
 }
 
 // checkPlanApproved fails for a member whose plan is not approved: it could only

@@ -66,8 +66,9 @@ func bytesText(n int64) string {
 }
 
 // Watch checks worktree.max_disk until ctx ends. It runs even without a limit, because
-// the spec may get one while the team runs.
-func (t *Trees) Watch(ctx context.Context) error {
+// the spec may get one while the team runs. It requests a person's attention for a member,
+// with a reason, by attention.
+func (t *Trees) Watch(ctx context.Context, attention func(ctx context.Context, member, why string)) error {
 	over := false
 	for pause := diskEvery; ; {
 		select {
@@ -76,7 +77,7 @@ func (t *Trees) Watch(ctx context.Context) error {
 		case <-t.opts.Clock.After(pause): // an early wake-up costs one measurement
 		}
 		began := time.Now()
-		over = t.measure(ctx, over)
+		over = t.measure(ctx, over, attention)
 		// Measuring takes at most a twentieth of the time, however large the copies are.
 		pause = max(diskEvery, 20*time.Since(began))
 	}
@@ -85,7 +86,7 @@ func (t *Trees) Watch(ctx context.Context) error {
 // measure measures once, and requests attention for the member with the largest working
 // copy when the limit is crossed. It deletes nothing: only a person knows what is work
 // and what is waste.
-func (t *Trees) measure(ctx context.Context, was bool) (over bool) {
+func (t *Trees) measure(ctx context.Context, was bool, attention func(ctx context.Context, member, why string)) (over bool) {
 	limit := t.opts.Team().Worktree.MaxDisk
 	if limit == 0 {
 		return false // do not load the members' disk without a limit
@@ -101,7 +102,7 @@ func (t *Trees) measure(ctx context.Context, was bool) (over bool) {
 	if over = sum > limit; !over || was || ctx.Err() != nil {
 		return over
 	}
-	t.opts.Attention(ctx, who, fmt.Sprintf(
+	attention(ctx, who, fmt.Sprintf(
 		"the members' working copies take %s, more than worktree.max_disk, %s; that of this member takes %s: %s",
 		bytesText(sum), bytesText(limit), bytesText(most), where))
 	return over

@@ -39,8 +39,6 @@ type Options struct {
 
 	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run
-	// Attention requests a person's attention for a member, with a reason.
-	Attention func(ctx context.Context, member, why string)
 
 	Fresh    bool    // the earlier run is forgotten (`up --fresh`)
 	Left     Remains // from the forgotten run

@@ -57,13 +57,16 @@ func newGrove(t *testing.T) *grove {
 	g.options = Options{
 		Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
 		Slots: state.NewSlots(t.TempDir(), func() int { return 0 }), Environ: os.Environ(),
-		Team: func() *configs.Team { return g.team }, Attention: func(_ context.Context, member, why string) {
-			g.attended = append(g.attended, member+": "+why)
-		},
+		Team: func() *configs.Team { return g.team },
 	}
 	g.settle(t, "crew-01234567")
 	testkit.Must(t, g.begin(t, g.options))
 	return g
+}
+
+// attention notes that a member needs a person.
+func (g *grove) attention(_ context.Context, member, why string) {
+	g.attended = append(g.attended, member+": "+why)
 }
 
 // settle gives the team a state folder with a new store.
@@ -177,7 +180,7 @@ func TestMeasure(t *testing.T) {
 		attended  int
 	}{{1 << 30, false, false, 0}, {4000, true, true, 0}, {4000, false, true, 1}, {0, true, false, 1}} {
 		g.team.Worktree.MaxDisk = c.limit
-		if over := g.measure(t.Context(), c.was); over != c.over || len(g.attended) != c.attended {
+		if over := g.measure(t.Context(), c.was, g.attention); over != c.over || len(g.attended) != c.attended {
 			t.Errorf("with a limit of %d: %v, %q", c.limit, over, g.attended)
 		}
 	}

@@ -56,7 +56,7 @@ func (w *Watch) listed(member *members.Member, files []string) string {
 	for i, file := range files {
 		named[i] = file
 		var owners []string
-		for _, other := range w.opts.Members() {
+		for _, other := range w.opts.Members.Members() {
 			if other.Owns != nil && len(Outside(other.Owns, []string{file})) == 0 {
 				owners = append(owners, other.Name)
 			}
@@ -168,12 +168,14 @@ func (w *Watch) allow(member *members.Member, files []string) {
 	w.fault(context.Background(), member, w.save(member, m))
 }
 
-// AllowChanges drops the charges against a member that needed attention, after a person let
-// it continue.
-func (w *Watch) AllowChanges(member *members.Member) {
-	if w.watches(member) {
-		w.allow(member, w.charged(member))
+// Answered drops the charges against a member that needed attention, after a person let
+// it continue. It implements crew.Answerer.
+func (w *Watch) Answered(_ context.Context, r requests.Request) error {
+	m, ok := w.opts.Members.Member(r.Member)
+	if ok && r.Kind == requests.AskAttention && r.Approved() && w.watches(m) {
+		w.allow(m, w.charged(m))
 	}
+	return nil
 }
 
 // charged returns the files that a member was charged with at the last look.

@@ -86,7 +86,7 @@ func (f *changedFiles) warn(ctx context.Context, member *members.Member, err err
 // changes. It ignores what was uncommitted before, and what others write in the same
 // folder.
 func (w *Watch) Committed(ctx context.Context, in hooks.Input) hooks.Result {
-	member, ok := w.opts.MemberOf(in)
+	member, ok := w.opts.Members.Member(w.opts.Members.MemberOf(in))
 	if !ok {
 		return runner.Agree() // no member's work
 	}

@@ -50,18 +50,14 @@ func (r repo) begin(turn int) repo {
 	r.w = New(Options{
 		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"), Past: NewPast(),
 		Team:    func() *configs.Team { return &configs.Team{Workspace: r.dir} },
-		Members: func() []*members.Member { return r.team.members },
-		MemberOf: func(in hooks.Input) (*members.Member, bool) {
-			return r.dev, in.Payload.(hooks.StopInput).TeammateName == "dev"
-		},
+		Members: r.team,
 		CopyOf: func(string) (top string, inGit bool) {
 			if r.team.ownCopies {
 				top = r.dir
 			}
 			return top, r.team.ownCopies
 		},
-		Lingers: func(string) bool { return false },
-		Asks:    func(policy string) bool { return r.team.asked && policy == CommittedPolicy },
+		Asks: func(policy string) bool { return r.team.asked && policy == CommittedPolicy },
 	})
 	r.see(turn, events.TurnStarted{})
 	return r
@@ -72,6 +68,20 @@ type folder struct {
 	members   []*members.Member
 	ownCopies bool // in git copies of their own
 	asked     bool // a gate names the policy
+}
+
+func (f *folder) Members() []*members.Member     { return f.members }
+func (f *folder) MemberOf(in hooks.Input) string { _, name := in.Member(); return name }
+func (f *folder) Turn(string) int                { return 0 }
+func (f *folder) HasBackground(string) bool      { return false }
+
+func (f *folder) Member(name string) (*members.Member, bool) {
+	for _, m := range f.members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return nil, false
 }
 
 func (f *folder) sit(m configs.Member, dir string) *members.Member {

@@ -83,19 +83,28 @@ func orNothing(owns []string) string {
 	return strings.Join(owns, ", ")
 }
 
-// Files implements FilesPolicy. It refuses while a member's branch, or its uncommitted
+// OnBranch lists the files outside of what a member owns that it changed, committed or not,
+// and the branch that its work is for.
+type OnBranch func(ctx context.Context, member *members.Member) (outside []string, into string, err error)
+
+// Files returns FilesPolicy. It refuses while a member's branch, or its uncommitted
 // changes, differ from its base commit in files that it does not own. Merged changes of
 // others do not count. For members that share a folder it checks what was written there
 // meanwhile.
-func (w *Watch) Files(ctx context.Context, in hooks.Input) hooks.Result {
-	member, ok := w.opts.MemberOf(in)
+func (w *Watch) Files(onBranch OnBranch) runner.Policy {
+	return func(ctx context.Context, in hooks.Input) hooks.Result { return w.files(ctx, in, onBranch) }
+}
+
+// files is the result of FilesPolicy.
+func (w *Watch) files(ctx context.Context, in hooks.Input, onBranch OnBranch) hooks.Result {
+	member, ok := w.opts.Members.Member(w.opts.Members.MemberOf(in))
 	if ok && w.watches(member) {
 		return w.verdict(ctx, member)
 	}
 	if !ok || member.Owns == nil {
 		return runner.Agree()
 	}
-	outside, into, err := w.opts.OnBranch(ctx, member)
+	outside, into, err := onBranch(ctx, member)
 	switch {
 	case err != nil:
 		return runner.Broken(err)

@@ -29,21 +29,25 @@ type Options struct {
 	Git     worktree.Git
 	Past    *Past // what the journal recorded of earlier runs
 
-	Team     func() *configs.Team                         // the current spec
-	Members  func() []*members.Member                     // in the order of the spec
-	MemberOf func(in hooks.Input) (*members.Member, bool) // the member that a hook runs for
-	Turn     func(member string) int
+	Team    func() *configs.Team // the current spec
+	Members Members
 	// CopyOf returns the top folder of a member's own working copy, and whether git knows
 	// it; empty: it has none.
 	CopyOf func(member string) (top string, inGit bool)
-	// Lingers reports whether calls of a member's tools left processes running.
-	Lingers func(member string) bool
-	// OnBranch lists the files outside of what a member owns that it changed, committed
-	// or not, and the branch that its work is for.
-	OnBranch func(ctx context.Context, member *members.Member) (outside []string, into string, err error)
-	People   People
+	People People
 	// Asks reports whether a hook or gate of the team names a policy.
 	Asks func(policy string) bool
+}
+
+// Members are the members of the team. The seats of the crew implement it.
+type Members interface {
+	Member(name string) (*members.Member, bool)
+	Members() []*members.Member // in the order of the spec
+	// MemberOf returns the name of the member that an input of hooks is about; empty: none.
+	MemberOf(in hooks.Input) string
+	Turn(member string) int
+	// HasBackground reports whether calls of a member's tools left processes running.
+	HasBackground(member string) bool
 }
 
 // Watch finds out what members without their own git working copy have written, and
@@ -287,7 +291,7 @@ func (w *Watch) collect(ctx context.Context, member *members.Member, m *mark) er
 // name. After that the log knows of their earlier runs.
 func (w *Watch) sharing(member *members.Member) map[string]*members.Member {
 	sharers := map[string]*members.Member{}
-	for _, other := range w.opts.Members() {
+	for _, other := range w.opts.Members.Members() {
 		if other.Dir == member.Dir {
 			sharers[other.Name] = other
 			w.log(member.Dir).Add(w.opts.Past.of(other))
@@ -362,7 +366,7 @@ func (w *Watch) warn(member *members.Member, format string, args ...any) {
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.opts.Journal.Append(events.Event{Member: member.Name, Turn: w.opts.Turn(member.Name), Data: events.Warning{Text: text}})
+		w.opts.Journal.Append(events.Event{Member: member.Name, Turn: w.opts.Members.Turn(member.Name), Data: events.Warning{Text: text}})
 	}
 }
 
