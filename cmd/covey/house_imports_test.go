@@ -59,7 +59,7 @@ var floors = []arrows{
 		"orchestrator/plan orchestrator/journal orchestrator/members"},
 	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
 		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/members orchestrator/worktree"},
-	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* teammate teammate/agent orchestrator/members " +
+	{"orchestrator/inbox", "configs hooks hooks/runner tasks tasks/* events teammate teammate/agent orchestrator/members " +
 		"orchestrator/writes orchestrator/plan orchestrator/state"},
 	{"orchestrator/workcopies", "configs hooks hooks/settings tasks events teammate teammate/agent orchestrator/members " +
 		"orchestrator/journal orchestrator/process orchestrator/state orchestrator/worktree"},
@@ -88,8 +88,8 @@ var floors = []arrows{
 		"orchestrator/teamtools orchestrator/view"},
 	{"orchestrator/teamhooks", "configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools " +
 		"orchestrator/api orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/launch orchestrator/mcp " +
-		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state " +
-		"orchestrator/teamtools orchestrator/trust"},
+		"orchestrator/writes orchestrator/plan orchestrator/process orchestrator/state orchestrator/view orchestrator/workcopies " +
+		"orchestrator/merging orchestrator/teamtools orchestrator/trust"},
 	{"orchestrator/crew", "bus configs hooks tasks tasks/* events teammate teammate/agent teammate/transcript teammate/builtin/tools " +
 		"teammate/permission " +
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
