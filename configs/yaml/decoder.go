@@ -201,6 +201,10 @@ func (d *Decoder) Wrong(key, n *Node, want string) {
 		hint = fmt.Sprintf("; write \"%s\"", Clip(n.Text))
 	case strings.HasPrefix(want, "a list") && IsScalar(n):
 		hint = fmt.Sprintf("; write [%s]", Clip(n.Text))
+	case strings.HasPrefix(want, "a time") && n.Whole > 0:
+		hint = fmt.Sprintf("; write %ss if seconds were meant", Clip(n.Text))
+	case strings.HasPrefix(want, "a size") && n.Whole > 0:
+		hint = fmt.Sprintf("; write %sB if bytes were meant", Clip(n.Text))
 	}
 	d.Fail(n.At, "%s must be %s, not %s%s", what, want, n.Describe(), hint)
 }

@@ -65,34 +65,6 @@ func (p textPart) Schema() *JSON {
 	return Of(out)
 }
 
-// Schema allows 1.0, which JSON cannot tell from 1.
-func (p wholePart) Schema() *JSON {
-	return Of(jsonschema.Schema{Type: "integer", Minimum: new(float64(p.least)), Maximum: new(float64(p.most))})
-}
-
-// Schema allows what JSON can write; infinite is not among it.
-func (p amountPart) Schema() *JSON {
-	return Of(jsonschema.Schema{Type: "number", Minimum: new(0.0)})
-}
-
-// Schema allows the two words.
-func (p truthPart) Schema() *JSON { return Of(jsonschema.Schema{Type: "boolean"}) }
-
-// SpanPattern is the form of a time.Duration that is not negative.
-const SpanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
-	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[-+]?0$`
-
-// Schema allows a time with its unit, or 0.
-func (p spanPart) Schema() *JSON {
-	if p.some {
-		return Of(jsonschema.Schema{Type: "string", Pattern: SpanPattern, Not: &jsonschema.Schema{Pattern: "^[^1-9]*$"}})
-	}
-	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		{Type: "string", Pattern: SpanPattern},
-		{Type: "integer", Enum: []any{0}},
-	}})
-}
-
 // Schema is that of the table.
 func (p objectPart) Schema() *JSON { return ObjectSchema(p.fields) }
 

@@ -3,6 +3,8 @@ package yaml
 import (
 	"slices"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // The search for a near word takes time, and its result helps only if there are few
@@ -23,24 +25,15 @@ func (d *Decoder) Nearest(s string, candidates []string) string {
 // nearest returns the candidate that s was probably meant to be, or "". A third of the
 // letters may differ: a wrong suggestion is worse than a list of the candidates.
 func nearest(s string, candidates []string) string {
-	s = strings.ToLower(s)
 	if len(s) > 64 { // much longer than any candidate
 		return ""
 	}
-	best, least := "", 0
 	for _, c := range candidates {
-		if len(s) >= 4 && strings.HasPrefix(strings.ToLower(c), s) {
+		if len(s) >= 4 && strings.HasPrefix(strings.ToLower(c), strings.ToLower(s)) {
 			return c // an abbreviation
 		}
-		dist := distance(s, strings.ToLower(c))
-		if best == "" || dist < least {
-			best, least = c, dist
-		}
 	}
-	if best == "" || least > max(len(best), len(s))/3+1 || least >= len(s) {
-		return ""
-	}
-	return best
+	return texts.Nearest(s, candidates, min(len(s)/3+1, len(s)-1))
 }
 
 // nearestKey is nearest for keys. Words that other tools use for a key come first.
@@ -87,29 +80,4 @@ func synonyms(word string) []string {
 		return []string{"mandatory"}
 	}
 	return nil
-}
-
-// distance returns how many letters must be changed, added, removed or swapped with
-// their neighbour to turn a into b.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		row[0] = i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(y)]
 }

@@ -157,141 +157,120 @@ func Slug(s string) string {
 	return strings.TrimRight(b.String(), "-")
 }
 
-// wholePart takes a whole number.
-type wholePart struct {
-	to    *Value[int64]
-	least int64
-	most  int64
+// scalar takes a value that is neither text alone nor has others in it.
+type scalar[T any] struct {
+	to     *Value[T]
+	want   string // completes "it must be …"
+	schema func() jsonschema.Schema
+	// read returns the value of a node. It does not fit if the node is something else; other mistakes
+	// are reported by read itself.
+	read func(d *Decoder, key, n *Node) (value T, fits bool)
 }
+
+// Want says what kind of value it is.
+func (p scalar[T]) Want() string { return p.want }
+
+// Decode keeps the place in any case.
+func (p scalar[T]) Decode(d *Decoder, key, n *Node) {
+	value, fits := p.read(d, key, n)
+	if !fits {
+		var none T
+		value = none
+		d.Wrong(key, n, p.want)
+	}
+	*p.to = Value[T]{V: value, At: n}
+}
+
+// Schema is that of the kind of value.
+func (p scalar[T]) Schema() *JSON { return Of(p.schema()) }
 
 // Whole takes a whole number that fits any int.
-func Whole(to *Value[int64]) Part { return wholePart{to: to, most: math.MaxInt32} }
+func Whole(to *Value[int64]) Part { return WholeFrom(0, math.MaxInt32, to) }
 
-// WholeFrom takes a whole number from least to most.
-func WholeFrom(least, most int64, to *Value[int64]) Part { return wholePart{to, least, most} }
-
-// Want names both ends, because the upper one surprises.
-func (p wholePart) Want() string { return fmt.Sprintf("a whole number from %d to %d", p.least, p.most) }
-
-// Decode takes 1, not 1.0, 1e0 or "1".
-func (p wholePart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	if n.Kind != WholeKind || n.Whole < p.least || n.Whole > p.most {
-		d.Wrong(key, n, p.Want())
-		return
+// WholeFrom takes a whole number from least to most: 1, not 1.0, 1e0 or "1". Its schema allows 1.0, which
+// JSON cannot tell from 1.
+func WholeFrom(least, most int64, to *Value[int64]) Part {
+	return scalar[int64]{
+		to: to, want: fmt.Sprintf("a whole number from %d to %d", least, most),
+		schema: func() jsonschema.Schema {
+			return jsonschema.Schema{Type: "integer", Minimum: new(float64(least)), Maximum: new(float64(most))}
+		},
+		read: func(_ *Decoder, _, n *Node) (int64, bool) {
+			return n.Whole, n.Kind == WholeKind && n.Whole >= least && n.Whole <= most
+		},
 	}
-	p.to.V = n.Whole
 }
 
-// amountPart takes a number that is not negative.
-type amountPart struct{ to *Value[float64] }
-
-// Amount takes a number that counts something which can be parted, such as money.
-func Amount(to *Value[float64]) Part { return amountPart{to} }
-
-// Want leaves the upper end open.
-func (p amountPart) Want() string { return "a number, 0 or more" }
-
-// Decode takes whole numbers too; infinite is no limit that could be kept.
-func (p amountPart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	isNumber := n.Kind == WholeKind || n.Kind == NumberKind
-	if !isNumber || math.IsNaN(n.Real) || math.IsInf(n.Real, 0) || n.Real < 0 {
-		d.Wrong(key, n, p.Want())
-		return
+// Amount takes a number that is not negative and counts something which can be parted, such as money.
+// Infinite is no limit that could be kept.
+func Amount(to *Value[float64]) Part {
+	return scalar[float64]{
+		to: to, want: "a number, 0 or more",
+		schema: func() jsonschema.Schema { return jsonschema.Schema{Type: "number", Minimum: new(0.0)} },
+		read: func(_ *Decoder, _, n *Node) (float64, bool) {
+			isNumber := n.Kind == WholeKind || n.Kind == NumberKind
+			return n.Real, isNumber && n.Real >= 0 && !math.IsInf(n.Real, 0)
+		},
 	}
-	p.to.V = n.Real
 }
 
-// truthPart takes true or false.
-type truthPart struct{ to *Value[bool] }
-
-// Truth takes true or false.
-func Truth(to *Value[bool]) Part { return truthPart{to} }
-
-// Want names the two words.
-func (p truthPart) Want() string { return "true or false" }
-
-// Decode does not take yes, on or 1: what YAML 1.1 took for a flag is text here.
-func (p truthPart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	if n.Kind != BoolKind {
-		d.Wrong(key, n, p.Want())
-		return
+// Truth takes true or false, not yes, on or 1: what YAML 1.1 took for a flag is text here.
+func Truth(to *Value[bool]) Part {
+	return scalar[bool]{
+		to: to, want: "true or false",
+		schema: func() jsonschema.Schema { return jsonschema.Schema{Type: "boolean"} },
+		read:   func(_ *Decoder, _, n *Node) (bool, bool) { return n.Yes, n.Kind == BoolKind },
 	}
-	p.to.V = n.Yes
 }
 
-// spanPart takes a length of time with its unit.
-type spanPart struct {
-	to   *Value[time.Duration]
-	some bool // it must not be 0
+// OnOff takes on or off, and true and false too: YAML 1.1, and with it many an editor, holds them for the
+// same.
+func OnOff(to *Value[bool]) Part {
+	return scalar[bool]{
+		to: to, want: "on or off",
+		schema: func() jsonschema.Schema {
+			return jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{"on", "off"}}, {Type: "boolean"}}}
+		},
+		read: func(_ *Decoder, _, n *Node) (bool, bool) {
+			isWord := n.Kind == TextKind && (n.Text == "on" || n.Text == "off")
+			return n.Yes || n.Text == "on", isWord || n.Kind == BoolKind
+		},
+	}
 }
 
 // Span takes a length of time.
-func Span(to *Value[time.Duration]) Part { return spanPart{to: to} }
+func Span(to *Value[time.Duration]) Part { return span(to, false) }
 
 // SomeTime takes a length of time that is not 0.
-func SomeTime(to *Value[time.Duration]) Part { return spanPart{to: to, some: true} }
+func SomeTime(to *Value[time.Duration]) Part { return span(to, true) }
 
-// Want gives examples, because the form is Go's own.
-func (p spanPart) Want() string { return "a time with its unit, such as 90s, 10m or 1h30m" }
+// SpanPattern is the form of a time.Duration that is not negative.
+const SpanPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
+	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[-+]?0$`
 
-// Decode takes a bare number only if it is 0: of any other one nobody knows
-// whether seconds or milliseconds are meant.
-func (p spanPart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	length, err := time.ParseDuration(n.Text)
-	switch {
-	case n.Kind == WholeKind && n.Whole == 0:
-		length = 0
-	case n.Kind != TextKind:
-		hint := ""
-		if n.Kind == WholeKind && n.Whole > 0 {
-			hint = "; write " + Clip(n.Text) + "s if seconds were meant"
-		}
-		d.Fail(n.At, "%s must be %s, not %s%s", NameOf(key), p.Want(), n.Describe(), hint)
-		return
-	case err != nil:
-		d.Wrong(key, n, p.Want())
-		return
-	case length < 0:
-		d.Fail(n.At, "%s must not be negative, as %s is; write %s", NameOf(key), n.Text, strings.TrimLeft(n.Text, "-"))
-		return
+// span takes a length of time with its unit. A bare number is taken only if it is 0: of any other one
+// nobody knows whether seconds or milliseconds are meant.
+func span(to *Value[time.Duration], some bool) Part {
+	return scalar[time.Duration]{
+		to: to, want: "a time with its unit, such as 90s, 10m or 1h30m",
+		schema: func() jsonschema.Schema {
+			if some {
+				return jsonschema.Schema{Type: "string", Pattern: SpanPattern, Not: &jsonschema.Schema{Pattern: "^[^1-9]*$"}}
+			}
+			return jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: SpanPattern}, {Type: "integer", Enum: []any{0}}}}
+		},
+		read: func(d *Decoder, key, n *Node) (time.Duration, bool) {
+			length, err := time.ParseDuration(n.Text)
+			switch isZero := n.Kind == WholeKind && n.Whole == 0; {
+			case !isZero && (n.Kind != TextKind || err != nil):
+				return 0, false
+			case length < 0:
+				d.Fail(n.At, "%s must not be negative, as %s is; write %s", NameOf(key), n.Text, strings.TrimLeft(n.Text, "-"))
+				return 0, true
+			case length == 0 && some:
+				d.Fail(n.At, "%s must be more than 0; write a time such as 10m, or remove it", NameOf(key))
+			}
+			return length, true
+		},
 	}
-	if length == 0 && p.some {
-		d.Fail(n.At, "%s must be more than 0; write a time such as 10m, or remove it", NameOf(key))
-	}
-	p.to.V = length
-}
-
-// OnOff takes on or off.
-func OnOff(to *Value[bool]) Part { return switchPart{to} }
-
-// switchPart takes on or off.
-type switchPart struct{ to *Value[bool] }
-
-// Want names the two words.
-func (p switchPart) Want() string { return "on or off" }
-
-// Decode takes true and false too: YAML 1.1, and with it many an editor, holds
-// them for the same.
-func (p switchPart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	switch {
-	case n.Kind == BoolKind:
-		p.to.V = n.Yes
-	case n.Kind == TextKind && (n.Text == "on" || n.Text == "off"):
-		p.to.V = n.Text == "on"
-	default:
-		d.Wrong(key, n, p.Want())
-	}
-}
-
-// Schema allows the two words and what YAML has for them.
-func (p switchPart) Schema() *JSON {
-	return Of(jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-		{Type: "string", Enum: []any{"on", "off"}},
-		{Type: "boolean"},
-	}})
 }

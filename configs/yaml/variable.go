@@ -26,27 +26,17 @@ func (d *Decoder) CheckVariable(n *Node) bool {
 }
 
 // Variable takes the name of a variable.
-func Variable(to *Value[string]) Part { return variablePart{to} }
-
-// variablePart decodes the name of a variable.
-type variablePart struct{ to *Value[string] }
-
-// Want returns an example of such a name.
-func (p variablePart) Want() string { return "the name of a variable, such as API_KEY" }
-
-// Decode always keeps the position.
-func (p variablePart) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
-	if n.Kind != TextKind {
-		d.Wrong(key, n, p.Want())
-	} else if d.CheckVariable(n) {
-		p.to.V = n.Text
+func Variable(to *Value[string]) Part {
+	return scalar[string]{
+		to: to, want: "the name of a variable, such as API_KEY",
+		schema: func() jsonschema.Schema { return jsonschema.Schema{Type: "string", Pattern: VariablePattern} },
+		read: func(d *Decoder, _, n *Node) (string, bool) {
+			if n.Kind != TextKind || !d.CheckVariable(n) {
+				return "", n.Kind == TextKind
+			}
+			return n.Text, true
+		},
 	}
-}
-
-// Schema requires the pattern of a variable's name.
-func (p variablePart) Schema() *JSON {
-	return Of(jsonschema.Schema{Type: "string", Pattern: VariablePattern})
 }
 
 // ErrUnset is the error of a variable that Expand names and nobody has set. Expand puts the
