@@ -39,3 +39,12 @@ func TestTaskThatNobodyTakes(t *testing.T) {
 		}
 	}
 }
+
+// TestTaskWithoutSubject: a task that nobody takes and that has no subject is two findings, and no crash.
+func TestTaskWithoutSubject(t *testing.T) {
+	_, err := Parse(filepath.Join(t.TempDir(), "team.yaml"), []byte("covey: 1\nlead: claude\n"+
+		"teammates: {reader: {agent: claude, permission_mode: plan}}\ntasks: [{description: x}]\n"))
+	if err == nil || !strings.Contains(err.Error(), "has no subject") {
+		t.Errorf("%v", err)
+	}
+}

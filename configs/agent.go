@@ -67,7 +67,7 @@ type agentSpec struct {
 	resume      yaml.List[yaml.Value[string]]
 	env         []yaml.Entry[yaml.VariableValue]
 	auth        authSpec
-	parallel    yaml.Value[int64]
+	parallel    yaml.Value[int]
 	nativeHooks yaml.Value[bool]
 	fallback    yaml.Value[string]
 }
@@ -90,11 +90,11 @@ func (a *agentSpec) fields() []yaml.Field {
 		{Key: "env", Part: yaml.Env(&a.env),
 			Doc: "Variables for the program. `${NAME}` in a value is covey's own variable NAME, `$$` is a " +
 				"dollar; `{file: PATH}` is the content of a file."},
-		{Key: "auth", Part: yaml.Either(yaml.OneOf(&a.auth.mode, string(Login), string(Key)), yaml.Object(&a.auth.at, a.auth.fields()),
+		{Key: "auth", Part: yaml.Either(yaml.OneOf(&a.auth.mode, Login, Key), yaml.Object(&a.auth.at, a.auth.fields()),
 			"login, key, or a mapping such as {key: VARIABLE, file: PATH}"),
 			Doc: "How the program logs in: login, with its own login; key, with an API key from " +
 				"covey's environment; or a mapping that says where the key is. Default: login."},
-		{Key: "parallel", Part: yaml.WholeFrom(1, math.MaxInt32, &a.parallel),
+		{Key: "parallel", Part: yaml.WholeFrom(1, math.MaxInt32)(&a.parallel),
 			Doc: "Members that may be in a turn at once with this agent's login. Default: no limit."},
 		{Key: "native_hooks", Part: yaml.OnOff(&a.nativeHooks),
 			Doc: "Whether the program's own hooks run as well. Default: off."},
@@ -109,7 +109,7 @@ func agentPart(a *agentSpec) yaml.Part { return yaml.Object(&a.at, a.fields()) }
 
 // kindWords returns the values of `use`.
 func kindWords() []string {
-	return append([]string{string(Builtin), string(ACP), string(Command)}, presetNames()...)
+	return append([]string{string(Builtin), string(ACP), string(Command)}, Presets()...)
 }
 
 // allAgents resolves the section `agents`.
@@ -162,7 +162,7 @@ func (r *resolver) namedAgent(name yaml.Value[string]) Agent {
 		return Agent{Name: name.V, Kind: ACP, Preset: Preset(name.V), Auth: Login}
 	}
 	_, isModel := r.models[name.V]
-	near := r.Nearest(name.V, slices.Concat(sortedKeys(r.agents), r.opts.Given, presetNames()))
+	near := r.Nearest(name.V, slices.Concat(sortedKeys(r.agents), r.opts.Given, Presets()))
 	switch {
 	case isModel:
 		r.Fail(name.At.At, "%s is a model, not an agent; write {model: %s}", yaml.Quote(name.V), name.V)
@@ -268,7 +268,7 @@ const (
 // authSpec is how a program logs in: a word, or a mapping that says where the key is.
 type authSpec struct {
 	at   *yaml.Node // of a mapping
-	mode yaml.Value[string]
+	mode yaml.Value[Auth]
 	key  yaml.Value[string]
 	file yaml.Value[string]
 }
@@ -298,7 +298,7 @@ func (r *resolver) auth(a *Agent, s *agentSpec) {
 			return
 		}
 	case auth.mode.V != "":
-		a.Auth = Auth(auth.mode.V)
+		a.Auth = auth.mode.V
 	}
 	known := a.Preset != "" || auth.key.Given() || auth.at != nil && auth.at.Broken
 	if a.Auth == Key && !known {
@@ -314,7 +314,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 	s := &e.V
 	a := Agent{
 		Name: e.Name.Text, Kind: ACP, Auth: Login,
-		Parallel: int(s.parallel.V), NativeHooks: s.nativeHooks.V,
+		Parallel: s.parallel.V, NativeHooks: s.nativeHooks.V,
 	}
 	switch use := s.use.V; {
 	case isPreset(use):
@@ -323,7 +323,7 @@ func (r *resolver) programAgent(e *yaml.Entry[agentSpec]) Agent {
 		a.Kind = AgentKind(use)
 		if !s.command.Given() && !s.at.Broken { // a broken key may have been the command
 			r.Fail(s.at.At, "%s has no command; add `command:` with a list such as [program, argument], "+
-				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(presetNames(), ", "))
+				"or `use:` with a program that covey knows: %s", yaml.NameOf(e.Name), strings.Join(Presets(), ", "))
 		}
 	}
 	r.place(a.Name, orElse(programAt(s.command), s.use.At))

@@ -96,7 +96,7 @@ func TestPresets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login}
+		want := Agent{Name: preset, Kind: ACP, Preset: Preset(preset), Auth: Login}
 		if !reflect.DeepEqual(team.Lead.Agent, want) || !reflect.DeepEqual(team.Teammates[0].Agent, want) {
 			t.Errorf("%s: lead %+v, teammate %+v", preset, team.Lead.Agent, team.Teammates[0].Agent)
 		}

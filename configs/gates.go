@@ -111,7 +111,7 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 	known := yaml.NewNameSet("member", append([]string{Person}, t.MemberNames()...))
 	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
-			known.Check(r.Decoder, g.approve)
+			known.Check(r.Decoder, g.approve.At)
 		}
 	}
 	for _, gates := range []yaml.List[gateSpec]{s.idle, s.stop} {
@@ -176,7 +176,7 @@ func (t *Team) CopyMayHave(path string) string {
 // gatesSpec is the section `gates`.
 type gatesSpec struct {
 	task, idle, stop, merge yaml.List[gateSpec]
-	atOnce                  yaml.Value[int64]
+	atOnce                  yaml.Value[int]
 }
 
 // fields returns the moments at which gates run, and their limit.
@@ -191,7 +191,7 @@ func (g *gatesSpec) fields() []yaml.Field {
 			Doc: "Gates on Stop: they must agree before a turn ends."},
 		{Key: "merge", Part: yaml.ListOf(&g.merge, says, gatePart),
 			Doc: "Gates on a merge: they run on the merged state and must agree before it counts."},
-		{Key: "at_once", Part: yaml.WholeFrom(1, 1000, &g.atOnce),
+		{Key: "at_once", Part: yaml.WholeFrom(1, 1000)(&g.atOnce),
 			Doc: "How many commands of gates, setups and merges of all your teams run at once. Default: half of the " +
 				"cores, at least 1."},
 	}

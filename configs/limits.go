@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -19,69 +20,34 @@ type Limits struct {
 	Background    time.Duration // how long the end of a command in the background is awaited; default 30 min
 }
 
-// limitSpec bounds what a member may use.
-type limitSpec struct {
-	maxTurns      yaml.Value[int64]
-	maxTokens     yaml.Value[int64]
-	turnTimeout   yaml.Value[time.Duration]
-	maxInProgress yaml.Value[int64]
-	stopBlockCap  yaml.Value[int64]
-	maxBudgetUSD  yaml.Value[float64]
-	background    yaml.Value[time.Duration]
+// defaultLimits returns the limits that hold when the spec gives none.
+func defaultLimits() Limits {
+	return Limits{
+		MaxInProgress: 1, // a member that takes two tasks at once finishes neither
+		StopBlockCap:  8,
+		Background:    30 * time.Minute,
+	}
 }
 
 // fields returns the limits. 0 means no limit in all of them, so that a member can remove
 // one that it inherits.
-func (l *limitSpec) fields() []yaml.Field {
+func (l *Limits) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "max_turns", Part: yaml.Whole(&l.maxTurns),
+		{Key: "max_turns", Part: yaml.Into(&l.MaxTurns, yaml.Whole[int]),
 			Doc: "Passes (model requests) of one turn; for an agent program, prompts that it gets. 0: no limit. " +
 				"Default: no limit."},
-		{Key: "max_tokens", Part: yaml.Count(&l.maxTokens),
+		{Key: "max_tokens", Part: yaml.Into(&l.MaxTokens, yaml.Count),
 			Doc: "Tokens in all, such as 200000 or 200k. 0: no limit. Default: no limit."},
-		{Key: "turn_timeout", Part: yaml.Span(&l.turnTimeout),
+		{Key: "turn_timeout", Part: yaml.Into(&l.TurnTimeout, yaml.Span),
 			Doc: "Time of one turn, such as 10m. 0: no limit. Default: no limit."},
-		{Key: "max_in_progress", Part: yaml.Whole(&l.maxInProgress),
+		{Key: "max_in_progress", Part: yaml.Into(&l.MaxInProgress, yaml.Whole[int]),
 			Doc: "Tasks in progress at once. 0: no limit. Default: 1."},
-		{Key: "stop_block_cap", Part: yaml.Whole(&l.stopBlockCap),
+		{Key: "stop_block_cap", Part: yaml.Into(&l.StopBlockCap, yaml.Whole[int]),
 			Doc: "Refused turn ends in a row before the member needs attention. 0: no limit. Default: 8."},
-		{Key: "max_budget_usd", Part: yaml.Amount(&l.maxBudgetUSD),
+		{Key: "max_budget_usd", Part: yaml.Into(&l.MaxBudgetUSD, yaml.Amount),
 			Doc: "Total cost in US dollars, as budget.usd counts it. 0: no limit. Default: no limit."},
-		{Key: "background", Part: yaml.Span(&l.background),
+		{Key: "background", Part: yaml.Into(&l.Background, yaml.Span),
 			Doc: "How long the team waits for a command that a builtin agent runs in the background. 0: no limit. Default: 30m."},
-	}
-}
-
-// inherit returns l with the limits that it does not give taken from defaults.
-func (l limitSpec) inherit(defaults limitSpec) limitSpec {
-	return limitSpec{
-		maxTurns:      first(l.maxTurns, defaults.maxTurns),
-		maxTokens:     first(l.maxTokens, defaults.maxTokens),
-		turnTimeout:   first(l.turnTimeout, defaults.turnTimeout),
-		maxInProgress: first(l.maxInProgress, defaults.maxInProgress),
-		stopBlockCap:  first(l.stopBlockCap, defaults.stopBlockCap),
-		maxBudgetUSD:  first(l.maxBudgetUSD, defaults.maxBudgetUSD),
-		background:    first(l.background, defaults.background),
-	}
-}
-
-// The limits that hold when the spec gives none.
-const (
-	defaultMaxInProgress = 1 // a member that takes two tasks at once finishes neither
-	defaultStopBlockCap  = 8 // refused turn ends in a row
-	defaultBackground    = 30 * time.Minute
-)
-
-// resolve returns the limits with their defaults.
-func (l limitSpec) resolve() Limits {
-	return Limits{
-		MaxTurns:      int(l.maxTurns.V),
-		MaxTokens:     l.maxTokens.V,
-		TurnTimeout:   l.turnTimeout.V,
-		MaxInProgress: int(l.maxInProgress.Or(defaultMaxInProgress)),
-		StopBlockCap:  int(l.stopBlockCap.Or(defaultStopBlockCap)),
-		MaxBudgetUSD:  l.maxBudgetUSD.V,
-		Background:    l.background.Or(defaultBackground),
 	}
 }
 
@@ -106,24 +72,21 @@ type Budget struct {
 
 // budgetSpec is the section `budget`.
 type budgetSpec struct {
-	at      *yaml.Node
-	tokens  yaml.Value[int64]
-	usd     yaml.Value[float64]
-	time    yaml.Value[time.Duration]
-	onLimit yaml.Value[string]
-	prices  yaml.Value[string]
+	Budget
+	at     *yaml.Node
+	prices yaml.Value[string]
 }
 
 // fields returns the team's limits. 0 means no limit.
 func (b *budgetSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "tokens", Part: yaml.Count(&b.tokens),
+		{Key: "tokens", Part: yaml.Into(&b.Tokens, yaml.Count),
 			Doc: "Tokens of all members, such as 3M or 200k. 0: no limit. Default: no limit."},
-		{Key: "usd", Part: yaml.Amount(&b.usd),
+		{Key: "usd", Part: yaml.Into(&b.USD, yaml.Amount),
 			Doc: "Cost of all members in US dollars, as far as agents tell it or prices are known; a model without a price is an error. 0: no limit. Default: no limit."},
-		{Key: "time", Part: yaml.Span(&b.time),
+		{Key: "time", Part: yaml.Into(&b.Time, yaml.Span),
 			Doc: "How long the team may be up, such as 2h. 0: no limit. Default: no limit."},
-		{Key: "on_limit", Part: yaml.OneOf(&b.onLimit, string(WaitForLimit), string(FallBack), string(StopAtLimit)),
+		{Key: "on_limit", Part: yaml.IntoWord(&b.OnLimit, WaitForLimit, FallBack, StopAtLimit),
 			Doc: "What happens when an agent is at a limit of its vendor: wait until it is over; fallback, continue " +
 				"with the agent's fallback; stop, end the team. Default: wait."},
 		{Key: "prices", Part: yaml.Text(&b.prices),
@@ -133,15 +96,13 @@ func (b *budgetSpec) fields() []yaml.Field {
 
 // budget resolves the team's budget.
 func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
-	b := Budget{
-		Tokens: s.tokens.V, USD: s.usd.V, Time: s.time.V,
-		OnLimit: OnLimit(s.onLimit.Or(string(WaitForLimit))), Prices: r.Path(s.prices, "price file"),
-	}
+	b := s.Budget
+	b.OnLimit, b.Prices = cmp.Or(b.OnLimit, WaitForLimit), r.Path(s.prices, "price file")
 	// A fallback that was refused is in t.Agents too, so it causes no second message.
 	hasFallback := slices.ContainsFunc(slices.Collect(maps.Values(t.Agents)),
 		func(a Agent) bool { return a.Fallback != "" })
 	if b.OnLimit == FallBack && !hasFallback {
-		r.Warn(s.onLimit.At.At, "no member's agent has a fallback, so on_limit: fallback waits; "+
+		r.Warn(s.at.Lookup("on_limit").At, "no member's agent has a fallback, so on_limit: fallback waits; "+
 			"write agents: {NAME: {fallback: OTHER}}")
 	}
 	return b
@@ -158,14 +119,14 @@ type Restart struct {
 // restartSpec says how often a member is restarted.
 type restartSpec struct {
 	at     *yaml.Node
-	max    yaml.Value[int64]
+	max    yaml.Value[int]
 	within yaml.Value[time.Duration]
 }
 
 // fields returns the number of restarts and the time in which they count.
 func (r *restartSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "max", Need: true, Part: yaml.WholeFrom(0, 1000, &r.max),
+		{Key: "max", Need: true, Part: yaml.WholeFrom(0, 1000)(&r.max),
 			Doc: "How often it is restarted after its agent has failed. 0: never."},
 		{Key: "within", Part: yaml.SomeTime(&r.within),
 			Doc: "The time in which restarts are counted; earlier ones do not count. Default: 1h."},
@@ -175,9 +136,5 @@ func (r *restartSpec) fields() []yaml.Field {
 // restart resolves how often a member is restarted. A max of 0 means never; without a max
 // the default applies.
 func (r *resolver) restart(s *restartSpec) Restart {
-	out := Restart{Max: defaultRestarts, Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
-	if s.max.Given() {
-		out.Max = int(s.max.V)
-	}
-	return out
+	return Restart{Max: s.max.Or(defaultRestarts), Within: s.within.Or(defaultRestartWithin), Given: s.at != nil}
 }

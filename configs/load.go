@@ -98,7 +98,7 @@ func resolve(r *resolver) *Team {
 	if r.Root == nil {
 		return nil
 	}
-	var spec teamSpec
+	spec := teamSpec{defaults: memberSpec{inherited: inherited{limits: defaultLimits()}}}
 	r.Object(nil, r.Root, spec.fields())
 	if r.Root.Kind != yaml.MappingKind || !r.required(spec.requires) {
 		return nil

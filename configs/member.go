@@ -63,26 +63,31 @@ const (
 
 // memberSpec is a member: a mapping, or a text that names its agent.
 type memberSpec struct {
+	inherited
 	at           *yaml.Node         // of a mapping
 	agent        yaml.Value[string] // also of a text
 	model        modelSpec
-	description  yaml.Value[string]
 	instructions yaml.Value[string]
 	promptFile   yaml.Value[string]
-	tools        yaml.List[yaml.Value[string]]
-	mode         yaml.Value[string]
 	permissions  permissionSpec
-	isolation    yaml.Value[string]
-	selfClaim    yaml.Value[bool]
-	limits       limitSpec
-	role         yaml.Value[string]
-	labels       yaml.List[yaml.Value[string]]
-	owns         yaml.List[yaml.Value[string]]
-	plan         yaml.Value[string]
 	dependsOn    yaml.List[yaml.Value[string]]
 	restart      restartSpec
-	rotate       yaml.Value[string]
-	count        yaml.Value[int64] // of a teammate only
+	count        yaml.Value[int] // of a teammate only
+}
+
+// inherited are the keys that a member inherits one by one.
+type inherited struct {
+	description yaml.Value[string]
+	tools       yaml.List[yaml.Value[string]]
+	mode        yaml.Value[PermissionMode]
+	isolation   yaml.Value[Isolation]
+	selfClaim   yaml.Value[bool]
+	limits      Limits
+	role        yaml.Value[string]
+	labels      yaml.List[yaml.Value[string]]
+	owns        yaml.List[yaml.Value[string]]
+	plan        yaml.Value[string]
+	rotate      yaml.Value[Rotation]
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -101,8 +106,7 @@ func (m *memberSpec) fields() []yaml.Field {
 				"in an agent file's head apply if the member gives none."},
 		{Key: "tools", Part: yaml.Texts(&m.tools),
 			Doc: "The tools it may use; team tools are always included. Default: all."},
-		{Key: "permission_mode", Part: yaml.OneOf(&m.mode, string(Default), string(Plan), string(AcceptEdits),
-			string(DontAsk), string(BypassPermissions)),
+		{Key: "permission_mode", Part: yaml.OneOf(&m.mode, Default, Plan, AcceptEdits, DontAsk, BypassPermissions),
 			Doc: "What it may do without asking. Default: default."},
 		{Key: "permissions", Part: yaml.Object(nil, m.permissions.fields()),
 			Doc: "Permission rules. Deny beats ask, ask beats allow, whatever a hook says."},
@@ -121,26 +125,31 @@ func (m *memberSpec) fields() []yaml.Field {
 }
 
 // memberPart decodes a teammate; its short form is an agent's name.
-func memberPart(m *memberSpec) yaml.Part {
-	count := yaml.Field{Key: "count", Part: yaml.WholeFrom(1, maxTeammates, &m.count),
+func memberPart(m, defaults *memberSpec) yaml.Part {
+	count := yaml.Field{Key: "count", Part: yaml.WholeFrom(1, maxTeammates)(&m.count),
 		Doc: "Make so many of this teammate: count: 3 on coder makes coder-1, coder-2 and coder-3."}
-	return yaml.Shared("teammate", yaml.Either(yaml.Text(&m.agent), yaml.Object(&m.at, append(m.fields(), count)), wantMember))
+	return yaml.Shared("teammate", m.heir(defaults, yaml.Object(&m.at, append(m.fields(), count))))
 }
 
-const wantMember = "an agent's name, or a mapping such as {model: NAME}"
+// heir decodes a member that inherits from defaults, which were decoded before: an agent's name, or a
+// mapping.
+func (m *memberSpec) heir(defaults *memberSpec, mapping yaml.Part) yaml.Part {
+	part := yaml.Either(yaml.Text(&m.agent), mapping, "an agent's name, or a mapping such as {model: NAME}")
+	return yaml.Around(part, func() { m.inherited = defaults.inherited }, func() { m.inherit(defaults) })
+}
 
 // isolationPart decodes a kind of isolation.
-type isolationPart struct{ to *yaml.Value[string] }
+type isolationPart struct{ to *yaml.Value[Isolation] }
 
 // Want names the kinds.
 func (p isolationPart) Want() string { return string(Shared) + " or " + string(InWorktree) }
 
 // Decode distinguishes the kind of a later version from unknown words.
 func (p isolationPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
-	p.to.At = n
+	*p.to = yaml.Value[Isolation]{At: n}
 	switch {
 	case n.Kind == yaml.TextKind && (n.Text == string(Shared) || n.Text == string(InWorktree)):
-		p.to.V = n.Text
+		p.to.V = Isolation(n.Text)
 	case n.Kind == yaml.TextKind && n.Text == "clone":
 		d.NotYet(n.At, "isolation: "+n.Text, "write worktree, or remove it")
 	default:
@@ -153,47 +162,23 @@ func (p isolationPart) Schema() *yaml.JSON {
 	return yaml.Of(jsonschema.Schema{Type: "string", Enum: []any{string(Shared), string(InWorktree)}})
 }
 
-// inherit returns own with the keys that it does not give taken from defaults. Agent and
-// model are one choice, and so are instructions and prompt file.
-func inherit(defaults, own *memberSpec) *memberSpec {
-	m := *own
-	if !own.agent.Given() && !own.model.given() {
+// inherit takes what the member does not give from defaults, save for the keys of inherited. Agent and
+// model are one choice, and so are instructions and prompt file; `dependencies` handles depends_on.
+func (m *memberSpec) inherit(defaults *memberSpec) {
+	if !m.agent.Given() && !m.model.given() {
 		m.agent, m.model = defaults.agent, defaults.model
 	}
-	if !own.instructions.Given() && !own.promptFile.Given() {
+	if !m.instructions.Given() && !m.promptFile.Given() {
 		m.instructions, m.promptFile = defaults.instructions, defaults.promptFile
-	}
-	m.description = first(own.description, defaults.description)
-	m.mode = first(own.mode, defaults.mode)
-	m.isolation = first(own.isolation, defaults.isolation)
-	m.selfClaim = first(own.selfClaim, defaults.selfClaim)
-	m.inheritTeamwork(defaults)
-	if !own.tools.Given() {
-		m.tools = defaults.tools
-	}
-	// Permission lists add up: a member that denies one thing more must not
-	// thereby allow what the team denies.
-	m.permissions.allow = join(defaults.permissions.allow, own.permissions.allow)
-	m.permissions.ask = join(defaults.permissions.ask, own.permissions.ask)
-	m.permissions.deny = join(defaults.permissions.deny, own.permissions.deny)
-	m.limits = own.limits.inherit(defaults.limits)
-	return &m
-}
-
-// inheritTeamwork inherits the keys of teamworkFields, except depends_on, which
-// `dependencies` handles.
-func (m *memberSpec) inheritTeamwork(defaults *memberSpec) {
-	m.role, m.plan = first(m.role, defaults.role), first(m.plan, defaults.plan)
-	m.rotate = first(m.rotate, defaults.rotate)
-	if !m.owns.Given() {
-		m.owns = defaults.owns
-	}
-	if !m.labels.Given() {
-		m.labels = defaults.labels
 	}
 	if m.restart.at == nil {
 		m.restart = defaults.restart
 	}
+	// Permission lists add up: a member that denies one thing more must not
+	// thereby allow what the team denies.
+	m.permissions.allow = join(defaults.permissions.allow, m.permissions.allow)
+	m.permissions.ask = join(defaults.permissions.ask, m.permissions.ask)
+	m.permissions.deny = join(defaults.permissions.deny, m.permissions.deny)
 }
 
 // teamworkFields returns the keys of a member about its place in the team.
@@ -210,18 +195,10 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
 			Doc: "How often it is restarted when its agent or a turn fails, before it leaves. Default: an agent program that " +
 				"dies is restarted three times in a row, nothing else is."},
-		{Key: "rotate", Part: yaml.OneOf(&m.rotate, string(RotateNever), string(RotateAfterTask)),
+		{Key: "rotate", Part: yaml.OneOf(&m.rotate, RotateNever, RotateAfterTask),
 			Doc: "When it begins a new session, with a brief of the old one. task: with its next work after it has completed " +
 				"a task and has none in progress. Default: never."},
 	}
-}
-
-// first returns own if the spec gives it, else inherited.
-func first[T any](own, inherited yaml.Value[T]) yaml.Value[T] {
-	if own.Given() {
-		return own
-	}
-	return inherited
 }
 
 // join concatenates inherited and own entries. It copies only if both have some, because
@@ -240,16 +217,16 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Description:    m.description.V,
 		Instructions:   m.instructions.V,
 		Tools:          yaml.Words(m.tools),
-		PermissionMode: PermissionMode(m.mode.Or(cmp.Or(string(r.mode), string(Default)))),
+		PermissionMode: m.mode.Or(cmp.Or(r.mode, Default)),
 		Permissions:    permissions(m.permissions),
-		Isolation:      Isolation(m.isolation.V),
+		Isolation:      m.isolation.V,
 		SelfClaim:      m.selfClaim.Or(selfClaim),
-		Limits:         m.limits.resolve(),
+		Limits:         m.limits,
 		Owns:           yaml.Words(m.owns),
 		PlanRequired:   m.plan.V == planRequired,
 		DependsOn:      yaml.Words(m.dependsOn),
 		Restart:        r.restart(&m.restart),
-		Rotate:         Rotation(m.rotate.Or(string(RotateNever))),
+		Rotate:         m.rotate.Or(RotateNever),
 		Role:           m.role.V,
 		Labels:         yaml.Words(m.labels),
 	}
@@ -258,7 +235,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		r.Fail(m.isolation.At.At, "its agent is a team, which works where its own spec is and gives its members working copies; "+
 			"write isolation: shared")
 	}
-	checkTools(r.Decoder, m.tools, r.mcp, out.Agent.foreign())
+	checkTools(r.Decoder, m.tools.At, r.mcp, out.Agent.foreign())
 	if m.instructions.Given() && m.promptFile.Given() {
 		r.Fail(m.promptFile.At.At, "a member has instructions or a prompt_file, not both; remove one")
 	} else if m.promptFile.Given() {

@@ -139,7 +139,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	if m.at == nil || m.at.Broken {
 		return Model{}
 	}
-	p := Provider(m.provider.V)
+	p := m.provider.V
 	// Forbidden keys, by whether the provider is a script.
 	keys := map[bool][]string{
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "stream_idle", "headers"},
@@ -166,7 +166,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	}
 	out := Model{
 		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.Path(m.keyFile, "key file"),
-		MaxOutput: int(m.maxOutput.V), Thinking: m.thinking.V, StreamIdle: m.streamIdle.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
+		MaxOutput: m.maxOutput.V, Thinking: m.thinking.V, StreamIdle: m.streamIdle.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
 	}
 	out.API = m.api.Or(p.API(base))
 	if p == Anthropic && m.api.Given() {
@@ -202,13 +202,13 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 type modelSpec struct {
 	at          *yaml.Node         // of a mapping
 	name        yaml.Value[string] // of a text
-	provider    yaml.Value[string]
+	provider    yaml.Value[Provider]
 	script      yaml.Value[string]
 	model       yaml.Value[string]
 	baseURL     yaml.Value[string]
 	api         yaml.Value[string]
 	keyFile     yaml.Value[string]
-	maxOutput   yaml.Value[int64]
+	maxOutput   yaml.Value[int]
 	thinking    yaml.Value[string]
 	temperature yaml.Value[float64]
 	streamIdle  yaml.Value[time.Duration]
@@ -225,7 +225,7 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 // fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, providerNames()...),
+		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, Script, Anthropic, OpenAI, Ollama),
 			Doc: "Who answers: script, an offline model that plays a script; anthropic; openai, also for hosts with an " +
 				"OpenAI-compatible API; or ollama."},
 		{Key: "script", Part: yaml.Text(&m.script),
@@ -238,7 +238,7 @@ func (m *modelSpec) fields() []yaml.Field {
 		{Key: "key_file", Part: yaml.Text(&m.keyFile),
 			Doc: "A file that holds the API key. Without it, the provider's own host gets ANTHROPIC_API_KEY or " +
 				"OPENAI_API_KEY of covey's environment, and other hosts get no key."},
-		{Key: "max_output", Part: yaml.WholeFrom(1, 1_000_000, &m.maxOutput),
+		{Key: "max_output", Part: yaml.WholeFrom(1, 1_000_000)(&m.maxOutput),
 			Doc: "The limit of one answer in tokens. Default: 16000 for anthropic, else the provider's."},
 		{Key: "thinking", Part: yaml.OneOf(&m.thinking, "off", "low", "medium", "high"),
 			Doc: "How much a model that can reason does so. Default: the provider's."},
@@ -274,11 +274,6 @@ const (
 	apiResponses = "responses"
 	apiChat      = "chat"
 )
-
-// providerNames returns all providers.
-func providerNames() []string {
-	return []string{string(Script), string(Anthropic), string(OpenAI), string(Ollama)}
-}
 
 // Home returns the URL of the provider's own API; empty: it has none.
 func (p Provider) Home() string {

@@ -69,9 +69,7 @@ func (r noticeRules) rule(s *notifySpec, members yaml.NameSet) Notify {
 		Hours: r.Hours(s.hours, s.zone),
 	}
 	r.target(&n, &s.to)
-	for _, name := range s.of.Items {
-		members.Check(r.Decoder, name)
-	}
+	members.Check(r.Decoder, s.of.At)
 	for _, kind := range s.about.Items {
 		switch {
 		case kind.V == "":

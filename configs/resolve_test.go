@@ -64,12 +64,13 @@ func TestTaskIDs(t *testing.T) {
 		used := map[string]bool{}
 		for range rapid.IntRange(0, 12).Draw(t, "tasks") {
 			var s taskSpec
-			s.subject.V = rapid.SampledFrom([]string{"Add it", "add it", "add-it", "", "!!", "Ünï",
+			s.Subject = rapid.SampledFrom([]string{"Add it", "add it", "add-it", "", "!!", "Ünï",
 				strings.Repeat("long ", 20)}).Draw(t, "subject")
 			id := rapid.SampledFrom([]string{"", "", "add-it", "add-it-2", "task", "x"}).Draw(t, "id")
 			if id != "" && !used[id] {
 				used[id] = true
-				s.id = yaml.Value[string]{V: id, At: &yaml.Node{At: yaml.Position{Line: len(specs) + 1, Col: 1}}}
+				s.ID = id
+				s.at = &yaml.Node{Pairs: []yaml.Pair{{Key: &yaml.Node{Text: "id"}, Value: &yaml.Node{Text: id}}}}
 			}
 			specs = append(specs, s)
 		}
@@ -80,7 +81,7 @@ func TestTaskIDs(t *testing.T) {
 				t.Fatalf("ids %q", ids)
 			}
 			seen[id] = true
-			if given := specs[i].id.V; given != "" && given != id {
+			if given := specs[i].ID; given != "" && given != id {
 				t.Fatalf("task %d was called %q and is %q", i, given, id)
 			}
 		}

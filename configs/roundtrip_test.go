@@ -120,7 +120,7 @@ func (d drawer) team() (*Team, spec) {
 // preset, or builtin on an inline model.
 func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 	preset := rapid.SampledFrom(Presets()).Draw(d.t, "preset")
-	agents = append(agents, Agent{Name: string(preset), Kind: ACP, Preset: preset, Auth: Login})
+	agents = append(agents, Agent{Name: preset, Kind: ACP, Preset: Preset(preset), Auth: Login})
 	agent := rapid.SampledFrom(agents).Draw(d.t, "agent")
 	m := Member{Name: name, Agent: agent, PermissionMode: Default, SelfClaim: claims,
 		Limits: Limits{StopBlockCap: 8, MaxInProgress: 1, Background: 30 * time.Minute}, Restart: Restart{Max: 3, Within: time.Hour},

@@ -27,60 +27,49 @@ type taskRules struct{ *yaml.Decoder }
 // allTasks resolves the section `tasks`.
 func (r *taskRules) allTasks(specs yaml.List[taskSpec], of *Team) []Task {
 	ids := r.taskIDs(specs.Items)
-	var names []string
-	for _, m := range of.Members() {
-		names = append(names, m.Name)
-	}
 	// Both sets are complete before the first task is checked, because a task may be
 	// blocked by a later one.
-	members, blockers := yaml.NewNameSet("member", names), yaml.NewNameSet("task", ids)
+	members, blockers := yaml.NewNameSet("member", of.MemberNames()), yaml.NewNameSet("task", ids)
 	out := make([]Task, 0, len(specs.Items))
 	for i := range specs.Items {
 		t := &specs.Items[i]
-		task := Task{
-			ID:          ids[i],
-			Subject:     t.subject.V,
-			Description: t.description.V,
-			Owner:       t.owner.V,
-			BlockedBy:   yaml.Words(t.blockedBy),
-			Labels:      yaml.Words(t.labels),
-			WantsTools:  yaml.Words(t.wants.tools),
-			WantsRole:   t.wants.role.V,
-			WantsLabels: yaml.Words(t.wants.labels),
-		}
-		checkTools(r.Decoder, t.wants.tools, of.MCPServers, of.anyForeign())
-		members.Check(r.Decoder, t.owner)
-		for _, id := range t.blockedBy.Items {
-			blockers.Check(r.Decoder, id)
-		}
-		r.untaken(t.subject.At, task, of)
-		out = append(out, task)
+		t.ID = ids[i]
+		r.check(t, members, of)
+		blockers.Check(r.Decoder, t.at.Lookup("blocked_by"))
+		r.untaken(t, of)
+		out = append(out, t.Task)
 	}
 	r.cycles(specs.Items, out)
 	return out
 }
 
+// check checks whom and what a task names.
+func (r *taskRules) check(t *taskSpec, members yaml.NameSet, of *Team) {
+	members.Check(r.Decoder, t.at.Lookup("owner"))
+	checkTools(r.Decoder, t.at.Lookup("wants").Lookup("tools"), of.MCPServers, of.anyForeign())
+}
+
 // taskIDs returns the id of every task: the one it names, or a unique one made from its
 // subject.
 func (r *taskRules) taskIDs(tasks []taskSpec) []string {
-	ids, line, first := make([]string, len(tasks)), map[string]int{}, map[string]yaml.Position{}
+	ids, first := make([]string, len(tasks)), map[string]yaml.Position{}
 	for i, t := range tasks {
-		if !t.id.Given() || t.id.V == "" {
+		if t.ID == "" {
 			continue
 		}
+		at := t.at.Lookup("id").At
 		// The second task gets an id of its own below, so that the other mistakes of the
 		// spec are still found.
-		if before, twice := first[t.id.V]; twice {
-			r.Fail(t.id.At.At, "the task of %s has the id %s too; give one of them another id",
-				r.LineOf(before, t.id.At.At), yaml.Quote(t.id.V))
+		if before, twice := first[t.ID]; twice {
+			r.Fail(at, "the task of %s has the id %s too; give one of them another id", r.LineOf(before, at), yaml.Quote(t.ID))
 			continue
 		}
-		ids[i], line[t.id.V], first[t.id.V] = t.id.V, t.id.At.At.Line, t.id.At.At
+		ids[i], first[t.ID] = t.ID, at
 	}
 	for i, t := range tasks {
 		if ids[i] == "" {
-			ids[i] = yaml.FreeName(yaml.Slug(t.subject.V), line)
-			line[ids[i]] = -1
+			ids[i] = yaml.FreeName(yaml.Slug(t.Subject), first)
+			first[ids[i]] = yaml.Position{}
 		}
 	}
 	return ids
@@ -105,9 +94,9 @@ func (r *taskRules) cycles(specs []taskSpec, tasks []Task) {
 			return
 		}
 		reported[message] = true
-		last := specs[index[path[len(path)-1]]].blockedBy.Items
-		at := slices.IndexFunc(last, func(b yaml.Value[string]) bool { return b.V == path[0] })
-		r.Fail(last[at].At.At, "%s", message)
+		last := specs[index[path[len(path)-1]]].at.Lookup("blocked_by")
+		at := slices.IndexFunc(last.Items, func(b *yaml.Node) bool { return b.Text == path[0] })
+		r.Fail(last.Items[at].At, "%s", message)
 	})
 }
 
@@ -125,36 +114,35 @@ func cycleMessage(path []string) string {
 		strings.Join(path, " -> "), back)
 }
 
-// taskSpec is a task.
+// taskSpec is a task. What a mistake is reported of is found by its key in the node.
 type taskSpec struct {
-	at          *yaml.Node
-	id          yaml.Value[string]
-	subject     yaml.Value[string]
-	description yaml.Value[string]
-	owner       yaml.Value[string]
-	blockedBy   yaml.List[yaml.Value[string]]
-	labels      yaml.List[yaml.Value[string]]
-	wants       wantsSpec
+	Task
+	at *yaml.Node
 }
 
 // fields returns the keys of a task. The resolver checks names of members and tasks.
 func (t *taskSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "id", Part: yaml.Ident(&t.id),
+		{Key: "id", Part: yaml.Into(&t.ID, yaml.Ident),
 			Doc: "The task's name in blocked_by. Default: the subject, as a slug."},
-		{Key: "subject", Need: true, Part: yaml.Text(&t.subject),
+		{Key: "subject", Need: true, Part: yaml.Into(&t.Subject, yaml.Text),
 			Doc: "What is to be done, in a few words."},
-		{Key: "description", Part: yaml.Text(&t.description),
+		{Key: "description", Part: yaml.Into(&t.Description, yaml.Text),
 			Doc: "What is to be done, in full."},
-		{Key: "owner", Part: yaml.Text(&t.owner),
-			Doc: "The member that gets the task at the start and works on it first."},
-		{Key: "blocked_by", Part: yaml.Texts(&t.blockedBy),
+		{Key: "owner", Part: yaml.Into(&t.Owner, yaml.Text),
+			Doc: "The member that gets the task and works on it first."},
+		{Key: "blocked_by", Part: yaml.Via(&t.BlockedBy, yaml.Texts, yaml.Words),
 			Doc: "The ids of tasks that must be completed first."},
-		{Key: "labels", Part: yaml.Texts(&t.labels),
+		{Key: "labels", Part: yaml.Via(&t.Labels, yaml.Texts, yaml.Words),
 			Doc: "Words to sort tasks by."},
-		{Key: "wants", Part: yaml.Object(nil, t.wants.fields()),
+		{Key: "wants", Part: yaml.Object(nil, t.wants()),
 			Doc: "What a member must have to take the task by itself."},
 	}
+}
+
+// scheduledFields returns the keys of a task that a schedule creates: those that name no task of the spec.
+func (t *taskSpec) scheduledFields() []yaml.Field {
+	return slices.DeleteFunc(t.fields(), func(f yaml.Field) bool { return f.Key == "id" || f.Key == "blocked_by" })
 }
 
 // taskPart decodes a task.
@@ -162,18 +150,12 @@ func taskPart(t *taskSpec) yaml.Part {
 	return yaml.Shared("task", yaml.Object(&t.at, t.fields()))
 }
 
-// wantsSpec says what a member must have to take a task by itself.
-type wantsSpec struct {
-	tools, labels yaml.List[yaml.Value[string]]
-	role          yaml.Value[string]
-}
-
-// fields returns what a task can require of a member.
-func (w *wantsSpec) fields() []yaml.Field {
+// wants returns what a task can require of a member.
+func (t *taskSpec) wants() []yaml.Field {
 	return []yaml.Field{
-		{Key: "tools", Part: yaml.Texts(&w.tools), Doc: "Tools it must have."},
-		{Key: "role", Part: yaml.Text(&w.role), Doc: "The role that it must have."},
-		{Key: "labels", Part: yaml.Texts(&w.labels), Doc: "Labels that it must have, all of them."},
+		{Key: "tools", Part: yaml.Via(&t.WantsTools, yaml.Texts, yaml.Words), Doc: "Tools it must have."},
+		{Key: "role", Part: yaml.Into(&t.WantsRole, yaml.Text), Doc: "The role that it must have."},
+		{Key: "labels", Part: yaml.Via(&t.WantsLabels, yaml.Texts, yaml.Words), Doc: "Labels that it must have, all of them."},
 	}
 }
 
@@ -204,9 +186,11 @@ func (r *taskRules) schedules(t *Team, specs yaml.List[scheduleSpec]) []Schedule
 		schedule := Schedule{Name: s.name.V, Cron: s.cron.V, Zone: s.zone.V, To: s.to.V, Text: s.text.V}
 		r.CheckCron(s.cron, s.zone)
 		r.checkPurpose(s)
-		members.Check(r.Decoder, s.to)
+		members.Check(r.Decoder, s.to.At)
 		if s.task.at != nil {
-			schedule.Task = r.scheduledTask(s, members, t)
+			r.check(&s.task, members, t)
+			schedule.Task = &s.task.Task
+			schedule.Task.ID = s.name.V
 		}
 		out = append(out, schedule)
 	}
@@ -229,17 +213,6 @@ func (r *taskRules) checkPurpose(s *scheduleSpec) {
 	}
 }
 
-// scheduledTask resolves the task that a schedule creates.
-func (r *taskRules) scheduledTask(s *scheduleSpec, members yaml.NameSet, t *Team) *Task {
-	members.Check(r.Decoder, s.task.owner)
-	checkTools(r.Decoder, s.task.wants.tools, t.MCPServers, t.anyForeign())
-	return &Task{
-		ID: s.name.V, Subject: s.task.subject.V, Description: s.task.description.V, Owner: s.task.owner.V,
-		Labels: yaml.Words(s.task.labels), WantsTools: yaml.Words(s.task.wants.tools),
-		WantsRole: s.task.wants.role.V, WantsLabels: yaml.Words(s.task.wants.labels),
-	}
-}
-
 // anyForeign reports whether some member's agent has tools of its own.
 func (t *Team) anyForeign() bool {
 	for m := range t.Each() {
@@ -254,7 +227,7 @@ func (t *Team) anyForeign() bool {
 type scheduleSpec struct {
 	at                         *yaml.Node
 	name, cron, zone, to, text yaml.Value[string]
-	task                       scheduledSpec
+	task                       taskSpec
 }
 
 // fields returns the keys of a schedule. The resolver checks that it has a task, or to and
@@ -267,7 +240,7 @@ func (s *scheduleSpec) fields() []yaml.Field {
 				"@daily, @weekly, @monthly, @yearly, or @every 90m."},
 		{Key: "zone", Part: yaml.Text(&s.zone),
 			Doc: "The time zone, such as Europe/Berlin. Default: the machine's."},
-		{Key: "task", Part: yaml.Object(&s.task.at, s.task.fields()),
+		{Key: "task", Part: yaml.Object(&s.task.at, s.task.scheduledFields()),
 			Doc: "The task that is created each time, unless the previous one is still open."},
 		{Key: "to", Part: yaml.Text(&s.to), Doc: "The member that gets a message each time."},
 		{Key: "text", Part: yaml.Text(&s.text), Doc: "The text of the message."},
@@ -277,25 +250,4 @@ func (s *scheduleSpec) fields() []yaml.Field {
 // schedulePart decodes a schedule.
 func schedulePart(s *scheduleSpec) yaml.Part {
 	return yaml.Shared("schedule", yaml.Object(&s.at, s.fields()))
-}
-
-// scheduledSpec is a task that a schedule creates. It has no id and no blocked_by.
-type scheduledSpec struct {
-	at          *yaml.Node
-	subject     yaml.Value[string]
-	description yaml.Value[string]
-	owner       yaml.Value[string]
-	labels      yaml.List[yaml.Value[string]]
-	wants       wantsSpec
-}
-
-// fields returns the keys of a task, without those that name other tasks of the spec.
-func (t *scheduledSpec) fields() []yaml.Field {
-	return []yaml.Field{
-		{Key: "subject", Need: true, Part: yaml.Text(&t.subject), Doc: "What is to be done, in a few words."},
-		{Key: "description", Part: yaml.Text(&t.description), Doc: "What is to be done, in full."},
-		{Key: "owner", Part: yaml.Text(&t.owner), Doc: "The member that gets it and works on it first."},
-		{Key: "labels", Part: yaml.Texts(&t.labels), Doc: "Words to sort tasks by."},
-		{Key: "wants", Part: yaml.Object(nil, t.wants.fields()), Doc: "What a member must have to take it by itself."},
-	}
 }

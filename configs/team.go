@@ -134,6 +134,7 @@ type teamSpec struct {
 // fields returns the keys at the top of a spec, in the order in which docs/spec.md and the schema show
 // them.
 func (s *teamSpec) fields() []yaml.Field {
+	teammate := func(m *memberSpec) yaml.Part { return memberPart(m, &s.defaults) }
 	fields := []yaml.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},
 			Doc: "Version of this format."},
@@ -153,9 +154,9 @@ func (s *teamSpec) fields() []yaml.Field {
 		{Key: "defaults", Part: yaml.Shared("member", yaml.Object(&s.defaults.at, s.defaults.fields())),
 			Doc: "What the lead and all teammates inherit. A key that a member sets replaces the inherited one; " +
 				"`limits` are inherited one by one, and the lists of `permissions` add up."},
-		{Key: "lead", Need: true, Part: leadPart(&s.lead),
+		{Key: "lead", Need: true, Part: leadPart(&s.lead, &s.defaults),
 			Doc: "The member that gets the goal: an agent's name, or a member."},
-		{Key: "teammates", Part: yaml.Dict(&s.teammates, "a mapping from names to members", memberPart),
+		{Key: "teammates", Part: yaml.Dict(&s.teammates, "a mapping from names to members", teammate),
 			Doc: "The other members: for each a name, and its agent's name or the whole member."},
 		{Key: "tasks", Part: yaml.ListOf(&s.tasks, "a list of tasks", taskPart),
 			Doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
@@ -249,7 +250,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)
-	t.GatesAtOnce = int(s.gates.atOnce.V)
+	t.GatesAtOnce = s.gates.atOnce.V
 	for _, path := range s.plugins.Items {
 		dir, _ := r.Folder(path, "plugin")
 		_, warnings := settings.ReadPlugin(dir, settings.Read)

@@ -16,9 +16,9 @@ type leadSpec struct {
 }
 
 // leadPart decodes the lead. A teammate's name is its key; the lead has a key for its name.
-func leadPart(l *leadSpec) yaml.Part {
+func leadPart(l *leadSpec, defaults *memberSpec) yaml.Part {
 	name := yaml.Field{Key: "name", Part: yaml.Ident(&l.name), Doc: "The lead's name. Default: lead."}
-	return yaml.Either(yaml.Text(&l.agent), yaml.Object(&l.at, append([]yaml.Field{name}, l.fields()...)), wantMember)
+	return l.heir(defaults, yaml.Object(&l.at, append([]yaml.Field{name}, l.fields()...)))
 }
 
 // reserved returns what a name already means on the command line and in mail, or "".
@@ -38,14 +38,14 @@ func reserved(name string) string {
 // cannot answer the others.
 func (r *resolver) lead(s *teamSpec) Member {
 	own := &s.lead.memberSpec
-	m := r.member(inherit(&s.defaults, own), false)
+	m := r.member(own, false)
 	m.Name = s.lead.name.Or("lead")
 	m.Role = cmp.Or(m.Role, m.Agent.Name, m.Name)
 	if s.lead.name.Given() {
 		r.checkMemberName(s.lead.name.At)
 	}
 	if at := orElse(own.at, own.agent.At); at != nil {
-		r.needAgent(s, own, at)
+		r.needAgent(own, at)
 	}
 	return m
 }
@@ -60,7 +60,7 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	taken := map[string]bool{}
 	for i := range s.teammates {
 		e := &s.teammates[i]
-		if len(out)+int(e.V.count.Or(1)) > maxTeammates {
+		if len(out)+e.V.count.Or(1) > maxTeammates {
 			r.Fail(e.Name.At, "more than %d teammates; split the team", maxTeammates)
 			return nil
 		}
@@ -69,10 +69,10 @@ func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 			r.Fail(e.Name.At, "with this count, a member would be called %s, which is longer than 32; shorten the name",
 				yaml.Quote(names[last]))
 		}
-		m := r.member(inherit(&s.defaults, &e.V), true)
+		m := r.member(&e.V, true)
 		r.checkMemberName(e.Name)
 		if e.V.at != nil {
-			r.needAgent(s, &e.V, e.Name)
+			r.needAgent(&e.V, e.Name)
 		}
 		for _, name := range names {
 			one := m
@@ -104,12 +104,12 @@ func (m *memberSpec) names(name string) []string {
 }
 
 // needAgent reports a member that has neither an agent nor a model.
-func (r *resolver) needAgent(s *teamSpec, own *memberSpec, at *yaml.Node) {
-	if m := inherit(&s.defaults, own); m.agent.Given() || m.model.given() {
+func (r *resolver) needAgent(m *memberSpec, at *yaml.Node) {
+	if m.agent.Given() || m.model.given() {
 		return
 	}
-	if own.at != nil {
-		for _, p := range own.at.Pairs {
+	if m.at != nil {
+		for _, p := range m.at.Pairs {
 			if r.Nearest(p.Key.Text, []string{"agent", "model"}) != "" {
 				return // a misspelled key, which the decoder has reported
 			}
@@ -141,14 +141,12 @@ func (r *resolver) dependencies(t *Team, s *teamSpec) {
 			own = append(own, &s.teammates[i].V.dependsOn)
 		}
 	}
-	for _, name := range s.defaults.dependsOn.Items {
-		known.Check(r.Decoder, name)
-	}
+	known.Check(r.Decoder, s.defaults.dependsOn.At)
 	for i, l := range own {
+		if i == 0 || l != own[i-1] {
+			known.Check(r.Decoder, l.At)
+		}
 		for _, name := range l.Items {
-			if i == 0 || l != own[i-1] {
-				known.Check(r.Decoder, name)
-			}
 			if name.V != "" && i < len(names) && name.V == names[i] {
 				r.Fail(name.At.At, "%s cannot wait for itself; remove it here", yaml.Quote(name.V))
 			}

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,15 +25,15 @@ const (
 type teamworkSpec struct {
 	worktree       worktreeSpec
 	merge          mergeSpec
-	git            gitSpec
+	git            Git
 	protect        yaml.List[yaml.Value[string]]
 	sandbox        sandboxSpec
 	budget         budgetSpec
 	schedules      yaml.List[scheduleSpec]
-	onAsk          yaml.Value[string]
+	onAsk          OnAsk
 	askLimit       yaml.Value[time.Duration]
-	completeOnPass yaml.Value[bool]
-	othersTasks    yaml.Value[string]
+	completeOnPass bool
+	othersTasks    string
 	notify         yaml.List[notifySpec]
 	web            webSpec
 }
@@ -54,15 +55,15 @@ func (s *teamworkSpec) fields() []yaml.Field {
 			Doc: "What the whole team may use, over all its runs."},
 		{Key: "schedules", Part: yaml.ListOf(&s.schedules, "a list of schedules", schedulePart),
 			Doc: "Recurring tasks and messages. A team with schedules stays up when all work is done."},
-		{Key: "on_ask", Part: yaml.OneOf(&s.onAsk, string(WaitAsk), string(DenyAsk)),
+		{Key: "on_ask", Part: yaml.IntoWord(&s.onAsk, WaitAsk, DenyAsk),
 			Doc: "What happens to a question while nobody is attached: wait, it waits in the inbox; deny, the answer is " +
 				"no at once. Default: deny."},
 		{Key: "ask_limit", Part: yaml.SomeTime(&s.askLimit),
 			Doc: "How long a question may wait in the inbox before the answer is no. Default: 10m."},
-		{Key: "complete_on_pass", Part: yaml.Truth(&s.completeOnPass),
+		{Key: "complete_on_pass", Part: yaml.Into(&s.completeOnPass, yaml.Truth),
 			Doc: "Complete the tasks that a teammate has in progress when its turn end passes all gates. " +
 				"Default: false, the teammate completes them itself."},
-		{Key: "others_tasks", Part: yaml.OneOf(&s.othersTasks, "edit", "read"),
+		{Key: "others_tasks", Part: yaml.IntoWord(&s.othersTasks, "edit", "read"),
 			Doc: "What a teammate may do with a task of another member that is not in progress: edit, change, complete and " +
 				"delete it; read, only read it. Default: edit."},
 		{Key: "notify", Part: yaml.ListOf(&s.notify, "a list of rules", notifyPart),
@@ -77,10 +78,8 @@ func (s *teamworkSpec) fields() []yaml.Field {
 // all are reported at once.
 func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	w := &s.work
-	t.Worktree = Worktree{
-		Setup: yaml.Words(w.worktree.setup), Include: yaml.Words(w.worktree.include),
-		Base: w.worktree.base.V, MaxDisk: w.worktree.maxDisk.V, Ports: int(w.worktree.ports.V),
-	}
+	t.Worktree = w.worktree.Worktree
+	t.Worktree.Setup, t.Worktree.Base = yaml.Words(w.worktree.setup), w.worktree.base.V
 	for _, command := range w.worktree.setup.Items {
 		if command.At.Kind == yaml.TextKind && strings.TrimSpace(command.V) == "" {
 			r.Fail(command.At.At, "the command is empty; write one, or remove it")
@@ -89,18 +88,18 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	r.ref(w.worktree.base, "base")
 	r.ref(w.merge.into, "into")
 	t.Merge = Merge{
-		Into: w.merge.into.V, Via: MergeVia(w.merge.via.Or(string(ViaBranch))),
-		Per: MergePer(w.merge.per.Or(string(PerTask))), Given: w.merge.at != nil,
+		Into: w.merge.into.V, Via: cmp.Or(w.merge.via, ViaBranch), Per: cmp.Or(w.merge.per, PerTask),
+		Given: w.merge.at != nil,
 	}
 	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).mergeGates(s.gates.merge)
-	t.Git = Git{Filters: yaml.Words(w.git.filters)}
+	t.Git = w.git
 	t.Protect = yaml.Words(w.protect)
 	t.Sandbox = r.sandbox(&w.sandbox)
 	t.Budget = r.budget(t, &w.budget)
 	t.Schedules = (&taskRules{r.Decoder}).schedules(t, w.schedules)
-	t.OnAsk = OnAsk(w.onAsk.Or(string(DenyAsk)))
+	t.OnAsk = cmp.Or(w.onAsk, DenyAsk)
 	t.AskLimit = w.askLimit.Or(defaultAskLimit)
-	t.CompleteOnPass, t.ReadOthersTasks = w.completeOnPass.V, w.othersTasks.V == "read"
+	t.CompleteOnPass, t.ReadOthersTasks = w.completeOnPass, w.othersTasks == "read"
 	t.Notify, t.Web = noticeRules{r}.notify(w.notify, t.MemberNames()), noticeRules{r}.web(&w.web)
 }
 
@@ -139,11 +138,9 @@ type Worktree struct {
 
 // worktreeSpec is the section `worktree`.
 type worktreeSpec struct {
-	setup   yaml.List[yaml.Value[string]]
-	include yaml.List[yaml.Value[string]]
-	base    yaml.Value[string]
-	maxDisk yaml.Value[int64]
-	ports   yaml.Value[int64]
+	Worktree
+	setup yaml.List[yaml.Value[string]]
+	base  yaml.Value[string]
 }
 
 // fields returns the keys about working copies.
@@ -151,13 +148,13 @@ func (w *worktreeSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "setup", Part: yaml.Args(&w.setup),
 			Doc: "Commands that prepare a new working copy, such as npm ci. /bin/sh runs them in it, in order."},
-		{Key: "include", Part: yaml.Globs(&w.include),
+		{Key: "include", Part: yaml.Via(&w.Include, yaml.Globs, yaml.Words),
 			Doc: "Globs of files that git ignores and that are copied from the workspace, such as .env.local."},
 		{Key: "base", Part: yaml.Text(&w.base),
 			Doc: "The branch or commit that working copies start from. Default: the workspace's HEAD."},
-		{Key: "max_disk", Part: yaml.Size(&w.maxDisk),
+		{Key: "max_disk", Part: yaml.Into(&w.MaxDisk, yaml.Size),
 			Doc: "Disk space that all working copies of the team may take, such as 5GB. 0: no limit. Default: no limit."},
-		{Key: "ports", Part: yaml.WholeFrom(1, 100, &w.ports),
+		{Key: "ports", Part: yaml.Into(&w.Ports, yaml.WholeFrom(1, 100)),
 			Doc: "How many network ports each working copy gets for its own. COVEY_PORT_0, COVEY_PORT_1 and so on name them " +
 				"to the member, its setup and its gates. Default: none."},
 	}
@@ -170,15 +167,10 @@ type Git struct {
 	Filters []string
 }
 
-// gitSpec is the section `git`.
-type gitSpec struct {
-	filters yaml.List[yaml.Value[string]]
-}
-
 // fields returns the keys about git.
-func (g *gitSpec) fields() []yaml.Field {
+func (g *Git) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "filters", Part: yaml.Texts(&g.filters),
+		{Key: "filters", Part: yaml.Via(&g.Filters, yaml.Texts, yaml.Words),
 			Doc: "Filters, such as lfs, that may run although only the repository's own configuration defines them. Filters of " +
 				"your global configuration always run."},
 	}
@@ -216,8 +208,10 @@ type Merge struct {
 
 // mergeSpec is the section `merge`.
 type mergeSpec struct {
-	at             *yaml.Node
-	into, via, per yaml.Value[string]
+	at   *yaml.Node
+	into yaml.Value[string]
+	via  MergeVia
+	per  MergePer
 }
 
 // fields returns the keys about merges.
@@ -225,10 +219,10 @@ func (m *mergeSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "into", Part: yaml.Text(&m.into),
 			Doc: "The branch that finished work goes into. Default: the one that the workspace is on."},
-		{Key: "via", Part: yaml.OneOf(&m.via, string(ViaBranch), string(ViaPR)),
+		{Key: "via", Part: yaml.IntoWord(&m.via, ViaBranch, ViaPR),
 			Doc: "branch: covey moves the branch. pr: it leaves a branch, a title and the evidence for a pull request. " +
 				"Default: branch."},
-		{Key: "per", Part: yaml.OneOf(&m.per, string(PerTask), string(PerMember)),
+		{Key: "per", Part: yaml.IntoWord(&m.per, PerTask, PerMember),
 			Doc: "What is merged at once: the work on a task, or all work of a member. Default: task."},
 	}
 }

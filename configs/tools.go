@@ -30,24 +30,24 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 // checkTools checks tool names. A name close to a known one is a mistake; any other unknown
 // name may be a tool of another program, so it only gets a warning. Tools of the servers of the
 // spec are known; which ones a server has is known once it runs.
-func checkTools(d *yaml.Decoder, names yaml.List[yaml.Value[string]], servers []MCPServer, foreign bool) {
+func checkTools(d *yaml.Decoder, names *yaml.Node, servers []MCPServer, foreign bool) {
 	known := Tools()
 	if foreign {
 		known = append(known, foreignTools()...)
 	}
-	for _, name := range names.Items {
+	for name := range names.Texts() {
 		ours := slices.ContainsFunc(servers, func(s MCPServer) bool {
-			return name.V+"__" == s.ToolPrefix() || strings.HasPrefix(name.V, s.ToolPrefix())
+			return name.Text+"__" == s.ToolPrefix() || strings.HasPrefix(name.Text, s.ToolPrefix())
 		})
-		if name.V == "" || ours || slices.Contains(known, name.V) || foreign && foreignTool(name.V) {
+		if ours || slices.Contains(known, name.Text) || foreign && foreignTool(name.Text) {
 			continue
 		}
-		if near := d.Nearest(name.V, known); near != "" && !foreignTool(name.V) {
-			d.Fail(name.At.At, "there is no tool %s; write %s", yaml.Quote(name.V), near)
+		if near := d.Nearest(name.Text, known); near != "" && !foreignTool(name.Text) {
+			d.Fail(name.At, "there is no tool %s; write %s", yaml.Quote(name.Text), near)
 			continue
 		}
-		d.Warn(name.At.At, "there is no tool %s in this version, so the name has no effect; the tools are %s",
-			yaml.Quote(name.V), strings.Join(known, ", "))
+		d.Warn(name.At, "there is no tool %s in this version, so the name has no effect; the tools are %s",
+			yaml.Quote(name.Text), strings.Join(known, ", "))
 	}
 }
 
@@ -67,10 +67,10 @@ func (m *Member) OnlyReads() bool {
 
 // untaken warns of a task without an owner that no member takes by itself, although some
 // members take tasks.
-func (r *taskRules) untaken(at *yaml.Node, t Task, of *Team) {
+func (r *taskRules) untaken(t *taskSpec, of *Team) {
 	var lacks []string
 	for _, m := range of.Members() {
-		switch lack := m.lacks(t); {
+		switch lack := m.lacks(t.Task); {
 		case !m.SelfClaim:
 		case lack == "":
 			return
@@ -79,7 +79,7 @@ func (r *taskRules) untaken(at *yaml.Node, t Task, of *Team) {
 		}
 	}
 	if t.Owner == "" && len(lacks) > 0 {
-		r.Warn(at.At, "no member takes this task by itself: %s; name an owner, give a member what it lacks, "+
+		r.Warn(orElse(t.at.Lookup("subject"), t.at).At, "no member takes this task by itself: %s; name an owner, give a member what it lacks, "+
 			"or say what is enough, such as wants: {tools: [Read]}", strings.Join(lacks, ", "))
 	}
 }

@@ -73,7 +73,7 @@ func completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return append([]string{string(configs.Builtin)}, launch.PresetNames()...), cobra.ShellCompDirectiveNoFileComp
+	return append([]string{string(configs.Builtin)}, configs.Presets()...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // agentsNamed returns all agents, or the one that the arguments name.

@@ -69,7 +69,7 @@ func TestDocumentedPresets(t *testing.T) {
 	} {
 		text := regexp.MustCompile(list.passage).FindString(readDoc(t, list.doc))
 		for _, p := range configs.Presets() {
-			if !regexp.MustCompile(`\b` + string(p) + `\b`).MatchString(text) {
+			if !regexp.MustCompile(`\b` + p + `\b`).MatchString(text) {
 				t.Errorf("%s does not list the preset %s in the passage %q", list.doc, p, text)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
@@ -283,9 +284,9 @@ func namedAgents(names []string) ([]starterAgent, error) {
 	var list []starterAgent
 	for _, name := range names {
 		agent := starterAgent(strings.TrimSpace(name))
-		if agent.Program() && !slices.Contains(launch.PresetNames(), string(agent)) {
+		if agent.Program() && !slices.Contains(configs.Presets(), string(agent)) {
 			return nil, cli.Usagef("covey knows no agent program %q; it knows %s; a model is named as PROVIDER/MODEL", agent,
-				strings.Join(launch.PresetNames(), ", "))
+				strings.Join(configs.Presets(), ", "))
 		}
 		list = append(list, agent)
 	}

@@ -192,7 +192,7 @@ func (f *runFlags) found() ([]launch.AgentInfo, error) {
 	}
 	return nil, cli.Usagef("no agent program is installed that covey knows (%s); covey agents NAME says how to install one, "+
 		"and covey init --offline, or --with PROVIDER/MODEL, writes a team that needs none",
-		strings.Join(launch.PresetNames(), ", "))
+		strings.Join(configs.Presets(), ", "))
 }
 
 // programNamed returns the agent program of a preset.
@@ -204,7 +204,7 @@ func programNamed(name string) (launch.AgentInfo, error) {
 			"writes a team with it, which covey up runs", name, name)
 	case !ok:
 		return a, cli.Usagef("covey knows no agent program %q; it knows %s", name,
-			strings.Join(launch.PresetNames(), ", "))
+			strings.Join(configs.Presets(), ", "))
 	case !a.Installed():
 		return a, cli.Usagef("%s is not installed; %s installs it", name, a.HowToInstall())
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/orchestrator/launch"
 )
 
 //go:embed starter
@@ -124,8 +123,8 @@ func (s *starter) addMembers(agents []starterAgent) error {
 		if isModel && (configs.Provider(provider).Home() == "" || model == "") {
 			return fmt.Errorf("there is no model %q; name one as anthropic/NAME, openai/NAME or ollama/NAME", agent)
 		}
-		if !isModel && !slices.Contains(configs.Presets(), configs.Preset(agent)) {
-			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, strings.Join(launch.PresetNames(), ", "))
+		if !isModel && !slices.Contains(configs.Presets(), string(agent)) {
+			return fmt.Errorf("configs: there is no preset %q; name one of %s", agent, strings.Join(configs.Presets(), ", "))
 		}
 	}
 	mates := agents[1:]

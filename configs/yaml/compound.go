@@ -45,7 +45,8 @@ func (p eitherPart) Decode(d *Decoder, key, n *Node) {
 	switch n.Kind {
 	case TextKind:
 		// A word that is none of the short form's may be meant for the long one: both are named.
-		if word, ok := p.short.(textPart); ok && word.enum != nil && !slices.Contains(word.enum, n.Text) {
+		around, _ := p.short.(aroundPart)
+		if word, ok := around.Part.(textPart); ok && !slices.Contains(word.enum, n.Text) {
 			d.Fail(n.At, "%s cannot be %s; write %s", NameOf(key), Quote(n.Text), p.says)
 			return
 		}
@@ -109,7 +110,7 @@ func (p listPart[T]) Want() string { return p.says }
 // Decode makes an item for every entry, also for wrong ones, because package hooks
 // reports mistakes by index.
 func (p listPart[T]) Decode(d *Decoder, key, n *Node) {
-	p.to.At = n
+	*p.to = List[T]{At: n}
 	if n.Kind != ListKind {
 		d.Wrong(key, n, p.says)
 		return

@@ -61,33 +61,33 @@ type Part interface {
 }
 
 // Object decodes a mapping whose keys are known. It does not also report a misspelt key
-// as missing; a key without a value counts as given.
+// as missing; a key without a value counts as given. The values are decoded in the order of the table.
 func (d *Decoder) Object(key, n *Node, fields []Field) {
 	if n.Kind != MappingKind {
 		d.Wrong(key, n, "a mapping")
 		return
 	}
 	before := len(d.Problems)
-	given, meant := map[string]bool{}, map[string]bool{}
+	given, meant := map[string]Pair{}, map[string]Pair{}
 	for _, p := range d.Unique(n) {
-		given[p.Key.Text] = true
-		f := find(fields, p.Key.Text)
-		switch {
-		case f == nil:
-			key := d.unknownKey(p.Key, fields)
-			if !meant[key] && n.Lookup(key) == nil {
-				d.guess(find(fields, key), p)
+		given[p.Key.Text] = p
+		if find(fields, p.Key.Text) == nil {
+			if key := d.unknownKey(p.Key, fields); meant[key].Key == nil {
+				meant[key] = p
 			}
-			meant[key] = true
+		}
+	}
+	for _, f := range fields {
+		switch p := given[f.Key]; {
+		case p.Key == nil && meant[f.Key].Key != nil:
+			d.guess(f, meant[f.Key])
+		case p.Key == nil && f.Need:
+			d.Fail(n.At, "%s has no %s; add `%s:` with %s", NameOf(key), f.Key, f.Key, f.Part.Want())
+		case p.Key == nil:
 		case p.Value.Kind == NullKind:
 			d.Fail(p.Key.At, "%s has no value; give it one, or remove the key", p.Key.Text)
 		default:
 			f.Part.Decode(d, p.Key, p.Value)
-		}
-	}
-	for _, f := range fields {
-		if f.Need && !given[f.Key] && !meant[f.Key] {
-			d.Fail(n.At, "%s has no %s; add `%s:` with %s", NameOf(key), f.Key, f.Key, f.Part.Want())
 		}
 	}
 	n.Broken = len(d.Problems) > before
@@ -95,8 +95,8 @@ func (d *Decoder) Object(key, n *Node, fields []Field) {
 
 // guess decodes the mapping of a misspelt key as that of the key that was probably meant, so that
 // references to the names in it are not reported, too. Problems in it are not: the guess may be wrong.
-func (d *Decoder) guess(f *Field, p Pair) {
-	if f == nil || p.Value.Kind != MappingKind {
+func (d *Decoder) guess(f Field, p Pair) {
+	if p.Value.Kind != MappingKind {
 		return
 	}
 	known := len(d.Problems)

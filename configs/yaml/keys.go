@@ -12,5 +12,6 @@ func Keys(p Part) []Field {
 func (p objectPart) keys() []Field  { return p.fields }
 func (p eitherPart) keys() []Field  { return Keys(p.long) }
 func (p sharedPart) keys() []Field  { return Keys(p.Part) }
+func (p aroundPart) keys() []Field  { return Keys(p.Part) }
 func (p listPart[T]) keys() []Field { return Keys(p.part(new(T))) }
 func (p dictPart[T]) keys() []Field { return Keys(p.part(new(T))) }

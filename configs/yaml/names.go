@@ -37,14 +37,16 @@ func FindCycles(names []string, next func(name string) []string, found func(path
 }
 
 // FreeName returns base, or base with the first number that makes it unique.
-func FreeName(base string, taken map[string]int) string {
+func FreeName[T any](base string, taken map[string]T) string {
 	if base == "" {
 		base = "task"
 	}
 	id := base
-	for n := 2; taken[id] != 0; n++ {
+	for n := 2; ; n++ {
+		if _, isTaken := taken[id]; !isTaken {
+			return id
+		}
 		suffix := fmt.Sprintf("-%d", n)
 		id = strings.TrimRight(base[:min(len(base), 32-len(suffix))], "-") + suffix
 	}
-	return id
 }

@@ -135,7 +135,7 @@ func TestNameSet(t *testing.T) {
 	} {
 		d := NewDecoder("t.yaml", []byte("owner: x\n"))
 		at := d.Root.Pairs[0].Value
-		NewNameSet("member", test.names).Check(d, Value[string]{V: test.text, At: at})
+		NewNameSet("member", test.names).Check(d, &Node{Kind: TextKind, Text: test.text, At: at.At})
 		switch {
 		case test.want == "" && len(d.Problems) == 0:
 		case len(d.Problems) != 1 || d.Problems[0].Message != test.want:

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -21,23 +22,30 @@ func NewNameSet(what string, names []string) NameSet {
 	return d
 }
 
-// Check reports a name that is not in the set.
-func (d NameSet) Check(report *Decoder, name Value[string]) {
-	if name.V == "" || d.known[name.V] {
-		return
+// Check reports the names in a node that are not in the set.
+func (d NameSet) Check(report *Decoder, n *Node) {
+	for name := range n.Texts() {
+		if !d.known[name.Text] {
+			d.report(report, name)
+		}
 	}
+}
+
+// report reports a name that is not in the set.
+func (d NameSet) report(report *Decoder, name *Node) {
 	copies := 0 // NAME-1 and so on, which an entry with a count stands for
-	for d.known[name.V+"-"+strconv.Itoa(copies+1)] {
+	for d.known[name.Text+"-"+strconv.Itoa(copies+1)] {
 		copies++
 	}
-	switch near := report.Nearest(name.V, d.names); {
+	what := fmt.Sprintf("there is no %s %s", d.what, Quote(name.Text))
+	switch near := report.Nearest(name.Text, d.names); {
 	case copies > 1:
-		report.Fail(name.At.At, "there is no %s %s, but %[3]s-1 to %[3]s-%[4]d; write one of them", d.what, Quote(name.V), name.V, copies)
+		report.Fail(name.At, "%s, but %[2]s-1 to %[2]s-%[3]d; write one of them", what, name.Text, copies)
 	case near != "":
-		report.Fail(name.At.At, "there is no %s %s; write %s", d.what, Quote(name.V), near)
+		report.Fail(name.At, "%s; write %s", what, near)
 	case len(d.names) > 10:
-		report.Fail(name.At.At, "there is no %s %s; add it, or name another one", d.what, Quote(name.V))
+		report.Fail(name.At, "%s; add it, or name another one", what)
 	default:
-		report.Fail(name.At.At, "there is no %s %s; the spec has %s", d.what, Quote(name.V), strings.Join(d.names, ", "))
+		report.Fail(name.At, "%s; the spec has %s", what, strings.Join(d.names, ", "))
 	}
 }

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -74,6 +75,20 @@ func (n *Node) TextOf(key string) string {
 		return strings.TrimSpace(v.Text)
 	}
 	return ""
+}
+
+// Texts goes through the texts that a node is or lists, without those that are blank. n may be nil.
+func (n *Node) Texts() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		if n == nil {
+			return
+		}
+		for _, one := range append([]*Node{n}, n.Items...) {
+			if one.Kind == TextKind && strings.TrimSpace(one.Text) != "" && !yield(one) {
+				return
+			}
+		}
+	}
 }
 
 // Plain returns the node as encoding/json would decode it. Of two keys with one name the

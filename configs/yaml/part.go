@@ -34,26 +34,30 @@ func Into[T any](to *T, part func(*Value[T]) Part) Part {
 }
 
 // IntoWord is Into for one of a few words.
-func IntoWord(to *string, words ...string) Part {
-	return Into(to, func(v *Value[string]) Part { return OneOf(v, words...) })
+func IntoWord[T ~string](to *T, words ...T) Part {
+	return Into(to, func(v *Value[T]) Part { return OneOf(v, words...) })
 }
 
 // Via takes what part takes, and stores what plain makes of it.
 func Via[T, V any](to *T, part func(*V) Part, plain func(V) T) Part {
 	v := new(V)
-	return viaPart{part(v), func() { *to = plain(*v) }}
+	return Around(part(v), func() {}, func() { *to = plain(*v) })
 }
 
-// viaPart stores what another part has taken.
-type viaPart struct {
+// Around calls functions before and after a part takes a value, also one that it refuses.
+func Around(p Part, before, after func()) Part { return aroundPart{p, before, after} }
+
+// aroundPart calls functions around another part.
+type aroundPart struct {
 	Part
-	store func()
+	before, after func()
 }
 
-// Decode stores the value, also one that was refused: it is the zero value then.
-func (p viaPart) Decode(d *Decoder, key, n *Node) {
+// Decode has the other part take the value.
+func (p aroundPart) Decode(d *Decoder, key, n *Node) {
+	p.before()
 	p.Part.Decode(d, key, n)
-	p.store()
+	p.after()
 }
 
 // textPart takes a text that is not empty.
@@ -75,12 +79,17 @@ func AnyText(to *Value[string]) Part { return textPart{to: to, any: true} }
 func Ident(to *Value[string]) Part { return textPart{to: to, name: true} }
 
 // OneOf takes one of a few words.
-func OneOf(to *Value[string], words ...string) Part {
-	desc := "one of " + strings.Join(words, ", ")
-	if len(words) == 1 {
-		desc = words[0]
+func OneOf[T ~string](to *Value[T], words ...T) Part {
+	names := make([]string, len(words))
+	for i, word := range words {
+		names[i] = string(word)
 	}
-	return textPart{to: to, enum: words, desc: desc}
+	desc := "one of " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		desc = names[0]
+	}
+	text := new(Value[string])
+	return Around(textPart{to: text, enum: names, desc: desc}, func() {}, func() { *to = Value[T]{T(text.V), text.At} })
 }
 
 // Want lists the words, if only some are allowed.
@@ -94,6 +103,7 @@ func (p textPart) Want() string {
 // Decode asks the strictest question last, so that the message is about the
 // first thing to mend. The place is kept in any case.
 func (p textPart) Decode(d *Decoder, key, n *Node) {
+	*p.to = Value[string]{At: n}
 	switch {
 	case n.Kind != TextKind:
 		d.Wrong(key, n, p.Want())
@@ -107,7 +117,6 @@ func (p textPart) Decode(d *Decoder, key, n *Node) {
 	default:
 		p.to.V = n.Text
 	}
-	p.to.At = n
 }
 
 // notOneOf reports a word that is not among those allowed.
@@ -185,19 +194,21 @@ func (p scalar[T]) Decode(d *Decoder, key, n *Node) {
 func (p scalar[T]) Schema() *JSON { return Of(p.schema()) }
 
 // Whole takes a whole number that fits any int.
-func Whole(to *Value[int64]) Part { return WholeFrom(0, math.MaxInt32, to) }
+func Whole[T int | int64](to *Value[T]) Part { return WholeFrom[T](0, math.MaxInt32)(to) }
 
 // WholeFrom takes a whole number from least to most: 1, not 1.0, 1e0 or "1". Its schema allows 1.0, which
 // JSON cannot tell from 1.
-func WholeFrom(least, most int64, to *Value[int64]) Part {
-	return scalar[int64]{
-		to: to, want: fmt.Sprintf("a whole number from %d to %d", least, most),
-		schema: func() jsonschema.Schema {
-			return jsonschema.Schema{Type: "integer", Minimum: new(float64(least)), Maximum: new(float64(most))}
-		},
-		read: func(_ *Decoder, _, n *Node) (int64, bool) {
-			return n.Whole, n.Kind == WholeKind && n.Whole >= least && n.Whole <= most
-		},
+func WholeFrom[T int | int64](least, most T) func(to *Value[T]) Part {
+	return func(to *Value[T]) Part {
+		return scalar[T]{
+			to: to, want: fmt.Sprintf("a whole number from %d to %d", least, most),
+			schema: func() jsonschema.Schema {
+				return jsonschema.Schema{Type: "integer", Minimum: new(float64(least)), Maximum: new(float64(most))}
+			},
+			read: func(_ *Decoder, _, n *Node) (T, bool) {
+				return T(n.Whole), n.Kind == WholeKind && n.Whole >= int64(least) && n.Whole <= int64(most)
+			},
+		}
 	}
 }
 

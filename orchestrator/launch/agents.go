@@ -118,7 +118,7 @@ func Agents(ctx context.Context, team *configs.Team) []AgentInfo {
 		Name: string(configs.Builtin), Kind: configs.Builtin, Login: LoginNone,
 		LoginBy: "it is part of covey, and thinks with the model that the spec names", Honours: builtinHonours(),
 	}}
-	for _, name := range PresetNames() {
+	for _, name := range configs.Presets() {
 		info, _ := PresetInfo(configs.Preset(name))
 		list = append(list, info)
 	}
@@ -148,7 +148,7 @@ func AskVersions(ctx context.Context, list []AgentInfo) []AgentInfo {
 // first. It starts no program.
 func InstalledPresets() []AgentInfo {
 	var in, rest []AgentInfo
-	for _, name := range PresetNames() {
+	for _, name := range configs.Presets() {
 		switch a, _ := PresetInfo(configs.Preset(name)); {
 		case !a.Installed():
 		case a.Login == LoginYes:
@@ -353,15 +353,6 @@ func versionOf(ctx context.Context, path string) string {
 		return string(found[1])
 	}
 	return ""
-}
-
-// PresetNames returns the names of all presets.
-func PresetNames() []string {
-	var names []string
-	for _, p := range presets() {
-		names = append(names, string(p.name))
-	}
-	return names
 }
 
 // PresetInfo returns what is known of a preset's program without starting it; ok is
