@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/configs/yaml"
 )
 
 // TestProblemWindow shows a part of a long line, with the caret on the spot.
@@ -59,7 +61,7 @@ func TestErrorsListed(t *testing.T) {
 		t.Fatalf("%d problems", len(problems))
 	}
 	text := err.Error()
-	if n := strings.Count(text, "\n"); n > 3*listed+1 {
+	if n := strings.Count(text, "\n"); n > 3*yaml.Listed+1 {
 		t.Errorf("%d lines", n)
 	}
 	if !strings.HasSuffix(text, "\nand 2900 more") {

@@ -66,7 +66,7 @@ func (p hooksPart) Schema() *yaml.JSON {
 
 // unknownEvent reports an unknown event, with the nearest known one.
 func unknownEvent(d *yaml.Decoder, key *yaml.Node) {
-	if len(key.Text) <= 60 && len(d.Problems) < 10*listed {
+	if len(key.Text) <= 60 && len(d.Problems) < 10*yaml.Listed {
 		if near := hooks.Nearest(key.Text); near != "" {
 			d.Fail(key.At, "unknown event %s; write %s", yaml.Quote(key.Text), near)
 			return

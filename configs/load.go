@@ -232,7 +232,7 @@ func trimPackage(err error) string {
 }
 
 // Errors are all mistakes of one spec, sorted by position.
-type Errors []yaml.Problem
+type Errors = yaml.Errors
 
 // Placed is an error about a program that the spec names, such as one that is not installed.
 type Placed struct {
@@ -261,26 +261,6 @@ func (t *Team) Placed(agent string, err error) error {
 
 // PlacedServer is Placed for the program of an MCP server.
 func (t *Team) PlacedServer(server string, err error) error { return t.Placed(serverKey+server, err) }
-
-// listed is how many problems Error lists. A hostile spec can have tens of thousands, and
-// the text goes to a terminal.
-const listed = 100
-
-// Error lists the problems, one on each line.
-func (e Errors) Error() string {
-	var b strings.Builder
-	for i, p := range e {
-		if i == listed {
-			fmt.Fprintf(&b, "\nand %d more", len(e)-listed)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(p.String())
-	}
-	return b.String()
-}
 
 // ErrSpec is wrapped by errors for mistakes in a spec, or in the files that it names, that
 // only show when the team starts, such as a program that is not installed. covey exits

@@ -89,7 +89,7 @@ func checkRule(d *yaml.Decoder, rule yaml.Value[string]) {
 	case known:
 	case near != "":
 		d.Fail(rule.At.At, "there is no tool %s; write %s", yaml.Quote(parsed.Tool), near)
-	case len(d.Warnings) < listed:
+	case len(d.Warnings) < yaml.Listed:
 		d.Warn(rule.At.At, "covey knows no tool %s, so the rule may have no effect", yaml.Quote(parsed.Tool))
 	}
 }

@@ -41,6 +41,7 @@ var floors = []arrows{
 	{"teammate/workspace", ""},
 	{"teammate/permission", "hooks hooks/rules teammate/agent teammate/workspace"},
 	{"teammate", "hooks hooks/rules tasks events teammate/agent teammate/transcript teammate/workspace teammate/permission"},
+	{"teammate/script", "configs/yaml events teammate teammate/agent"},
 	{"teammate/program", "events teammate/agent teammate/transcript"},
 	{"teammate/modelapi", "events teammate/agent teammate/program"},
 	{"teammate/builtin/tools", "hooks/web teammate teammate/agent teammate/workspace"},

@@ -1,6 +1,10 @@
 package yaml
 
-import "github.com/goccy/go-yaml/lexer"
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/lexer"
+)
 
 // Document is a parsed YAML file with the problems that were found in it. An override
 // file may be merged over it.
@@ -11,10 +15,13 @@ type Document struct {
 	over     *source // the override file, whose line numbers follow those of src; nil: none
 }
 
-// Parse parses data and records its problems in the document. The name is the file's
+// Parse parses a spec and records its problems in the document. The name is the file's
 // in messages; if it ends in .json, data must be JSON.
-func Parse(name string, data []byte) *Document {
-	src, at, message := newSource(name, data)
+func Parse(name string, data []byte) *Document { return ParseAs(spec(), name, data) }
+
+// ParseAs is Parse for files of another form.
+func ParseAs(form Form, name string, data []byte) *Document {
+	src, at, message := newSource(name, data, form)
 	d := &Document{src: src}
 	if message != "" {
 		d.Problems = []Problem{src.problem(at, message)}
@@ -26,13 +33,13 @@ func Parse(name string, data []byte) *Document {
 	}
 	d.Root, d.Problems = parseYAML(src, tokens)
 	if d.Root == nil && len(d.Problems) == 0 {
-		d.Problems = []Problem{src.problem(Position{1, 1}, emptySpec)}
+		d.Problems = []Problem{src.problem(Position{1, 1}, form.empty())}
 	}
 	return d
 }
 
-// emptySpec is the problem of a file that holds no value.
-const emptySpec = "the spec is empty; `covey init` writes one that runs"
+// empty is the problem of a file that holds no value.
+func (f Form) empty() string { return fmt.Sprintf("the %s is empty; %s", f.Name, f.IfEmpty) }
 
 // IsText reports whether YAML reads s as a text, and not as a number, say.
 func IsText(s string) bool {
@@ -72,7 +79,7 @@ func (d *Document) source(at Position) (*source, Position) {
 // only comments changes nothing. Override may be called once, before d.Root is used.
 func (d *Document) Override(name string, data []byte) {
 	over := Parse(name, data)
-	if over.Root == nil && len(over.Problems) == 1 && over.Problems[0].Message == emptySpec {
+	if over.Root == nil && len(over.Problems) == 1 && over.Problems[0].Message == d.src.empty() {
 		return
 	}
 	d.Problems = append(d.Problems, over.Problems...)

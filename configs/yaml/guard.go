@@ -6,19 +6,19 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of what is given to the YAML parser, whose time grows with the square of the
-// number of keys in a mapping and of the depth of lists.
-const (
-	maxKeys         = 10_000
-	maxGuardReports = 100 // the rest of an alias bomb is not listed
-)
+// maxGuardReports bounds what is listed of an alias bomb.
+const maxGuardReports = 100
 
-// Messages of guard and the converter.
-const (
-	secondDocument = "a second document begins here; a spec is one document, so remove this line " +
-		"and what follows, or keep it in a file of its own"
-	tooDeep = "this nests too deep; no part of a spec is deeper than a few levels"
-)
+// secondDocument is the message about a second document.
+func (f Form) secondDocument() string {
+	return fmt.Sprintf("a second document begins here; a %s is one document, so remove this line and what follows, "+
+		"or keep it in a file of its own", f.Name)
+}
+
+// tooDeep is the message about what is nested too deep.
+func (f Form) tooDeep() string {
+	return fmt.Sprintf("this nests too deep; no part of a %s is deeper than a few levels", f.Name)
+}
 
 // guard looks in the tokens for forms of YAML that a spec may not have and for what
 // would make the parser slow. The parser is called only if guard finds nothing.
@@ -59,7 +59,7 @@ func (g *guardian) look(tk *token.Token) string {
 	case token.DocumentHeaderType:
 		if g.content || g.ended {
 			g.fatal = true
-			return secondDocument
+			return g.src.secondDocument()
 		}
 		return ""
 	case token.DocumentEndType:
@@ -67,18 +67,18 @@ func (g *guardian) look(tk *token.Token) string {
 		return ""
 	case token.DirectiveType:
 		g.fatal = true
-		return "directives are not part of a spec; remove this line"
+		return g.src.excludes("directives", "remove this line")
 	}
 	if g.ended {
 		g.fatal = true
-		return secondDocument
+		return g.src.secondDocument()
 	}
 	g.content = true
 	if message := g.depth(tk); message != "" {
 		g.fatal = true
 		return message
 	}
-	return foreign(tk)
+	return g.foreign(tk)
 }
 
 // depth counts nesting and keys, which make the parser slow.
@@ -96,33 +96,34 @@ func (g *guardian) depth(tk *token.Token) string {
 	case token.MappingValueType:
 		g.keys++
 	}
-	if g.flow > maxDepth || g.dashes > maxDepth {
-		return tooDeep
+	if g.flow > g.src.MaxDepth || g.dashes > g.src.MaxDepth {
+		return g.src.tooDeep()
 	}
-	if g.keys > maxKeys {
-		return fmt.Sprintf("more than %d keys; a spec holds one team, so split this one", maxKeys)
+	if g.keys > g.src.MaxKeys {
+		return fmt.Sprintf("more than %d keys; split this %s", g.src.MaxKeys, g.src.Name)
 	}
 	return ""
 }
 
 // foreign refuses the forms of YAML by which a small file can stand for a huge one, or
 // have another meaning than it seems to have.
-func foreign(tk *token.Token) string {
+func (g *guardian) foreign(tk *token.Token) string {
 	switch tk.Type {
 	case token.AnchorType:
-		return "anchors (&name) are not part of a spec; " +
-			"write the value out, or put text that begins with & in quotes"
+		return g.src.excludes("anchors (&name)", "write the value out, or put text that begins with & in quotes")
 	case token.AliasType:
-		return "aliases (*name) are not part of a spec; " +
-			"write the value out, or put text that begins with * in quotes"
+		return g.src.excludes("aliases (*name)", "write the value out, or put text that begins with * in quotes")
 	case token.MergeKeyType:
-		return "merge keys (<<) are not part of a spec; " +
-			"write the keys out, or put what members share under defaults"
+		return g.src.excludes("merge keys (<<)", g.src.InsteadOfMerge)
 	case token.TagType:
-		return "tags (!name) are not part of a spec; " +
-			"remove the tag, or put text that begins with ! in quotes"
+		return g.src.excludes("tags (!name)", "remove the tag, or put text that begins with ! in quotes")
 	case token.MappingKeyType:
-		return "keys that begin with ? are not part of a spec; write key: value"
+		return g.src.excludes("keys that begin with ?", "write key: value")
 	}
 	return ""
+}
+
+// excludes is the message about what such a file cannot have.
+func (f Form) excludes(what, instead string) string {
+	return fmt.Sprintf("%s are not part of a %s; %s", what, f.Name, instead)
 }

@@ -14,17 +14,17 @@ const (
 	mostCandidates = 200
 )
 
-// Nearest is the function nearest for messages. It returns "" beyond the limits above.
+// Nearest is the function Nearest for messages. It returns "" beyond the limits above.
 func (d *Decoder) Nearest(s string, candidates []string) string {
 	if len(d.Problems) > mostProblems || len(candidates) > mostCandidates {
 		return ""
 	}
-	return nearest(s, candidates)
+	return Nearest(s, candidates)
 }
 
-// nearest returns the candidate that s was probably meant to be, or "". A third of the
+// Nearest returns the candidate that s was probably meant to be, or "". A third of the
 // letters may differ: a wrong suggestion is worse than a list of the candidates.
-func nearest(s string, candidates []string) string {
+func Nearest(s string, candidates []string) string {
 	if len(s) > 64 { // much longer than any candidate
 		return ""
 	}

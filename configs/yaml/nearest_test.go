@@ -12,8 +12,8 @@ func TestNearest(t *testing.T) {
 		"gaol": "goal", "permision_mode": "permission_mode", "desc": "description", "x": "", "zzzz": "", "": "",
 		strings.Repeat("a", 5000): "", "led": "lead", "leader": "lead",
 	} {
-		if got := nearest(s, keys); got != want {
-			t.Errorf("nearest(%.20q) = %q, want %q", s, got, want)
+		if got := Nearest(s, keys); got != want {
+			t.Errorf("Nearest(%.20q) = %q, want %q", s, got, want)
 		}
 	}
 }

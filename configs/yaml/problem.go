@@ -47,3 +47,22 @@ func SortProblems(problems []Problem) []Problem {
 		return a.SamePlace(b) && a.Message == b.Message
 	})
 }
+
+// Errors are all mistakes of one file, sorted by position.
+type Errors []Problem
+
+// Listed is how many problems Error lists. A hostile file can have tens of thousands, and
+// the text goes to a terminal.
+const Listed = 100
+
+// Error lists the problems, one on each line.
+func (e Errors) Error() string {
+	var lines []string
+	for _, p := range e[:min(len(e), Listed)] {
+		lines = append(lines, p.String())
+	}
+	if more := len(e) - Listed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}

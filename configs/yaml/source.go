@@ -15,8 +15,32 @@ import (
 // on hostile input, and a spec that people can still read is far smaller.
 const MaxSize = 128 << 10
 
+// Form is what a kind of file may be, and how messages speak of it.
+type Form struct {
+	Name    string // such as "spec"
+	MaxSize int    // in bytes
+	// The time of the parser grows with the square of the number of keys in a mapping and of the
+	// depth of lists.
+	MaxKeys, MaxDepth int
+	IfEmpty           string // what to write into an empty file
+	IfLarge           string // what to do about one that is too large
+	InsteadOfMerge    string // what to do without merge keys
+}
+
+// spec is the form of a team's spec. It needs 7 levels.
+func spec() Form {
+	return Form{
+		Name: "spec", MaxSize: MaxSize, MaxKeys: 10_000, MaxDepth: 32,
+		IfEmpty: "`covey init` writes one that runs",
+		IfLarge: "move long instructions to files and name them with prompt_file, and write members that are alike " +
+			"once, with count",
+		InsteadOfMerge: "write the keys out, or put what members share under defaults",
+	}
+}
+
 // source is the text of a file, kept for messages.
 type source struct {
+	Form
 	name  string   // as the caller named the file
 	text  string   // no byte order mark, lines end in "\n"
 	lines []string // text, split
@@ -43,18 +67,17 @@ type Position struct{ Line, Col int }
 
 // newSource checks the bytes of a file before the parser reads them. The text of the
 // result is UTF-8 without control characters. The message is empty if the file is valid.
-func newSource(name string, data []byte) (src *source, at Position, message string) {
-	src, at = &source{name: name}, Position{1, 1}
-	if len(data) > MaxSize {
-		return src, at, fmt.Sprintf("the spec is larger than %d KiB%s; move long instructions to files and name them "+
-			"with prompt_file, and write members that are alike once, with count", MaxSize>>10, largestSection(data))
+func newSource(name string, data []byte, form Form) (src *source, at Position, message string) {
+	src, at = &source{Form: form, name: name}, Position{1, 1}
+	if len(data) > form.MaxSize {
+		return src, at, fmt.Sprintf("the %s is larger than %d KiB%s; %s", form.Name, form.MaxSize>>10, largestSection(data), form.IfLarge)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	src.text = strings.ReplaceAll(text, "\r", "\n")
 	src.lines = strings.Split(src.text, "\n")
 	for i, line := range src.lines {
-		if col, what := badCharacter(line); col > 0 {
+		if col, what := src.badCharacter(line); col > 0 {
 			return src, Position{i + 1, col}, what
 		}
 	}
@@ -99,17 +122,17 @@ func (s *source) mustBeJSON() (*source, Position, string) {
 
 // badCharacter finds the first character of a line that YAML forbids. The
 // column is 0 if there is none.
-func badCharacter(line string) (col int, message string) {
+func (s *source) badCharacter(line string) (col int, message string) {
 	for i, r := range line {
 		col++
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(line[i:]); size == 1 {
-				return col, fmt.Sprintf("byte 0x%02x is not UTF-8 here; save the spec as UTF-8", line[i])
+				return col, fmt.Sprintf("byte 0x%02x is not UTF-8 here; save the %s as UTF-8", line[i], s.Name)
 			}
 		}
 		if r != '\t' && unicode.IsControl(r) && r != '\u0085' {
-			return col, fmt.Sprintf("the control character %U cannot stand in a spec; "+
-				"remove it, or write it as an escape in double quotes", r)
+			return col, fmt.Sprintf("the control character %U cannot stand in a %s; "+
+				"remove it, or write it as an escape in double quotes", r, s.Name)
 		}
 	}
 	return 0, ""

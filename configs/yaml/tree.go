@@ -14,9 +14,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDepth is how deep lists and mappings may nest. A spec needs 7 levels.
-const maxDepth = 32
-
 // parseYAML parses the tokens into a tree. It reports the first syntax error only, and
 // nodes that the converter refuses.
 func parseYAML(src *source, tokens token.Tokens) (root *Node, problems []Problem) {
@@ -37,7 +34,7 @@ func parseYAML(src *source, tokens token.Tokens) (root *Node, problems []Problem
 			continue
 		}
 		if root != nil {
-			c.refuse(doc.Body, secondDocument)
+			c.refuse(doc.Body, src.secondDocument())
 			break
 		}
 		root = c.convert(doc.Body, 0)
@@ -100,8 +97,8 @@ func (c *converter) refuse(n ast.Node, message string) {
 
 // convert returns the node for n, or nil if it refuses n.
 func (c *converter) convert(n ast.Node, depth int) *Node {
-	if depth > maxDepth {
-		c.refuse(n, tooDeep)
+	if depth > c.src.MaxDepth {
+		c.refuse(n, c.src.tooDeep())
 		return nil
 	}
 	out := &Node{At: c.src.place(n.GetToken())}
@@ -133,7 +130,7 @@ func (c *converter) convert(n ast.Node, depth int) *Node {
 	case *ast.MappingValueNode:
 		c.mapping(out, []*ast.MappingValueNode{v}, depth)
 	default:
-		c.refuse(n, "this form of YAML is not part of a spec; write plain text, lists and mappings")
+		c.refuse(n, "this form of YAML is not part of a "+c.src.Name+"; write plain text, lists and mappings")
 		return nil
 	}
 	return out

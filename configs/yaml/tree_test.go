@@ -175,12 +175,12 @@ func TestGuard(t *testing.T) {
 		"a: b\n---\nc: d\n":                        "a second document",
 		"---\na: b\n---\n":                         "a second document",
 		"a: b\n...\nc: d\n":                        "a second document",
-		strings.Repeat("[", maxDepth+1):            "nests too deep",
-		strings.Repeat("- ", maxDepth+1):           "nests too deep",
-		strings.Repeat("a: b\n", maxKeys+1):        "more than 10000 keys",
+		strings.Repeat("[", spec().MaxDepth+1):     "nests too deep",
+		strings.Repeat("- ", spec().MaxDepth+1):    "nests too deep",
+		strings.Repeat("a: b\n", spec().MaxKeys+1): "more than 10000 keys",
 		"a: [" + strings.Repeat("{},", 5000) + "]": "",
 	} {
-		src, _, message := newSource("t.yaml", []byte(text))
+		src, _, message := newSource("t.yaml", []byte(text), spec())
 		if message != "" {
 			t.Fatal(message)
 		}
@@ -196,7 +196,7 @@ func TestGuard(t *testing.T) {
 
 // TestGuardStops: an alias bomb is not listed whole.
 func TestGuardStops(t *testing.T) {
-	src, _, _ := newSource("t.yaml", []byte(strings.Repeat("- *a\n", 5000)))
+	src, _, _ := newSource("t.yaml", []byte(strings.Repeat("- *a\n", 5000)), spec())
 	if n := len(guard(src, lexer.Tokenize(src.text))); n != maxGuardReports {
 		t.Errorf("%d problems, want %d", n, maxGuardReports)
 	}
@@ -213,7 +213,7 @@ func blocks(depth int) string {
 
 // TestDepthOfBlocks: what the guard cannot see is refused on the way to the tree.
 func TestDepthOfBlocks(t *testing.T) {
-	for depth, fits := range map[int]bool{maxDepth - 2: true, maxDepth + 3: false} {
+	for depth, fits := range map[int]bool{spec().MaxDepth - 2: true, spec().MaxDepth + 3: false} {
 		d := Parse("t.yaml", []byte(blocks(depth)))
 		if got := len(d.Problems) == 0; got != fits {
 			t.Errorf("depth %d: problems %v", depth, d.Problems)
@@ -238,7 +238,7 @@ func TestNewSource(t *testing.T) {
 		strings.Repeat("a", MaxSize):   {Position{1, 1}, ""},
 		strings.Repeat("a", MaxSize+1): {Position{1, 1}, "larger than 128 KiB"},
 	} {
-		_, at, message := newSource("t.yaml", []byte(text))
+		_, at, message := newSource("t.yaml", []byte(text), spec())
 		if !strings.Contains(message, want.message) || want.message == "" && message != "" {
 			t.Errorf("%.20q: message %q, want %q", text, message, want.message)
 		}
@@ -260,7 +260,7 @@ func TestCaret(t *testing.T) {
 		{"\u200bkey", 2, 'k'}, {long[:100] + "!" + long, 101, '!'}, {long + "!" + long, 301, '!'},
 		{long + "!", 301, '!'}, {"!" + long, 1, '!'},
 	} {
-		src, _, _ := newSource("t.yaml", []byte(test.line))
+		src, _, _ := newSource("t.yaml", []byte(test.line), spec())
 		p := src.problem(Position{1, test.col}, "m")
 		source := []rune(p.Source)
 		if p.mark >= len(source) || source[p.mark] != test.spot {
@@ -274,7 +274,7 @@ func TestCaret(t *testing.T) {
 
 // TestProblemOutside: a place that is not in the text shows no line.
 func TestProblemOutside(t *testing.T) {
-	src, _, _ := newSource("t.yaml", []byte("a: b\n"))
+	src, _, _ := newSource("t.yaml", []byte("a: b\n"), spec())
 	for _, at := range []Position{{0, 1}, {9, 1}, {2, 1}} {
 		want := fmt.Sprintf("t.yaml:%d:%d: m", at.Line, at.Col)
 		if at.Line == 0 { // it has no place at all

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -63,7 +64,7 @@ usag: 3
 exhausted: halt
 `
 	_, err := script.Parse("demo.yaml", []byte(text))
-	var problems script.Errors
+	var problems yaml.Errors
 	if !errors.As(err, &problems) {
 		t.Fatalf("error is %T: %v", err, err)
 	}
@@ -81,8 +82,8 @@ exhausted: halt
 		`10:5: a step either answers or fails`,
 		`10:12: an error needs a type`,
 		`12:5: a step is empty`,
-		`13:5: a step is a mapping, not text`,
-		`14:12: delay is "5"; write a time with its unit`,
+		`13:5: a step is a mapping, not the text "hello"`,
+		`14:12: delay is 5; write a time with its unit`,
 		`17:27: input_tokens is -1`,
 		`17:31: unknown key "tokens" in usage; its keys are input_tokens, output_tokens`,
 		`18:5: say has no value; write one or leave the key out`,
@@ -143,19 +144,19 @@ func TestFilesThatAreNoScript(t *testing.T) {
 		"comment":       {"# later\n", "1:1: the script is empty"},
 		"list":          {"- say: x\n", "1:1: a script is a mapping, not a list"},
 		"no steps":      {"delay: 1s\n", "1:1: a script needs steps"},
-		"two documents": {"steps: []\n---\nsteps: []\n", "3:1: a second document"},
-		"anchor":        {"steps: &a []\n", "1:8: anchors, aliases"},
-		"alias":         {"steps: *a\n", "1:8: anchors, aliases"},
-		"merge":         {"steps:\n  - <<: {say: x}\n", "2:5: anchors, aliases and merge keys"},
-		"tag":           {"steps: !!seq []\n", "1:8: tags are not allowed"},
-		"twice":         {"steps: []\nsteps: []\n", `2:1: mapping key "steps" already defined`},
-		"tab":           {"steps:\n\t- say: x\n", "2:1: found character"},
-		"open bracket":  {"steps: [\n", "not found"},
+		"two documents": {"steps: []\n---\nsteps: []\n", "2:1: a second document"},
+		"anchor":        {"steps: &a []\n", "1:8: anchors (&name) are not part of a script"},
+		"alias":         {"steps: *a\n", "1:8: aliases (*name) are not part of a script"},
+		"merge":         {"steps:\n  - <<: {say: x}\n", "2:5: merge keys (<<) are not part of a script"},
+		"tag":           {"steps: !!seq []\n", "1:8: tags (!name) are not part of a script"},
+		"twice":         {"steps: []\nsteps: []\n", `2:1: "steps" is here twice, first in line 1`},
+		"tab":           {"steps:\n\t- say: x\n", "2:1: a tab cannot indent"},
+		"open bracket":  {"steps: [\n", "the closing ] is missing"},
 		"steps no list": {"steps: {say: x}\n", "1:8: steps is a mapping; write a list"},
 		"infinity": {"steps: [{call: [{tool: X, input: {a: .inf}}]}]\n",
 			"cannot be written as JSON"},
-		"deep brackets": {strings.Repeat("[", 5000), "brackets deep"},
-		"deep block":    {strings.Repeat("- ", 5000), "a script is a mapping"},
+		"deep brackets": {strings.Repeat("[", 5000), "this nests too deep"},
+		"deep block":    {strings.Repeat("- ", 5000), "this nests too deep"},
 		"deep input": {"steps: [{call: [{tool: X, input: {a:\n" + strings.Repeat("- ", 150) +
 			"x}}]}]", ""},
 		"many keys": {strings.Repeat("a: 1\n", 70_000), "keys"},
@@ -164,7 +165,7 @@ func TestFilesThatAreNoScript(t *testing.T) {
 		"invalid UTF-8": {"\xff\xfe\x00s", "1:"},
 		"large number": {"steps: [{say: x, times: 18446744073709551615}]\n",
 			"times is 18446744073709551615"},
-		"negative delay":    {"steps: [{say: x, delay: -1s}]\n", `delay is "-1s"`},
+		"negative delay":    {"steps: [{say: x, delay: -1s}]\n", `delay is the text "-1s"`},
 		"delay of a list":   {"steps: [{say: x, delay: [1s]}]\n", "delay is"},
 		"newer format":      {"covey: 2\nsteps: []\n", "1:8: this covey reads version 1 of the format, not 2; write covey: 1"},
 		"format as text":    {"covey: v1\nsteps: []\n", "1:8: covey is "},
@@ -180,7 +181,7 @@ func TestFilesThatAreNoScript(t *testing.T) {
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v\nwant …%s…", err, test.want)
 			}
-			var problems script.Errors
+			var problems yaml.Errors
 			if !errors.As(err, &problems) || problems[0].Line < 1 || problems[0].Col < 1 {
 				t.Errorf("%#v has no place", err)
 			}
@@ -272,7 +273,7 @@ func TestLoad(t *testing.T) {
 
 func TestVeryManyMistakesAreNotAllPrinted(t *testing.T) {
 	_, err := script.Parse("demo.yaml", []byte("steps:\n"+strings.Repeat("  - {nay: x}\n", 1000)))
-	if n := strings.Count(err.Error(), "\ndemo.yaml:"); n != 49 || !strings.HasSuffix(err.Error(), "and 950 more") {
+	if n := strings.Count(err.Error(), "\ndemo.yaml:"); n != 99 || !strings.HasSuffix(err.Error(), "and 900 more") {
 		t.Errorf("%d lines, the last of %.60q", n, err.Error()[len(err.Error())-30:])
 	}
 }
@@ -291,7 +292,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := script.Parse("f.yaml", data)
 		if err != nil {
-			var problems script.Errors
+			var problems yaml.Errors
 			if !errors.As(err, &problems) || len(problems) == 0 {
 				t.Fatalf("%T without problems: %v", err, err)
 			}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -59,7 +60,7 @@ type step struct {
 type call struct {
 	tool  string
 	input json.RawMessage // a JSON object, keys in the order of the file
-	place Problem         // position of tool, without a message
+	place yaml.Problem    // position of tool, without a message
 }
 
 // helper is a script for helpers whose first prompt matches when.
@@ -93,13 +94,17 @@ func Load(path string) (*Script, error) {
 // Parse reads a script from data; messages call it name. It reports all mistakes at
 // once, as Errors.
 func Parse(name string, data []byte) (*Script, error) {
-	p := &problems{file: name}
-	var s *Script
-	if root := p.document(data); root != nil {
-		s = (&decoder{problems: p}).script(root)
+	form := yaml.Form{
+		Name: "script", MaxSize: MaxSize, MaxKeys: 60_000, MaxDepth: 100, IfEmpty: "write at least `steps: [{say: hello}]`",
+		IfLarge: "split it into one script a member", InsteadOfMerge: "write the keys out",
 	}
-	if err := p.err(); err != nil {
-		return nil, err
+	d := &decoder{&yaml.Decoder{Document: yaml.ParseAs(form, name, data)}}
+	var s *Script
+	if d.Root != nil {
+		s = d.script(d.Root)
+	}
+	if len(d.Problems) > 0 {
+		return nil, yaml.Errors(yaml.SortProblems(d.Problems))
 	}
 	s.name = name
 	for i := range s.helpers {
@@ -112,7 +117,7 @@ func Parse(name string, data []byte) (*Script, error) {
 // script that is served to an agent program may call tools that only the program
 // has, so call it only with the full list of tools.
 func (s *Script) CheckTools(known []string) error {
-	var list Errors
+	var list yaml.Errors
 	for _, script := range append([]*Script{s}, s.helperScripts()...) {
 		for _, step := range script.steps {
 			for _, c := range step.calls {
@@ -121,7 +126,7 @@ func (s *Script) CheckTools(known []string) error {
 				}
 				p := c.place
 				p.Message = fmt.Sprintf("there is no tool %q; the tools are %s", c.tool, strings.Join(known, ", "))
-				if near := nearest(c.tool, known); near != "" {
+				if near := yaml.Nearest(c.tool, known); near != "" {
 					p.Message = fmt.Sprintf("there is no tool %q; did you mean %s?", c.tool, near)
 				}
 				list = append(list, p)

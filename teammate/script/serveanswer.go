@@ -102,6 +102,9 @@ func answerSide(ctx context.Context, script *Script, x *exchange, a *answer) err
 	return ctx.Err()
 }
 
+// maxSample is how deep the objects of a sample may nest.
+const maxSample = 100
+
 // sample returns a value that a JSON Schema allows: the first value of an
 // enumeration, and only the required fields. It does not follow references; a
 // schema that it does not understand gives an empty object.
@@ -113,7 +116,7 @@ func sample(schema json.RawMessage, depth int) json.RawMessage {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 	}
-	if depth > maxDepth || json.Unmarshal(schema, &s) != nil {
+	if depth > maxSample || json.Unmarshal(schema, &s) != nil {
 		return json.RawMessage(`{}`)
 	}
 	switch {

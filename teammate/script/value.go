@@ -1,10 +1,12 @@
 package script
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // mapping returns the values of n by key; messages call it what. keys are the
@@ -12,98 +14,96 @@ import (
 // reports a key without a value and keeps it as nil, so that it is not also
 // reported as missing. If n is not a mapping, it reports that and returns an empty
 // result.
-func (d *decoder) mapping(n ast.Node, what string, keys string) map[string]ast.Node {
+func (d *decoder) mapping(n *yaml.Node, what string, keys string) map[string]*yaml.Node {
 	known := strings.Fields(keys)
-	list, ok := fields(n)
-	if !ok {
-		d.atNode(n, "%s is a mapping, not %s; it has the keys %s", what, kind(n), strings.Join(known, ", "))
+	if n.Kind != yaml.MappingKind {
+		d.Fail(n.At, "%s is a mapping, not %s; it has the keys %s", what, n.Describe(), strings.Join(known, ", "))
 		return nil
 	}
-	parts := make(map[string]ast.Node, len(list))
-	for _, f := range list {
+	parts := make(map[string]*yaml.Node, len(n.Pairs))
+	for _, p := range d.Unique(n) {
 		switch {
-		case !slices.Contains(known, f.key):
-			d.unknown(f, what, known)
-		case isNull(f.value):
-			d.atNode(f.name, "%s has no value; write one or leave the key out", f.key)
-			parts[f.key] = nil
+		case !slices.Contains(known, p.Key.Text):
+			d.unknown(p.Key, what, known)
+		case p.Value.Kind == yaml.NullKind:
+			d.Fail(p.Key.At, "%s has no value; write one or leave the key out", p.Key.Text)
+			parts[p.Key.Text] = nil
 		default:
-			parts[f.key] = f.value
+			parts[p.Key.Text] = p.Value
 		}
 	}
-	if len(list) == 0 {
-		d.atNode(n, "%s is empty; it has the keys %s", what, strings.Join(known, ", "))
+	if len(n.Pairs) == 0 {
+		d.Fail(n.At, "%s is empty; it has the keys %s", what, strings.Join(known, ", "))
 	}
 	return parts
 }
 
 // has reports whether a key is present, even without a value.
-func has(parts map[string]ast.Node, key string) bool {
+func has(parts map[string]*yaml.Node, key string) bool {
 	_, there := parts[key]
 	return there
 }
 
 // unknown reports an unknown key, and suggests the most similar one.
-func (d *decoder) unknown(f field, what string, known []string) {
-	if near := nearest(f.key, known); near != "" {
-		d.atNode(f.name, "unknown key %q in %s; did you mean %s?", f.key, what, near)
+func (d *decoder) unknown(key *yaml.Node, what string, known []string) {
+	if near := d.Nearest(key.Text, known); near != "" {
+		d.Fail(key.At, "unknown key %s in %s; did you mean %s?", yaml.Quote(key.Text), what, near)
 		return
 	}
-	d.atNode(f.name, "unknown key %q in %s; its keys are %s", f.key, what, strings.Join(known, ", "))
+	d.Fail(key.At, "unknown key %s in %s; its keys are %s", yaml.Quote(key.Text), what, strings.Join(known, ", "))
 }
 
 // list returns the items of n; a nil n, for an absent key, has none. It refuses a
 // single item without a list, which is usually a mistake.
-func (d *decoder) list(n ast.Node, key string) []ast.Node {
+func (d *decoder) list(n *yaml.Node, key string) []*yaml.Node {
 	if n == nil {
 		return nil
 	}
-	seq, ok := n.(*ast.SequenceNode)
-	if !ok {
-		d.atNode(n, "%s is %s; write a list", key, kind(n))
-		return nil
+	if n.Kind != yaml.ListKind {
+		d.Fail(n.At, "%s is %s; write a list", key, n.Describe())
 	}
-	return seq.Values
+	return n.Items
 }
 
 // text returns the text of n. Numbers and the like must be quoted, because 007 or
 // 1e3 would be ambiguous.
-func (d *decoder) text(n ast.Node, key string) string {
-	if s, ok := value(n).(string); ok && isText(n) {
-		return s
+func (d *decoder) text(n *yaml.Node, key string) string {
+	if n.Kind != yaml.TextKind {
+		d.Fail(n.At, "%s is %s; write text, in quotes if need be", key, n.Describe())
+		return ""
 	}
-	d.atNode(n, "%s is %s; write text, in quotes if need be", key, kind(n))
-	return ""
+	return n.Text
 }
 
 // integer returns n as an integer; want says in messages what it counts. It reports
 // anything else and returns 1, which no caller reports again.
-func (d *decoder) integer(n ast.Node, key, want string) int {
-	if i, ok := n.(*ast.IntegerNode); ok {
-		switch v := i.Value.(type) {
-		case int64:
-			return int(v)
-		case uint64:
-			if v <= 1<<62 {
-				return int(v)
-			}
+func (d *decoder) integer(n *yaml.Node, key, want string) int {
+	if n.Kind != yaml.WholeKind {
+		d.Fail(n.At, "%s is %s; write %s, as a whole number", key, n.Describe(), want)
+		return 1
+	}
+	return int(n.Whole)
+}
+
+// json converts n to JSON, with keys in the order of the file. Infinity and NaN are refused.
+func (d *decoder) json(n *yaml.Node) json.RawMessage {
+	switch n.Kind {
+	case yaml.ListKind:
+		items := make([]json.RawMessage, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = d.json(item)
 		}
+		return texts.Encode(items)
+	case yaml.MappingKind:
+		var fields []texts.Field
+		for _, p := range d.Unique(n) {
+			fields = append(fields, texts.Field{Name: p.Key.Text, Value: d.json(p.Value)})
+		}
+		return texts.Object(fields)
 	}
-	d.atNode(n, "%s is %s; write %s, as a whole number", key, kind(n), want)
-	return 1
-}
-
-// isText reports whether n is a text in the YAML file.
-func isText(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.StringNode, *ast.LiteralNode:
-		return true
+	raw, err := texts.Marshal(n.Plain())
+	if err != nil {
+		d.Fail(n.At, "%s cannot be written as JSON; write it as text, in quotes", n.Describe())
 	}
-	return false
-}
-
-// isNull reports whether a key has no value.
-func isNull(n ast.Node) bool {
-	_, null := n.(*ast.NullNode)
-	return null || n == nil
+	return raw
 }

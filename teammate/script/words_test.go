@@ -6,19 +6,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-func TestNearest(t *testing.T) {
-	known := strings.Fields(stepKeys)
-	for word, want := range map[string]string{
-		"sya": "say", "SAY": "say", "calls": "call", "wehn": "when", "erro": "error", "timse": "times",
-		"prompt": "", "": "", "x": "", "us": "", strings.Repeat("say", 1000): "",
-	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("%.20q: %q, want %q", word, got, want)
-		}
-	}
-}
+	"github.com/coveyteam/covey/configs/yaml"
+)
 
 // A word that is one or two letters off gets a suggestion.
 func TestTypingMistakesAreRecognised(t *testing.T) {
@@ -31,7 +21,7 @@ func TestTypingMistakesAreRecognised(t *testing.T) {
 		if slices.Contains(strings.Fields(errorTypes), wrong) {
 			return
 		}
-		if got := nearest(wrong, strings.Fields(errorTypes)); got != word {
+		if got := yaml.Nearest(wrong, strings.Fields(errorTypes)); got != word {
 			t.Fatalf("%s is taken for %s", wrong, got)
 		}
 	})
