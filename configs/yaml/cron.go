@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // specs name zones, and not every machine has the files
+	"unicode"
 
 	"github.com/netresearch/go-cron"
 )
@@ -15,20 +17,28 @@ import (
 // are work for a member that keeps running.
 const leastEvery = time.Minute
 
-// CheckCron checks a cron line and its zone. To find a line that never occurs, such as 31
-// February, it computes the next time.
+// CheckCron checks a cron line of a spec and its zone.
 func (d *Decoder) CheckCron(line, zone Value[string]) {
 	if !d.CheckZone(zone) || line.V == "" {
 		return
 	}
-	next, err := NextTime(line.V, zone.V, time.Now())
+	if err := CheckCron(line.V, zone.V, time.Now()); err != nil {
+		d.Fail(line.At.At, "%v", err)
+	}
+}
+
+// CheckCron returns what is wrong with a cron line, and what to write instead. To find a line
+// that never occurs, such as 31 February, it computes the next time.
+func CheckCron(line, zone string, now time.Time) error {
+	next, err := NextTime(line, zone, now)
 	switch {
 	case err != nil:
-		d.Fail(line.At.At, "%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+
-			"or @hourly, @daily, @weekly", Quote(line.V), Clip(err.Error()))
+		return fmt.Errorf("%s is not a recurring time (%s); write five fields such as \"30 7 * * 1-5\", "+
+			"or @hourly, @daily, @weekly", Quote(line), Clip(err.Error()))
 	case next.IsZero():
-		d.Fail(line.At.At, "%s never occurs; write a date that exists", Quote(line.V))
+		return fmt.Errorf("%s never occurs; write a date that exists", Quote(line))
 	}
+	return nil
 }
 
 // NextTime returns the first time after a moment at which a cron line is due in a zone, or the
@@ -94,5 +104,21 @@ func parseCron(line string) (cron.Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The parser takes 22-6 as a range over midnight, which crontabs refuse.
+	for part := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
+		span, _, _ := strings.Cut(part, "/")
+		if from, to, ranges := strings.Cut(span, "-"); ranges && cronValue(from) > cronValue(to) {
+			return nil, fmt.Errorf("%s ends before it begins; write two ranges with a comma", span)
+		}
+	}
 	return plan, nil
+}
+
+// cronValue returns the number that one end of a range stands for.
+func cronValue(field string) int {
+	if n, err := strconv.Atoi(field); err == nil {
+		return n
+	}
+	const names = "...janfebmaraprmayjunjulaugsepoctnovdecsunmontuewedthufrisat" // jan is 1, and sun 0
+	return strings.Index(names, strings.ToLower(field)) / 3 % 13
 }

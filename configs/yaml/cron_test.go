@@ -85,7 +85,8 @@ func TestScheduleGoesOn(t *testing.T) {
 func TestParseCron(t *testing.T) {
 	for _, line := range []string{
 		"* * * * *", "0 0 1 1 *", "*/15 9-17 * * mon-fri", "0 0 * JAN,jul sun", "59 23 31 12 7", "@hourly", "@daily",
-		"@midnight", "@weekly", "@monthly", "@yearly", "@annually", "@every 1m", "@every 36h30m", "0  9 * * *", "0 9 * * fri-mon", // over the end of the week
+		"@midnight", "@weekly", "@monthly", "@yearly", "@annually", "@every 1m", "@every 36h30m", "0  9 * * *",
+		"0 9 * * 5-7", "0 0 * jan-jul/2 TUE-sat", "0 0 * feb-3 5-sat", "0 0 * * sun-3",
 	} {
 		if _, err := parseCron(line); err != nil {
 			t.Errorf("%q: %v", line, err)
@@ -108,6 +109,10 @@ func TestParseCron(t *testing.T) {
 		"0 * * * * *":            "",
 		"\x00 * * * *":           "",
 		"99999999999999 * * * *": "",
+		"0 22-6 * * *":           "22-6 ends before it begins; write two ranges with a comma",
+		"0 9 * * 1,fri-mon":      "fri-mon ends before it begins",
+		"0 9 * DEC-feb/2 *":      "DEC-feb ends before it begins",
+		"30-10 * * * *":          "",
 	} {
 		if plan, err := parseCron(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", line, plan, err)
