@@ -209,7 +209,7 @@ func TestAgentWarnings(t *testing.T) {
 		"agents: {x: {use: claude, model: demo, auth: {file: a.key}}}\nlead: x\n":            "does not log in",
 		"lead: {model: demo, tools: [WebSearch]}\n":                                          "there is no tool \"WebSearch\" in this version",
 		"lead: {model: demo, tools: [Task]}\n":                                               "there is no tool \"Task\" in this version",
-		"lead: {agent: claude, tools: [Rocket]}\n":                                           "ListAgents, WebSearch",
+		"lead: {agent: claude, tools: [Rocket]}\n":                                           "ScheduleList, WebSearch",
 		"lead: {model: demo}\ntasks: [{subject: a, wants: {tools: [LS]}}]\n":                 "no tool \"LS\"",
 		"lead: {agent: claude, tools: [mcp__]}\n":                                            "no tool \"mcp__\"",
 		"lead: {agent: claude, tools: [WebFetch, WebSearch, NotebookEdit, MultiEdit, LS]}\n": "",

@@ -10,7 +10,8 @@ import (
 // Tools returns the tools that members of this version can have.
 func Tools() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "Agent", "Skill",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead", "ListMembers", "ListAgents"}
+		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead", "ListMembers", "ListAgents",
+		"ScheduleCreate", "ScheduleDelete", "ScheduleList"}
 }
 
 // foreignTools returns tools that only agent programs have.

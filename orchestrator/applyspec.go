@@ -139,7 +139,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next loadedSpec, c
 	n.Loaded, err = specs.ReadLoaded(ctx, r.store)
 	var times specs.ReadySchedules
 	if err == nil {
-		times, err = r.times.Plan(ctx, next.team.Schedules)
+		times, err = r.times.Plan(ctx, next.team)
 		n.Values[specs.SchedulesKey] = times.Record()
 	}
 	if err == nil {

@@ -20,7 +20,7 @@ func newBoard(team *configs.Team, letters mail.Folder, r *rooms) *teamtools.Task
 	p := boardDeps{&r.seats, r}
 	return teamtools.New(team, teamtools.Deps{
 		Store: r.store, Letters: letters, Members: p, Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans,
-		Commands: p, Work: p, News: r.notes,
+		Commands: p, Work: p, News: r.notes, Schedules: r.times,
 	})
 }
 

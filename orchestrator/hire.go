@@ -121,7 +121,7 @@ func (h seatBuilder) hire(ctx context.Context) error {
 	if err := h.o.openAccounts(ctx, h.r); err != nil || h.o.only.Setup {
 		return err
 	}
-	return h.r.times.Replace(ctx, h.o.team().Schedules) // before Status can be called
+	return h.r.times.Replace(ctx, h.o.team()) // before Status can be called
 }
 
 // withPolicies adds the policies that hold although no spec names them.
@@ -271,7 +271,7 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Program:    kind == configs.ACP || kind == configs.Command,
-		Background: s.BackgroundTasks, Awaits: s.AwaitedRun, Purse: h.r.usage.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
+		Background: s.BackgroundTasks, Crons: func() []hooks.SessionCron { return h.r.times.Of(s.Member.Name) }, Awaits: s.AwaitedRun, Purse: h.r.usage.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
 		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
 	}

@@ -108,13 +108,13 @@ func newRooms(
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
+	r.times = specs.NewTimetable(store, j, o.clock, r.loop)
 	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}})
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
 	r.work.Trees = newTrees(o, r)
-	r.times = specs.NewTimetable(store, j, o.clock, r.loop.Poke)
 	r.hooks.background = newBackground(r)
 	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
@@ -142,7 +142,8 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Accounts: crew.Accounts{
 			Ledger: r.usage.ledger, Shares: &r.usage.shares, Notices: &r.usage.notices,
 		},
-		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), StaysUp: o.staysUp, MakeOccupant: seatBuilder{o, r}.makeOccupant,
+		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), MakeOccupant: seatBuilder{o, r}.makeOccupant,
+		StaysUp: func() bool { return o.staysUp() || r.times.Awaits(r.seats.TakesTurns) },
 	})
 }
 
@@ -152,7 +153,7 @@ func (r *rooms) parts() []crew.Part {
 	return []crew.Part{
 		r.programs, r.logins, r.hooks.background, r.notes, r.work.Writes, // these complete events
 		&r.usage.notices, &r.usage.shares, r.usage.ledger, &r.watch,
-		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools,
+		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools, r.times,
 	}
 }
 

@@ -3,12 +3,15 @@ package orchestrator
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 const scheduled = pairSpec + `
@@ -81,4 +84,56 @@ func TestSchedulesInATeam(t *testing.T) {
 	}
 	u.stop(errors.New("enough"))
 	r.want(u.end(), CodeInterrupted, "interrupted")
+}
+
+// TestOwnSchedulesInATeam: what a member has scheduled to itself keeps the team up if it comes once,
+// is known to Stop hooks, begins a turn and comes into none.
+func TestOwnSchedulesInATeam(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) +
+			`tasks: [{id: a, subject: Make it, owner: dev}]
+hooks:
+  Stop: [{hooks: [{type: command, command: 'cat >>stops'}]}]
+  Notification: [{hooks: [{type: command, command: 'true'}]}]
+`,
+		"lead.yaml": "steps: [{say: Fine., times: -1}]",
+		"dev.yaml": `steps:
+  - {when: Make it, call: [{tool: ScheduleCreate, input: {cron: 0 22-6 * * *, prompt: x}}]}
+  - when: 22-6 ends before it begins
+    call: [{tool: ScheduleCreate, input: {cron: "@every 30m", prompt: Look again., recurring: false}},
+      {tool: TaskUpdate, input: {taskId: "1", status: completed}}]
+  - when: "yourself .*Look again"
+    call: [{tool: ScheduleCreate, input: {cron: "@every 30m", prompt: And again., recurring: false}},
+      {tool: Bash, input: {command: "touch waits; while ! test -e go; do sleep 0.01; done; echo free"}}]
+  - {when: "free(.|\n)*And again", say: It came into a turn.}
+  - {say: Fine., times: -1}
+`,
+	})
+	clock := &handClock{}
+	u := start(r, clock)
+	u.rests()
+	clock.forward(31 * time.Minute)
+	testkit.Eventually(t, "dev is in a turn", func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, "waits"))
+		return err == nil
+	})
+	clock.forward(31 * time.Minute)
+	u.until("schedule", 2)
+	testkit.Put(t, r.dir, "go", "")
+	u.lines.wait(t, "a turn for the second message", func(l events.Line) bool {
+		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "And again.")
+	})
+	r.want(u.end(), CodeDone, "all work is done")
+	for _, l := range u.lines.all() {
+		if strings.Contains(string(l.Data), "came into a turn") {
+			t.Error(string(l.Data))
+		}
+	}
+	stops, err := os.ReadFile(filepath.Join(r.dir, "stops"))
+	testkit.Must(t, err)
+	const cron = `"schedule":"@every 30m","recurring":false,"prompt":"Look again."`
+	if text := string(stops); !strings.Contains(text, cron) || !strings.Contains(text, `"session_crons":[]`) {
+		t.Errorf("Stop hooks see %s", text)
+	}
 }

@@ -48,7 +48,7 @@ func (u *turn) stopInput() hooks.StopInput {
 		StopHookActive:       u.refused,
 		LastAssistantMessage: u.lastText,
 		BackgroundTasks:      u.t.inBackground(),
-		SessionCrons:         []hooks.SessionCron{},
+		SessionCrons:         u.t.crons(),
 	}
 	// The lead's input is that of a plain session. Scripts recognize a teammate by
 	// these two fields.

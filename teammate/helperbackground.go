@@ -101,6 +101,14 @@ func (t *Teammate) inBackground() []hooks.BackgroundTask {
 	return list
 }
 
+// crons returns the schedules that the member has made for itself, in the form that hooks get.
+func (t *Teammate) crons() []hooks.SessionCron {
+	if t.opts.Crons == nil {
+		return []hooks.SessionCron{}
+	}
+	return t.opts.Crons()
+}
+
 // runInBackground runs a background helper from start to end. Its result goes to the member's
 // mailbox. If the member is stopped first, its next run is told that the helper was
 // interrupted.

@@ -211,6 +211,6 @@ func (u *turn) subagentStopInput() hooks.SubagentStopInput {
 		AgentTranscriptPath:  u.t.opts.Transcript.Path(),
 		LastAssistantMessage: u.lastText,
 		BackgroundTasks:      u.t.root().inBackground(),
-		SessionCrons:         []hooks.SessionCron{},
+		SessionCrons:         u.t.root().crons(),
 	}
 }

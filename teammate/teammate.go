@@ -123,6 +123,7 @@ type Options struct {
 	Asker      Asker                         // optional; nil denies calls that need an answer
 	Purse      agent.Purse                   // optional; what the member may use in this run
 	Background func() []hooks.BackgroundTask // optional; background work, listed for Stop hooks
+	Crons      func() []hooks.SessionCron    // optional; the member's own schedules, for the same hooks
 	// Awaits returns what of the member's background work it waits for, as people read it after
 	// "it waits for "; empty: nothing. While it waits, its turns end once Stop passes, without
 	// the other gates, because its work is not done. Optional; called from any goroutine.

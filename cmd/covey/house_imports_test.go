@@ -71,7 +71,7 @@ var floors = []arrows{
 		"orchestrator/state orchestrator/workcopies"},
 	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
 		"orchestrator/hookinfo orchestrator/journal"},
-	{"orchestrator/specs", "configs configs/yaml tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
+	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
 		"orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/scripts"},
@@ -82,7 +82,7 @@ var floors = []arrows{
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
 	{"orchestrator/teamtools", "configs hooks tasks tasks/* events teammate teammate/agent orchestrator/api orchestrator/inbox " +
-		"orchestrator/plan orchestrator/members"},
+		"orchestrator/plan orchestrator/members orchestrator/specs"},
 	{"orchestrator/mcp", "configs hooks hooks/rules hooks/runner hooks/settings tasks tasks/actors tasks/mail events teammate " +
 		"teammate/agent teammate/permission teammate/program " +
 		"orchestrator/api orchestrator/members orchestrator/launch orchestrator/process " +
@@ -137,6 +137,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/notices", "orchestrator/testkit"},
 	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
+	{"orchestrator/specs", "orchestrator/testkit"},
 	{"orchestrator/view", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/writes", "hooks/* orchestrator/testkit"},

@@ -306,7 +306,7 @@ func patchOf(tool string, fields []texts.Field) string {
 func ToolNames() []string {
 	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
 		"Task", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead",
-		"ListMembers", "ListAgents", "WebFetch", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
+		"ListMembers", "ListAgents", "ScheduleCreate", "ScheduleDelete", "ScheduleList", "WebFetch", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
 		"ExitPlanMode", "EnterPlanMode", "Skill", "SlashCommand", "AskUserQuestion", "StructuredOutput",
 		"TaskOutput", "TaskStop", "LSP", "PowerShell", "ListMcpResourcesTool", "ReadMcpResourceTool",
 		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other"}

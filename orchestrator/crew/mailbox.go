@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -46,13 +47,14 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 	return w, nil
 }
 
-// Waiting returns unread mail that may be shown during a turn.
+// Waiting returns unread mail that may be shown during a turn. Reminders wait for its end.
 func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
-	mail, _, err := s.crew.deps.Board.Unread(ctx, &s.received)
-	if err != nil || len(mail) == 0 {
+	letters, _, err := s.crew.deps.Board.Unread(ctx, &s.received)
+	letters = slices.DeleteFunc(letters, func(m mail.Message) bool { return m.Kind == mail.Reminder })
+	if err != nil || len(letters) == 0 {
 		return nil, err
 	}
-	return s.read(ctx, mail)
+	return s.read(ctx, letters)
 }
 
 // Taken records that the transcript holds mail and notes; ids are those of all inputs of

@@ -39,6 +39,12 @@ func (l *Seats) Of(name string) (*Seat, bool) {
 	return s, ok
 }
 
+// TakesTurns reports whether a member has a seat, and has not ended for this run.
+func (l *Seats) TakesTurns(name string) bool {
+	s, ok := l.Of(name)
+	return ok && s.Life.State().Gone == ""
+}
+
 // add appends a seat. Only the goroutine that seats members may call it: of two
 // concurrent calls one would be lost.
 func (l *Seats) add(s *Seat) { l.put(append(slices.Clone(l.All()), s)) }

@@ -13,7 +13,7 @@ import (
 // what they make.
 func TestSchedulesShown(t *testing.T) {
 	from := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	table := NewTimetable(nil, nil, members.Clock{TimeNow: func() time.Time { return from }}, func() {})
+	table := NewTimetable(nil, nil, members.Clock{TimeNow: func() time.Time { return from }}, nil)
 	records := map[string]scheduleRecord{}
 	for i, s := range []configs.Schedule{
 		{Name: "ci", Cron: "0 * * * *", Task: &configs.Task{Subject: "Look at CI"}},
@@ -42,7 +42,7 @@ func TestSchedulesShown(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want[i])
 		}
 	}
-	if len(NewTimetable(nil, nil, members.Clock{}, func() {}).Status()) != 0 {
+	if len(NewTimetable(nil, nil, members.Clock{}, nil).Status()) != 0 {
 		t.Error("a team without schedules shows some")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -33,13 +34,15 @@ type scheduleRecord struct {
 	From time.Time `json:"from"`           // it is next due after this time
 	Last time.Time `json:"last,omitzero"`  // when it last ran
 	Task string    `json:"task,omitempty"` // id of the last task that it made
+	Mail string    `json:"mail,omitempty"` // id of the last message that it sent
+	Own  *Own      `json:"own,omitempty"`  // what its member has made; nil: it is one of the spec
 	// Plan is the schedule itself, for `covey ps` while the team does not run.
 	Plan schedulePlan `json:"plan"`
 }
 
 // schedulePlan is the description of a schedule for people.
 type schedulePlan struct {
-	No         int // its index in the spec
+	No         int // its index in the spec; for those of members, in the order in which they were made
 	Cron, Zone string
 	What       string // what it makes: "task Look at CI"
 }
@@ -80,15 +83,16 @@ func dueBy(s configs.Schedule, from, now time.Time) (due, rest time.Time, err er
 	return due, now, nil
 }
 
-// Timetable runs the schedules of a running team. The time of each schedule's last run is
-// in the store. Times that were missed while the team was down lead to one task or message
-// when it is up again. Status may be called from any goroutine, the other methods only from
-// the team's loop and before the loop begins.
+// Timetable runs the schedules of a running team: those of its spec, and those that members
+// have made for themselves. The time of each schedule's last run is in the store. Times that
+// were missed while the team was down lead to one task or message when it is up again. Status,
+// Add, Remove, Of and Awaits may be called from any goroutine, the other methods only from the
+// team's loop and before the loop begins.
 type Timetable struct {
 	store   *tasks.Store
 	journal *journal.Journal
 	clock   members.Clock
-	onRun   func()
+	loop    *members.Loop
 	looked  time.Time // time of the last Run
 
 	mu  sync.Mutex // guards now
@@ -97,28 +101,29 @@ type Timetable struct {
 
 // ReadySchedules are schedules that are ready for Use.
 type ReadySchedules struct {
-	list    []configs.Schedule
+	list    []configs.Schedule // of the spec
 	records map[string]scheduleRecord
 	next    time.Time // when the first of them is due; zero: none
 	forgets bool      // the store has records that may have to go
 }
 
-// NewTimetable returns a timetable without schedules. It calls onRun after each run of a schedule.
-func NewTimetable(store *tasks.Store, j *journal.Journal, c members.Clock, onRun func()) *Timetable {
-	return &Timetable{store: store, journal: j, clock: c, onRun: onRun}
+// NewTimetable returns a timetable without schedules. It pokes the loop after each run of one.
+func NewTimetable(store *tasks.Store, j *journal.Journal, c members.Clock, loop *members.Loop) *Timetable {
+	return &Timetable{store: store, journal: j, clock: c, loop: loop}
 }
 
-// Replace replaces the schedules. Those that were there before keep their records, and
+// Replace replaces the schedules of the spec. Those that were there before keep their records, and
 // new ones count from now.
 //
 // The name identifies a schedule: with another cron line it keeps its record, and a
-// renamed one is new. Records of other names are dropped from the store.
-func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error {
-	p, err := t.Plan(ctx, list)
+// renamed one is new. Records of other names are dropped from the store, except those of the
+// team's members.
+func (t *Timetable) Replace(ctx context.Context, team *configs.Team) error {
+	p, err := t.Plan(ctx, team)
 	if err != nil {
 		return err
 	}
-	if len(list) > 0 || p.forgets {
+	if len(p.records) > 0 || p.forgets {
 		if err := t.store.Put(ctx, SchedulesKey, p.Record()); err != nil {
 			return fmt.Errorf("store the schedules: %w", err)
 		}
@@ -127,16 +132,16 @@ func (t *Timetable) Replace(ctx context.Context, list []configs.Schedule) error 
 	return nil
 }
 
-// Plan prepares schedules with their records in the store. They take effect once their
-// Record is stored under SchedulesKey and Use is called.
-func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (ReadySchedules, error) {
+// Plan prepares the schedules of a spec with their records in the store. They take effect once
+// their Record is stored under SchedulesKey and Use is called.
+func (t *Timetable) Plan(ctx context.Context, team *configs.Team) (ReadySchedules, error) {
 	known := map[string]scheduleRecord{}
 	if err := tasks.ReadValue(ctx, t.store, SchedulesKey, &known); err != nil {
 		return ReadySchedules{}, err
 	}
 	now := t.clock.Now()
 	records := map[string]scheduleRecord{}
-	for i, s := range list {
+	for i, s := range team.Schedules {
 		r, ok := known[s.Name]
 		if !ok {
 			r = scheduleRecord{From: now}
@@ -144,7 +149,12 @@ func (t *Timetable) Plan(ctx context.Context, list []configs.Schedule) (ReadySch
 		r.Plan = planOf(i, s)
 		records[s.Name] = r
 	}
-	return ReadySchedules{list: list, records: records, next: now, forgets: len(known) > 0}, nil
+	for name, r := range known {
+		if r.Own != nil && slices.Contains(team.MemberNames(), r.Own.Member) {
+			records[name] = r
+		}
+	}
+	return ReadySchedules{list: team.Schedules, records: records, next: now, forgets: len(known) > 0}, nil
 }
 
 // Record returns the value to store under SchedulesKey.
@@ -167,11 +177,11 @@ func (t *Timetable) Run(ctx context.Context) error {
 	now := t.clock.Now().Round(0) // wall clock, because machines sleep
 	setBack := now.Before(t.looked)
 	t.looked = now
-	if len(t.now.list) == 0 || t.now.next.IsZero() || t.now.next.After(now) && !setBack {
+	if len(t.now.records) == 0 || t.now.next.IsZero() || t.now.next.After(now) && !setBack {
 		return nil
 	}
 	var first time.Time
-	for _, s := range t.now.list {
+	for _, s := range t.now.all() {
 		r := t.now.records[s.Name]
 		due, rest, err := dueBy(s, r.From, now)
 		if err != nil {
@@ -180,6 +190,9 @@ func (t *Timetable) Run(ctx context.Context) error {
 		if r.From = rest; !due.IsZero() {
 			if err := t.runOne(ctx, s, &r, due); err != nil {
 				return fmt.Errorf("schedule %s: %w", s.Name, err)
+			}
+			if _, goesOn := t.now.records[s.Name]; !goesOn {
+				continue
 			}
 		}
 		t.setRecord(s.Name, r)
@@ -214,10 +227,7 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleR
 	if s.Task != nil {
 		told.Task, told.Skipped, err = t.makeTask(ctx, s, r.Task, call)
 	} else {
-		text := fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)
-		_, err = t.store.Mail().Send(ctx, actors.Actor{CallID: call}, mail.Outgoing{
-			To: []string{s.To}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
-		})
+		told.Skipped, err = t.send(ctx, s, r, call)
 	}
 	switch {
 	case err == nil:
@@ -233,13 +243,48 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleR
 	if told.Task != "" {
 		r.Task = told.Task
 	}
-	t.setRecord(s.Name, *r)
-	if err := t.store.Put(ctx, SchedulesKey, t.now.Record()); err != nil {
-		return fmt.Errorf("store the schedules: %w", err)
+	records := maps.Clone(t.now.records)
+	if records[s.Name] = *r; r.Own != nil && r.Own.Once && told.Skipped == "" {
+		delete(records, s.Name)
+	}
+	if err := t.keep(ctx, records); err != nil {
+		return err
 	}
 	t.journal.Tell(told)
-	t.onRun()
 	return nil
+}
+
+// keep stores other records, puts them into effect and pokes the loop.
+func (t *Timetable) keep(ctx context.Context, records map[string]scheduleRecord) error {
+	p := ReadySchedules{list: t.now.list, records: records, next: t.clock.Now()}
+	if err := t.store.Put(ctx, SchedulesKey, p.Record()); err != nil {
+		return fmt.Errorf("store the schedules: %w", err)
+	}
+	t.Use(p)
+	t.loop.Poke()
+	return nil
+}
+
+// send sends the message of a schedule, unless its last one is still unread: a member that is
+// held for a night would otherwise find one for each hour.
+func (t *Timetable) send(ctx context.Context, s configs.Schedule, r *scheduleRecord, call string) (skipped string, err error) {
+	unread, err := t.store.Mail().Unread(ctx, s.To)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(unread, func(m mail.Message) bool { return m.ID == r.Mail }) {
+		return "its message of the time before is still unread", nil
+	}
+	o := mail.Outgoing{To: []string{s.To}, Kind: mail.Notice, Text: fmt.Sprintf("Schedule %s (%s): %s", s.Name, s.Cron, s.Text)}
+	if r.Own != nil {
+		o.Kind, o.Text = mail.Reminder, fmt.Sprintf("You have scheduled this message to yourself (%s, %s): %s", s.Name, s.Cron, s.Text)
+	}
+	o.Summary = mail.Summary(o.Text)
+	sent, err := t.store.Mail().Send(ctx, actors.Actor{CallID: call}, o)
+	if err == nil {
+		r.Mail = sent[0].ID
+	}
+	return "", err
 }
 
 // makeTask makes the task of a schedule, unless its last task is still open: a team that
@@ -270,20 +315,20 @@ func (t *Timetable) makeTask(
 // if none will be due. maxSleep is needed because timers do not count the time in which a
 // machine sleeps, and clocks are set.
 func (t *Timetable) Wait() <-chan time.Time {
-	if len(t.now.list) == 0 || t.now.next.IsZero() {
+	if len(t.now.records) == 0 || t.now.next.IsZero() {
 		return nil
 	}
 	return t.clock.After(min(max(t.now.next.Round(0).Sub(t.clock.Now().Round(0)), 0), maxSleep))
 }
 
-// Status lists the schedules of the running team, in file order.
+// Status lists the schedules of the running team, those of the spec first.
 func (t *Timetable) Status() []api.ScheduleStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return schedulesOf(t.now.records, t.clock.Now().Location())
 }
 
-// StoredSchedules lists the schedules of a team's last run from its store, in file order. An
+// StoredSchedules lists the schedules of a team's last run from its store, as Status does. An
 // edited spec takes effect with the next `covey up`.
 func StoredSchedules(ctx context.Context, s *tasks.Store) ([]api.ScheduleStatus, error) {
 	known := map[string]scheduleRecord{}
@@ -291,21 +336,32 @@ func StoredSchedules(ctx context.Context, s *tasks.Store) ([]api.ScheduleStatus,
 	return schedulesOf(known, time.Local), err
 }
 
-// schedulesOf sorts records in the order of the spec. zone applies to schedules without
-// one.
+// schedulesOf lists schedules in order. zone applies to those without one.
 func schedulesOf(records map[string]scheduleRecord, zone *time.Location) []api.ScheduleStatus {
 	var out []api.ScheduleStatus
-	for name, r := range records {
+	for _, name := range inOrder(records) {
+		r := records[name]
 		p := r.Plan
 		st := api.ScheduleStatus{Name: name, Cron: p.Cron, Last: r.Last, What: p.What}
 		if p.Zone != "" {
 			st.Cron += " " + p.Zone
 		}
-		st.Next, _ = yaml.NextTime(p.Cron, p.Zone, r.From.In(zone)) // checked when the spec was read
+		st.Next, _ = yaml.NextTime(p.Cron, p.Zone, r.From.In(zone)) // checked when the schedule was made
 		out = append(out, st)
 	}
-	slices.SortFunc(out, func(a, b api.ScheduleStatus) int {
-		return cmp.Compare(records[a.Name].Plan.No, records[b.Name].Plan.No)
-	})
 	return out
+}
+
+// inOrder returns the names of schedules: those of the spec in its order, then those of members,
+// the oldest first.
+func inOrder(records map[string]scheduleRecord) []string {
+	own := func(name string) int {
+		if records[name].Own != nil {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedFunc(maps.Keys(records), func(a, b string) int {
+		return cmp.Or(own(a)-own(b), records[a].Plan.No-records[b].Plan.No, cmp.Compare(a, b))
+	})
 }

@@ -83,7 +83,7 @@ func TestScheduleCrash(t *testing.T) {
 	}
 	defer store.Close()
 	s := configs.Schedule{Name: "n", Cron: "@hourly", Task: &configs.Task{Subject: "Look"}}
-	table := NewTimetable(store, nil, members.Clock{}, func() {})
+	table := NewTimetable(store, nil, members.Clock{}, members.NewLoop(nil))
 	for range 2 { // the second knows nothing of the first
 		if id, skipped, err := table.makeTask(t.Context(), s, "", actors.CallID("schedule", "n 1")); id != "1" || skipped != "" || err != nil {
 			t.Errorf("made %q, %q, %v", id, skipped, err)

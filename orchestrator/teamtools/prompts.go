@@ -41,7 +41,7 @@ func (n ToolNames) Inputs(letters []mail.Message, all []tasks.Task) []agent.Inpu
 			// The notice has its own frame, and the helper's text in it is
 			// defused.
 			in = append(in, agent.Input{Kind: agent.FromHelper, Text: m.Text, MessageID: m.ID})
-		case mail.Notice:
+		case mail.Notice, mail.Reminder:
 			// A notice may quote a member.
 			in = append(in, agent.Input{Kind: agent.FromCovey, Text: texts.Defuse(m.Text), MessageID: m.ID})
 		case mail.TaskAssignment:

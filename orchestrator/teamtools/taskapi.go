@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -51,6 +52,7 @@ type Deps struct {
 	Commands  Commands
 	Work      Work
 	News      News
+	Schedules *specs.Timetable
 }
 
 // Members finds the members of the team. The crew implements it.

@@ -31,6 +31,10 @@ const (
 	ReportTool  = "team_report"
 	PlanTool    = "team_submit_plan"
 	AskTool     = "team_ask_lead"
+
+	ScheduleCreateTool = "team_schedule_create"
+	ScheduleDeleteTool = "team_schedule_delete"
+	ScheduleListTool   = "team_schedule_list"
 )
 
 // coveyShell is the covey command in a member's shell. It need not be on the

@@ -128,6 +128,14 @@ func makeToolDefs() []*toolDef {
 			text: "List the members of the team: who they are and what they do now."},
 		{builtin: "ListAgents", readOnly: true, repair: rename(nil), work: does(listMembers),
 			text: "The same as ListMembers, as other hosts call it."},
+		{builtin: "ScheduleCreate", mcp: ScheduleCreateTool, required: []string{"cron", "prompt"}, work: does(scheduleCreate),
+			repair: rename(map[string]string{"schedule": "cron", "message": "prompt", "text": "prompt"}),
+			text: "Schedule a message to yourself. It begins a turn when you are idle; what you have missed comes once. " +
+				"At most 10; the team stays up for those that come once."},
+		{builtin: "ScheduleDelete", mcp: ScheduleDeleteTool, required: []string{"id"}, work: does(scheduleDelete),
+			repair: rename(map[string]string{"job_id": "id"}), text: "Delete one of your schedules."},
+		{builtin: "ScheduleList", mcp: ScheduleListTool, readOnly: true, repair: rename(nil), work: does(scheduleList),
+			text: "List your schedules."},
 		{builtin: inbox.PlanTool, mcp: PlanTool, work: does(submitPlan), has: plans,
 			repair: rename(map[string]string{"text": "plan", "content": "plan"}),
 			text: "Submit your plan for approval. Until it is approved you may only read. A message will tell you the " +

@@ -25,6 +25,7 @@ const (
 	TaskAssignment Kind = "task_assignment" // Data is an Assignment
 	TaskLost       Kind = "task_lost"       // Data is a Loss
 	Notice         Kind = "notice"
+	Reminder       Kind = "reminder" // what a member has scheduled to itself; it begins a turn and comes into none
 
 	Goal            Kind = "goal"   // the team's goal, for the lead
 	OperatorMessage Kind = "person" // what the operator sent with `covey send` or typed in attach
