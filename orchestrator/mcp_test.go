@@ -212,7 +212,7 @@ func TestToolsDescribeThemselves(t *testing.T) {
 	}
 	for tool, want := range map[string]string{
 		teamtools.SendTool: `"required":["to","message"]`, teamtools.ReportTool: `"required":["report"]`, teamtools.CreateTool: `"required":["subject","description"]`,
-		teamtools.AskTool: `"required":["question"]`, teamtools.ClaimTool: `"required":["taskId"]`, teamtools.GetTool: `"required":["taskId"]`,
+		teamtools.AskTool: `"required":["question"]`, teamtools.ScheduleCreateTool: `"required":["cron","prompt"]`, teamtools.ClaimTool: `"required":["taskId"]`, teamtools.GetTool: `"required":["taskId"]`,
 		teamtools.UpdateTool: `"enum":["pending","in_progress","completed","deleted"]`,
 	} {
 		i := slices.IndexFunc(list.Tools, func(other *mcp.Tool) bool { return other.Name == tool })
@@ -220,12 +220,13 @@ func TestToolsDescribeThemselves(t *testing.T) {
 			t.Errorf("the schema of %s lacks %s", tool, want)
 		}
 	}
-	for _, want := range []string{teamtools.SendTool, teamtools.AskTool, teamtools.MembersTool, teamtools.CreateTool, teamtools.GetTool, teamtools.UpdateTool, teamtools.ListTool, teamtools.ClaimTool, teamtools.ReportTool} {
+	for _, want := range []string{teamtools.SendTool, teamtools.AskTool, teamtools.MembersTool, teamtools.CreateTool, teamtools.GetTool, teamtools.UpdateTool, teamtools.ListTool, teamtools.ClaimTool, teamtools.ReportTool,
+		teamtools.ScheduleCreateTool, teamtools.ScheduleDeleteTool, teamtools.ScheduleListTool} {
 		if !names[want] {
 			t.Errorf("there is no tool %s", want)
 		}
 	}
-	if len(names) != 9 {
+	if len(names) != 12 {
 		t.Errorf("the tools are %v", names)
 	}
 }

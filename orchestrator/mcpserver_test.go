@@ -111,7 +111,7 @@ func TestStdioToolsReachTheTeam(t *testing.T) {
 		t.Errorf("the team was asked for %+v", call)
 	}
 	tools, err := s.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 9 {
+	if err != nil || len(tools.Tools) != 12 {
 		t.Errorf("%d tools, %v", len(tools.Tools), err)
 	}
 	if err := s.Close(); err != nil {
