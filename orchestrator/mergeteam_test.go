@@ -410,7 +410,9 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 		t.Error("nobody is told of work that was not taken down")
 	}
 	r.rooms.loop.Close()
-	boardDeps{&r.rooms.seats, r.rooms}.HarvestTask(ctx, done)
+	ctx, ended := r.rooms.asks.UntilEnd(ctx)
+	defer ended()
+	r.rooms.work.Merges.HarvestTask(ctx, done)
 	merges, err := r.rooms.store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
 		t.Errorf("merges %+v, %v", merges, err)

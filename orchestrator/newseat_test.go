@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // warned waits for so many warnings with these words.
@@ -143,7 +142,7 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
 	r.rooms.board.SetTeam(&configs.Team{Lead: configs.Member{Name: "lead"}, Teammates: []configs.Member{{Name: "dev"}, {Name: "ghost"}}})
-	q, person := commands{r: r.rooms}, actors.Actor{Name: actors.Operator}
+	q := commands{r: r.rooms}
 	for what, do := range map[string]func(context.Context) error{
 		"it sends": func(ctx context.Context) error {
 			_, err := q.send(ctx, api.Send{As: "ghost", To: "lead", Text: "hi"})
@@ -167,7 +166,8 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 			return err
 		},
 		"it gets a mode": func(ctx context.Context) error {
-			return boardDeps{&r.rooms.seats, r.rooms}.SetMode(ctx, person, "ghost", "plan")
+			_, err := q.send(ctx, api.Send{To: "ghost", Text: `{"type":"mode_set_request","mode":"plan"}`})
+			return err
 		},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -27,7 +27,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // rooms is a running team: its crew, and what the crew and the operator's commands work
@@ -109,18 +108,18 @@ func newRooms(
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
 	r.times = specs.NewTimetable(store, j, o.clock, r.loop)
-	r.board = newBoard(o.team(), mail.Folder(o.place.Mail()), r)
+	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
+	r.work.Trees = newTrees(o, r)
+	r.work.Writes = newWrites(o, r)
+	r.work.Merges = newDesk(o, r)
+	r.board = newBoard(o, r)
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}})
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
-	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
-	r.work.Trees = newTrees(o, r)
 	r.hooks.background = newBackground(r)
 	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
 		j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
 	})
-	r.work.Writes = newWrites(o, r)
-	r.work.Merges = newDesk(o, r)
 	r.hooks.policies = newPolicies(o, r)
 	r.hooks.reload = newReloader(o, r)
 	var err error

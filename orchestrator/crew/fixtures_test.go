@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
@@ -54,11 +55,10 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 		Store: p.Store, Journal: p.Journal, Clock: p.Clock, Log: p.Log, Members: p.Seats, Group: p.Group, Changed: p.Loop.Poke,
 		Attached: func() int { return 0 }, Lend: p.Logins.Lend,
 	})
-	members := memberDeps{p.Seats}
-	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: members})
+	p.Work.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: p.Seats})
 	p.Board = teamtools.New(team, teamtools.Deps{
-		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: members, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
-		Commands: members, Work: members, News: p.Notes,
+		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: p.Seats, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
+		Work: p.Work.Merges, Goals: specs.NewGoals(p.Store, ""), News: p.Notes,
 	})
 	p.MakeOccupant = func(context.Context, *Seat) (Occupant, error) {
 		return Occupant{Teammate: &teammate.Teammate{}}, nil // it takes no turns
@@ -100,19 +100,3 @@ func addSeat(t testing.TB, c *Crew, m *configs.Member) *Seat {
 	c.deps.Seats.add(s)
 	return s
 }
-
-// memberDeps are members without work and without questions.
-type memberDeps struct{ *Seats }
-
-func (m memberDeps) All() []*members.Member { return m.Members() }
-
-func (m memberDeps) Now(string) (state, gone string) { return "", "" }
-
-func (m memberDeps) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
-	return mail.ShutdownRequest{}, nil
-}
-
-func (m memberDeps) SetMode(context.Context, actors.Actor, string, string) error { return nil }
-
-func (m memberDeps) HarvestTask(context.Context, tasks.Task) {}
-func (m memberDeps) Answered(context.Context, string) error  { return nil }

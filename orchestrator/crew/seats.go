@@ -110,6 +110,17 @@ func (l *Seats) StateOf(member string) (members.State, bool) {
 	return s.Life.State(), true
 }
 
+// Now returns what a member does now, and why it takes no more turns; both are empty if it has
+// no seat.
+func (l *Seats) Now(name string) (state, gone string) {
+	s, ok := l.Of(name)
+	if !ok {
+		return "", ""
+	}
+	now := s.Life.State()
+	return string(s.State(now)), now.Gone
+}
+
 // Turn returns the number of a member's turn; 0: it has no seat.
 func (l *Seats) Turn(member string) int {
 	if s, ok := l.Of(member); ok {

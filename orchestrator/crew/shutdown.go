@@ -1,7 +1,6 @@
 package crew
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -23,8 +23,6 @@ import (
 // member back.
 
 const (
-	// shutdownLimit is the default time to answer.
-	shutdownLimit = 2 * time.Minute
 	// lastCall is how long the call by which a member agrees may still run; then its turn
 	// is interrupted.
 	lastCall = 5 * time.Second
@@ -32,20 +30,6 @@ const (
 	// killed. Tools get TERM and KILL within a second of an interrupt.
 	lastGrace = 10 * time.Second
 )
-
-// EndOptions says how a member is asked to end.
-type EndOptions struct {
-	Reason string
-	Wait   time.Duration // until it is ended without an answer; 0: shutdownLimit
-}
-
-// ShutdownRequest returns a request in its wire form.
-func ShutdownRequest(r requests.Request) mail.ShutdownRequest {
-	return mail.ShutdownRequest{
-		Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: inbox.PayloadOf(r).Reason,
-		Deadline: r.Deadline, Timestamp: r.Created,
-	}
-}
 
 // memberContext returns the context of one member, and gives its Life the functions that end and
 // resume it.
@@ -56,58 +40,6 @@ func (c *Crew) memberContext(ctx context.Context, s *Seat) context.Context {
 	ctx, quit := context.WithCancelCause(ctx)
 	s.Life.Bind(quit, func() { c.deps.Group.Go(func() { c.runMember(ctx, s) }) })
 	return ctx
-}
-
-// AskToEnd asks a member to end. The request has a key, so a second request to the same
-// member returns the first.
-//
-// The default answer is yes: a member that does not answer by the deadline leaves anyway.
-// A function makes the mail, because the request has no id before it is stored.
-func (c *Crew) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOptions) (requests.Request, error) {
-	if _, err := c.mayEnd(by, to); err != nil {
-		return requests.Request{}, err
-	}
-	if f.Wait < 0 {
-		return requests.Request{}, texts.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
-	}
-	why := ""
-	if f.Reason != "" {
-		why = ": " + texts.Preview(f.Reason, 4000)
-	}
-	return c.deps.Asks.Ask(ctx, by, requests.New{
-		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
-		Wait: cmp.Or(f.Wait, shutdownLimit), Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
-		Payload: texts.Encode(inbox.Payload{Reason: f.Reason}),
-		Mail: func(r requests.Request) mail.Outgoing {
-			now := c.deps.Clock.Now()
-			r.Created, r.Deadline = now, now.Add(cmp.Or(f.Wait, shutdownLimit))
-			return mail.Outgoing{
-				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: texts.Encode(ShutdownRequest(r)),
-			}
-		},
-	})
-}
-
-// mayEnd returns the seat of a member, or an error if by may not ask it to end, or it cannot
-// be ended this way. The error says what to do instead.
-//
-// Only the lead, who assigns the work, and people, who own the team, may end members.
-func (c *Crew) mayEnd(by actors.Actor, to string) (*Seat, error) {
-	s, ok := c.deps.Seats.Of(to)
-	lead := c.deps.Seats.Lead()
-	switch {
-	case !ok:
-		return nil, c.deps.Board.NoSeat(to)
-	case s.Member.Lead:
-		return nil, texts.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
-			"`covey down` ends the team", to)
-	case by.Name != lead.Member.Name && by.Name != actors.Operator:
-		return nil, texts.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should",
-			lead.Member.Name, to)
-	case s.Life.State().Gone != "":
-		return nil, texts.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, s.Life.State().Gone)
-	}
-	return s, nil
 }
 
 // shutdownAnswered removes a member that has agreed, or has not answered in time.
@@ -231,9 +163,12 @@ func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, release
 func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
 	if e.Now {
-		s, err := c.mayEnd(by, e.Member)
-		if err != nil {
+		if err := c.deps.Board.MayEnd(by, e.Member); err != nil {
 			return api.EndReply{}, err
+		}
+		s, ok := c.deps.Seats.Of(e.Member)
+		if !ok {
+			return api.EndReply{}, c.deps.Board.NoSeat(e.Member)
 		}
 		reason := "a person ended it"
 		if e.Reason != "" {
@@ -242,7 +177,7 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		c.dismissMember(ctx, s, reason, 0)
 		return awaitGone(ctx, s, api.EndReply{})
 	}
-	r, err := c.AskToEnd(ctx, by, e.Member, EndOptions{Reason: e.Reason, Wait: e.Wait})
+	r, err := c.deps.Board.AskToEnd(ctx, by, e.Member, teamtools.EndOptions{Reason: e.Reason, Wait: e.Wait})
 	if err != nil {
 		return api.EndReply{}, err
 	}

@@ -2,9 +2,7 @@ package crew
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,41 +14,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
-
-// TestMayEnd: who may ask which member to leave.
-func TestMayEnd(t *testing.T) {
-	c := crewOf(t, Deps{}, "lead", "dev", "ops")
-	addSeat(t, c, &configs.Member{Name: "lead"})
-	addSeat(t, c, &configs.Member{Name: "dev"})
-	addSeat(t, c, &configs.Member{Name: "ops"}).Life.Retire("it failed")
-	for _, tc := range []struct{ by, to, says string }{
-		{"lead", "dev", ""},
-		{actors.Operator, "dev", ""},
-		{"dev", "ops", "only the lead and people may ask"},
-		{"lead", "lead", "`covey down` ends the team"},
-		{"lead", "ops", "ops has left already: it failed"},
-		{"lead", "devv", "did you mean dev?"},
-	} {
-		_, err := c.mayEnd(actors.Actor{Name: tc.by}, tc.to)
-		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
-		}
-	}
-}
-
-// TestAskToEndWantsTime: a request without a deadline would block the caller forever.
-func TestAskToEndWantsTime(t *testing.T) {
-	c := crewOf(t, Deps{}, "lead", "dev")
-	addSeat(t, c, &configs.Member{Name: "lead"})
-	addSeat(t, c, &configs.Member{Name: "dev"})
-	_, err := c.AskToEnd(t.Context(), actors.Actor{Name: "lead"}, "dev", EndOptions{Wait: -time.Second})
-	if !errors.Is(err, tasks.ErrInvalid) || !strings.Contains(err.Error(), "-1s") {
-		t.Errorf("asked with -1s: %v", err)
-	}
-}
 
 // TestWhoLeavesGetsNothing: a leaving, idle member gets no work, not even its own tasks,
 // which become open one after another.

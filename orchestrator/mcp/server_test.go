@@ -67,7 +67,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 	asks := inboxOf(r, configs.DenyAsk)
 	r.board = teamtools.New(team, teamtools.Deps{
 		Store: r.store, Letters: mail.Folder(t.TempDir()), Members: r, Requests: asks, Questions: asks.Questions, Plans: asks.Plans,
-		Commands: r, Work: r, News: r,
+		Work: r, News: r,
 	})
 	for i, m := range team.Members() {
 		session, err := r.store.Members().Attach(t.Context(), m.Name, func() string { return "session-" + m.Name })
@@ -186,16 +186,7 @@ func (r *rig) Member(name string) (*members.Member, bool) {
 
 func (r *rig) Now(string) (state, gone string) { return "working", "" }
 
-func (r *rig) AskToEnd(context.Context, actors.Actor, string, string) (mail.ShutdownRequest, error) {
-	return mail.ShutdownRequest{}, errors.New("nobody ends here")
-}
-
-func (r *rig) SetMode(context.Context, actors.Actor, string, string) error {
-	return errors.New("nobody changes modes here")
-}
-
 func (r *rig) HarvestTask(context.Context, tasks.Task) {}
-func (r *rig) Answered(context.Context, string) error  { return nil }
 func (r *rig) Sent([]mail.Message)                     {}
 func (r *rig) Closed(tasks.Task)                       { r.done <- struct{}{} }
 

@@ -33,11 +33,13 @@ type table struct {
 
 // fakeCrew is a crew of three as its board sees it. It notes what it was asked for.
 type fakeCrew struct {
-	spec   *configs.Team
-	gone   map[string]string // why members take no more turns
-	said   []string
-	told   int              // calls of News and Work
-	answer requests.Request // to Consult; Reply answers its member
+	spec *configs.Team
+	gone map[string]string // why members take no more turns
+	said []string
+	told int // calls of News and Work
+	// harvests is called when work is harvested; nil: nothing is.
+	harvests func(context.Context)
+	answer   requests.Request // to Consult; Reply answers its member
 }
 
 func (c *fakeCrew) Member(name string) (*members.Member, bool) {
@@ -64,13 +66,17 @@ func (c *fakeCrew) Answer(
 	return requests.Request{}, nil
 }
 
-func (c *fakeCrew) AskToEnd(_ context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error) {
-	c.note("%s asks %s to end: %q", by.Name, to, reason)
-	return mail.ShutdownRequest{RequestRef: mail.Ref("r1"), From: by.Name, Reason: reason}, nil
+func (c *fakeCrew) Ask(_ context.Context, by actors.Actor, n requests.New) (requests.Request, error) {
+	c.note("%s asks %s: %s", by.Name, n.To, n.Text)
+	return requests.Request{ID: "r1"}, nil
 }
 
-func (c *fakeCrew) SetMode(_ context.Context, by actors.Actor, to, mode string) error {
-	c.note("%s gives %s the mode %s", by.Name, to, mode)
+func (c *fakeCrew) UntilEnd(ctx context.Context) (context.Context, func()) {
+	return context.WithoutCancel(ctx), func() {}
+}
+
+func (c *fakeCrew) GiveMode(_ context.Context, m *members.Member, mode string) error {
+	c.note("%s gets the mode %s", m.Name, mode)
 	return nil
 }
 
@@ -96,12 +102,20 @@ func (c *fakeCrew) Submit(
 	return agent.ToolResult{Content: "submitted"}
 }
 
-func (c *fakeCrew) HarvestTask(context.Context, tasks.Task) { c.told++ }
-func (c *fakeCrew) Sent([]mail.Message)                     { c.told++ }
-func (c *fakeCrew) Closed(tasks.Task)                       { c.told++ }
+func (c *fakeCrew) HarvestTask(ctx context.Context, _ tasks.Task) {
+	if c.told++; c.harvests != nil {
+		c.harvests(ctx)
+	}
+}
 
-func (c *fakeCrew) Answered(_ context.Context, text string) error {
-	c.note("the goal is answered: %s", text)
+func (c *fakeCrew) Sent([]mail.Message) { c.told++ }
+func (c *fakeCrew) Closed(tasks.Task)   { c.told++ }
+
+// fakeGoals notes the answer to the goal.
+type fakeGoals struct{ crew *fakeCrew }
+
+func (g fakeGoals) Answer(_ context.Context, text string) error {
+	g.crew.note("the goal is answered: %s", text)
 	return nil
 }
 
@@ -119,7 +133,7 @@ func newTable(t *testing.T, letters ...string) *table {
 	}}
 	b := New(c.spec, Deps{
 		Store: testkit.OpenStore(t, tasks.Open), Letters: mail.Folder(append(letters, t.TempDir())[0]),
-		Members: c, Requests: c, Questions: c, Plans: c, Commands: c, Work: c, News: c,
+		Members: c, Requests: c, Questions: c, Plans: c, Work: c, Goals: fakeGoals{c}, News: c,
 	})
 	return &table{t: t, board: b, crew: c}
 }

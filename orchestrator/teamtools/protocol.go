@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -56,27 +58,120 @@ func (b *TaskAPI) askToEnd(ctx context.Context, me Actor, w parsedMessage) (Sent
 	if err != nil {
 		return SentAnswer{}, err
 	}
-	r, err := b.deps.Commands.AskToEnd(ctx, me.Actor, to, cmp.Or(w.text, w.summary))
+	r, err := b.AskToEnd(ctx, me.Actor, to, EndOptions{Reason: cmp.Or(w.text, w.summary)})
 	if err != nil {
-		return SentAnswer{}, err
+		return SentAnswer{}, fmt.Errorf("ask %s to end: %w", to, err)
 	}
 	return SentAnswer{
-		Success: true, Message: fmt.Sprintf("Shutdown request sent to %s. Request ID: %s", to, r.RequestID),
-		Request: r.RequestID, RefID: r.RequestID, Target: to,
+		Success: true, Message: fmt.Sprintf("Shutdown request sent to %s. Request ID: %s", to, r.ID),
+		Request: r.ID, RefID: r.ID, Target: to,
 	}, nil
+}
+
+// shutdownLimit is the default time to answer.
+const shutdownLimit = 2 * time.Minute
+
+// EndOptions says how a member is asked to end.
+type EndOptions struct {
+	Reason string
+	Wait   time.Duration // until it is ended without an answer; 0: two minutes
+}
+
+// AskToEnd asks a member to end. The request has a key, so a second request to the same
+// member returns the first.
+//
+// The default answer is yes: a member that does not answer by the deadline leaves anyway.
+// A function makes the mail, because the request has no id before it is stored.
+func (b *TaskAPI) AskToEnd(ctx context.Context, by actors.Actor, to string, f EndOptions) (requests.Request, error) {
+	if err := b.MayEnd(by, to); err != nil {
+		return requests.Request{}, err
+	}
+	if f.Wait < 0 {
+		return requests.Request{}, texts.Errorf(tasks.ErrInvalid, "it cannot have %s to answer; give it some time", f.Wait)
+	}
+	why := ""
+	if f.Reason != "" {
+		why = ": " + texts.Preview(f.Reason, 4000)
+	}
+	wait := cmp.Or(f.Wait, shutdownLimit)
+	return b.deps.Requests.Ask(ctx, by, requests.New{
+		Kind: requests.AskShutdown, Member: by.Name, To: to, Key: "end/" + to, Default: true,
+		Wait: wait, Text: fmt.Sprintf("%s asks %s to end%s", by.Name, to, why),
+		Payload: texts.Encode(inbox.Payload{Reason: f.Reason}),
+		Mail: func(r requests.Request) mail.Outgoing {
+			now := b.deps.Clock.Now()
+			return mail.Outgoing{
+				Kind: mail.ShutdownAsked, Text: r.Text, Summary: mail.Summary(r.Text), Data: texts.Encode(mail.ShutdownRequest{
+					Type: mail.ShutdownAsked, RequestRef: mail.Ref(r.ID), From: r.Member, Reason: f.Reason,
+					Deadline: now.Add(wait), Timestamp: now,
+				}),
+			}
+		},
+	})
+}
+
+// MayEnd returns an error if by may not ask a member to end, or it cannot be ended this way. The
+// error says what to do instead.
+//
+// Only the lead, who assigns the work, and people, who own the team, may end members.
+func (b *TaskAPI) MayEnd(by actors.Actor, to string) error {
+	m, ok := b.deps.Members.Member(to)
+	_, gone := b.deps.Members.Now(to)
+	switch lead := b.names()[0]; {
+	case !ok:
+		return b.NoSeat(to)
+	case m.Lead:
+		return texts.Errorf(tasks.ErrInvalid, "%s is the lead, and a team without its lead has nobody to report; "+
+			"`covey down` ends the team", to)
+	case by.Name != lead && by.Name != actors.Operator:
+		return texts.Errorf(tasks.ErrNotAsked, "only the lead and people may ask a member to end; tell %s why %s should", lead, to)
+	case gone != "":
+		return texts.Errorf(tasks.ErrInvalid, "%s has left already: %s", to, gone)
+	}
+	return nil
 }
 
 // changeMode gives one member another permission mode.
 func (b *TaskAPI) changeMode(ctx context.Context, me Actor, w parsedMessage) (SentAnswer, error) {
 	to, err := b.recipient(me, w.to)
 	if err == nil {
-		err = b.deps.Commands.SetMode(ctx, me.Actor, to, w.answer.Mode)
+		err = b.setMode(ctx, me.Actor, to, w.answer.Mode)
 	}
 	if err != nil {
 		return SentAnswer{}, err
 	}
 	return SentAnswer{Success: true, Message: fmt.Sprintf("%s has permission mode %s now.", to,
 		w.answer.Mode), Target: to}, nil
+}
+
+// setMode gives a member another permission mode, from its next call on, for its session
+// and across restarts. The lead may give at most what the spec allows, a person anything.
+// A spec that changes the member's mode takes precedence.
+func (b *TaskAPI) setMode(ctx context.Context, by actors.Actor, to, mode string) error {
+	person := by.Name == actors.Operator
+	if lead := b.names()[0]; !person && by.Name != lead {
+		return texts.Errorf(api.ErrDenied, "only %s, who leads the team, or a person can change a permission mode", lead)
+	}
+	m, ok := b.deps.Members.Member(to)
+	if err := inbox.MayHaveMode(person || !ok, m, mode); err != nil {
+		return err
+	}
+	switch {
+	case !ok:
+		return b.NoSeat(to)
+	case b.deps.Plans.MustPlan(m):
+		return texts.Errorf(api.ErrDenied, "%s must plan first; the answer to its plan may name a mode", to)
+	}
+	if err := b.deps.Plans.GiveMode(ctx, m, mode); err != nil {
+		return err
+	}
+	// The mode holds already when the member reads of it. If the mail fails, the caller
+	// gets the error although the mode was changed, and may repeat the call.
+	_, err := b.deps.Store.Mail().Send(ctx, by, mail.Outgoing{
+		To: []string{to}, Kind: mail.ModeSet, Text: "Your permission mode is " + mode + " from now on.",
+		Data: texts.Encode(mail.ModeChange{Type: mail.ModeSet, From: by.Name, Mode: mode, Timestamp: b.deps.Clock.Now()}),
+	})
+	return err
 }
 
 // shutdownAnswerText tells a member the effect of its answer to a shutdown

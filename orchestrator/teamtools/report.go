@@ -32,7 +32,7 @@ func report(ctx context.Context, c call, in reportInput) agent.ToolResult {
 	case strings.TrimSpace(in.Report) == "":
 		return toolError(texts.Errorf(api.ErrEmpty, "the report is empty; write the answer into it"))
 	}
-	if err := c.board.deps.Work.Answered(ctx, in.Report); err != nil {
+	if err := c.board.deps.Goals.Answer(ctx, in.Report); err != nil {
 		return toolError(err)
 	}
 	return agent.ToolResult{Content: "Noted: the goal was a question, and this is its answer."}

@@ -1,6 +1,7 @@
 package teamtools
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -108,16 +110,57 @@ func TestNoTaskForWhoIsGone(t *testing.T) {
 	}
 }
 
+// TestMayEnd: who may ask which member to leave, and how long it has.
+func TestMayEnd(t *testing.T) {
+	b := newTable(t)
+	b.crew.gone["ops"] = "it failed"
+	for _, tc := range []struct {
+		by, to string
+		wait   time.Duration
+		says   string
+	}{
+		{"lead", "dev", 0, ""},
+		{actors.Operator, "dev", time.Second, ""},
+		{"dev", "ops", 0, "only the lead and people may ask"},
+		{"lead", "lead", 0, "`covey down` ends the team"},
+		{"lead", "ops", 0, "ops has left already: it failed"},
+		{"lead", "devv", 0, "did you mean dev?"},
+		{"lead", "dev", -time.Second, "it cannot have -1s to answer"}, // it would block the caller forever
+	} {
+		_, err := b.board.AskToEnd(t.Context(), actors.Actor{Name: tc.by}, tc.to, EndOptions{Wait: tc.wait})
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s ends %s: %v, want %q", tc.by, tc.to, err, tc.says)
+		}
+	}
+}
+
+// TestHarvestedForWhoHangsUp: the work on a task is harvested although the caller that has
+// completed it is gone.
+func TestHarvestedForWhoHangsUp(t *testing.T) {
+	b := newTable(t)
+	b.add(tasks.New{Subject: "one", Owner: "dev"})
+	ctx, hangUp := context.WithCancel(t.Context())
+	b.crew.harvests = func(harvesting context.Context) {
+		hangUp()
+		if err := harvesting.Err(); err != nil {
+			t.Errorf("the harvest ends with the caller: %v", err)
+		}
+	}
+	if _, _, err := b.board.Update(ctx, b.as("dev", ""), "1", to(tasks.Completed)); err != nil || b.crew.told == 0 {
+		t.Errorf("%v; told %d times", err, b.crew.told)
+	}
+}
+
 // TestStructuredMessages: what asks for more than to be read goes to the
 // protocol, in whatever form it comes, and never into a mailbox as text.
 func TestStructuredMessages(t *testing.T) {
 	const yes, no = `answers [shutdown]: {ID:r7 Approve:true Text: Mode:}`, `answers [shutdown]: {ID:r7 Approve:false Text:busy Mode:}`
 	tests := []struct{ input, said, answer string }{
-		{`{"type":"shutdown_request","recipient":"ops","content":"done"}`, `asks ops to end: "done"`,
+		{`{"type":"shutdown_request","recipient":"ops","content":"done"}`, `asks ops: lead asks ops to end: done`,
 			`"Shutdown request sent to ops. Request ID: r1","request_id":"r1","requestId":"r1","target":"ops"`},
-		{`{"to":"@ops","message":{"type":"shutdown_request","reason":"done"},"summary":"bye"}`, `asks ops to end: "done"`, "r1"},
-		{`{"to":"ops","message":{"type":"shutdown_request"},"summary":"bye"}`, `asks ops to end: "bye"`, "r1"},
-		{`{"to":"ops","message":"{\"type\":\"shutdown_request\",\"reason\":\"done\"}"}`, `asks ops to end: "done"`, "r1"},
+		{`{"to":"@ops","message":{"type":"shutdown_request","reason":"done"},"summary":"bye"}`, `asks ops: lead asks ops to end: done`, "r1"},
+		{`{"to":"ops","message":{"type":"shutdown_request"},"summary":"bye"}`, `asks ops: lead asks ops to end: bye`, "r1"},
+		{`{"to":"ops","message":"{\"type\":\"shutdown_request\",\"reason\":\"done\"}"}`, `asks ops: lead asks ops to end: done`, "r1"},
 		{`{"type":"shutdown_response","request_id":"r7","approve":"true"}`, yes, `Shutdown approved`},
 		{`{"type":"shutdown_response","request_id":"r7","approve":true}`, yes, `Shutdown approved. Sent confirmation to lead.`},
 		{`{"to":"team-lead","message":{"type":"shutdown_response","requestId":"r7","approve":false,"reason":"busy"}}`, no,
@@ -133,8 +176,12 @@ func TestStructuredMessages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b := newTable(t)
-		r := b.call("dev", "SendMessage", tt.input)
-		if r.IsError || len(b.crew.said) != 1 || b.crew.said[0] != "dev "+tt.said || !strings.Contains(r.Content, tt.answer) {
+		by := "dev"
+		if strings.Contains(tt.input, "shutdown_request") {
+			by = "lead"
+		}
+		r := b.call(by, "SendMessage", tt.input)
+		if r.IsError || len(b.crew.said) != 1 || b.crew.said[0] != by+" "+tt.said || !strings.Contains(r.Content, tt.answer) {
 			t.Errorf("%s\nasked for %q\nwant      %q\nand answers %s", tt.input, b.crew.said, tt.said, r.Content)
 		}
 		for _, m := range b.board.names() {

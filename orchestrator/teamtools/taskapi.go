@@ -45,17 +45,18 @@ type TaskAPI struct {
 type Deps struct {
 	Store     *tasks.Store
 	Letters   mail.Folder // holds texts that are too long for a message
+	Clock     members.Clock
 	Members   Members
 	Requests  Requests
 	Questions Questions
 	Plans     Plans
-	Commands  Commands
 	Work      Work
+	Goals     Goals
 	News      News
 	Schedules *specs.Timetable
 }
 
-// Members finds the members of the team. The crew implements it.
+// Members finds the members of the team. The seats of the crew implement it.
 type Members interface {
 	// Member finds a member.
 	Member(name string) (*members.Member, bool)
@@ -64,9 +65,13 @@ type Members interface {
 	Now(name string) (state, gone string)
 }
 
-// Requests records answers to requests. An inbox.Inbox implements it.
+// Requests records requests and their answers. An inbox.Inbox implements it.
 type Requests interface {
+	Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error)
 	Answer(ctx context.Context, by actors.Actor, a inbox.Answer, kinds ...requests.Kind) (requests.Request, error)
+	// UntilEnd returns a context for work that continues after its caller's ctx is canceled.
+	// The caller must call done.
+	UntilEnd(ctx context.Context) (_ context.Context, done func())
 }
 
 // Questions puts questions of members to the lead. An inbox.Questions implements it.
@@ -81,25 +86,20 @@ type Questions interface {
 type Plans interface {
 	MustPlan(m *members.Member) bool
 	Submit(ctx context.Context, m *members.Member, by actors.Actor, in inbox.PlanInput, fire inbox.Fire) agent.ToolResult
+	// GiveMode gives a member another permission mode, also across restarts.
+	GiveMode(ctx context.Context, m *members.Member, mode string) error
 }
 
-// Commands carries out requests of one member about another, which exists. It
-// checks that the first one may make the request.
-type Commands interface {
-	// AskToEnd asks a member to leave the team, and returns the request that was
-	// sent.
-	AskToEnd(ctx context.Context, by actors.Actor, to, reason string) (mail.ShutdownRequest, error)
-	// SetMode gives a member another permission mode.
-	SetMode(ctx context.Context, by actors.Actor, to, mode string) error
-}
-
-// Work receives the results of members' work, within the call that reports them.
+// Work receives the results of members' work. A merging.Merger implements it.
 type Work interface {
-	// HarvestTask is called with a completed task. It is called again when a
-	// completed task is changed, or when the call that completed it is repeated.
+	// HarvestTask is called with a completed task, within the call that completes it. It is
+	// called again when a completed task is changed, or when the call is repeated.
 	HarvestTask(ctx context.Context, t tasks.Task)
-	// Answered records that the goal was a question, and the lead's answer.
-	Answered(ctx context.Context, text string) error
+}
+
+// Goals records that the goal was a question, and the lead's answer. A specs.Goals implements it.
+type Goals interface {
+	Answer(ctx context.Context, text string) error
 }
 
 // News is notified of what members have done for each other.
@@ -225,7 +225,7 @@ func (b *TaskAPI) Update(ctx context.Context, by Actor, id string, p tasks.Patch
 	for tries := 1; ; tries++ {
 		t, changed, err := b.updateOnce(ctx, by, id, p)
 		if err == nil && t.Status == tasks.Completed {
-			b.deps.Work.HarvestTask(ctx, t)
+			b.harvest(ctx, t)
 			if slices.Contains(changed, "status") {
 				b.deps.News.Closed(t)
 			}
@@ -239,6 +239,13 @@ func (b *TaskAPI) Update(ctx context.Context, by Actor, id string, p tasks.Patch
 				" a hook must not change the task that it judges: %w", id, tries, err)
 		}
 	}
+}
+
+// harvest has the work on a completed task harvested, even if the caller goes away.
+func (b *TaskAPI) harvest(ctx context.Context, t tasks.Task) {
+	ctx, done := b.deps.Requests.UntilEnd(ctx)
+	defer done()
+	b.deps.Work.HarvestTask(ctx, t)
 }
 
 // maxConflicts limits the attempts to complete a task that changes while its
