@@ -12,16 +12,11 @@ import (
 )
 
 // chat speaks the Chat Completions API, with the liberties that its many hosts take.
-type chat struct {
-	wire
-	config Config
-	name   string
-	sent   *encoded
-}
+type chat struct{ wire }
 
 // answer makes one request.
 func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	a := chatAnswer{wire: p.wire, name: p.name, draft: req.Draft}
+	a := chatAnswer{wire: p.wire, draft: req.Draft}
 	err := p.stream(ctx, "/chat/completions", p.body(req), p.conversation(req), &a, req.Say)
 	if err != nil && (a.finish == "" || ctx.Err() != nil) { // some hosts end without [DONE]
 		return agent.Response{Usage: a.usage.tokens()}, err
@@ -32,7 +27,7 @@ func (p chat) answer(ctx context.Context, req agent.Request) (agent.Response, er
 // body returns the body of a request. The conversation is missing: see fill.
 func (p chat) body(req agent.Request) object {
 	b := object{
-		"model": p.config.Model, "stream": true, "stream_options": object{"include_usage": true},
+		"model": p.Model, "stream": true, "stream_options": object{"include_usage": true},
 		"messages": hole,
 	}
 	if len(req.Tools) > 0 {
@@ -44,18 +39,18 @@ func (p chat) body(req agent.Request) object {
 		}
 		b["tools"] = tools
 	}
-	if p.config.MaxOutput > 0 {
+	if p.MaxOutput > 0 {
 		name := "max_tokens"
-		if p.config.BaseURL == "https://api.openai.com/v1" { // its newer models refuse the old name
+		if p.BaseURL == "https://api.openai.com/v1" { // its newer models refuse the old name
 			name = "max_completion_tokens"
 		}
-		b[name] = p.config.MaxOutput
+		b[name] = p.MaxOutput
 	}
-	if level := p.config.Thinking; level != "" && level != "off" {
+	if level := p.Thinking; level != "" && level != "off" {
 		b["reasoning_effort"] = level
 	}
-	if p.config.Temperature != nil {
-		b["temperature"] = *p.config.Temperature
+	if p.Temperature != nil {
+		b["temperature"] = *p.Temperature
 	}
 	return b
 }
@@ -99,7 +94,7 @@ func (p chat) message(m agent.Message) []object {
 				})...)
 			}
 		case agent.ThinkingBlock:
-			if b.Model == p.name && json.Unmarshal(b.Raw, &thinking) != nil {
+			if b.Model == p.Name() && json.Unmarshal(b.Raw, &thinking) != nil {
 				thinking = nil
 			}
 		}
@@ -130,7 +125,6 @@ func (p chat) message(m agent.Message) []object {
 // until [DONE] is the usage, which some hosts do not send.
 type chatAnswer struct {
 	wire     wire
-	name     string
 	draft    agent.Draft // takes the text as it arrives
 	text     strings.Builder
 	thinking strings.Builder
@@ -299,7 +293,7 @@ func (a *chatAnswer) response(req agent.Request) (agent.Response, error) {
 	if a.thinking.Len() > 0 {
 		text := a.thinking.String()
 		r.Content = append(r.Content, agent.Block{
-			Type: agent.ThinkingBlock, Thinking: text, Raw: encode(object{a.thought: text}), Model: a.name,
+			Type: agent.ThinkingBlock, Thinking: text, Raw: encode(object{a.thought: text}), Model: a.wire.Name(),
 		})
 	}
 	if a.text.Len() > 0 {

@@ -20,7 +20,7 @@ func TestEncodedOnce(t *testing.T) {
 		return string(all)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		m, r, c := messages{sent: &encoded{}}, responses{sent: &encoded{}}, chat{sent: &encoded{}}
+		m, r, c := messages{wire{sent: &encoded{}}}, responses{wire{sent: &encoded{}}}, chat{wire{sent: &encoded{}}}
 		var list []agent.Message
 		earlier := map[string]payload{}
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
@@ -33,9 +33,9 @@ func TestEncodedOnce(t *testing.T) {
 			}
 			req := agent.Request{System: "s", Messages: list}
 			for _, p := range [][2]payload{
-				{m.conversation(list), messages{sent: &encoded{}}.conversation(list)},
+				{m.conversation(list), messages{wire{sent: &encoded{}}}.conversation(list)},
 				{{r.conversation(list, true)}, {responses{}.conversation(list, false)}},
-				{c.conversation(req), chat{sent: &encoded{}}.conversation(req)},
+				{c.conversation(req), chat{wire{sent: &encoded{}}}.conversation(req)},
 			} {
 				if have, want := text(p[0]), text(p[1]); have != want {
 					t.Fatalf("%s\nwant\n%s", have, want)

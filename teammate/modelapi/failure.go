@@ -28,6 +28,18 @@ type failure struct {
 	words string        // of the API; empty: they are of something else
 }
 
+// fail returns a failure that another try would repeat.
+func fail(kind, format string, args ...any) *failure {
+	return &failure{APIError: agent.APIError{Type: kind, Message: fmt.Sprintf(format, args...)}}
+}
+
+// mayPass returns a failure that another try may not meet.
+func mayPass(kind, format string, args ...any) *failure {
+	f := fail(kind, format, args...)
+	f.again = true
+	return f
+}
+
 // said is what an API says of an error, in all forms that are in use: OpenAI and Anthropic
 // nest an object under error, Ollama has a text there, vLLM puts the words at the top.
 type said struct {
@@ -81,16 +93,14 @@ func (w wire) refused(resp *http.Response, body []byte) *failure {
 // redirected returns the failure of an answer that names another URL. It is not followed,
 // because the key and the conversation go only where the spec says.
 func (w wire) redirected(resp *http.Response) *failure {
-	f := &failure{}
-	f.Type = "model_not_found"
-	f.Message = fmt.Sprintf("%s answered %s", w.base, resp.Status)
+	f := fail("model_not_found", "%s answered %s", w.BaseURL, resp.Status)
 	to, err := resp.Location()
 	if err != nil {
 		f.Message += " without a place; is base_url right, or is a proxy between?"
 		return f
 	}
 	to.RawQuery, to.Fragment, to.User = "", "", nil // may hold secrets
-	path := strings.TrimPrefix(resp.Request.URL.String(), w.base)
+	path := strings.TrimPrefix(resp.Request.URL.String(), w.BaseURL)
 	base, isAPI := strings.CutSuffix(to.String(), path)
 	if isAPI {
 		f.Message += fmt.Sprintf(", and covey follows no redirects: write base_url: %s if that is the API", base)
@@ -127,27 +137,27 @@ func (w wire) failed(status int, words said) *failure {
 		f.Overflow = true
 		f.tell("invalid_request", "the conversation is longer than the model's context")
 	case is(0, "insufficient_quota", "billing") || status == http.StatusPaymentRequired || strings.Contains(text, "credit balance"):
-		f.tell("billing_error", "the account at %s has no credit for %s; add some, or use another model", w.base, w.name)
+		f.tell("billing_error", "the account at %s has no credit for %s; add some, or use another model", w.BaseURL, w.Name())
 	case is(http.StatusUnauthorized, "authentication", "invalid_api_key"):
-		f.tell("authentication_failed", "%s refuses the key of %s (covey models shows where it comes from)", w.base, w.name)
+		f.tell("authentication_failed", "%s refuses the key of %s (covey models shows where it comes from)", w.BaseURL, w.Name())
 	case is(http.StatusForbidden, "permission"):
-		f.tell("authentication_failed", "the key may not use %s at %s; use another key or model", w.name, w.base)
+		f.tell("authentication_failed", "the key may not use %s at %s; use another key or model", w.Name(), w.BaseURL)
 	case is(529, "overloaded") || strings.Contains(code, "unavailable"):
 		f.again = true
-		f.tell("overloaded", "%s is overloaded with requests for %s; %s", w.base, w.name, waitOrSwitch)
+		f.tell("overloaded", "%s is overloaded with requests for %s; %s", w.BaseURL, w.Name(), waitOrSwitch)
 	case is(http.StatusTooManyRequests, "rate_limit"):
 		f.again, f.wait = true, saidWait(words.Message)
-		f.tell("rate_limit", "%s limits the requests for %s; %s", w.base, w.name, waitOrSwitch)
+		f.tell("rate_limit", "%s limits the requests for %s; %s", w.BaseURL, w.Name(), waitOrSwitch)
 	case is(http.StatusNotFound, "model_not_found", "not_found"):
-		f.tell("model_not_found", "%s has no model %s, or base_url is wrong", w.base, w.name)
+		f.tell("model_not_found", "%s has no model %s, or base_url is wrong", w.BaseURL, w.Name())
 	case status >= 500 || status == http.StatusRequestTimeout || is(0, "api_error", "server_error", "internal", "timeout"):
 		f.again = true
-		f.tell("server_error", "%s failed on a request for %s; %s", w.base, w.name, waitOrSwitch)
+		f.tell("server_error", "%s failed on a request for %s; %s", w.BaseURL, w.Name(), waitOrSwitch)
 	case status >= 400 || is(0, "invalid_request", "invalid_prompt"):
-		f.tell("invalid_request", "%s refuses a request for %s", w.base, w.name)
+		f.tell("invalid_request", "%s refuses a request for %s", w.BaseURL, w.Name())
 	default:
 		f.again = true
-		f.tell("unknown", "%s reports an error for %s", w.base, w.name)
+		f.tell("unknown", "%s reports an error for %s", w.BaseURL, w.Name())
 	}
 	return f
 }
@@ -185,7 +195,7 @@ func (f *failure) refusesImage(w wire) {
 	}
 	f.again, f.End, f.Message = false, events.EndImageError, f.words
 	f.tell("invalid_request", "%s refuses an image for %s, which is left out from now on; go on with another message, or "+
-		"use a model that takes it", w.base, w.name)
+		"use a model that takes it", w.BaseURL, w.Name())
 }
 
 // imageText matches what providers and servers say of an image that they do not take: by its name, as
@@ -199,15 +209,13 @@ func (w wire) noAnswer(wanted, kind string, body []byte) error {
 	if words := parseError(body); words.Message != "" {
 		return w.failed(0, words)
 	}
-	f := &failure{}
-	f.Type, f.Message = "unknown", w.notTheAPI(cmp.Or(kind, "an unknown type"), wanted, body)
-	return f
+	return fail("unknown", "%s", w.notTheAPI(cmp.Or(kind, "an unknown type"), wanted, body))
 }
 
 // notTheAPI says of an answer that something else has given it.
 func (w wire) notTheAPI(what, wanted string, body []byte) string {
 	return fmt.Sprintf("%s answered with %s instead of %s; is base_url right, or is a proxy between? It begins: %s",
-		w.base, what, wanted, pageText(body))
+		w.BaseURL, what, wanted, pageText(body))
 }
 
 // contentType returns the media type of an answer, without its parameters.
@@ -219,59 +227,47 @@ func contentType(resp *http.Response) string {
 // unreachable returns the failure of a request without an answer. A certificate that is not
 // trusted stays so, and is not tried again; a host that cannot be reached may come back.
 func (w wire) unreachable(ctx context.Context, err error) error {
-	f := &failure{again: true}
-	f.Type = "server_error"
+	const unreachable = "%s cannot be reached: %v; is the network up, and base_url right?"
 	var untrusted *tls.CertificateVerificationError
 	var dns *net.DNSError
 	var op *net.OpError
 	why := innermost(err)
 	switch cause := context.Cause(ctx); {
 	case cause == errSilent:
-		f.Message = fmt.Sprintf("%s did not answer for %s", w.base, w.silence)
-	case cause == errUnconnected:
-		f.again = false // the member tries again, and people know why it waits
-		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, cause)
+		return mayPass("server_error", "%s did not answer for %s", w.BaseURL, w.Times.Silence)
+	case cause == errUnconnected: // the member tries again, and people know why it waits
+		return fail("server_error", unreachable, w.BaseURL, cause)
 	case errors.As(err, &untrusted):
-		f.again = false
-		f.Message = fmt.Sprintf("the certificate of %s is not trusted; if it is your own, name its authority in SSL_CERT_FILE: %v",
-			w.base, why)
+		return fail("server_error", "the certificate of %s is not trusted; if it is your own, name its authority in SSL_CERT_FILE: %v",
+			w.BaseURL, why)
 	case errors.As(err, &op) && op.Op == "proxyconnect":
-		f.Message = fmt.Sprintf("the proxy to %s cannot be reached: %v; does it run, and is HTTPS_PROXY or HTTP_PROXY right?", w.base, why)
+		return mayPass("server_error", "the proxy to %s cannot be reached: %v; does it run, and is HTTPS_PROXY or HTTP_PROXY right?",
+			w.BaseURL, why)
 	case errors.As(err, &dns):
-		f.Message = fmt.Sprintf("%s cannot be reached: %s; is the network up, and base_url right?", w.base, dns.Err)
+		return mayPass("server_error", unreachable, w.BaseURL, dns.Err)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		f.Message = fmt.Sprintf("%s cannot be reached: %v; is the network up, and base_url right?", w.base, why)
-	default:
-		f.Message = fmt.Sprintf("%s cannot be reached: %v; does the server run, and is base_url right?", w.base, why)
+		return mayPass("server_error", unreachable, w.BaseURL, why)
 	}
-	return f
+	return mayPass("server_error", "%s cannot be reached: %v; does the server run, and is base_url right?", w.BaseURL, why)
 }
 
 // broken returns the failure of a stream that ended before its answer was complete.
 func (w wire) broken(ctx context.Context, err error) error {
-	f := &failure{again: true}
-	f.Type = "server_error"
 	if context.Cause(ctx) == errSilent {
-		f.Message = fmt.Sprintf("%s stopped in the middle of an answer: nothing came for %s (stream_idle)", w.base, w.idle)
-	} else {
-		f.Message = fmt.Sprintf("the connection to %s broke in the middle of an answer: %v", w.base, err)
+		return mayPass("server_error", "%s stopped in the middle of an answer: nothing came for %s (stream_idle)", w.BaseURL, w.Times.Idle)
 	}
-	return f
+	return mayPass("server_error", "the connection to %s broke in the middle of an answer: %v", w.BaseURL, err)
 }
 
 // malformed returns the failure of an event that is not as the API defines it.
 func (w wire) malformed(data []byte, err error) error {
-	f := &failure{again: true}
-	f.Type = "unknown"
-	f.Message = fmt.Sprintf("%s sent an event that is not as its API says (%v): %s", w.base, err, texts.Short(string(data), 200))
-	return f
+	return mayPass("unknown", "%s sent an event that is not as its API says (%v): %s", w.BaseURL, err, texts.Short(string(data), 200))
 }
 
 // refusal returns the failure of a request that the model declined. Another try would be
 // declined, too.
 func refusal(text string) error {
-	f := &failure{}
-	f.Type, f.Message = "invalid_request", "the model declined to answer"
+	f := fail("invalid_request", "the model declined to answer")
 	if text != "" {
 		f.Message += ": " + texts.Preview(text, 500)
 	}

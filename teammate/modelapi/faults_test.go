@@ -235,7 +235,7 @@ func TestCacheMarks(t *testing.T) {
 	for turn := range 4 {
 		answer, results := agent.Message{Role: agent.Assistant}, agent.Message{Role: agent.User}
 		var now []string
-		p := messages{config: c, name: "m", sent: sent}
+		p := messages{wire{Config: c, sent: sent}}
 		text, err := io.ReadAll(fill(p.body(req), p.conversation(req.Messages)).reader())
 		if err != nil {
 			t.Fatal(err)

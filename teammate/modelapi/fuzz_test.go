@@ -16,10 +16,10 @@ func FuzzStreams(f *testing.F) {
 		f.Add(r.part("stream"))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		w := wire{name: "m", base: "http://h"}
-		m := &messagesAnswer{wire: w, name: "m", draft: agent.Unseen{}, blocks: map[int]*openBlock{}}
-		r := &responsesAnswer{wire: w, name: "m", draft: agent.Unseen{}, items: nil}
-		c := &chatAnswer{wire: w, name: "m", draft: agent.Unseen{}}
+		w := wire{Config: Config{Model: "m", BaseURL: "http://h"}}
+		m := &messagesAnswer{wire: w, draft: agent.Unseen{}, blocks: map[int]*openBlock{}}
+		r := &responsesAnswer{wire: w, draft: agent.Unseen{}, items: nil}
+		c := &chatAnswer{wire: w, draft: agent.Unseen{}}
 		r.items = map[int]json.RawMessage{}
 		for _, read := range []struct {
 			see  func([]byte) (bool, error)

@@ -20,10 +20,10 @@ const maxList = 8 << 20
 // made once, with the key, so its errors are those of Generate; it may take as long as
 // Times.Silence. A list may hold more than its first page, which is all that is read.
 func (m *Model) Listed(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Times.Silence, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, m.wire.Times.Silence, errSilent)
 	defer cancel()
 	path := "/models"
-	if m.config.API == Messages {
+	if m.wire.API == Messages {
 		path = "/v1/models?limit=1000"
 	}
 	names, err := m.wire.list(ctx, path)

@@ -17,12 +17,7 @@ import (
 const defaultOutput = 16_000
 
 // messages speaks Anthropic's Messages API.
-type messages struct {
-	wire
-	config Config
-	name   string
-	sent   *encoded
-}
+type messages struct{ wire }
 
 // object is a JSON object. Its keys are encoded in sorted order, so that equal requests
 // have equal bytes, which caches need.
@@ -30,7 +25,7 @@ type object = map[string]any
 
 // answer makes one request.
 func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
-	a := messagesAnswer{wire: p.wire, name: p.name, draft: req.Draft, blocks: map[int]*openBlock{}}
+	a := messagesAnswer{wire: p.wire, draft: req.Draft, blocks: map[int]*openBlock{}}
 	if err := p.stream(ctx, "/v1/messages", p.body(req), p.conversation(req.Messages), &a, req.Say); err != nil {
 		return agent.Response{Usage: a.usage.tokens()}, err
 	}
@@ -41,8 +36,8 @@ func (p messages) answer(ctx context.Context, req agent.Request) (agent.Response
 // for the cache: the tools, then the system prompt, then the conversation. A change of a
 // part makes the marks after it worthless. The conversation is missing: see fill.
 func (p messages) body(req agent.Request) object {
-	limit := cmp.Or(p.config.MaxOutput, defaultOutput)
-	b := object{"model": p.config.Model, "stream": true, "messages": hole}
+	limit := cmp.Or(p.MaxOutput, defaultOutput)
+	b := object{"model": p.Model, "stream": true, "messages": hole}
 	if req.System != "" {
 		b["system"] = []object{{"type": "text", "text": req.System, "cache_control": ephemeral()}}
 	}
@@ -54,17 +49,17 @@ func (p messages) body(req agent.Request) object {
 		tools[len(tools)-1]["cache_control"] = ephemeral()
 		b["tools"] = tools
 	}
-	switch level := p.config.Thinking; {
+	switch level := p.Thinking; {
 	case level == "" || level == "off":
-	case fixedThinking().MatchString(p.config.Model):
+	case fixedThinking().MatchString(p.Model):
 		budget := map[string]int{"low": 2_000, "medium": 8_000, "high": 24_000}[level]
 		limit += budget // the budget is part of the limit
 		b["thinking"] = object{"type": "enabled", "budget_tokens": budget}
 	default:
 		b["thinking"], b["output_config"] = object{"type": "adaptive"}, object{"effort": level}
 	}
-	if p.config.Temperature != nil {
-		b["temperature"] = *p.config.Temperature
+	if p.Temperature != nil {
+		b["temperature"] = *p.Temperature
 	}
 	b["max_tokens"] = limit
 	return b
@@ -140,7 +135,7 @@ func (p messages) content(blocks []agent.Block) []object {
 			list = append(list, result)
 		case agent.ThinkingBlock:
 			var raw object
-			if b.Model == p.name && json.Unmarshal(b.Raw, &raw) == nil {
+			if b.Model == p.Name() && json.Unmarshal(b.Raw, &raw) == nil {
 				list = append(list, raw)
 			}
 		}
@@ -177,7 +172,6 @@ func callID(id string) string {
 // hosts send them interleaved or out of order; a delta without a start begins a text.
 type messagesAnswer struct {
 	wire   wire
-	name   string
 	draft  agent.Draft // takes the texts as they arrive
 	blocks map[int]*openBlock
 	usage  messagesUsage
@@ -304,7 +298,7 @@ func (a *messagesAnswer) count(u messagesUsage) {
 func (a *messagesAnswer) response(req agent.Request) (agent.Response, error) {
 	var r agent.Response
 	for _, i := range slices.Sorted(maps.Keys(a.blocks)) {
-		r.Content = append(r.Content, a.blocks[i].block(a.name)...)
+		r.Content = append(r.Content, a.blocks[i].block(a.wire.Name())...)
 	}
 	switch a.stop {
 	case "refusal":

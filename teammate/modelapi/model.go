@@ -95,7 +95,6 @@ const tries = 3
 
 // Model is a model of a provider. It implements agent.Model, and is safe for concurrent use.
 type Model struct {
-	config Config
 	wire   wire
 	answer func(context.Context, agent.Request) (agent.Response, error)
 }
@@ -111,19 +110,18 @@ func New(c Config) (*Model, error) {
 		c.Times.Idle = min(defaultIdle, c.Times.Silence)
 	}
 	c.Tries = cmp.Or(c.Tries, tries)
-	m := &Model{config: c}
-	w := wire{name: m.Name(), api: c.API, base: c.BaseURL, key: c.Key, headers: c.Headers, silence: c.Times.Silence, idle: c.Times.Idle,
-		streams: &atomic.Int32{}, client: &http.Client{Transport: c.Transport, CheckRedirect: stay}}
-	m.wire = w
+	m := &Model{wire: wire{
+		Config: c, sent: &encoded{}, streams: &atomic.Int32{}, client: &http.Client{Transport: c.Transport, CheckRedirect: stay},
+	}}
 	switch c.API {
 	case Messages:
-		m.answer = messages{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
+		m.answer = messages{m.wire}.answer
 	case Responses:
-		m.answer = responses{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
+		m.answer = responses{m.wire}.answer
 	case Chat:
-		m.answer = chat{wire: w, config: c, name: m.Name(), sent: &encoded{}}.answer
+		m.answer = chat{m.wire}.answer
 	default:
-		return nil, fmt.Errorf("model %s: there is no API %q", m.Name(), c.API)
+		return nil, fmt.Errorf("model %s: there is no API %q", m.wire.Name(), c.API)
 	}
 	return m, nil
 }
@@ -133,17 +131,17 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // Name returns the provider and the model, as in "anthropic/claude-sonnet-4-5". Thinking in
 // a transcript carries it, so that it goes back to no other model.
-func (m *Model) Name() string { return m.config.Provider + "/" + m.config.Model }
+func (c Config) Name() string { return c.Provider + "/" + c.Model }
 
 // Describe implements agent.Described.
-func (m *Model) Describe() (name string, window int64) { return m.Name(), m.config.Window }
+func (m *Model) Describe() (name string, window int64) { return m.wire.Name(), m.wire.Window }
 
 // Raise implements agent.Raiser. A limit that the spec gives is not raised.
 func (m *Model) Raise() (agent.Model, bool) {
-	if m.config.MaxOutput > 0 {
+	if m.wire.MaxOutput > 0 {
 		return nil, false
 	}
-	c := m.config
+	c := m.wire.Config
 	c.MaxOutput = raisedOutput
 	raised, err := New(c)
 	return raised, err == nil
@@ -185,10 +183,10 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 			f.refusesImage(m.wire)
 		}
 		m.redact(f)
-		if f.wait > m.config.Times.LongWait {
+		if f.wait > m.wire.Times.LongWait {
 			return nothing, &agent.LimitError{Until: time.Now().Add(f.wait), Text: f.Message}
 		}
-		if !f.again || n == m.config.Tries {
+		if !f.again || n == m.wire.Tries {
 			return nothing, &f.APIError
 		}
 		select {
@@ -201,7 +199,7 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 
 // redact removes the key from what a server has said.
 func (m *Model) redact(f *failure) {
-	if key, err := m.config.Key(); err == nil && key != "" {
+	if key, err := m.wire.Key(); err == nil && key != "" {
 		f.Message, f.Details = strings.ReplaceAll(f.Message, key, "(key)"), strings.ReplaceAll(f.Details, key, "(key)")
 	}
 }
@@ -209,7 +207,7 @@ func (m *Model) redact(f *failure) {
 // pause returns how long to wait after the nth try. It is random, so that many members
 // do not try again at the same time.
 func (m *Model) pause(n int) time.Duration {
-	longest := min(m.config.Times.FirstWait<<(n-1), m.config.Times.LongWait)
+	longest := min(m.wire.Times.FirstWait<<(n-1), m.wire.Times.LongWait)
 	return longest/2 + rand.N(longest/2+1)
 }
 

@@ -15,12 +15,7 @@ import (
 )
 
 // responses speaks OpenAI's Responses API. It asks the provider to store nothing.
-type responses struct {
-	wire
-	config Config
-	name   string
-	sent   *encoded
-}
+type responses struct{ wire }
 
 // answer makes one request, and a second one without the reasoning of earlier answers if
 // the provider cannot read it any more.
@@ -34,7 +29,7 @@ func (p responses) answer(ctx context.Context, req agent.Request) (agent.Respons
 }
 
 func (p responses) ask(ctx context.Context, req agent.Request, reasoning bool) (agent.Response, error) {
-	a := responsesAnswer{wire: p.wire, name: p.name, draft: req.Draft, items: map[int]json.RawMessage{}}
+	a := responsesAnswer{wire: p.wire, draft: req.Draft, items: map[int]json.RawMessage{}}
 	if err := p.stream(ctx, "/responses", p.body(req), payload{p.conversation(req.Messages, reasoning)}, &a, req.Say); err != nil {
 		return agent.Response{Usage: a.end.tokens()}, err
 	}
@@ -49,15 +44,15 @@ var plain = texts.Pattern(`^(?:gpt-[34]|chatgpt-)`)
 // fill.
 func (p responses) body(req agent.Request) object {
 	b := object{
-		"model": p.config.Model, "stream": true, "store": false, "input": hole,
+		"model": p.Model, "stream": true, "store": false, "input": hole,
 		"parallel_tool_calls": true,
 	}
 	if req.System != "" {
 		b["instructions"] = req.System
 	}
-	if !plain().MatchString(p.config.Model) {
+	if !plain().MatchString(p.Model) {
 		b["include"] = []string{"reasoning.encrypted_content"}
-		if level := p.config.Thinking; level != "" && level != "off" {
+		if level := p.Thinking; level != "" && level != "off" {
 			b["reasoning"] = object{"effort": level}
 		}
 	}
@@ -70,11 +65,11 @@ func (p responses) body(req agent.Request) object {
 		}
 		b["tools"] = tools
 	}
-	if p.config.MaxOutput > 0 {
-		b["max_output_tokens"] = p.config.MaxOutput
+	if p.MaxOutput > 0 {
+		b["max_output_tokens"] = p.MaxOutput
 	}
-	if p.config.Temperature != nil {
-		b["temperature"] = *p.config.Temperature
+	if p.Temperature != nil {
+		b["temperature"] = *p.Temperature
 	}
 	return b
 }
@@ -109,7 +104,7 @@ func (p responses) items(m agent.Message, reasoning bool) []any {
 		case agent.ToolResultBlock:
 			items = append(items, object{"type": "function_call_output", "call_id": b.ToolUseID, "output": output(b)})
 		case agent.ThinkingBlock:
-			if reasoning && b.Model == p.name && json.Valid(b.Raw) {
+			if reasoning && b.Model == p.Name() && json.Valid(b.Raw) {
 				items = append(items, b.Raw)
 			}
 		}
@@ -141,7 +136,6 @@ func resultText(b agent.Block) string {
 // an item's last event holds in full. Some hosts fill only the response object at the end.
 type responsesAnswer struct {
 	wire  wire
-	name  string
 	draft agent.Draft             // takes the texts as they arrive
 	items map[int]json.RawMessage // that are complete, by their place
 	end   responsesEnd
@@ -233,7 +227,7 @@ func (a *responsesAnswer) response(req agent.Request) (agent.Response, error) {
 	nothing := r
 	var declined []string
 	for _, item := range items {
-		blocks, refused, err := itemBlocks(item, a.name)
+		blocks, refused, err := itemBlocks(item, a.wire.Name())
 		if err != nil {
 			return nothing, a.wire.malformed(item, err)
 		}

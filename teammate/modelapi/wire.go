@@ -22,13 +22,8 @@ const (
 // wire makes requests to one server. It follows no redirects and retries nothing: what a
 // failed request means is decided by Model.
 type wire struct {
-	name    string // of the model, for errors
-	api     API
-	base    string
-	key     func() (string, error)
-	headers map[string]string
-	silence time.Duration
-	idle    time.Duration
+	Config
+	sent    *encoded      // the conversation of the last request
 	streams *atomic.Int32 // how many streams in a row broke
 	client  *http.Client
 }
@@ -66,7 +61,7 @@ func (w wire) stream(ctx context.Context, path string, body object, conversation
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alarm := time.AfterFunc(w.silence, func() { cancel(errSilent) })
+	alarm := time.AfterFunc(w.Times.Silence, func() { cancel(errSilent) })
 	defer alarm.Stop()
 	unconnected := time.AfterFunc(connectTime, func() { cancel(errUnconnected) })
 	defer unconnected.Stop()
@@ -91,16 +86,16 @@ func (w wire) stream(ctx context.Context, path string, body object, conversation
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		return w.noAnswer("a stream", kind, said)
 	}
-	quiet := time.AfterFunc(w.silence, func() {
+	quiet := time.AfterFunc(w.Times.Silence, func() {
 		say(fmt.Sprintf("%s: nothing came for %s in the middle of an answer; after %s the request is made again",
-			w.name, w.idle/3, w.idle))
+			w.Name(), w.Times.Idle/3, w.Times.Idle))
 	})
 	defer quiet.Stop()
 	broken := func(err error) error {
 		w.streams.Add(1)
 		return w.broken(ctx, err)
 	}
-	events := sse.Read(&watched{resp.Body, alarm, quiet, w.idle}, &sse.ReadConfig{MaxEventSize: maxEvent})
+	events := sse.Read(&watched{resp.Body, alarm, quiet, w.Times.Idle}, &sse.ReadConfig{MaxEventSize: maxEvent})
 	for e, err := range events {
 		if err != nil {
 			return broken(err)
@@ -130,11 +125,11 @@ func (w wire) readWhole(ctx context.Context, body io.Reader, a answering) error 
 // send makes a request with the key, in the way of the API. The headers of the spec come
 // last, so that they can replace covey's, such as its name, at hosts that want another one.
 func (w wire) send(ctx context.Context, method, path string, body payload) (*http.Response, error) {
-	key, err := w.key()
+	key, err := w.Key()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, w.base+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, w.BaseURL+path, http.NoBody)
 	if err != nil {
 		return nil, w.unreachable(ctx, err)
 	}
@@ -143,12 +138,12 @@ func (w wire) send(ctx context.Context, method, path string, body payload) (*htt
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.reader()), nil }
 		req.Body, _ = req.GetBody()
 	}
-	if w.api == Messages {
+	if w.API == Messages {
 		req.Header.Set("Anthropic-Version", "2023-06-01")
 	}
 	switch {
 	case key == "":
-	case w.api == Messages:
+	case w.API == Messages:
 		req.Header.Set("X-Api-Key", key)
 	default:
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -156,7 +151,7 @@ func (w wire) send(ctx context.Context, method, path string, body payload) (*htt
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "covey")
-	for name, value := range w.headers {
+	for name, value := range w.Headers {
 		req.Header.Set(name, value)
 	}
 	resp, err := w.client.Do(req)
