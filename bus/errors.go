@@ -63,8 +63,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // CodeOf returns the code of the Error in err's chain; CodeInternal if there is none.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return CodeInternal

@@ -234,8 +234,7 @@ func exitOf(cmd *exec.Cmd, err error) Exit {
 
 // bareError unwraps an error that repeats the program's name.
 func bareError(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) && path.Op != "chdir" {
+	if path, ok := errors.AsType[*os.PathError](err); ok && path.Op != "chdir" {
 		return path.Err
 	}
 	return err

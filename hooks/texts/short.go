@@ -157,8 +157,7 @@ func (e *kindError) Unwrap() error { return e.kind }
 
 // Cause returns the text of an error without the path that a PathError puts around it.
 func Cause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return err.Error()

@@ -104,12 +104,10 @@ func (c *Client) explain(err error) error {
 	if errors.Is(err, bus.ErrClosed) {
 		return c.Ended()
 	}
-	var remote *bus.Error
-	if errors.As(err, &remote) {
+	if remote, ok := errors.AsType[*bus.Error](err); ok {
 		return decodedError(remote)
 	}
-	var size *bus.SizeError
-	if errors.As(err, &size) {
+	if size, ok := errors.AsType[*bus.SizeError](err); ok {
 		return fmt.Errorf("the request has %d bytes; a running team takes at most %d: %w; "+
 			"put a long text into a file of the workspace, and name the file",
 			size.Size, size.Limit, ErrTooLarge)

@@ -63,8 +63,7 @@ func remoteKinds() []remoteKind {
 
 // codedError gives an error its code on the wire.
 func codedError(err error) error {
-	var coded *bus.Error
-	if errors.As(err, &coded) {
+	if _, coded := errors.AsType[*bus.Error](err); coded {
 		return err
 	}
 	for _, k := range remoteKinds() {

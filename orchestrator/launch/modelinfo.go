@@ -289,8 +289,7 @@ func (m *ModelInfo) probe(ctx context.Context) {
 // an API is for hooks, so it is left out.
 func oneLine(err error) string {
 	text := err.Error()
-	var api *agent.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*agent.APIError](err); ok {
 		text = api.Message
 	}
 	return strings.Join(strings.Fields(text), " ")

@@ -145,8 +145,7 @@ func (t *talk) close() {
 
 // outcome returns the program's answer as an error.
 func (t *talk) outcome() error {
-	var answer *rpcError
-	if errors.As(t.request.err, &answer) {
+	if answer, ok := errors.AsType[*rpcError](t.request.err); ok {
 		return answer
 	}
 	if t.request.err != nil {
@@ -327,8 +326,7 @@ func (t *talk) steered(answer *call) error {
 	}
 	delete(t.steers, answer)
 	if answer.err != nil || texts.Text(program.Fields(answer.result)["outcome"]) == "promptRequired" {
-		var refused *rpcError
-		if errors.As(answer.err, &refused) && refused.Code == codeNoMethod {
+		if refused, ok := errors.AsType[*rpcError](answer.err); ok && refused.Code == codeNoMethod {
 			t.live.caps.steer = false
 		}
 		t.Later = append(t.Later, inputs...)

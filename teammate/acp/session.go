@@ -435,8 +435,7 @@ func (a *Agent) startFailure(ctx context.Context, l *live, err error) error {
 	if errors.Is(err, errKeep) || errors.Is(err, errUseless) {
 		return fmt.Errorf("acp: %w", err)
 	}
-	var answer *rpcError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*rpcError](err); ok {
 		known := failure(answer, a.opts.Clock())
 		var login *agent.LoginError
 		var limit *agent.LimitError

@@ -189,8 +189,7 @@ func (t *turn) request(ctx context.Context) (agent.Response, error) {
 			t.postpone(failed)
 		}
 	}
-	var tooLong *agent.APIError
-	if errors.As(err, &tooLong) && tooLong.Overflow {
+	if tooLong, ok := errors.AsType[*agent.APIError](err); ok && tooLong.Overflow {
 		surfaced := *tooLong
 		surfaced.End = events.EndPromptTooLong
 		surfaced.Message += ". " + t.room.wayOut()

@@ -91,8 +91,7 @@ func (a *Agent) ask(
 // request failed, resets the count. The caller of the agent decides how often to retry a
 // failed turn.
 func (a *Agent) countFailedTurn(err error) error {
-	var failed *failedError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*failedError](err); ok {
 		a.countFailure(err)
 		return failed.api()
 	}

@@ -27,8 +27,7 @@ func (m *Model) Listed(ctx context.Context) ([]string, error) {
 		path = "/v1/models?limit=1000"
 	}
 	names, err := m.wire.list(ctx, path)
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		m.redact(f)
 		return nil, &f.APIError
 	}

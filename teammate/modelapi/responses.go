@@ -21,8 +21,7 @@ type responses struct{ wire }
 // the provider cannot read it any more.
 func (p responses) answer(ctx context.Context, req agent.Request) (agent.Response, error) {
 	r, err := p.ask(ctx, req, true)
-	var f *failure
-	if errors.As(err, &f) && strings.Contains(f.Details, "invalid_encrypted_content") {
+	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.Details, "invalid_encrypted_content") {
 		return p.ask(ctx, req, false)
 	}
 	return r, err

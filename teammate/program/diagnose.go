@@ -30,8 +30,7 @@ func Diagnose(said, details string, now time.Time) error {
 	means, found := firstMeaning(errorWordings, rateWords().ReplaceAllString(strings.ToLower(whole), ""))
 	if found && means == meansLimit {
 		err := asError(means, whole, now)
-		var limit *agent.LimitError
-		if errors.As(err, &limit) {
+		if limit, ok := errors.AsType[*agent.LimitError](err); ok {
 			limit.Text = Shorten(said, 300)
 			return limit
 		}

@@ -58,8 +58,7 @@ func play(ctx context.Context, script *Script, req request, a *answer) error {
 	resp, err := script.Model(&Options{Served: maps.Clone(req.served)}).Generate(ctx,
 		agent.Request{System: req.system, Messages: req.messages, New: req.fresh})
 	a.usage, a.step = resp.Usage, resp.Step
-	var failure *agent.APIError
-	if errors.As(err, &failure) && failure.Type == "max_output_tokens" {
+	if failure, ok := errors.AsType[*agent.APIError](err); ok && failure.Type == "max_output_tokens" {
 		// No API has an error for this; the answer ends early instead.
 		a.cut = true
 		return nil

@@ -142,8 +142,7 @@ func pieces(text string) []string {
 // decode decodes a body into a request of one of the APIs.
 func decode(body []byte, into any) error {
 	err := json.Unmarshal(body, into)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("the request does not match the API: %s is a %s",
 			cmp.Or(wrong.Field, "the body"), wrong.Value)
 	}

@@ -224,8 +224,7 @@ func (t *Typed[In]) check(input json.RawMessage) (map[string]json.RawMessage, er
 
 // typeMistake rewords a JSON decoder's type error.
 func typeMistake(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		want := wrong.Type.String()
 		switch {
 		case strings.HasPrefix(want, "int"):
