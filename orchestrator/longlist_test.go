@@ -13,7 +13,7 @@ import (
 func TestHarvestOfALongList(t *testing.T) {
 	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
 	r := crewRigOn(t, g.rig)
-	testkit.Must(t, r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member, func(string) {}))
+	testkit.Must(t, r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member))
 	allocations := func() float64 {
 		r.rooms.journal.CatchUp(t.Context()) // which allocates, too
 		return testing.AllocsPerRun(3, func() {

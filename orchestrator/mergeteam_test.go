@@ -392,7 +392,7 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
 	r := crewRigOn(t, g.rig)
-	if err := r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member, func(string) {}); err != nil {
+	if err := r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(g.tree("ana", "made"), []byte("x"), 0o600); err != nil {

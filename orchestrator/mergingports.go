@@ -22,7 +22,7 @@ func newDesk(o *Orchestrator, r *rooms) *merging.Merger {
 			return r.processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
 		Landing: r.work.Writes.Landing,
-		Changed: r.loop.Poke,
+		Changed: r.loop.Poke, Over: r.loop.Over(),
 		// Read at each call: the spec, and with it the variables that hold keys, may change
 		// while the team runs.
 		Mask: func(text string) string { return texts.Mask(text, launch.Secrets(o.team(), os.Environ())) },

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/notices"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -26,6 +27,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -54,7 +57,7 @@ type rooms struct {
 	times     *specs.Timetable
 	logins    *accounts.Logins
 	usage     usage
-	work      crew.Work
+	work      work
 	watch     members.Watch // finds members that hang
 	asks      *inbox.Inbox
 	holds     *members.Holds
@@ -80,6 +83,14 @@ type usage struct {
 	notices accounts.Notices
 }
 
+// work manages the working copies, the ownership of files, and merging.
+type work struct {
+	Trees  *workcopies.Trees
+	Writes *writes.Watch
+	Merges *merging.Merger
+	Slots  *state.Slots // of gates and setups
+}
+
 // newRooms makes a team without seats. Its parts refer to each other by functions that
 // are called only once members work, when all parts exist.
 //
@@ -99,7 +110,7 @@ func newRooms(
 	r.usage.shares.Store, r.usage.notices.Journal = store, j
 	r.control = api.NewServer()
 	r.usage.ledger = accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
-		Store: store, Journal: j, Clock: o.clock, Changed: r.loop.Poke,
+		Store: store, Journal: j, Changed: r.loop.Poke, Interrupt: r.seats.Interrupt,
 	})
 	r.logins = accounts.NewLogins(accounts.LoginDeps{
 		Store: store, Journal: j, Clock: o.clock, Members: &r.seats, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
@@ -113,7 +124,7 @@ func newRooms(
 	r.work.Writes = newWrites(o, r)
 	r.work.Merges = newDesk(o, r)
 	r.board = newBoard(o, r)
-	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}})
+	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}, Append: j.Append})
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.hooks.background = newBackground(r)
@@ -135,24 +146,22 @@ func newRooms(
 func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 	return crew.New(crew.Deps{
 		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
-		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board, Tools: r.tools,
-		Programs: r.programs, Times: r.times, Logins: r.logins, Work: r.work, State: r.state, Watch: &r.watch, Drafts: o.drafts, Asks: r.asks,
-		Hooks: crew.Hooks{Live: &r.hooks.live, Background: r.hooks.background},
-		Accounts: crew.Accounts{
-			Ledger: r.usage.ledger, Shares: &r.usage.shares, Notices: &r.usage.notices,
-		},
-		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(), MakeOccupant: seatBuilder{o, r}.makeOccupant,
+		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board,
+		Programs: r.programs, Hooks: r.hooks.background, Logins: r.logins, Ledger: r.usage.ledger, Notices: &r.usage.notices,
+		Writes: r.work.Writes, Merges: r.work.Merges, Slots: r.work.Slots, State: r.state, Watch: &r.watch, Asks: r.asks,
+		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(o.drafts), MakeOccupant: seatBuilder{o, r}.makeOccupant,
 		StaysUp: func() bool { return o.staysUp() || r.times.Awaits(r.seats.TakesTurns) },
 	})
 }
 
 // parts returns the features of a team in the order in which the crew tells them of its members
-// and their events.
-func (r *rooms) parts() []crew.Part {
+// and their events. A limit of the ledger outweighs a lockout, and calls that ask end before the
+// inbox.
+func (r *rooms) parts(d *members.Drafts) []crew.Part {
 	return []crew.Part{
-		r.programs, r.logins, r.hooks.background, r.notes, r.work.Writes, // these complete events
-		&r.usage.notices, &r.usage.shares, r.usage.ledger, &r.watch,
-		&r.hooks.live, r.holds, r.asks, r.work.Merges, r.work.Trees, r.tools, r.times,
+		r.programs, r.usage.ledger, r.logins, r.hooks.background, r.notes, r.work.Writes, d, // most of these complete events
+		&r.usage.notices, &r.usage.shares, &r.watch, r.times,
+		&r.hooks.live, r.holds, r.tools, r.asks, r.work.Merges, r.work.Trees,
 	}
 }
 

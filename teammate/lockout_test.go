@@ -68,8 +68,8 @@ func TestLockoutEndsTheTurn(t *testing.T) {
 func TestLockoutTellsWhy(t *testing.T) {
 	r := newRig(t, say{err: locked()["limit"].err}, say{err: &agent.LimitError{Text: "no more"}},
 		say{err: locked()["login"].err})
-	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}}, Work{events.ByResume,
-		[]agent.Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByResume, Inputs: []agent.Input{goOn()}}, Work{Cause: events.ByResume,
+		Inputs: []agent.Input{goOn()}})
 	r.mustRun(t)
 	limits := all[events.Limited](r.journal)
 	equal(t, "texts", []string{limits[0].Text, limits[1].Text}, []string{"5-hour limit", "no more"})
@@ -87,7 +87,7 @@ func TestLockoutLosesNothing(t *testing.T) {
 	limit := &agent.LimitError{Text: "no more"}
 	r := newRig(t, say{err: limit}, say{err: limit}, say{text: "done"})
 	r.inbox.work = append(r.inbox.work,
-		Work{events.ByResume, []agent.Input{goOn()}}, Work{events.ByResume, []agent.Input{goOn(),
+		Work{Cause: events.ByResume, Inputs: []agent.Input{goOn()}}, Work{Cause: events.ByResume, Inputs: []agent.Input{goOn(),
 			mailed("more", "m2")}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{
@@ -104,11 +104,11 @@ func TestLockoutOverARestart(t *testing.T) {
 	if r.opts.History.Cut != nil {
 		t.Fatalf("the turn counts as cut off: %+v", r.opts.History.Cut)
 	}
-	r.inbox.work = []Work{{events.ByResume, []agent.Input{goOn()}}}
+	r.inbox.work = []Work{{Cause: events.ByResume, Inputs: []agent.Input{goOn()}}}
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen, []string{"user: hello", "user: " + agent.GoOn, "assistant: done"})
 	r.reopen(t, say{text: "again"})
-	r.inbox.work = []Work{{events.ByMessage, []agent.Input{mailed("hi", "m3")}}}
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hi", "m3")}}}
 	r.mustRun(t)
 	equal(t, "nothing is kept for ever", r.agent.seen, []string{"user: hi", "assistant: again"})
 }
@@ -117,7 +117,7 @@ func TestLockoutOverARestart(t *testing.T) {
 func TestLockoutAfterARefusal(t *testing.T) {
 	r := newRig(t, say{text: "first"}, say{err: &agent.LimitError{Text: "no more"}}, say{text: "mended"})
 	r.runner.answer = on(map[hooks.Event][]hooks.Outcome{hooks.Stop: {refuse("mend it"), pass}})
-	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByResume, Inputs: []agent.Input{goOn()}})
 	r.mustRun(t)
 	equal(t, "model", r.agent.seen[2:], []string{
 		"user: mend it", "user: mend it", "user: " + agent.GoOn, "assistant: mended",
@@ -139,7 +139,7 @@ func (m *mute) Run(context.Context, []agent.Input, agent.Host) (agent.Reply, err
 func TestLockoutOfAnAgentThatRecordsNothing(t *testing.T) {
 	r := newRig(t)
 	r.opts.Agent = &mute{errs: []error{&agent.LimitError{Text: "no more"}}}
-	r.inbox.work = append(r.inbox.work, Work{events.ByResume, []agent.Input{goOn()}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByResume, Inputs: []agent.Input{goOn()}})
 	r.mustRun(t)
 	_, history, err := transcript.Open(r.path)
 	if err != nil {
@@ -201,7 +201,7 @@ func TestAdmission(t *testing.T) {
 	r := newRig(t)
 	g := &gatekeeper{fakeInbox: r.inbox}
 	r.inbox.idle = func() { g.log = append(g.log, "idle") }
-	r.inbox.work = append(r.inbox.work, Work{events.ByMessage, []agent.Input{mailed("hi", "m2")}})
+	r.inbox.work = append(r.inbox.work, Work{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hi", "m2")}})
 	r.opts.Inbox = g
 	r.mustRun(t)
 	equal(t, "log", strings.Join(g.log, " "), "idle in out idle in out idle")
@@ -221,7 +221,7 @@ func TestAdmissionOfAResumedTurn(t *testing.T) {
 	equal(t, "log", strings.Join(g.log, " "), "in out idle")
 
 	r.reopen(t, say{err: errors.New("broken")})
-	r.inbox.work = []Work{{events.ByMessage, []agent.Input{mailed("hi", "m9")}}}
+	r.inbox.work = []Work{{Cause: events.ByMessage, Inputs: []agent.Input{mailed("hi", "m9")}}}
 	refused := errors.New("never")
 	r.opts.Inbox = &gatekeeper{fakeInbox: r.inbox, fail: refused}
 	if err := r.run(t); !errors.Is(err, refused) {

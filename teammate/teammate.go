@@ -56,6 +56,7 @@ type Admitter interface {
 type Work struct {
 	Cause  events.Cause
 	Inputs []agent.Input
+	Digest bool // the turn is only for notes of idle members
 }
 
 // Limits bound a member's turns. A zero field means no limit. The orchestrator

@@ -72,7 +72,7 @@ var floors = []arrows{
 	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
 		"orchestrator/hookinfo orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
-		"orchestrator/state orchestrator/writes"},
+		"orchestrator/plan orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +
 		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
@@ -96,7 +96,7 @@ var floors = []arrows{
 		"orchestrator/api orchestrator/accounts orchestrator/members orchestrator/teamhooks orchestrator/hookinfo orchestrator/inbox " +
 		"orchestrator/journal orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/process " +
-		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/workcopies orchestrator/view orchestrator/writes"},
+		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
@@ -143,7 +143,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/writes", "hooks/* orchestrator/testkit"},
 	{"orchestrator/teamhooks", "orchestrator/testkit"},
 	{"orchestrator/merging", "hooks/* orchestrator/testkit"},
-	{"orchestrator/crew", "orchestrator/testkit"},
+	{"orchestrator/crew", "orchestrator/testkit orchestrator/workcopies"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -73,11 +74,12 @@ func (l *Ledger) KeepTime(ctx context.Context) error {
 	return nil
 }
 
-// CheckTime reports levels of budget.time, and stores the up time, if the budget limits it.
+// Due reports levels of budget.time, and stores the up time, if the budget limits it. It implements
+// crew.Timer.
 //
 // The empty change finds the levels that were reached by the clock alone. The time is stored
 // every keepUpTime and not in each round of the loop, because each time costs a commit.
-func (l *Ledger) CheckTime(ctx context.Context) error {
+func (l *Ledger) Due(ctx context.Context) error {
 	l.mu.Lock()
 	now, bounded := time.Now(), l.budget.Time > 0
 	due := bounded && now.Sub(l.kept) >= keepUpTime
@@ -94,25 +96,18 @@ func (l *Ledger) CheckTime(ctx context.Context) error {
 	return nil
 }
 
-// Next returns a channel that fires when the ledger has to be checked although no member has
-// used anything: because of budget.time, or because a turn takes too long to end. It is nil if
-// there is no reason, as for most teams.
-//
-// If the team's time is limited the channel fires at least every keepUpTime, for CheckTime.
-func (l *Ledger) Next() <-chan time.Time {
-	l.mu.Lock()
-	wait, ok := l.nextLevel()
-	wait = min(wait, keepUpTime)
+// changes records in a scene when the ledger has to be checked although no member has used
+// anything: because of budget.time, or because a turn takes too long to end. If the team's time is
+// limited, that is at least every keepUpTime, for Due. l.mu must be held.
+func (l *Ledger) changes(s *plan.Scene) {
+	if wait, ok := l.nextLevel(); ok {
+		s.ChangesIn(min(wait, keepUpTime))
+	}
 	for _, o := range l.overruns {
-		if left := max(time.Until(o.until), 0); !o.cut && (!ok || left < wait) {
-			wait, ok = left, true
+		if !o.cut {
+			s.ChangesIn(max(time.Until(o.until), 0))
 		}
 	}
-	l.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	return l.deps.Clock.After(wait)
 }
 
 // nextLevel returns the time until the next level of budget.time. It is not ok if the time is

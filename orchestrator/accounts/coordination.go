@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -66,11 +67,11 @@ func (n *Notices) Shown(ids []string, pass int) {
 	}
 }
 
-// Digest records that the lead's next turn is for notes only.
-func (n *Notices) Digest() {
+// Assigned records whether the lead's next turn is for notes only. It implements crew.Assigner.
+func (n *Notices) Assigned(m *members.Member, w teammate.Work) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.digest = true
+	n.digest = n.digest || m.Lead && w.Digest
 }
 
 // Saw processes an event of the lead itself. It implements crew.Watcher.

@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -26,7 +28,7 @@ func TestCoordinationCounts(t *testing.T) {
 	if over, _ := c.see(end); over.Tokens != 30 || over.Notices != 0 {
 		t.Errorf("the conversation still carries them: %+v", over)
 	}
-	c.Digest()
+	c.Assigned(&members.Member{Lead: true}, teammate.Work{Digest: true})
 	c.see(pass)
 	if over, _ := c.see(end); over.Tokens != 1000 || over.Turns != 1 {
 		t.Errorf("a turn for notes alone: %+v", over)

@@ -39,6 +39,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -65,8 +66,9 @@ func kept(request, limit float64) float64 {
 type LedgerDeps struct {
 	Store   *tasks.Store // keeps how long the team was up
 	Journal Journal
-	Clock   members.Clock
 	Changed func() // called when a level is reached, because the team may have to end
+	// Interrupt interrupts the turn of a member that a limit should have ended.
+	Interrupt func(member, reason string)
 }
 
 // Journal receives events on levels that are reached, and on use that is not exactly known.
@@ -310,27 +312,34 @@ func (a *account) heed(told float64) {
 // usd returns the known cost of a member, in US dollars.
 func (a *account) usd() float64 { return a.priced + a.told + a.liveUSD }
 
-// Spent returns which limit of a member is used up, or "", and whether the member was told to
-// hand over, or cannot.
-func (l *Ledger) Spent(member string) (reason string, told bool) {
+// Describe sets which limits are used up, and interrupts turns that go on for too long after that.
+// It implements crew.Describer.
+func (l *Ledger) Describe(s *plan.Scene, _ []*members.Member) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	if u, ok := firstOver(l.teamUses()); ok {
+		s.Exhausted = useReason(u)
+	}
+	s.AtLimit = l.budget.OnLimit == configs.StopAtLimit
+	for i := range s.Seats {
+		s.Seats[i].Spent, s.Seats[i].LastWord = l.spent(s.Seats[i].Name)
+	}
+	late := l.overrun(s.Seats)
+	l.changes(s)
+	l.mu.Unlock()
+	for _, seat := range late {
+		l.deps.Interrupt(seat.Name, seat.Spent)
+	}
+}
+
+// spent returns which limit of a member is used up, or "", and whether the member was told to
+// hand over, or cannot. l.mu must be held.
+func (l *Ledger) spent(member string) (reason string, told bool) {
 	over, ok := l.over(member)
 	a := l.accounts[member]
 	if !ok || a == nil {
 		return "", false
 	}
 	return useReason(over), a.noted[useID(over, 100)] || a.nothingLeft(over)
-}
-
-// Exhausted returns which part of its budget the team has used up, or "".
-func (l *Ledger) Exhausted() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if u, ok := firstOver(l.teamUses()); ok {
-		return useReason(u)
-	}
-	return ""
 }
 
 // HandOver returns the last prompt of a member that has used up a limit.

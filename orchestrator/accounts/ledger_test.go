@@ -14,6 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
@@ -21,6 +22,13 @@ import (
 // ledgerOf is the ledger of a team with a budget, which tells of the levels that are reached.
 func ledgerOf(b configs.Budget, tell func(events.BudgetUse)) *Ledger {
 	return NewLedger(b, nil, LedgerDeps{Journal: teller(tell), Changed: func() {}})
+}
+
+// describe returns what a ledger says of a team.
+func describe(l *Ledger, seats ...plan.Seat) plan.Scene {
+	s := plan.Scene{Seats: seats}
+	l.Describe(&s, nil)
+	return s
 }
 
 type teller func(events.BudgetUse)
@@ -55,7 +63,7 @@ func TestLedgerProperties(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "passes") {
 			name := rapid.SampledFrom(names).Draw(t, "who")
 			full := limits[name] > 0 && used[name] >= limits[name] || budget.Tokens > 0 && all >= budget.Tokens
-			reason, told := l.Spent(name)
+			reason, told := l.spent(name)
 			over := reason != ""
 			p := l.Purse(name)
 			err := p.Left(false)
@@ -104,11 +112,11 @@ func TestLedgerRaised(t *testing.T) {
 		t.Errorf("Left gives %v", err)
 	}
 	l.SetLimits("a", configs.Limits{MaxTokens: 300})
-	if reason, _ := l.Spent("a"); reason != "" || p.Left(false) != nil {
+	if reason, _ := l.spent("a"); reason != "" || p.Left(false) != nil {
 		t.Errorf("the raised limit is used up: %s", reason)
 	}
 	l.SetBudget(configs.Budget{Tokens: 150}, nil)
-	if l.Exhausted() == "" || !errors.Is(p.Left(true), agent.ErrTeamBudget) {
+	if describe(l).Exhausted == "" || !errors.Is(p.Left(true), agent.ErrTeamBudget) {
 		t.Error("the lowered budget is not used up")
 	}
 	if !slices.Equal(levels, []int{50, 75, 90, 100, 50, 100}) {
@@ -129,7 +137,7 @@ func TestHandOverWithinLimit(t *testing.T) {
 		l.Open("a", limits, configs.Agent{}, transcript.History{})
 		working, over := 0, 0
 		for l.Purse("a").Left(false) == nil {
-			if reason, _ := l.Spent("a"); reason == "" {
+			if reason, _ := l.spent("a"); reason == "" {
 				working++
 			} else {
 				over++
@@ -142,7 +150,7 @@ func TestHandOverWithinLimit(t *testing.T) {
 		_, usd := l.ReportOf("a")
 		h := transcript.History{CostUSD: usd, Largest: transcript.Request{USD: c.cost}}
 		l.Open("a", limits, configs.Agent{}, h)
-		if reason, _ := l.Spent("a"); reason == "" {
+		if reason, _ := l.spent("a"); reason == "" {
 			t.Errorf("after a restart %v of 0.5 dollars are not used up", usd)
 		}
 	}
@@ -198,7 +206,7 @@ func TestLedgerTime(t *testing.T) {
 			}
 			time.Sleep(wait)
 		}
-		if _, ok := l.nextLevel(); ok || l.Exhausted() == "" {
+		if _, ok := l.nextLevel(); ok || describe(l).Exhausted == "" {
 			t.Error("the time is not up")
 		}
 	})
@@ -259,23 +267,53 @@ func TestOverrun(t *testing.T) {
 		l := ledgerOf(configs.Budget{}, func(events.BudgetUse) {})
 		l.Open("a", configs.Limits{}, configs.Agent{Kind: configs.ACP}, transcript.History{})
 		l.Open("b", configs.Limits{}, configs.Agent{}, transcript.History{})
-		want := func(when string, turns map[string]int, late ...string) {
+		want := func(when string, turn int, late ...string) {
 			t.Helper()
-			if got := l.Overrun(turns); !slices.Equal(got, late) {
+			var got []string
+			for _, seat := range l.overrun([]plan.Seat{
+				{Name: "a", Turn: turn, Spent: "all"}, {Name: "b", Turn: turn, Spent: "all"},
+				{Name: "c", Spent: "all", Idle: true}, {Name: "d", Spent: "all", Gone: true}, {Name: "e"},
+			}) {
+				got = append(got, seat.Name)
+			}
+			if !slices.Equal(got, late) {
 				t.Errorf("%s: %v are late, want %v", when, got, late)
 			}
 		}
-		both := map[string]int{"a": 1, "b": 1}
-		want("at first", both)
+		want("at first", 1)
 		time.Sleep(handOverTimeProgram)
-		want("after the time of programs", both, "a")
-		want("once more", both)
+		want("after the time of programs", 1, "a")
+		want("once more", 1)
 		time.Sleep(handOverTime - handOverTimeProgram)
-		want("in the next turn", map[string]int{"a": 2, "b": 2})
+		want("in the next turn", 2)
 		time.Sleep(time.Minute)
-		want("where nothing is used up any more", nil)
-		if l.Next() != nil {
-			t.Error("it waits for nobody")
+		if s := describe(l); s.Changes != nil {
+			t.Errorf("nothing is used up any more, and it waits %v", *s.Changes)
+		}
+	})
+}
+
+// TestInterruptsOverrun: the turn of a program that goes on with a full limit is interrupted once,
+// and what others may still take bounds the sleep of the crew's loop.
+func TestInterruptsOverrun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cut []string
+		l := NewLedger(configs.Budget{}, nil, LedgerDeps{
+			Journal: teller(func(events.BudgetUse) {}), Changed: func() {},
+			Interrupt: func(member, reason string) { cut = append(cut, member+": "+reason) },
+		})
+		for name, kind := range map[string]configs.AgentKind{"a": configs.ACP, "b": configs.Builtin} {
+			l.Open(name, configs.Limits{MaxTokens: 10}, configs.Agent{Kind: kind}, transcript.History{})
+			l.Purse(name).Spend(agent.Usage{InputTokens: 10}, 0)
+		}
+		for range 2 {
+			s := describe(l, plan.Seat{Name: "a", Turn: 1}, plan.Seat{Name: "b", Turn: 1})
+			if s.Changes == nil || *s.Changes != handOverTime || s.Seats[0].Spent == "" {
+				t.Errorf("the scene is %+v", s)
+			}
+		}
+		if len(cut) != 1 || !strings.HasPrefix(cut[0], "a: limits.max_tokens is used up") {
+			t.Errorf("interrupted were %q", cut)
 		}
 	})
 }

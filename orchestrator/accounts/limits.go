@@ -7,13 +7,14 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // GiveUp records that a member takes no more turns because a limit is used up.
 func (l *Ledger) GiveUp(member string) { l.mark(member, true, true) }
 
-// Begin records that a member begins a turn, so no limit keeps it from that.
-func (l *Ledger) Begin(member string) { l.mark(member, false, false) }
+// Assigned records that no limit keeps a member from its turn. It implements crew.Assigner.
+func (l *Ledger) Assigned(m *members.Member, _ teammate.Work) { l.mark(m.Name, false, false) }
 
 func (l *Ledger) mark(member string, limited, spent bool) {
 	l.mu.Lock()

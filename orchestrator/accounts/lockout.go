@@ -190,6 +190,9 @@ func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
 // Saw ends the lockout of a member whose turn has ended for a reason that is not a lockout. It
 // implements crew.Watcher.
 func (l *Logins) Saw(ctx context.Context, m *members.Member, e events.Event) error {
+	if _, ok := e.Data.(events.ToolCalled); ok && e.Helper == "" {
+		l.Answered(m.Name)
+	}
 	end, ok := e.Data.(events.TurnEnded)
 	if !ok || end.Reason == events.EndUsageLimit || end.Reason == events.EndLoggedOut {
 		return nil

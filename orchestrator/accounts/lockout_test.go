@@ -251,6 +251,41 @@ func TestNoStart(t *testing.T) {
 	}
 }
 
+// TestDescribeTellsWhenLimitsEnd: the scene changes when the first limit of a member that takes turns
+// is over.
+func TestDescribeTellsWhenLimitsEnd(t *testing.T) {
+	until := func(wait time.Duration) *Lockout { return &Lockout{Until: atThree.Add(wait)} }
+	for name, tt := range map[string]struct {
+		ana, ben *Lockout
+		gone     bool // ana is
+		want     time.Duration
+	}{
+		"the first":       {until(50 * time.Second), until(20 * time.Second), false, 20 * time.Second},
+		"a failed turn":   {until(50 * time.Second), &Lockout{Failed: true, Until: atThree.Add(time.Second)}, false, time.Second},
+		"who is gone":     {until(time.Second), until(40 * time.Second), true, 40 * time.Second},
+		"over since then": {until(-time.Hour), until(0), false, -1},
+		"logged out":      {&Lockout{LoggedOut: true}, nil, false, -1},
+	} {
+		l := NewLogins(LoginDeps{
+			OnLimit: func() configs.OnLimit { return configs.WaitForLimit }, Clock: members.Clock{TimeNow: func() time.Time { return atThree }},
+		})
+		s := plan.Scene{Seats: []plan.Seat{{Name: "ana", Gone: tt.gone}, {Name: "ben"}}}
+		var all []*members.Member
+		for i, lockout := range []*Lockout{tt.ana, tt.ben} {
+			l.change(s.Seats[i].Name, func(m *member) { m.state.Lockout = lockout })
+			all = append(all, &members.Member{Member: &configs.Member{Name: s.Seats[i].Name}})
+		}
+		l.Describe(&s, all)
+		got := time.Duration(-1)
+		if s.Changes != nil {
+			got = *s.Changes
+		}
+		if got != tt.want {
+			t.Errorf("%s: changes in %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 // TestForget: the next life of a member keeps the lockout only with the same agent, and
 // never the wait or the slot.
 func TestForget(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // LoginDeps are the dependencies of Logins.
@@ -32,6 +33,7 @@ type LoginDeps struct {
 type Members interface {
 	// Member finds a member in its current life.
 	Member(name string) (*members.Member, bool)
+	Members() []*members.Member
 	Turn(member string) int
 }
 
@@ -54,7 +56,7 @@ type member struct {
 	used  map[string]time.Time // its used-up agents, and until when; replaced, never changed
 	slot  func()               // releases its slot; nil: it has none
 
-	agent *configs.Agent // its agent at the last FillSeats
+	agent *configs.Agent // its agent at the last Describe
 	login string         // the login of agent
 }
 
@@ -117,9 +119,23 @@ func (l *Logins) Left(_ context.Context, name string) error {
 	return nil
 }
 
-// Recall reads the lockout and the used-up agents of a member from the last run. A member
+// Begin reads which members were locked out when the last run ended, so that an interrupted turn
+// continues with the same agent, and allots the slots. It implements crew.Starter.
+func (l *Logins) Begin(ctx context.Context) error {
+	var specs []configs.Member
+	for _, m := range l.deps.Members.Members() {
+		if err := l.recall(ctx, m.Name); err != nil {
+			return err
+		}
+		specs = append(specs, *m.Member)
+	}
+	l.Allot(specs)
+	return nil
+}
+
+// recall reads the lockout and the used-up agents of a member from the last run. A member
 // that was logged out tries again, because a person has started covey since.
-func (l *Logins) Recall(ctx context.Context, name string) error {
+func (l *Logins) recall(ctx context.Context, name string) error {
 	var lockout *Lockout
 	if err := tasks.ReadValue(ctx, l.deps.Store, keyLockout(name), &lockout); err != nil {
 		return fmt.Errorf("whether %s is locked out: %w", name, err)
@@ -168,24 +184,29 @@ func (m *member) loginOf(a *configs.Agent) string {
 	return m.login
 }
 
-// FillSeats sets Agent, Lock, Until, LockText and Borrowed of seats. who returns the
-// member of a seat. A lockout applies to all members on its login: while one is locked
-// out, or tries whether it still is, the others wait with it.
-func (l *Logins) FillSeats(seats []plan.Seat, who func(i int) *members.Member) {
-	now := l.deps.Clock.Now()
-	told := l.deps.OnLimit() == configs.StopAtLimit
+// Describe sets which members are locked out, and how many more turns may begin. A lockout applies
+// to all members on its login: while one is locked out, or tries whether it still is, the others
+// wait with it. It implements crew.Describer.
+func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
+	s.Free = l.Free()
+	now, seats := l.deps.Clock.Now(), s.Seats
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := map[string]*plan.Seat{}
 	for i := range seats {
 		v := &seats[i]
-		is, m := who(i), l.places.At(i, v.Name, l.of)
+		is, m := all[i], l.places.At(i, v.Name, l.of)
 		lockout := m.state.Lockout
 		v.Agent, v.Lock = m.loginOf(is.AgentInUse()), lockout.State(now)
 		if v.Lock == plan.LockUsedUp || v.Lock == plan.LockFailed {
 			v.Until = lockout.Until
+			if !v.Gone {
+				// Round(0) drops the monotonic reading: a time that was stored has none, and the wall
+				// clock is what a vendor means.
+				s.ChangesIn(max(v.Until.Round(0).Sub(now.Round(0)), 0))
+			}
 		}
-		if v.Lock == plan.LockUsedUp && told {
+		if v.Lock == plan.LockUsedUp && s.AtLimit {
 			v.LockText = limitText(is.CurrentAgent(), *lockout, now)
 		}
 		if lockout == nil || lockout.Answered || lockout.Failed {
@@ -245,8 +266,8 @@ func (l *Logins) TellOfWait(mark string, w events.TeamWaits) {
 	}
 }
 
-// EndWait records that a member has work, so that the next wait is reported again.
-func (l *Logins) EndWait() {
+// Assigned makes the next wait be reported again. It implements crew.Assigner.
+func (l *Logins) Assigned(*members.Member, teammate.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waits = ""

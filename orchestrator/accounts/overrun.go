@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/plan"
 )
 
 // How long a turn may go on after its member has used up a limit, before it is interrupted.
@@ -22,27 +23,28 @@ type overrun struct {
 	cut   bool      // it was interrupted
 }
 
-// Overrun returns the members whose turns have gone on for too long after a limit was used up.
-// turns holds the turn of each member that is in one although a limit is used up.
+// overrun returns the members whose turns have gone on for too long after a limit was used up.
 //
-// The crew calls it in each round. Each turn has its own time, so a member that begins another
-// turn to hand over has the full time again. A turn is returned only once, because a turn that
-// one interrupt does not end is not ended by a second.
-func (l *Ledger) Overrun(turns map[string]int) (late []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// Each turn has its own time, so a member that begins another turn to hand over has the full time
+// again. The numbers of turns tell them apart. A turn is returned only once, because a turn that one
+// interrupt does not end is not ended by a second. l.mu must be held.
+func (l *Ledger) overrun(seats []plan.Seat) (late []*plan.Seat) {
 	now, before := time.Now(), l.overruns
-	l.overruns = make(map[string]overrun, len(turns))
-	for member, turn := range turns {
-		o, ok := before[member]
-		if !ok || o.turn != turn {
-			o = overrun{turn: turn, until: now.Add(l.grace(member))}
+	l.overruns = nil
+	for i := range seats {
+		seat := &seats[i]
+		if seat.Spent == "" || seat.Idle || seat.Gone {
+			continue
+		}
+		o, ok := before[seat.Name]
+		if !ok || o.turn != seat.Turn {
+			o = overrun{turn: seat.Turn, until: now.Add(l.grace(seat.Name))}
 		}
 		if !o.cut && !now.Before(o.until) {
 			o.cut = true
-			late = append(late, member)
+			late = append(late, seat)
 		}
-		l.overruns[member] = o
+		note(&l.overruns, seat.Name, o)
 	}
 	return late
 }

@@ -57,10 +57,14 @@ func (s *Shares) Charge(ctx context.Context, member string, c tasks.Cost) error 
 	return s.keep(ctx, ids, due)
 }
 
-// Completed counts for a task that a member has completed what the turn has used without a
-// task. That is something only if the member has not taken the task first.
-func (s *Shares) Completed(ctx context.Context, member, task string) error {
-	ids, due := s.complete(member, task)
+// Stored counts for a task that a member has completed what the turn has used without a task. That
+// is something only if the member has not taken the task first. It implements crew.Follower.
+func (s *Shares) Stored(ctx context.Context, e events.Event) error {
+	data, ok := e.Data.(events.TaskChanged)
+	if !ok || data.Change.Op != tasks.TaskCompleted || data.Change.Task.Owner == "" {
+		return nil
+	}
+	ids, due := s.complete(data.Change.Task.Owner, data.Change.Task.ID)
 	return s.keep(ctx, ids, due)
 }
 

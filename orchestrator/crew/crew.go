@@ -27,17 +27,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/view"
-	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -57,16 +54,16 @@ type Deps struct {
 	Group     *members.Group // goroutines that finish waits for
 	Seats     *Seats
 	Board     *teamtools.TaskAPI
-	Tools     *mcp.Server // serves agent programs over MCP
 	Programs  *launch.Programs
-	Hooks     Hooks
-	Times     *specs.Timetable
+	Hooks     *teamhooks.Background
 	Logins    *accounts.Logins
-	Accounts  Accounts
-	Work      Work
-	State     *view.Live // what the members do and have done
+	Ledger    *accounts.Ledger
+	Notices   *accounts.Notices
+	Writes    *writes.Watch
+	Merges    *merging.Merger
+	Slots     *state.Slots // of gates and setups
+	State     *view.Live   // what the members do and have done
 	Watch     *members.Watch
-	Drafts    *members.Drafts
 	Asks      *inbox.Inbox
 	Holds     *members.Holds
 	Notes     *teamtools.Notes
@@ -78,33 +75,14 @@ type Deps struct {
 	MakeOccupant func(context.Context, *Seat) (Occupant, error)
 }
 
-// Hooks are the hooks of a running team.
-type Hooks struct {
-	Live       *teamhooks.Live
-	Background *teamhooks.Background
-}
-
-// Accounts count what the team and its members use.
-type Accounts struct {
-	Ledger  *accounts.Ledger
-	Shares  *accounts.Shares
-	Notices *accounts.Notices
-}
-
-// Work manages the working copies, the ownership of files, and merging.
-type Work struct {
-	Trees  *workcopies.Trees
-	Writes *writes.Watch
-	Merges *merging.Merger
-	Slots  *state.Slots // of gates and setups
-}
-
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
 // has its own goroutine.
 type Crew struct {
 	deps       Deps
 	opening    *members.Opening // of all members' sessions
 	restarts   members.Restarts
+	timers     []Timer
+	describers []Describer
 	completers []Completer
 	watchers   []Watcher
 }
@@ -112,7 +90,8 @@ type Crew struct {
 // New returns a crew without members.
 func New(p Deps) *Crew {
 	return &Crew{
-		deps: p, opening: members.NewOpening(), completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
+		deps: p, opening: members.NewOpening(), timers: partsOf[Timer](p.Parts), describers: partsOf[Describer](p.Parts),
+		completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
 	}
 }
 
@@ -141,51 +120,47 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 	defer context.AfterFunc(ctx, c.deps.Journal.Hurry)()
 	mctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	closeInbox, end, err := c.work(ctx, mctx, d)
+	end, err := c.work(ctx, mctx, d)
 	if err != nil {
 		cancel(err)
 	}
 	// This is not deferred: a panic ends the process with its trace and waits for nobody.
 	c.finish(ctx)
 	cancel(nil)
-	closeInbox() // finish waits for goroutines that may ask
 	return end, err
 }
 
 // work does what the run is for, until the team comes to rest. mctx is the context of the
-// members. closeInbox is valid with an error, too.
-func (c *Crew) work(ctx, mctx context.Context, d *director) (closeInbox func(), end plan.Move, err error) {
+// members.
+func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err error) {
 	if err := c.setUp(ctx); err != nil {
-		return func() {}, end, err
+		return end, err
 	}
-	closeInbox, err = c.deps.Asks.Begin(ctx, c.answered)
-	if err != nil {
-		return func() {}, end, err
+	c.deps.Asks.ActBy(c.answered)
+	if err := tell(c, func(p Starter) error { return p.Begin(ctx) }); err != nil {
+		return end, err
 	}
-	c.deps.Work.Merges.Begin(ctx)
 	if c.deps.Purpose.Merge != nil {
-		end, err = c.atMerge(ctx)
-		return closeInbox, end, err
+		return c.atMerge(ctx)
 	}
 	c.opening.Expect(len(c.deps.Seats.All()))
-	c.deps.Work.Trees.Begin()
 	for _, s := range c.deps.Seats.All() {
+		c.switchAgent(s) // an interrupted turn continues with its agent
 		c.join(mctx, s)
 		// Yield, so that an idle member's goroutine can be reused.
 		runtime.Gosched()
 	}
-	c.deps.Group.Go(func() { c.deps.Work.Merges.Serve(mctx) })
+	c.deps.Group.Go(func() { c.deps.Merges.Serve(mctx) })
 	rest := c.startWatchdog(mctx)
 	end, err = d.direct(mctx)
 	rest()
-	c.deps.Work.Merges.Close()
 	c.deps.Loop.Close()
 	// Members that wait for work end now; the others finish their turn first, unless ctx
 	// has ended.
 	for _, s := range c.deps.Seats.All() {
 		s.Life.EndWork()
 	}
-	return closeInbox, end, err
+	return end, err
 }
 
 // finish ends everything that the crew has started, whatever Run returns, and waits for

@@ -3,15 +3,12 @@ package crew
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -40,7 +37,7 @@ type director struct {
 // timers stop while a machine sleeps and clocks are set.
 const maxSleep = time.Minute
 
-// recall restores what an earlier run told the lead and which members were locked out.
+// recall restores what an earlier run told the lead.
 func (d *director) recall(ctx context.Context) error {
 	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
 		value, ok, err := d.c.deps.Store.Value(ctx, key)
@@ -53,7 +50,7 @@ func (d *director) recall(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(d.c.deps.Notes.Recall(ctx), d.recallLogins(ctx))
+	return nil
 }
 
 // direct runs the loop until the team finishes or ctx ends.
@@ -65,8 +62,12 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		// What time and vacated seats have changed is stored before the snapshot is taken,
 		// so that one round sees it all. An error here means that the store has failed, and
 		// ends the team.
-		err := errors.Join(d.c.deps.Accounts.Ledger.CheckTime(ctx), d.c.deps.Times.Run(ctx), d.c.fillVacated(ctx))
-		if err != nil {
+		for _, p := range d.c.timers {
+			if err := p.Due(ctx); err != nil {
+				return plan.Move{}, err
+			}
+		}
+		if err := d.c.fillVacated(ctx); err != nil {
 			return plan.Move{}, err
 		}
 		s, moves, err := d.round(ctx)
@@ -94,9 +95,7 @@ func (d *director) direct(ctx context.Context) (plan.Move, error) {
 		// new scene.
 		select {
 		case <-d.c.deps.Loop.Poked():
-		case <-d.nextRetry(s.Seats):
-		case <-d.c.deps.Times.Wait():
-		case <-d.c.deps.Accounts.Ledger.Next():
+		case <-d.changed(s):
 		case order := <-d.c.deps.Loop.Orders():
 			order.Do(ctx)
 		case <-ctx.Done():
@@ -112,33 +111,29 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	if err != nil {
 		return s, nil, err
 	}
-	d.interruptOverrun(s.Seats)
 	moves := plan.Next(s)
 	d.c.deps.Watch.RecordDue(s, moves)
 	return s, moves, nil
 }
 
 // scene takes a snapshot of the team. It reads first which members are idle: what a
-// member did before it became idle is then committed, so the scene never shows a team
-// more at rest than it is.
+// member did before it became idle is then committed, so the scene never reports a busy
+// member as idle. What the parts know comes before the mail: the answer to a question in between then shows
+// up as mail.
+//
+// All that is read after the seats may have changed since. That is harmless: a change pokes the
+// loop, and the next round sees it.
 func (d *director) scene(ctx context.Context) (plan.Scene, error) {
-	s := plan.Scene{
-		Exhausted: d.c.deps.Accounts.Ledger.Exhausted(), AtLimit: d.c.deps.Accounts.Ledger.OnLimit() == configs.StopAtLimit,
-		LastImpasse: d.told, LastReport: d.reported,
-	}
+	s := plan.Scene{LastImpasse: d.told, LastReport: d.reported}
 	seats := d.c.deps.Seats.All()
 	s.Seats = make([]plan.Seat, len(seats))
 	for i, m := range seats {
 		s.Seats[i] = m.view()
 	}
-	d.c.deps.Logins.FillSeats(s.Seats, func(i int) *members.Member { return seats[i].Member })
-	// All that is read from here on may have changed since the seats were read. That is
-	// harmless: a change pokes the loop, and the next round sees it.
-	s.Noted, s.Digests = d.c.deps.Notes.Waits()
-	s.Free = d.c.deps.Logins.Free()
-	// Read the questions before the mail: an answer in between then shows up as mail.
-	d.c.deps.Asks.View(s.Seats)
-	s.Asked = d.c.deps.Asks.Pending()
+	all := d.c.deps.Seats.Members()
+	for _, p := range d.c.describers {
+		p.Describe(&s, all)
+	}
 	changes, err := d.c.deps.Store.Changed(ctx, d.seen)
 	if err != nil {
 		return s, err
@@ -148,16 +143,16 @@ func (d *director) scene(ctx context.Context) (plan.Scene, error) {
 	}
 	d.tasks.Update(changes)
 	d.seen = changes.Now
-	s.Merging = d.c.deps.Work.Merges.Follow(changes)
+	s.Merging = d.c.deps.Merges.Follow(changes)
 	d.tasks.Merge(s.Merging)
 	s.Use(d.tasks)
-	for _, member := range d.c.deps.Asks.Attention.ClearSolved(&s, d.c.deps.Accounts.Ledger.Raised) {
+	for _, member := range d.c.deps.Asks.Attention.ClearSolved(&s, d.c.deps.Ledger.Raised) {
 		d.c.deps.Asks.Attention.WithdrawQuestion(ctx, member)
 	}
 	if err := d.c.deps.Board.ViewMail(ctx, s.Seats, func(i int) *mail.Received { return &seats[i].received }); err != nil {
 		return s, err
 	}
-	viewHolds(d.c.deps.Holds, s.Seats)
+	s.LiftHolds()
 	return s, nil
 }
 
@@ -195,7 +190,7 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	case plan.GiveLast:
 		d.handLast(s)
 	case plan.GiveUp:
-		d.c.deps.Accounts.Ledger.GiveUp(s.Member.Name)
+		d.c.deps.Ledger.GiveUp(s.Member.Name)
 		return d.c.giveUpOn(ctx, s, m.Reason)
 	case plan.TellLead:
 		// The mark is the impasse: the lead is told of each once, also over restarts.
@@ -214,48 +209,13 @@ func (d *director) carryOut(ctx context.Context, m plan.Move) error {
 	return nil
 }
 
-// nextRetry returns a channel that fires when the next locked-out member may try again,
-// or after maxSleep; nil if none waits for a time. It fires at once if the time is in the
-// past.
-func (d *director) nextRetry(seats []plan.Seat) <-chan time.Time {
-	var next time.Time
-	for _, s := range seats {
-		if !s.Gone && !s.Held && (s.Lock == plan.LockUsedUp || s.Lock == plan.LockFailed) && (next.IsZero() ||
-			s.Until.Before(next)) {
-			next = s.Until
-		}
-	}
-	if next.IsZero() {
+// changed returns a channel that fires when a scene has changed although nothing has happened, or
+// after maxSleep; nil if it does not change.
+func (d *director) changed(s plan.Scene) <-chan time.Time {
+	if s.Changes == nil {
 		return nil
 	}
-	// Round(0) drops the monotonic reading: a time that was stored has none, and the wall
-	// clock is what a vendor means.
-	return d.c.deps.Clock.After(min(max(next.Round(0).Sub(d.c.deps.Clock.Now().Round(0)), 0), maxSleep))
-}
-
-// interruptOverrun interrupts turns that run too long after a limit was reached.
-func (d *director) interruptOverrun(seats []plan.Seat) {
-	var turns map[string]int
-	for i := range seats {
-		v := &seats[i]
-		if v.Spent == "" || v.Idle || v.Gone {
-			continue
-		}
-		if s, ok := d.c.deps.Seats.Of(v.Name); ok {
-			if turns == nil {
-				turns = map[string]int{}
-			}
-			turns[v.Name] = s.Turn()
-		}
-	}
-	// The ledger compares the numbers of turns, so that a turn that began after the limit
-	// was reached is not taken for the one that overran it.
-	for _, name := range d.c.deps.Accounts.Ledger.Overrun(turns) {
-		if s, ok := d.c.deps.Seats.Of(name); ok {
-			reason, _ := d.c.deps.Accounts.Ledger.Spent(name)
-			s.occupant.Teammate.Interrupt(reason)
-		}
-	}
+	return d.c.deps.Clock.After(min(*s.Changes, maxSleep))
 }
 
 // announce fires the Notification hooks when the team comes to rest.
@@ -292,19 +252,4 @@ func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 	case <-ctx.Done():
 		return plan.Move{}, context.Cause(ctx)
 	}
-}
-
-// recallLogins reads which members were locked out when the last run ended, so that an
-// interrupted turn continues with the same agent.
-func (d *director) recallLogins(ctx context.Context) error {
-	var members []configs.Member
-	for _, s := range d.c.deps.Seats.All() {
-		if err := d.c.deps.Logins.Recall(ctx, s.Member.Name); err != nil {
-			return err
-		}
-		d.c.switchAgent(s)
-		members = append(members, *s.Member.Member)
-	}
-	d.c.deps.Logins.Allot(members)
-	return nil
 }

@@ -24,14 +24,10 @@ import (
 // stored what must not be repeated after a crash; the work itself is in no file.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
-	d.c.deps.Accounts.Ledger.Begin(s.Member.Name)
-	d.c.deps.Logins.EndWait()
-	if s.Member.Lead {
-		d.c.deps.Notes.GivenTurn(w.Inputs)
+	for _, p := range partsOf[Assigner](d.c.deps.Parts) {
+		p.Assigned(s.Member, w)
 	}
 	d.resting = nil
-	d.c.deps.Asks.Attention.Clear(s.Member.Name)
-	d.c.deps.Asks.Recheck() // it may have needed attention
 	s.Life.Give(w, mark)
 }
 
@@ -49,7 +45,7 @@ func (d *director) handMail(ctx context.Context, s *Seat) error {
 		d.c.deps.Loop.Poke() // all of it was obsolete: plan again
 		return nil
 	}
-	if _, held := d.c.deps.Holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Holds.Keeps
+	if _, held := d.c.deps.Holds.Of(s.Member.Name); held { // the operator's mail ends the hold: see Scene.LiftHolds
 		if err := d.c.deps.Holds.Lift(ctx, s.Member.Name, actors.Operator); err != nil {
 			return err
 		}
@@ -87,9 +83,8 @@ func (d *director) handNotes(ctx context.Context, lead *Seat) error {
 		d.c.deps.Loop.Poke() // another prompt has contained them
 		return nil
 	}
-	d.c.deps.Accounts.Notices.Showing(nil, in)
-	d.c.deps.Accounts.Notices.Digest()
-	d.hand(lead, teammate.Work{Cause: events.ByMessage, Inputs: in}, "")
+	d.c.deps.Notices.Showing(nil, in)
+	d.hand(lead, teammate.Work{Cause: events.ByMessage, Inputs: in, Digest: true}, "")
 	return nil
 }
 
@@ -129,7 +124,7 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 
 // handLast prompts a member to finish and hand over its work.
 func (d *director) handLast(s *Seat) {
-	in, ok := d.c.deps.Accounts.Ledger.HandOver(s.Member.Name)
+	in, ok := d.c.deps.Ledger.HandOver(s.Member.Name)
 	if !ok { // the limit was just raised
 		d.c.deps.Loop.Poke()
 		return

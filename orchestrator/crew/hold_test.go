@@ -60,7 +60,8 @@ func TestPlanOfHeldMembers(t *testing.T) {
 			if err := held.Hold(t.Context(), "ben", cmp.Or(tc.ben.By, actors.Operator), tc.ben.Cut); err != nil {
 				t.Fatal(err)
 			}
-			viewHolds(held, s.Seats)
+			held.Describe(&s, nil)
+			s.LiftHolds()
 			moves := plan.Next(s)
 			if len(moves) != 1 || moves[0].Kind != tc.want || moves[0].Member != tc.who ||
 				!strings.Contains(moves[0].Reason, tc.says) {

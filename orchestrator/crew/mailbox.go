@@ -31,7 +31,7 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		case now.Exit != members.Stays:
 			return teammate.Work{}, now.Exit.LastWork()
 		}
-		s.crew.deps.Work.Merges.HarvestCompleted(ctx, s.Member.Name)
+		s.crew.deps.Merges.HarvestCompleted(ctx, s.Member.Name)
 		s.waiting = true
 		s.rotation.due = s.dueForRotation(ctx)
 		s.Life.Wait()
@@ -42,7 +42,7 @@ func (s *Seat) Next(ctx context.Context) (teammate.Work, error) {
 		return teammate.Work{}, err
 	}
 	s.waiting = false
-	s.crew.deps.Work.Merges.Freshen(ctx, s.Member.Name)
+	s.crew.deps.Merges.Freshen(ctx, s.Member.Name)
 	s.crew.deps.Asks.Attention.WithdrawQuestion(ctx, s.Member.Name)
 	return w, nil
 }
@@ -61,7 +61,7 @@ func (s *Seat) Waiting(ctx context.Context) ([]agent.Input, error) {
 // the turn. After a crash between the two stores the mail is shown again, under an id
 // that the member's history knows.
 func (s *Seat) Taken(ctx context.Context, ids []string) error {
-	s.crew.deps.Accounts.Notices.Shown(ids, s.crew.deps.State.Position(s.Member.Name).Pass)
+	s.crew.deps.Notices.Shown(ids, s.crew.deps.State.Position(s.Member.Name).Pass)
 	letters, err := s.crew.deps.Notes.Drop(ctx, s.Member.Actor(), ids)
 	if err != nil || len(letters) == 0 && len(ids) > 0 {
 		return err
@@ -76,7 +76,7 @@ func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input,
 	if err != nil {
 		return nil, err
 	}
-	about = plan.WithUnmerged(about, s.crew.deps.Work.Merges.OnWay(about))
+	about = plan.WithUnmerged(about, s.crew.deps.Merges.OnWay(about))
 	show, moot := plan.SortMail(letters, about, s.Member.Name)
 	if len(moot) > 0 {
 		if err := s.crew.deps.Store.Mail().Deliver(ctx, s.Member.Actor(), moot); err != nil {
@@ -101,6 +101,6 @@ func (s *Seat) read(ctx context.Context, letters []mail.Message) ([]agent.Input,
 		return nil, err
 	}
 	in = append(in, notes...)
-	s.crew.deps.Accounts.Notices.Showing(show, in)
+	s.crew.deps.Notices.Showing(show, in)
 	return in, nil
 }

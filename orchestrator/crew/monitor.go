@@ -10,13 +10,14 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// sinkOf returns the sink for a member's events.
+// Sink returns the sink for the member's events.
 //
 // The sink is called in the member's goroutine, or in that of a helper or a hook, and the
 // caller waits for it. Its errors are logged: they concern notices to others, and the
 // member cannot do anything about them. What depends on an event being journaled comes
 // after Append.
-func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
+func (s *Seat) Sink(ctx context.Context) events.Sink {
+	c := s.crew
 	return func(e events.Event) {
 		e.Data = c.markEmpty(ctx, s, fillIdle(s, e.Data))
 		for _, p := range c.completers {
@@ -24,8 +25,6 @@ func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
 			e, err = p.Complete(ctx, s.Member, e)
 			c.logError(ctx, s, err)
 		}
-		c.deps.Watch.Record(s.Member.Name, e)
-		c.deps.Drafts.See(e)
 		c.deps.Journal.Append(e)
 		for _, p := range c.watchers {
 			c.logError(ctx, s, p.Saw(ctx, s.Member, e))
@@ -37,8 +36,6 @@ func (c *Crew) sinkOf(ctx context.Context, s *Seat) events.Sink {
 			c.logError(ctx, s, c.needsAttention(ctx, s, data.Reason))
 		case events.ToolReturned:
 			c.afterCall(s)
-		case events.ToolCalled:
-			c.vendorAnswered(s)
 		case events.HelperEnded:
 			c.deps.Loop.Poke() // the team may have waited for it
 		case events.Idle:
@@ -65,16 +62,14 @@ func fillIdle(s *Seat, data events.Data) events.Data {
 	return idle
 }
 
-// markEmpty sets whether a turn that has ended was empty. A task that the turn end has completed
-// because its gates passed counts. A final text counts if a person has written, if another member has asked, who gets it as a note, or if it is the lead's
-// last, which `covey up` prints.
+// markEmpty sets whether a turn that has ended was empty, as far as the crew knows. A final text counts
+// if a person has written, or if it is the lead's last, which `covey up` prints.
 func (c *Crew) markEmpty(ctx context.Context, s *Seat, data events.Data) events.Data {
 	end, ok := data.(events.TurnEnded)
 	if !ok {
 		return data
 	}
-	end.Empty = !c.deps.State.Done(s.Member.Name).Useful && !c.deps.Notes.WasAsked(s.Member.Name) &&
-		len(c.deps.Notes.CompletedBy(s.Member.Name)) == 0
+	end.Empty = !c.deps.State.Done(s.Member.Name).Useful
 	if end.Empty && s.Member.Lead {
 		open, err := c.deps.Store.AnyOpen(ctx)
 		end.Empty = err == nil && open
@@ -161,24 +156,4 @@ func (c *Crew) tellOfLimit(ctx context.Context, s *Seat, e events.Limited) error
 		}
 	}
 	return c.tellLeadOf(ctx, s, text)
-}
-
-// vendorAnswered records that the vendor has answered a member during its turn.
-func (c *Crew) vendorAnswered(s *Seat) {
-	if !s.Life.State().Idle {
-		c.deps.Logins.Answered(s.Member.Name)
-	}
-}
-
-// Sink returns the sink for the member's events. It tracks calls that an agent program
-// announces.
-func (s *Seat) Sink(ctx context.Context) events.Sink {
-	next := s.crew.sinkOf(ctx, s)
-	return func(e events.Event) {
-		s.occupant.Caller.See(e.Data)
-		next(e)
-		if warning := s.crew.deps.Tools.Missed(s.Member.Name, e.Data); warning != "" {
-			s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: warning}})
-		}
-	}
 }

@@ -52,7 +52,7 @@ func (c *Crew) setUp(ctx context.Context) error {
 
 // atMerge merges and ends a run whose purpose is that.
 func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
-	done, err := c.deps.Work.Merges.MergeHere(ctx, *c.deps.Purpose.Merge)
+	done, err := c.deps.Merges.MergeHere(ctx, *c.deps.Purpose.Merge)
 	if err != nil {
 		return plan.Move{}, err
 	}

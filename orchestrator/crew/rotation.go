@@ -48,7 +48,7 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 // the continuation of a turn that failed does, too.
 func (s *Seat) Rotates(w teammate.Work) bool {
 	return s.rotation.due && w.Cause != events.ByResume && !s.HasBackground() &&
-		!s.crew.deps.Hooks.Background.MayWake(s.Member.Name)
+		!s.crew.deps.Hooks.MayWake(s.Member.Name)
 }
 
 // Facts implements teammate.Rotator.

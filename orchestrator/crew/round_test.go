@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -77,11 +78,9 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 		tb.Fatal(err)
 	}
 	asking.Wait()
-	stop, err := c.deps.Asks.Begin(tb.Context(), c.answered)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(stop)
+	c.deps.Asks.ActBy(c.answered)
+	testkit.Must(tb, c.deps.Asks.Begin(tb.Context()))
+	tb.Cleanup(func() { testkit.Must(tb, c.deps.Asks.Ended(tb.Context())) })
 	return c
 }
 

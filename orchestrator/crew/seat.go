@@ -113,7 +113,7 @@ func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 // Skills returns the member's skills; nil if it has none, or does not work here yet.
 func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 
-// view returns what plan needs to know of a member, except its login. A leaving member
+// view returns what plan needs to know of a member, except what parts know. A leaving member
 // does not count as idle: its tasks become open one after another, and it must not get
 // the first of them again.
 //
@@ -122,15 +122,18 @@ func (s *Seat) Skills() *tools.Skills { return s.skills.Load() }
 func (s *Seat) view() plan.Seat {
 	now, did := s.Life.State(), s.crew.deps.State.Position(s.Member.Name)
 	v := plan.Seat{
-		Name: s.Member.Name, Lead: s.Member.Lead, Began: did.Turn > 0, Idle: now.Idle &&
-			now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
+		Name: s.Member.Name, Lead: s.Member.Lead, Turn: did.Turn, Idle: now.Idle && now.Leaving == "", Gone: now.Gone != "", GoneFor: now.Gone,
 		SelfClaim: s.Member.SelfClaim, DependsOn: s.Member.DependsOn, Skills: members.Skills(s.Member.Member),
 		OnlyReads: s.Member.OnlyReads(), Nudged: now.Nudged, Refused: did.Refused,
 	}
-	v.Spent, v.LastWord = s.crew.deps.Accounts.Ledger.Spent(s.Member.Name)
-	v.Runs = s.AwaitedRun() != ""
-	v.Helped, v.Awaited = s.occupant.Teammate.Helpers() > 0, s.crew.deps.Hooks.Background.MayWake(s.Member.Name)
+	v.Runs, v.Helped = s.AwaitedRun() != "", s.occupant.Teammate.Helpers() > 0
 	return v
+}
+
+// held reports whether the member is held.
+func (s *Seat) held() bool {
+	_, held := s.crew.deps.Holds.Of(s.Member.Name)
+	return held
 }
 
 // TeamTools returns the team's tools for the member, under the given names.

@@ -17,8 +17,9 @@ type Seats struct{ list atomic.Pointer[seatList] }
 
 // seatList is one version of the list.
 type seatList struct {
-	all   []*Seat
-	named func() map[string]*Seat // all by name; made on first use
+	all     []*Seat
+	members []*members.Member       // of all
+	named   func() map[string]*Seat // all by name; made on first use
 }
 
 // All returns the current seats. The caller must not change the list.
@@ -51,7 +52,11 @@ func (l *Seats) add(s *Seat) { l.put(append(slices.Clone(l.All()), s)) }
 
 // put replaces the list.
 func (l *Seats) put(list []*Seat) {
-	l.list.Store(&seatList{list, sync.OnceValue(func() map[string]*Seat {
+	all := make([]*members.Member, len(list))
+	for i, s := range list {
+		all[i] = s.Member
+	}
+	l.list.Store(&seatList{list, all, sync.OnceValue(func() map[string]*Seat {
 		named := make(map[string]*Seat, len(list))
 		for _, s := range list {
 			named[s.Member.Name] = s
@@ -158,14 +163,20 @@ func (l *Seats) GoneFor(member string) string {
 	return s.Gone
 }
 
-// Members returns the members that have a seat.
+// Members returns the members that have a seat, in the order of All. The caller must not change the
+// list.
 func (l *Seats) Members() []*members.Member {
-	seats := l.All()
-	list := make([]*members.Member, len(seats))
-	for i, s := range seats {
-		list[i] = s.Member
+	if list := l.list.Load(); list != nil {
+		return list.members
 	}
-	return list
+	return nil
+}
+
+// Interrupt interrupts the turn of a member that has a seat.
+func (l *Seats) Interrupt(member, reason string) {
+	if s, ok := l.Of(member); ok {
+		s.Teammate().Interrupt(reason)
+	}
 }
 
 // teammates returns the teammates that have not ended, as a lead's background tasks. An

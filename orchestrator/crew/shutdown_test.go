@@ -2,17 +2,14 @@ package crew
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -58,11 +55,7 @@ func listedTask(id string, status tasks.Status, owner string, blockedBy ...strin
 func TestLeavesWhileItRests(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"killed": time.Hour, "the rest is over": time.Nanosecond} {
 		store := testkit.OpenStore(t, tasks.Open)
-		processes := process.New(process.Unmarked)
-		c := crewOf(t, Deps{
-			Store: store, Journal: runJournal(t, store), Processes: processes,
-			Tools: mcp.New(mcp.Options{Log: slog.New(slog.DiscardHandler), Processes: processes, State: view.NewLive(nil)}),
-		}, "lead", "dev")
+		c := crewOf(t, Deps{Store: store, Journal: runJournal(t, store), Processes: process.New(process.Unmarked)}, "lead", "dev")
 		addSeat(t, c, &configs.Member{Name: "lead"})
 		s := addSeat(t, c, &configs.Member{Name: "dev"})
 		s.Life.Restart(rest)

@@ -33,7 +33,7 @@ func TestSeatAllSharesCommits(t *testing.T) {
 		names[i] = fmt.Sprint("m", i)
 	}
 	c := crewOf(t, Deps{}, names...)
-	c.deps.Programs = launch.NewPrograms(launch.Options{Store: c.deps.Store, Ledger: c.deps.Accounts.Ledger})
+	c.deps.Programs = launch.NewPrograms(launch.Options{Store: c.deps.Store, Ledger: c.deps.Ledger})
 	commits := func() uint64 {
 		now, err := c.deps.Store.Changed(t.Context(), 0)
 		testkit.Must(t, err)

@@ -45,7 +45,7 @@ func (s *Seat) State(now members.State) api.MemberState {
 // nothing.
 func (s *Seat) midTurnWait() string {
 	name, p := s.Member.Name, s.crew.deps
-	return cmp.Or(p.Logins.State(name).Waits, p.Asks.MidTurnWait(name), p.Work.Slots.Waits(name))
+	return cmp.Or(p.Logins.State(name).Waits, p.Asks.MidTurnWait(name), p.Slots.Waits(name))
 }
 
 // Status returns the member as `covey ps` shows it. own are the indexes in
@@ -80,9 +80,9 @@ func (s *Seat) Status(own []int, all []tasks.Outline) api.MemberStatus {
 		m.WaitsFor = "covey resume " + s.Member.Name
 	}
 	m.Held = s.held()
-	m.Limits, m.CostUSD = s.crew.deps.Accounts.Ledger.ReportOf(s.Member.Name)
+	m.Limits, m.CostUSD = s.crew.deps.Ledger.ReportOf(s.Member.Name)
 	var wakes bool
-	m.Background, wakes = s.crew.deps.Hooks.Background.Commands(s.Member.Name)
+	m.Background, wakes = s.crew.deps.Hooks.Commands(s.Member.Name)
 	if m.State == api.Resting && m.WaitsFor == "" && wakes {
 		m.WaitsFor = "hook " + m.Background[0]
 	}

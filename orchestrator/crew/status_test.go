@@ -28,9 +28,9 @@ func TestStatusWhileHooksStart(t *testing.T) {
 			default:
 			}
 			started := hooks.Progress{Command: "make watch", Background: &hooks.Background{ID: "1", Rewake: true}}
-			c.deps.Hooks.Background.Observe(t.Context(), "dev", started)
+			c.deps.Hooks.Observe(t.Context(), "dev", started)
 			started.Result = &hooks.Result{}
-			c.deps.Hooks.Background.Observe(t.Context(), "dev", started)
+			c.deps.Hooks.Observe(t.Context(), "dev", started)
 		}
 	})
 	for range 10_000 {

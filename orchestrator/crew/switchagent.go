@@ -12,7 +12,7 @@ func (c *Crew) switchAgent(s *Seat) {
 	if a, changed := c.deps.Logins.Switch(s.Member, s.Turn()); changed {
 		s.occupant.Teammate.Renew(s.Member.FallbackAgent())
 		// The ledger prices what the member uses by its agent's models.
-		c.deps.Accounts.Ledger.SetAgent(s.Member.Name, a)
+		c.deps.Ledger.SetAgent(s.Member.Name, a)
 	}
 }
 

@@ -11,40 +11,27 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// TestNextRetry: the crew sleeps until the first locked-out member may try again, for
-// maxSleep at most; a time in the past wakes it at once.
-func TestNextRetry(t *testing.T) {
+// TestSleep: the crew sleeps until the scene changes by itself, for maxSleep at most.
+func TestSleep(t *testing.T) {
 	var slept time.Duration
-	now := limitOver
-	c := crewOf(t, Deps{Clock: members.Clock{TimeNow: func() time.Time { return now }, TimeAfter: func(d time.Duration) <-chan time.Time {
+	c := crewOf(t, Deps{Clock: members.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		slept = d
 		return make(chan time.Time)
 	}}}, "lead")
-	locked := func(wait time.Duration) plan.Seat {
-		return plan.Seat{Lock: plan.LockUsedUp, Until: limitOver.Add(wait)}
+	d := director{c: c}
+	var s plan.Scene
+	if d.changed(s) != nil {
+		t.Error("nothing changes, and there is a timer")
 	}
-	gone := locked(time.Second)
-	gone.Gone = true
-	for name, tt := range map[string]struct {
-		seats []plan.Seat
-		want  time.Duration
-	}{
-		"the first":       {[]plan.Seat{{}, locked(50 * time.Second), locked(20 * time.Second)}, 20 * time.Second},
-		"not for long":    {[]plan.Seat{locked(5 * time.Hour)}, maxSleep},
-		"who is gone":     {[]plan.Seat{gone, locked(40 * time.Second)}, 40 * time.Second},
-		"over since then": {[]plan.Seat{locked(-time.Hour)}, 0},
+	for _, tt := range []struct{ in, want time.Duration }{
+		{5 * time.Hour, maxSleep}, {20 * time.Second, 20 * time.Second}, {50 * time.Second, 20 * time.Second}, {0, 0},
 	} {
-		if (&director{c: c}).nextRetry(tt.seats) == nil || slept != tt.want {
-			t.Errorf("%s: sleeps for %v, want %v", name, slept, tt.want)
+		s.ChangesIn(tt.in)
+		if d.changed(s) == nil || slept != tt.want {
+			t.Errorf("it sleeps for %v, want %v", slept, tt.want)
 		}
 	}
-	if (&director{c: c}).nextRetry([]plan.Seat{{}, {Lock: plan.LockLogin}, {Lock: plan.LockOver}, gone}) != nil {
-		t.Error("nobody waits for a time, and there is a timer")
-	}
 }
-
-// limitOver is when limits in these tests are over.
-var limitOver = time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC)
 
 // TestPermissionLendsTheSlot: a member that waits for a person does not block others on
 // the same login.

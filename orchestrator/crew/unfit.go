@@ -30,16 +30,13 @@ func (c *Crew) reportUnfit(ctx context.Context, s *Seat, reason string) {
 	c.deps.Loop.Poke()
 }
 
-// setUpTree sets up a member's working copy, in its goroutine, and reports whether the
-// member can begin. If not, it tells people and the lead. The member keeps its tasks,
-// because the next run starts it again.
-func (c *Crew) setUpTree(ctx context.Context, s *Seat) bool {
-	err := c.deps.Work.Trees.Ready(ctx, s.Member, func(what string) {
-		c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.SettingUp{Doing: what}})
-	})
-	if err == nil {
-		return true
+// ready lets the parts prepare what a member works in, in its goroutine, so that members do not wait
+// for each other. It reports whether the member can begin. If not, it tells people and the lead. The
+// member keeps its tasks, because the next run starts it again.
+func (c *Crew) ready(ctx context.Context, s *Seat) bool {
+	err := tell(c, func(p Preparer) error { return p.Ready(ctx, s.Member) })
+	if err != nil {
+		c.reportUnfit(ctx, s, err.Error())
 	}
-	c.reportUnfit(ctx, s, "its working copy could not be set up, which the next `covey up` tries again: "+err.Error())
-	return false
+	return err == nil
 }

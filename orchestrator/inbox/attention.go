@@ -76,8 +76,8 @@ func (a *Attention) Ignores(member, unanswered string) {
 	a.change(member, func(t *trouble) { t.unanswered = unanswered })
 }
 
-// Clear drops the trouble of a member.
-func (a *Attention) Clear(member string) {
+// clear drops the trouble of a member.
+func (a *Attention) clear(member string) {
 	a.change(member, func(t *trouble) { *t = trouble{} })
 }
 

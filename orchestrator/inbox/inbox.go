@@ -28,6 +28,7 @@ import (
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // Inbox manages a team's open questions (requests.Request). The questions are in
@@ -56,7 +57,10 @@ type Inbox struct {
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // signals that watch should refresh
 	over    <-chan struct{}      // closed when the team ends; nil before Begin
-	apply   Apply                // nil before Begin
+	apply   Apply                // nil before ActBy
+
+	stop     context.CancelFunc // ends watch; nil before Begin
+	watching sync.WaitGroup
 }
 
 // Apply acts on the answer to a request, except for that of a plan. After a crash it may be
@@ -115,22 +119,51 @@ func New(team *configs.Team, deps Deps) *Inbox {
 	return b
 }
 
-// Begin reads the questions of earlier runs, acts on answers that were not
-// acted on, and watches the deadlines until stop is called or ctx ends.
-func (b *Inbox) Begin(ctx context.Context, apply Apply) (stop func(), err error) {
+// ActBy sets what acts on answers from now on. It must be called before Begin.
+func (b *Inbox) ActBy(apply Apply) {
 	b.mu.Lock()
-	b.over, b.apply = ctx.Done(), apply
+	defer b.mu.Unlock()
+	b.apply = apply
+}
+
+// Begin reads the questions of earlier runs, acts on answers that were not
+// acted on, and watches the deadlines until Ended is called or ctx ends. It implements
+// crew.Starter.
+func (b *Inbox) Begin(ctx context.Context) error {
+	b.mu.Lock()
+	b.over = ctx.Done()
 	b.mu.Unlock()
 	if err := b.recall(ctx); err != nil {
-		return nil, fmt.Errorf("the inbox: %w", err)
+		return fmt.Errorf("the inbox: %w", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { b.watch(ctx) })
-	return func() {
-		cancel()
-		watching.Wait()
-	}, nil
+	ctx, b.stop = context.WithCancel(ctx)
+	b.watching.Go(func() { b.watch(ctx) })
+	return nil
+}
+
+// Ended ends the watch over the deadlines. It implements crew.Ender.
+func (b *Inbox) Ended(context.Context) error {
+	if b.stop != nil {
+		b.stop()
+	}
+	b.watching.Wait()
+	return nil
+}
+
+// Assigned clears the attention of a member that gets work. It implements crew.Assigner.
+func (b *Inbox) Assigned(m *members.Member, _ teammate.Work) {
+	b.Attention.clear(m.Name)
+	b.recheck()
+}
+
+// Stored makes the inbox check the open questions again: they, or what they are about, may have
+// changed. It implements crew.Follower.
+func (b *Inbox) Stored(_ context.Context, e events.Event) error {
+	switch e.Data.(type) {
+	case events.TaskChanged, events.RequestChanged:
+		b.recheck()
+	}
+	return nil
 }
 
 // recall restores the state of the last run from the store.
@@ -213,9 +246,8 @@ func timeLeft(r requests.Request, now time.Time) time.Duration {
 	return max(0, min(r.Deadline.Sub(now.Round(0)), r.Deadline.Sub(r.Created)))
 }
 
-// Recheck makes the inbox check the open questions again, because something may
-// have changed that they are about. It does not wait for the check.
-func (b *Inbox) Recheck() { members.Signal(b.poked) }
+// recheck makes watch check the open questions again. It does not wait for the check.
+func (b *Inbox) recheck() { members.Signal(b.poked) }
 
 // watch expires questions at their deadlines until ctx ends.
 func (b *Inbox) watch(ctx context.Context) {
@@ -285,12 +317,6 @@ func (b *Inbox) sorted() questions {
 // Limit returns how long a question waits for its answer.
 func (b *Inbox) Limit() time.Duration { return b.limit }
 
-// Pending reports whether a question with a deadline is open. The team does not
-// end before the deadline. Questions about members that need attention have none.
-func (b *Inbox) Pending() bool {
-	return slices.ContainsFunc(b.Open(), func(r requests.Request) bool { return !r.Deadline.IsZero() })
-}
-
 // Unlimited describes for people the open questions for a person that no time limit closes and that the
 // end of the team waits for: those about tasks whose work covey cannot merge.
 func (b *Inbox) Unlimited() []string {
@@ -338,7 +364,7 @@ func (b *Inbox) ending() bool {
 	}
 }
 
-// applying returns what acts on answers; nil before Begin.
+// applying returns what acts on answers; nil before ActBy.
 func (b *Inbox) applying() Apply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -458,7 +484,7 @@ func (b *Inbox) leave(ctx context.Context, member string) error {
 // attention, and what it waits for within its turn. The questions stay.
 func (b *Inbox) forget(member string) {
 	b.waits.set(member, "")
-	b.Attention.Clear(member)
+	b.Attention.clear(member)
 }
 
 // holdsUp reports whether the member that a question is about waits for the

@@ -155,12 +155,12 @@ func TestQuestionsAreFoundByName(t *testing.T) {
 		{ID: "0", Kind: requests.AskPlan, Member: "m0", To: "m1"}, {ID: "1", Kind: requests.AskPlan, Member: "m1", To: "m0"},
 	})
 	b.open.All = nil
-	views := []plan.Seat{{Name: "m0"}, {Name: "m1"}, {Name: "lead"}}
-	b.View(views)
+	s := plan.Scene{Seats: []plan.Seat{{Name: "m0"}, {Name: "m1"}, {Name: "lead"}}}
+	b.Describe(&s, nil)
 	for i, want := range []plan.Seat{
 		{Awaits: "m1's approval of its plan", Questions: "1 "}, {Awaits: "m0's approval of its plan", Questions: "0 "}, {},
 	} {
-		if got := views[i]; got.Awaits != want.Awaits || got.Questions != want.Questions {
+		if got := s.Seats[i]; got.Awaits != want.Awaits || got.Questions != want.Questions {
 			t.Errorf("%s waits for %q and owes %q", got.Name, got.Awaits, got.Questions)
 		}
 	}

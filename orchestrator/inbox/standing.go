@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"slices"
+
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -13,7 +15,8 @@ import (
 type questions struct {
 	requests.Sorted
 	standing map[string]standing       // by member; only members that wait for an answer or owe one
-	places   *members.Places[standing] // used by View, under reminders.mu
+	places   *members.Places[standing] // used by Describe, under reminders.mu
+	bounded  bool                      // one of them has a deadline
 }
 
 // standing is the meaning of the open requests for one member.
@@ -26,7 +29,10 @@ type standing struct {
 
 // sort sorts the open requests.
 func sort(open []requests.Request) questions {
-	q := questions{requests.Sort(open), map[string]standing{}, &members.Places[standing]{}}
+	q := questions{
+		Sorted: requests.Sort(open), standing: map[string]standing{}, places: &members.Places[standing]{},
+		bounded: slices.ContainsFunc(open, func(r requests.Request) bool { return !r.Deadline.IsZero() }),
+	}
 	for member, about := range q.About {
 		if s := waitsFor(about); s.awaits != "" {
 			q.standing[member] = s
@@ -63,9 +69,12 @@ func waitsFor(about []requests.Request) (s standing) {
 // or "".
 func (b *Inbox) Awaits(member string) string { return b.sorted().standing[member].awaits }
 
-// View fills in which members wait for an answer, and which owe one.
-func (b *Inbox) View(seats []plan.Seat) {
-	q := b.sorted()
+// Describe sets which members wait for an answer, and which owe one. The team does not end before
+// the deadline of an open question; questions about members that need attention have none. It
+// implements crew.Describer.
+func (b *Inbox) Describe(s *plan.Scene, _ []*members.Member) {
+	q, seats := b.sorted(), s.Seats
+	s.Busy = s.Busy || q.bounded
 	if len(q.standing) == 0 {
 		return
 	}

@@ -79,11 +79,15 @@ func (p *planning) Fire(context.Context, string, hooks.Payload) (hooks.Outcome, 
 // begin begins the inbox, as a run does.
 func (p *planning) begin(t *testing.T) {
 	t.Helper()
-	stop, err := p.Begin(t.Context(), p.apply)
-	if err != nil {
+	p.ActBy(p.apply)
+	if err := p.Begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
+	t.Cleanup(func() {
+		if err := p.Ended(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // ask puts a question about a plan of a member's.

@@ -167,9 +167,9 @@ func (c *Caller) hadAsked(tool string) bool {
 	return true
 }
 
-// See processes an event of the member. It records calls that the program was
+// see processes an event of the member. It records calls that the program was
 // allowed to make, until the turn ends.
-func (c *Caller) See(e events.Data) {
+func (c *Caller) see(e events.Data) {
 	switch data := e.(type) {
 	case events.TurnStarted:
 		c.mu.Lock()

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -43,11 +42,8 @@ func TestGuardAsksPeople(t *testing.T) {
 				Member: r.members["dev"], Life: &members.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
 				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
 			})
-			stop, err := asks.Begin(t.Context(), func(context.Context, requests.Request) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer stop()
+			testkit.Must(t, asks.Begin(t.Context()))
+			defer func() { testkit.Must(t, asks.Ended(t.Context())) }()
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
 				_, no := c.guard(t.Context(), api.TeamCall{Tool: teamtools.SendTool,

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
 
@@ -30,7 +31,7 @@ type grant struct {
 
 	listed  atomic.Bool // the tools were asked for (tools/list)
 	unasked atomic.Bool // the program has to ask for them, and has not answered a prompt yet
-	called  atomic.Bool // one of them was called (tools/call), or Missed has said that none can be
+	called  atomic.Bool // one of them was called (tools/call), or missed has said that none can be
 
 	mu      sync.Mutex
 	revoked bool
@@ -159,11 +160,23 @@ func (g *grant) noteUse(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// Missed returns a warning if the member's program does not give its model the team
+// Saw records calls that the member's program was allowed to make, and warns if the program does not
+// give its model the team tools. It implements crew.Watcher.
+func (t *Server) Saw(_ context.Context, m *members.Member, e events.Event) error {
+	if c, err := t.options.Members.Caller(m.Name); err == nil {
+		c.see(e.Data)
+	}
+	if warning := t.missed(m.Name, e.Data); warning != "" {
+		t.options.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: warning}})
+	}
+	return nil
+}
+
+// missed returns a warning if the member's program does not give its model the team
 // tools, or "": it answers its first prompt without having listed them, or itself answers a
 // call of one that it does not know. Some programs connect only between the prompt and the
 // answer.
-func (t *Server) Missed(member string, e events.Data) (warning string) {
+func (t *Server) missed(member string, e events.Data) (warning string) {
 	t.mu.Lock()
 	g := t.grants[member]
 	t.mu.Unlock()

@@ -46,6 +46,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -82,7 +83,8 @@ type Options struct {
 	Processes *process.Processes // whose processes may use a token
 	State     *view.Live         // what the members do
 	Members   Members
-	Within    time.Duration // limit for the answer to a call; 0 for 40 seconds
+	Append    func(events.Event) // to the journal
+	Within    time.Duration      // limit for the answer to a call; 0 for 40 seconds
 }
 
 // Members finds members. The crew implements it.
@@ -102,7 +104,7 @@ func New(o Options) *Server {
 // Admit gives a member's agent program access to the team tools. It returns the
 // URL of the MCP server (streamable HTTP) and the bearer token to send with each
 // request. A member has one token; another call revokes the one before. lists
-// says that the program must list the tools before it works; Missed warns if it
+// says that the program must list the tools before it works; Saw warns if it
 // does not.
 func (t *Server) Admit(m *members.Member, lists bool) (url, token string, err error) {
 	d, err := t.desk(m.Name)

@@ -150,10 +150,15 @@ func (d *Drafts) remove(w writer) {
 	}
 }
 
-// See processes an event of a member before it goes to the journal. A text that was recorded
-// stays until Journaled, so that readers see it all the time. Whatever else ends an answer
-// removes what is left of it.
-func (d *Drafts) See(e events.Event) {
+// Complete processes an event of a member before it goes to the journal. It implements crew.Completer.
+func (d *Drafts) Complete(_ context.Context, _ *Member, e events.Event) (events.Event, error) {
+	d.see(e)
+	return e, nil
+}
+
+// see processes an event. A text that was recorded stays until Journaled, so that readers see it all
+// the time. Whatever else ends an answer removes what is left of it.
+func (d *Drafts) see(e events.Event) {
 	w := writer{e.Member, e.Helper}
 	d.mu.Lock()
 	defer d.mu.Unlock()

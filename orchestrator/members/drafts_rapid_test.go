@@ -30,7 +30,7 @@ func TestDraftsProperties(t *testing.T) {
 			w := rapid.SampledFrom(writers).Draw(t, "writer")
 			before := map[string]Drafting{"": d.Now(""), "dev": d.Now("dev"), "api": d.Now("api")}
 			was, there := want[w]
-			sees := func(data events.Data) { d.See(events.Event{Member: w.member, Helper: w.helper, Data: data}) }
+			sees := func(data events.Data) { d.see(events.Event{Member: w.member, Helper: w.helper, Data: data}) }
 			lines := func(kind string) {
 				seq++
 				d.Journaled(events.Line{Seq: seq, Member: w.member, Helper: w.helper, Type: kind})

@@ -46,18 +46,18 @@ func TestDraftsFollowAnswers(t *testing.T) {
 		{func() { dev.Add("look."); helper.Add("Me, too."); api.Add("Hm") }, "api: Hm, dev: I look., dev': Me, too."},
 		{func() { api.Withdraw() }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(3, "text", "")) }, "dev: I look., dev': Me, too."}, // an earlier text
-		{func() { d.See(event("", events.TextSaid{Text: "I look."})) }, "dev: I look., dev': Me, too."},
+		{func() { d.see(event("", events.TextSaid{Text: "I look."})) }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(4, "tool_call", "")) }, "dev: I look., dev': Me, too."},
 		{func() { d.Journaled(line(5, "text", "")) }, "dev': Me, too."},
-		{func() { d.See(event("", events.TextSaid{})); d.Journaled(line(6, "text", "")) }, "dev': Me, too."},
+		{func() { d.see(event("", events.TextSaid{})); d.Journaled(line(6, "text", "")) }, "dev': Me, too."},
 		{func() { dev.Add("Next") }, "dev: Next, dev': Me, too."},
 		// The journal is late: the next answer begins before the line of this one is written.
-		{func() { d.See(event("", events.TextSaid{Text: "Next"})); dev.Add("After") }, "dev: After, dev': Me, too."},
+		{func() { d.see(event("", events.TextSaid{Text: "Next"})); dev.Add("After") }, "dev: After, dev': Me, too."},
 		{func() { d.Journaled(line(7, "text", "")) }, "dev: After, dev': Me, too."},
-		{func() { d.See(event("h", events.HelperEnded{})) }, "dev: After"},
-		{func() { d.See(event("", events.TurnEnded{})) }, ""},
-		{func() { dev.Add("a"); d.See(event("", events.PassStarted{})) }, ""},
-		{func() { dev.Add("a"); d.See(event("", events.MemberEnded{})) }, ""},
+		{func() { d.see(event("h", events.HelperEnded{})) }, "dev: After"},
+		{func() { d.see(event("", events.TurnEnded{})) }, ""},
+		{func() { dev.Add("a"); d.see(event("", events.PassStarted{})) }, ""},
+		{func() { dev.Add("a"); d.see(event("", events.MemberEnded{})) }, ""},
 		{func() { dev.Add(""); dev.Withdraw() }, ""},
 	} {
 		step.do()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -65,17 +66,19 @@ func (h *Holds) Members() []string {
 	return slices.Sorted(maps.Keys(h.list))
 }
 
-// Keeps returns the hold that keeps a member with this unread mail from its next turn; false: there
-// is none. Mail from the operator ends a hold, also unread mail from before an interrupt, because it
-// is what the member does next.
-func (h *Holds) Keeps(member string, unread []mail.Message) (Hold, bool) {
-	now, ok := h.Of(member)
-	if !ok || slices.ContainsFunc(unread, func(m mail.Message) bool {
-		return m.Kind == mail.OperatorMessage && (now.Cut || m.Sent.After(now.Since))
-	}) {
-		return Hold{}, false
+// Describe sets which members are held. It implements crew.Describer.
+func (h *Holds) Describe(s *plan.Scene, _ []*Member) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.list) == 0 {
+		return
 	}
-	return now, true
+	for i := range s.Seats {
+		seat := &s.Seats[i]
+		var hold Hold
+		hold, seat.Held = h.list[seat.Name]
+		seat.HeldSince, seat.HeldCut, seat.HeldByPerson = hold.Since, hold.Cut, hold.By == actors.Operator
+	}
 }
 
 // Hold keeps a member from its next turn. cut says that a turn was interrupted; the mark

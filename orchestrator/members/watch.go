@@ -50,16 +50,17 @@ func (w *Watch) LastText(member string) string {
 	return ""
 }
 
-// Record processes an event of a member.
-func (w *Watch) Record(member string, e events.Event) {
+// Saw counts an event of a member. It implements crew.Watcher.
+func (w *Watch) Saw(_ context.Context, m *Member, e events.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := w.of(member)
+	a := w.of(m.Name)
 	a.turn = max(a.turn, e.Turn)
 	if said, ok := e.Data.(events.TextSaid); ok && e.Helper == "" {
 		a.lastText = said.Text
 	}
 	a.beat(e.Data)
+	return nil
 }
 
 // Left drops a member that has left the team. It implements crew.Leaver.

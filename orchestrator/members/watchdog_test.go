@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 )
 
@@ -73,8 +74,13 @@ func TestMemberWatch(t *testing.T) {
 // kept of a member that has left.
 func TestLastText(t *testing.T) {
 	var w Watch
-	w.Record("dev", events.Event{Turn: 3, Data: events.TextSaid{Text: "one\ntwo"}})
-	w.Record("dev", events.Event{Turn: 3, Helper: "h1", Data: events.TextSaid{Text: "three"}})
+	see := func(e events.Event) {
+		if err := w.Saw(t.Context(), &Member{Member: &configs.Member{Name: "dev"}}, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see(events.Event{Turn: 3, Data: events.TextSaid{Text: "one\ntwo"}})
+	see(events.Event{Turn: 3, Helper: "h1", Data: events.TextSaid{Text: "three"}})
 	if said := w.LastText("dev"); said != "one\ntwo" {
 		t.Errorf("it said %q", said)
 	}

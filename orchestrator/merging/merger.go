@@ -55,6 +55,7 @@ type Options struct {
 	Mask func(text string) string
 	// Changed is called when merges may have made tasks available.
 	Changed func()
+	Over    <-chan struct{} // closed when no more work comes
 }
 
 // Merger harvests the work that members with their own working copies complete, has it
@@ -67,7 +68,6 @@ type Merger struct {
 	book  *Book
 	made  *gateFiles
 	woken chan struct{}
-	over  chan struct{} // closed by Close: no more work comes
 
 	taking sync.Mutex // held while work is harvested
 
@@ -86,7 +86,7 @@ type Merger struct {
 // New returns the desk of a team. It does nothing before Open.
 func New(o Options) *Merger {
 	d := &Merger{
-		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1), over: make(chan struct{}),
+		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		past: map[string]bool{}, loose: newLoose(),
 		moved: make(chan struct{}),
@@ -161,12 +161,13 @@ func (d *Merger) look(ctx context.Context, begins, ends bool) error {
 	return d.queue.Watch.Checkout(ctx, begins, ends)
 }
 
-// Begin looks at the target branches before members begin to work.
-func (d *Merger) Begin(ctx context.Context) {
+// Begin looks at the target branches before members begin to work. It implements crew.Starter.
+func (d *Merger) Begin(ctx context.Context) error {
 	if d.hasRepo() {
 		d.warn(d.look(ctx, true, false))
 		d.warn(d.queue.Watch.Begin(ctx))
 	}
+	return nil
 }
 
 // Held looks at the target branches and reports whether one was moved to what a member has made.
@@ -214,7 +215,7 @@ func (d *Merger) loadHarvested(ctx context.Context) error {
 	return d.updateOnWay(ctx)
 }
 
-// Serve merges what comes in until ctx ends, or after Close until the queue is empty.
+// Serve merges what comes in until ctx ends, or after Options.Over until the queue is empty.
 // What is being merged when ctx ends waits for the next run.
 //
 // Merges happen only in this goroutine. If the store fails, merging stops for this run
@@ -249,16 +250,13 @@ func (d *Merger) Serve(ctx context.Context) {
 		d.opts.Changed()
 		select {
 		case <-d.woken:
-		case <-d.over:
+		case <-d.opts.Over:
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
 }
-
-// Close ends Serve once it has nothing to do.
-func (d *Merger) Close() { close(d.over) }
 
 // wake wakes Serve.
 func (d *Merger) wake() { members.Signal(d.woken) }

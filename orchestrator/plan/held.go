@@ -6,7 +6,21 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/mail"
 )
+
+// LiftHolds ends the holds, in this scene, of members that the operator has written to since. After
+// an interrupt unread mail from before counts, too, because it is what the member does next.
+func (s *Scene) LiftHolds() {
+	for i := range s.Seats {
+		seat := &s.Seats[i]
+		if seat.Held && slices.ContainsFunc(seat.Unread, func(m mail.Message) bool {
+			return FromOperator(m) && (seat.HeldCut || m.Sent.After(seat.HeldSince))
+		}) {
+			seat.Held, seat.HeldCut, seat.HeldByPerson = false, false, false
+		}
+	}
+}
 
 // heldWork names the held members that have work left, and says how to resume
 // them, and whether the operator holds any of them. It is empty if there are none,

@@ -85,10 +85,10 @@ func TestPlanLooksAtASeatOnce(t *testing.T) {
 // TestOnlyReads: a member that can change nothing is offered only tasks that say what they
 // want, and the lead is told why nobody takes another one.
 func TestOnlyReads(t *testing.T) {
-	seat := Seat{Name: "reviewer", Idle: true, SelfClaim: true, Began: true, OnlyReads: true,
+	seat := Seat{Name: "reviewer", Idle: true, SelfClaim: true, Turn: 1, OnlyReads: true,
 		Skills: tasks.Skills{Role: "reviewer", Tools: []string{"Read"}}}
 	scene := func(all ...tasks.Task) Scene {
-		return Scene{Tasks: all, Seats: []Seat{{Name: "lead", Lead: true, Idle: true, Began: true}, seat}}
+		return Scene{Tasks: all, Seats: []Seat{{Name: "lead", Lead: true, Idle: true, Turn: 1}, seat}}
 	}
 	code := tasks.Task{ID: "1", Subject: "Write it", Status: tasks.Pending}
 	moves := Next(scene(code))

@@ -12,7 +12,7 @@ func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 		return false
 	}
 	for _, m := range show {
-		if !isReport(m) && (m.Kind != mail.Goal || lead.Began) {
+		if !isReport(m) && (m.Kind != mail.Goal || lead.Turn > 0) {
 			return false
 		}
 	}

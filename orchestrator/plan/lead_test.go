@@ -17,12 +17,12 @@ func TestLeadWaits(t *testing.T) {
 		want string
 	}{
 		"the goal, all tasks owned": {func(*Scene) {}, ""},
-		"a report":                  {func(s *Scene) { s.Seats[0].Unread, s.Seats[0].Began = []mail.Message{report}, true }, ""},
+		"a report":                  {func(s *Scene) { s.Seats[0].Unread, s.Seats[0].Turn = []mail.Message{report}, 1 }, ""},
 		"the goal and a report":     {func(s *Scene) { s.Seats[0].Unread = []mail.Message{goal, report} }, ""},
 		"a message beside them": {func(s *Scene) {
 			s.Seats[0].Unread = []mail.Message{goal, report, {ID: "m", Kind: mail.Text, From: "a"}}
 		}, "mail lead"},
-		"a goal that is not the first": {func(s *Scene) { s.Seats[0].Began = true }, "mail lead"},
+		"a goal that is not the first": {func(s *Scene) { s.Seats[0].Turn = 1 }, "mail lead"},
 		"no task":                      {func(s *Scene) { s.Tasks, s.Seats[1].Idle = nil, true }, "mail lead"},
 		"a task that is being merged": {func(s *Scene) {
 			s.Tasks[0].Status = tasks.Completed

@@ -34,7 +34,7 @@ type Scene struct {
 	LastReport  string       // the finished list that the lead last reported on
 	// Merging holds the tasks whose work is being merged.
 	Merging map[string]bool
-	Asked   bool // a question is open before its deadline
+	Busy    bool // something goes on whose result may give a member work, so the team does not end
 	// Free is how many more turns may begin, by agent. There is no limit without
 	// an entry.
 	Free map[string]int
@@ -42,6 +42,8 @@ type Scene struct {
 	// lead.
 	Noted   bool
 	Digests int // consecutive turns of the lead for notes only
+	// Changes is the time until the scene changes although nothing happens; nil: it does not.
+	Changes *time.Duration
 
 	index *TaskIndex // of Tasks; Next makes it
 	seats *seatIndex // of Seats; likewise
@@ -51,7 +53,7 @@ type Scene struct {
 type Seat struct {
 	Name      string
 	Lead      bool
-	Began     bool   // it has taken a turn, in this run or an earlier one
+	Turn      int    // number of its present or last turn, also of earlier runs; 0: it has taken none
 	Idle      bool   // waits for work; false: takes a turn, or has just been given one
 	Helped    bool   // a helper works for it, whose result will be mail
 	Awaited   bool   // a background hook may still wake it
@@ -59,8 +61,9 @@ type Seat struct {
 	Gone      bool   // halted or failed for good: takes no more turns
 	GoneFor   string // why
 	Attention string
-	Held      bool // somebody keeps it from taking turns
-	HeldCut   bool // and has broken one off
+	Held      bool // somebody keeps it from taking turns; LiftHolds may end that
+	HeldSince time.Time
+	HeldCut   bool // a turn was interrupted
 	// HeldByPerson says that the operator holds it, and not the lead.
 	HeldByPerson bool
 	Spent        string    // which of its own or the team's limits is used up; empty: none
@@ -89,6 +92,13 @@ type Seat struct {
 	// task, because reminders of the one would reset the count of the other.
 	Nudged  map[string]int
 	Refused string // how its tasks' gates last refused since it had other work; empty: they did not
+}
+
+// ChangesIn records that the scene changes in a time although nothing happens.
+func (s *Scene) ChangesIn(d time.Duration) {
+	if s.Changes == nil || d < *s.Changes {
+		s.Changes = &d
+	}
 }
 
 // Kind is the kind of a move.
@@ -137,7 +147,7 @@ func Next(s Scene) []Move {
 	var moves []Move
 	working, held := map[string]bool{}, map[string]string{}
 	s.Free = maps.Clone(s.Free)
-	busy := len(s.Merging) > 0 || s.Asked // the result may give a member work
+	busy := len(s.Merging) > 0 || s.Busy
 	s = indexed(s)
 	order, depend := inOrder(s)
 	for _, seat := range order {

@@ -118,7 +118,7 @@ func TestPlan(t *testing.T) {
 			s.Seats[1].Unanswered, s.Seats[1].Awaits = "r1", "b's approval"
 		}, "attention a"},
 		{"that is known", func(s *Scene) {
-			s.Seats[1].Unanswered, s.Seats[1].Attention, s.Asked = "r1", "r1", true
+			s.Seats[1].Unanswered, s.Seats[1].Attention, s.Busy = "r1", "r1", true
 		}, ""},
 		{"its own tasks come first", func(s *Scene) {
 			s.Tasks = []tasks.Task{task("1", tasks.InProgress, "a")}

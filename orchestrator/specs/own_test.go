@@ -77,7 +77,7 @@ func (r *ownRig) add(own Own) string {
 func (r *ownRig) after(d time.Duration) []mail.Message {
 	r.t.Helper()
 	r.now = r.now.Add(d)
-	testkit.Must(r.t, r.Run(r.t.Context()))
+	testkit.Must(r.t, r.Due(r.t.Context()))
 	unread, err := r.store.Mail().Unread(r.t.Context(), "dev")
 	testkit.Must(r.t, err)
 	return unread

@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -25,9 +26,6 @@ import (
 
 // SchedulesKey is the store key of the schedules' records.
 const SchedulesKey = "schedules"
-
-// maxSleep bounds a wait, because timers stop while a machine sleeps.
-const maxSleep = time.Minute
 
 // scheduleRecord is what the store keeps of a schedule.
 type scheduleRecord struct {
@@ -93,7 +91,7 @@ type Timetable struct {
 	journal *journal.Journal
 	clock   members.Clock
 	loop    *members.Loop
-	looked  time.Time // time of the last Run
+	looked  time.Time // time of the last Due
 
 	mu  sync.Mutex // guards now
 	now ReadySchedules
@@ -167,13 +165,13 @@ func (t *Timetable) Use(p ReadySchedules) {
 	t.now = p
 }
 
-// Run runs the schedules that are due.
+// Due runs the schedules that are due. It implements crew.Timer.
 //
 // The loop calls it in each round, so most calls must cost nothing: next is the first
 // time at which anything can be due. It is computed again when the clock is set back. An
 // error ends the team; it comes only from the store or from a cron line that was checked
 // before.
-func (t *Timetable) Run(ctx context.Context) error {
+func (t *Timetable) Due(ctx context.Context) error {
 	now := t.clock.Now().Round(0) // wall clock, because machines sleep
 	setBack := now.Before(t.looked)
 	t.looked = now
@@ -311,14 +309,11 @@ func (t *Timetable) makeTask(
 	return made[0].ID, "", nil
 }
 
-// Wait returns a channel that fires when the next schedule is due, or after maxSleep; nil
-// if none will be due. maxSleep is needed because timers do not count the time in which a
-// machine sleeps, and clocks are set.
-func (t *Timetable) Wait() <-chan time.Time {
-	if len(t.now.records) == 0 || t.now.next.IsZero() {
-		return nil
+// Describe sets when the next schedule is due. It implements crew.Describer.
+func (t *Timetable) Describe(s *plan.Scene, _ []*members.Member) {
+	if len(t.now.records) > 0 && !t.now.next.IsZero() {
+		s.ChangesIn(max(t.now.next.Round(0).Sub(t.clock.Now().Round(0)), 0))
 	}
-	return t.clock.After(min(max(t.now.next.Round(0).Sub(t.clock.Now().Round(0)), 0), maxSleep))
 }
 
 // Status lists the schedules of the running team, those of the spec first.

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -109,10 +110,24 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 	}
 }
 
+// Describe sets which members a background hook may wake. It implements crew.Describer.
+func (b *Background) Describe(s *plan.Scene, _ []*members.Member) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range s.Seats {
+		s.Seats[i].Awaited = b.mayWake(s.Seats[i].Name)
+	}
+}
+
 // MayWake reports whether a background hook may wake the member.
 func (b *Background) MayWake(member string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.mayWake(member)
+}
+
+// mayWake is MayWake with b.mu held.
+func (b *Background) mayWake(member string) bool {
 	for _, h := range b.running[member] {
 		if h.rewake {
 			return true

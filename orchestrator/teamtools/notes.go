@@ -10,9 +10,11 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
+	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -29,7 +31,7 @@ const maxNoted = 100
 // has not written since, and then one turn for all notes. The texts are short
 // because each further request pays for them again.
 //
-// All methods except Recall may be called from any goroutine.
+// All methods except Begin may be called from any goroutine.
 type Notes struct {
 	boxes   *mail.Boxes
 	lead    func() string // the lead's name
@@ -54,20 +56,22 @@ func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
 	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]*activity{}}
 }
 
-// Recall reads from the store whether notes of an earlier run wait for a turn. It
-// must be called once, before all other methods.
-func (n *Notes) Recall(ctx context.Context) error {
+// Begin reads from the store whether notes of an earlier run wait for a turn. It implements
+// crew.Starter.
+func (n *Notes) Begin(ctx context.Context) error {
 	list, err := n.boxes.Notes(ctx, n.lead())
-	n.waits = slices.ContainsFunc(list, func(n mail.Note) bool { return n.Wakes })
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waits = n.waits || slices.ContainsFunc(list, func(n mail.Note) bool { return n.Wakes })
 	return err
 }
 
-// Waits reports whether a note waits that is worth a turn, and how many
-// consecutive turns the lead has had for notes only.
-func (n *Notes) Waits() (yes bool, digests int) {
+// Describe sets whether a note waits that is worth a turn, and how many consecutive turns the lead
+// has had for notes only. It implements crew.Describer.
+func (n *Notes) Describe(s *plan.Scene, _ []*members.Member) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.waits, n.digests
+	s.Noted, s.Digests = n.waits, n.digests
 }
 
 // of returns a member's activity, and makes it if needed. n.mu must be held.
@@ -80,12 +84,17 @@ func (n *Notes) of(member string) *activity {
 	return s
 }
 
-// Complete adds the tasks that a member has completed to its idle event. It implements
-// crew.Completer.
+// Complete adds the tasks that a member has completed to its idle event. A turn is not empty if its
+// end has completed a task, or if its final text goes to a member that has asked, as a note. It
+// implements crew.Completer.
 func (n *Notes) Complete(_ context.Context, m *members.Member, e events.Event) (events.Event, error) {
-	if idle, ok := e.Data.(events.Idle); ok {
-		idle.Completed = n.CompletedBy(m.Name)
-		e.Data = idle
+	switch data := e.Data.(type) {
+	case events.Idle:
+		data.Completed = n.CompletedBy(m.Name)
+		e.Data = data
+	case events.TurnEnded:
+		data.Empty = data.Empty && !n.WasAsked(m.Name) && len(n.CompletedBy(m.Name)) == 0
+		e.Data = data
 	}
 	return e, nil
 }
@@ -249,8 +258,7 @@ func (n *Notes) Show(ctx context.Context) ([]agent.Input, error) {
 	return in, nil
 }
 
-// Take returns the input for a turn for notes only, and resets what Waits
-// reports.
+// Take returns the input for a turn for notes only, for which no note waits any more then.
 func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	n.mu.Lock()
 	n.waits = false
@@ -258,13 +266,14 @@ func (n *Notes) Take(ctx context.Context) ([]agent.Input, error) {
 	return n.Show(ctx)
 }
 
-// GivenTurn counts the lead's consecutive turns for notes only. in is the input
-// of the turn; input other than notes resets the count.
-func (n *Notes) GivenTurn(in []agent.Input) {
+// Assigned counts the lead's consecutive turns for notes only. It implements crew.Assigner.
+func (n *Notes) Assigned(m *members.Member, w teammate.Work) {
+	if !m.Lead {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.digests++
-	if slices.ContainsFunc(in, func(i agent.Input) bool { return !strings.HasPrefix(i.MessageID, mail.NoteID) }) {
+	if n.digests++; !w.Digest {
 		n.digests = 0
 	}
 }

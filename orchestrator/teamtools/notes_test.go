@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate/agent"
+	"github.com/coveyteam/covey/teammate"
 )
 
 // newNotes makes the notes of a team that lead leads, in a store of its own.
@@ -26,6 +28,12 @@ func newNotes(t *testing.T) (n *Notes, changed *int) {
 	})
 	changed = new(int)
 	return NewNotes(store.Mail(), func() string { return "lead" }, func() { *changed++ }), changed
+}
+
+// waiting returns what notes say of a scene.
+func waiting(n *Notes) (s plan.Scene) {
+	n.Describe(&s, nil)
+	return s
 }
 
 // TestStint: a note tells what its member has done since the last one, once, and is worth a
@@ -81,16 +89,16 @@ func TestNotesOfTheStore(t *testing.T) {
 	}
 	put("ana", false, "1")
 	put("ben", false)
-	if waits, _ := n.Waits(); waits || *changed != 0 {
+	if waiting(n).Noted || *changed != 0 {
 		t.Error("a note wakes the lead that answers nobody")
 	}
 	put("dev", true, "2")
 	next := NewNotes(n.boxes, n.lead, func() {})
-	if err := next.Recall(ctx); err != nil {
+	if err := next.Begin(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []*Notes{n, next} {
-		if waits, _ := n.Waits(); !waits {
+		if !waiting(n).Noted {
 			t.Error("the note of dev is worth no turn")
 		}
 	}
@@ -98,7 +106,7 @@ func TestNotesOfTheStore(t *testing.T) {
 	if err != nil || len(in) != 2 || *changed != 1 {
 		t.Fatalf("shown %+v, %v; changed %d times", in, err, *changed)
 	}
-	if waits, _ := n.Waits(); waits {
+	if waiting(n).Noted {
 		t.Error("what was taken waits")
 	}
 	others, err := n.Drop(ctx, actors.Actor{Name: "lead"}, []string{"m1", in[0].MessageID, in[1].MessageID})
@@ -110,20 +118,19 @@ func TestNotesOfTheStore(t *testing.T) {
 	}
 }
 
-// TestDigests: turns for notes alone are counted, and any other work begins the count again.
+// TestDigests: turns of the lead for notes alone are counted, and any other work begins the count
+// again.
 func TestDigests(t *testing.T) {
 	n, _ := newNotes(t)
-	note, letter := agent.Input{MessageID: mail.NoteID + "1"}, agent.Input{MessageID: "7"}
-	for _, test := range []struct {
-		in   []agent.Input
-		want int
-	}{
-		{[]agent.Input{note}, 1}, {[]agent.Input{note, note}, 2}, {[]agent.Input{note, letter}, 0},
-		{[]agent.Input{note}, 1}, {[]agent.Input{{Text: "Go on."}}, 0},
-	} {
-		n.GivenTurn(test.in)
-		if _, got := n.Waits(); got != test.want {
-			t.Errorf("after %+v: %d turns in a row, want %d", test.in, got, test.want)
+	lead := &members.Member{Lead: true}
+	for i, test := range []struct {
+		digest bool
+		want   int
+	}{{true, 1}, {true, 2}, {false, 0}, {true, 1}} {
+		n.Assigned(lead, teammate.Work{Digest: test.digest})
+		n.Assigned(&members.Member{}, teammate.Work{})
+		if got := waiting(n).Digests; got != test.want {
+			t.Errorf("turn %d: %d turns in a row, want %d", i, got, test.want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -31,16 +32,15 @@ const (
 )
 
 // Ready copies files into a member's working copy and sets it up, unless that was done,
-// or the member works in the workspace. The member's goroutine calls it before the
-// session starts, so that members do not wait for each other. doing is called with each
-// command.
-func (t *Trees) Ready(ctx context.Context, m *members.Member, doing func(what string)) error {
+// or the member works in the workspace. It implements crew.Preparer.
+func (t *Trees) Ready(ctx context.Context, m *members.Member) error {
 	own, has := t.Of(m.Name)
 	if !has || own.Ready {
 		return nil
 	}
+	doing := func(what string) { t.notices.tell(m.Name, events.SettingUp{Doing: what}) }
 	if err := t.setupOf(m.Name, own.Root, doing).run(ctx); err != nil {
-		return err
+		return fmt.Errorf("its working copy could not be set up, which the next `covey up` tries again: %w", err)
 	}
 	// After a kill during the setup all of it runs again, so commands of worktree.setup
 	// must bear that.

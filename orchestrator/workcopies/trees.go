@@ -139,8 +139,11 @@ func (t *Trees) Close() {
 	}
 }
 
-// Begin writes to the journal what happened before it ran.
-func (t *Trees) Begin() { t.notices.begin() }
+// Begin writes to the journal what happened before it ran. It implements crew.Starter.
+func (t *Trees) Begin(context.Context) error {
+	t.notices.begin()
+	return nil
+}
 
 // Repo returns the workspace's repository; nil: working copies are not possible.
 func (t *Trees) Repo() *worktree.Repo { return t.ground.repo }

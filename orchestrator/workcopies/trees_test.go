@@ -95,7 +95,7 @@ func (g *grove) begin(t *testing.T, o Options) error {
 		if err := g.AssignDir(t.Context(), member); err != nil {
 			return err
 		}
-		if err := g.Ready(t.Context(), member, func(string) {}); err != nil {
+		if err := g.Ready(t.Context(), member); err != nil {
 			return err
 		}
 	}
