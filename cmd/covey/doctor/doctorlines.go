@@ -1,16 +1,13 @@
 package doctor
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/settings"
 )
 
 // lineIndex maps the values of a file to its lines.
@@ -25,29 +22,22 @@ type placed struct {
 	line       int
 }
 
-// maxIndexed is the size in bytes of the largest file that is indexed. Larger
-// settings and specs are rejected anyway.
-const maxIndexed = 1 << 20
-
 // indexLines reads a JSON or YAML file, or the YAML head of a Markdown file. A file
 // that cannot be read has no lines; its findings are shown without them.
 func indexLines(path string) *lineIndex {
 	index := &lineIndex{paths: map[string]int{}}
-	data, err := os.ReadFile(path)
-	if err != nil || len(data) > maxIndexed {
+	text, _ := settings.ReadPrompt(path)
+	before := 0
+	switch filepath.Ext(path) {
+	case ".json", ".yaml", ".yml":
+	case ".md":
+		text, _ = settings.SplitHead(text)
+		before = 1
+	default:
 		return index
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	switch filepath.Ext(path) {
-	case ".json":
-		jsonLines{index, data, json.NewDecoder(bytes.NewReader(data))}.value("")
-	case ".yaml", ".yml":
-		index.yaml(data, 0)
-	case ".md":
-		head := strings.TrimPrefix(string(data), "---\n")
-		if end := strings.Index(head, "\n---"); end >= 0 && len(head) < len(data) {
-			index.yaml([]byte(head[:end+1]), 1)
-		}
+	if root := yaml.Parse(path, []byte(text)).Root; root != nil {
+		index.node("", root, before)
 	}
 	return index
 }
@@ -90,125 +80,19 @@ func (x *lineIndex) add(path string, line int) {
 	}
 }
 
-// addText records the line of a text.
-func (x *lineIndex) addText(path, text string, line int) {
-	x.values = append(x.values, placed{text, path, line})
-}
-
-// jsonLines walks through JSON.
-type jsonLines struct {
-	*lineIndex
-	data []byte
-	dec  *json.Decoder
-}
-
-// line returns the line that the decoder is on.
-func (j jsonLines) line() int {
-	return 1 + bytes.Count(j.data[:min(int(j.dec.InputOffset()), len(j.data))], []byte("\n"))
-}
-
-// value walks through one value and reports whether that worked.
-func (j jsonLines) value(path string) bool {
-	token, err := j.dec.Token()
-	if err != nil {
-		return false
-	}
-	j.add(path, j.line())
-	switch token := token.(type) {
-	case string:
-		j.addText(path, token, j.line())
-	case json.Delim:
-		if token == '[' {
-			return j.list(path)
-		}
-		return j.object(path)
-	}
-	return true
-}
-
-// list walks through the rest of a list.
-func (j jsonLines) list(path string) bool {
-	for i := 0; j.dec.More(); i++ {
-		if !j.value(fmt.Sprintf("%s[%d]", path, i)) {
-			return false
-		}
-	}
-	_, err := j.dec.Token()
-	return err == nil
-}
-
-// object walks through the rest of an object.
-func (j jsonLines) object(path string) bool {
-	for j.dec.More() {
-		key, err := j.dec.Token()
-		if err != nil {
-			return false
-		}
-		below := below(path, fmt.Sprint(key))
-		j.add(below, j.line())
-		if !j.value(below) {
-			return false
-		}
-	}
-	_, err := j.dec.Token()
-	return err == nil
-}
-
-// below returns the path of a key.
-func below(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
-// yaml walks through YAML; before is the number of lines before it in the file.
-func (x *lineIndex) yaml(data []byte, before int) {
-	// A panic in the YAML library costs only the lines.
-	defer func() { _ = recover() }()
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return
-	}
-	for _, doc := range file.Docs {
-		x.node("", doc.Body, before)
-	}
-}
-
-// node walks through one node.
-func (x *lineIndex) node(path string, n ast.Node, before int) {
-	if n == nil || n.GetToken() == nil {
-		return
-	}
-	// Tokens count from 1 within the YAML text, which may be the head of another file.
-	line := before + n.GetToken().Position.Line
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		for _, pair := range n.Values {
-			x.node(path, pair, before)
-		}
-		return
-	case *ast.MappingValueNode:
-		key := n.Key.String()
-		if text, ok := n.Key.(*ast.StringNode); ok {
-			key = text.Value
-		}
-		x.add(below(path, key), before+n.Key.GetToken().Position.Line)
-		x.node(below(path, key), n.Value, before)
-		return
-	case *ast.SequenceNode:
-		for i, item := range n.Values {
-			x.node(fmt.Sprintf("%s[%d]", path, i), item, before)
-		}
-	// An anchor and a tag stand in front of a value and have no path of their own.
-	case *ast.AnchorNode:
-		x.node(path, n.Value, before)
-	case *ast.TagNode:
-		x.node(path, n.Value, before)
-	case *ast.StringNode:
-		x.addText(path, n.Value, line)
-	case *ast.LiteralNode:
-		x.addText(path, n.Value.Value, line)
-	}
+// node walks through one node; before is the number of lines before its text in the file.
+func (x *lineIndex) node(path string, n *yaml.Node, before int) {
+	line := before + n.At.Line
 	x.add(path, line)
+	if n.Kind == yaml.TextKind {
+		x.values = append(x.values, placed{n.Text, path, line})
+	}
+	for i, item := range n.Items {
+		x.node(fmt.Sprintf("%s[%d]", path, i), item, before)
+	}
+	for _, pair := range n.Pairs {
+		below := strings.TrimPrefix(path+"."+pair.Key.Text, ".")
+		x.add(below, before+pair.Key.At.Line)
+		x.node(below, pair.Value, before)
+	}
 }
