@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/coveyteam/covey/hooks"
@@ -22,6 +23,8 @@ type Layers struct {
 	// Ineffective lists permissions that are valid but have no effect here.
 	Ineffective []error
 	mode        PermissionMode // permissions.defaultMode of the last settings file that has one
+	// options are what settings files set for plugins, by plugin and name.
+	options map[string]map[string]string
 }
 
 // Layers reads the files of the team's hooks with read; nil means settings.Read. A file
@@ -33,12 +36,11 @@ func (t *Team) Layers(read settings.ReadFile) Layers {
 	}
 	var l Layers
 	l.addSpec(t)
-	options := map[string]map[string]string{}
 	for _, path := range t.Settings {
-		l.addSettings(path, read, options)
+		l.AddSettings(path, read)
 	}
 	for _, root := range t.Plugins {
-		l.addPlugin(root, read, options)
+		l.AddPlugin(root, read)
 	}
 	// Members have had their mode since the spec was read.
 	if known := []PermissionMode{Default, Plan, AcceptEdits, DontAsk}; l.mode != t.DefaultMode && slices.Contains(known, l.mode) {
@@ -64,8 +66,8 @@ func (l *Layers) addSpec(t *Team) {
 	}
 }
 
-// addSettings adds a settings file, and collects in options what it sets for plugins.
-func (l *Layers) addSettings(path string, read settings.ReadFile, options map[string]map[string]string) {
+// AddSettings adds a settings file, and collects what it sets for plugins.
+func (l *Layers) AddSettings(path string, read settings.ReadFile) {
 	file, warnings := settings.ReadSettings(path, read)
 	l.Warnings = append(l.Warnings, warnings...)
 	if len(file.Hooks) > 0 || file.Restrictions.Any() {
@@ -80,22 +82,21 @@ func (l *Layers) addSettings(path string, read settings.ReadFile, options map[st
 		l.mode = PermissionMode(p.DefaultMode)
 	}
 	for plugin, values := range file.PluginOptions {
-		if options[plugin] == nil {
-			options[plugin] = map[string]string{}
+		if l.options == nil {
+			l.options = map[string]map[string]string{}
 		}
-		for name, value := range values {
-			options[plugin][name] = value
+		if l.options[plugin] == nil {
+			l.options[plugin] = map[string]string{}
 		}
+		maps.Copy(l.options[plugin], values)
 	}
 }
 
-// addPlugin adds a plugin's hooks and servers.
-func (l *Layers) addPlugin(root string, read settings.ReadFile, options map[string]map[string]string) {
+// AddPlugin adds the hooks and servers of a plugin, which gets what the settings files added before it set.
+func (l *Layers) AddPlugin(root string, read settings.ReadFile) {
 	p, warnings := settings.ReadPlugin(root, read)
 	l.Warnings = append(l.Warnings, warnings...)
-	for name, value := range options[p.Name] {
-		p.Options[name] = value
-	}
+	maps.Copy(p.Options, l.options[p.Name])
 	if len(p.Hooks) > 0 {
 		l.Sources = append(l.Sources, p.Source())
 	}

@@ -1,6 +1,11 @@
 package hooks
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+)
 
 // Settings is the hooks section of a settings file: the groups of each event (HOOKS.md
 // section 3).
@@ -130,6 +135,21 @@ const Observe = "observe"
 
 // Binding reports whether a hook must not be skipped silently.
 func (h *Handler) Binding() bool { return h.Gate || h.Mandatory }
+
+// Handlers iterates over all hooks with their events, in a fixed order.
+func (s Settings) Handlers() iter.Seq2[Event, Handler] {
+	return func(yield func(Event, Handler) bool) {
+		for _, event := range slices.Sorted(maps.Keys(s)) {
+			for _, group := range s[event] {
+				for _, h := range group.Hooks {
+					if !yield(event, h) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
 
 // ForHelper returns the settings for an agent that runs as a helper inside a member: its
 // Stop hooks become SubagentStop hooks (HOOKS.md section 3).

@@ -124,12 +124,8 @@ func Models(ctx context.Context, team *configs.Team, how ModelInquiry) ([]ModelI
 		add(team.Agents[name].Model, "")
 	}
 	for _, layer := range []hooks.Settings{team.Hooks, team.Gates} {
-		for _, event := range slices.Sorted(maps.Keys(layer)) {
-			for _, group := range layer[event] {
-				for _, h := range group.Hooks {
-					add(team.Models[h.Model], "hooks")
-				}
-			}
+		for _, h := range layer.Handlers() {
+			add(team.Models[h.Model], "hooks")
 		}
 	}
 	for _, h := range team.Helpers() {

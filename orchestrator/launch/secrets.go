@@ -103,12 +103,8 @@ func requestSecrets(team *configs.Team, environ []string) []string {
 		urls = append(urls, n.Webhook)
 	}
 	for _, s := range layers.Sources {
-		for _, groups := range s.Settings {
-			for _, g := range groups {
-				for _, h := range g.Hooks {
-					urls, headers, names = append(urls, h.URL), append(headers, h.Headers), append(names, h.AllowedEnvVars...)
-				}
-			}
+		for _, h := range s.Settings.Handlers() {
+			urls, headers, names = append(urls, h.URL), append(headers, h.Headers), append(names, h.AllowedEnvVars...)
 		}
 	}
 	for _, set := range headers {

@@ -32,12 +32,8 @@ func JudgesOf(team *configs.Team, ran []string) Judges {
 		}
 	}
 	for _, section := range []hooks.Settings{team.Gates, team.Hooks, {"": {{Hooks: team.Merge.Gates}}}} {
-		for _, groups := range section {
-			for _, g := range groups {
-				for _, h := range g.Hooks {
-					j.addHook(team.Workspace, h)
-				}
-			}
+		for _, h := range section.Handlers() {
+			j.addHook(team.Workspace, h)
 		}
 	}
 	for _, command := range ran {

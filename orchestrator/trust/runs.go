@@ -188,12 +188,8 @@ func (l *lister) script(m configs.Model) {
 
 // settings lists the commands of a layer of hooks, by event.
 func (l *lister) settings(kind Kind, s hooks.Settings) {
-	for _, event := range slices.Sorted(maps.Keys(s)) {
-		for _, group := range s[event] {
-			for _, h := range group.Hooks {
-				l.handler(kind, event, h)
-			}
-		}
+	for event, h := range s.Handlers() {
+		l.handler(kind, event, h)
 	}
 }
 

@@ -331,7 +331,7 @@ func (x *hookExam) checkKeys(file string) {
 
 // settingsFiles returns the settings files among the sources.
 func (x *hookExam) settingsFiles() []string {
-	var files []string
+	files := slices.Clone(x.set.files)
 	for _, s := range x.set.Sources {
 		if s.Root == "" && filepath.Ext(s.Name) == ".json" &&
 			(x.set.Team == nil || s.Name != x.set.Team.File) {
@@ -430,7 +430,7 @@ func specFindings(mistakes configs.Errors) []finding {
 
 // hooks checks the hooks for `covey doctor`.
 func (x *examination) hooks(ctx context.Context, team *configs.Team) []finding {
-	set, err := hookSetOf(team, x.managed, x.dir)
+	set, err := newHookSet(team, team.Layers(nil), x.managed, x.dir)
 	if err != nil {
 		return []finding{fail("hooks", err.Error(), "a managed file that cannot be read stops every team")}
 	}

@@ -72,7 +72,7 @@ func TestUntriggered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := hookSetOf(team, nil, dir)
+			set, err := newHookSet(team, team.Layers(nil), nil, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestUntriggeredOfMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := hookSetOf(team, nil, dir)
+	set, err := newHookSet(team, team.Layers(nil), nil, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

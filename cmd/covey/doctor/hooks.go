@@ -128,12 +128,12 @@ func (f *hookFlags) none() bool { return f.Spec == "" && len(f.settings)+len(f.p
 
 // hookSet holds the hooks for a command.
 type hookSet struct {
+	hookinfo.Layers // of the spec, the named files and managed settings
+
 	Team      *configs.Team // nil: the flags name files and no spec
 	Workspace string
-	Folder    string // the current folder, to which relative names are relative
-	Sources   []settings.Source
-	Servers   []settings.Server // MCP servers that plugins bring
-	Warnings  []error           // mistakes in single entries, and what is disabled
+	Folder    string   // the current folder, to which relative names are relative
+	files     []string // the settings files that flags name
 }
 
 // readHookSet reads what the flags name, and managed settings. It changes nothing.
@@ -142,7 +142,8 @@ func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &hookSet{Workspace: workspace, Folder: workspace}
+	var team *configs.Team
+	var named configs.Layers
 	if f.Spec != "" || f.none() {
 		path := f.Spec
 		if path == "" {
@@ -150,105 +151,52 @@ func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 				return nil, err
 			}
 		}
+		if team, err = configs.Load(path); err != nil {
+			return nil, cli.SpecTrouble(path, err)
+		}
 		// If both a spec and files are named, the hooks of the spec come first.
-		if err := set.addSpec(path); err != nil {
-			return nil, err
-		}
+		named = team.Layers(nil)
 	}
-	options := map[string]map[string]string{}
+	read := func(name string) ([]byte, error) { return settings.Read(env.Path(name)) }
 	for _, path := range f.settings {
-		if err := set.addSettings(env, path, options); err != nil {
-			return nil, err
+		if _, err := os.Stat(env.Path(path)); errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Usagef("there is no settings file %s", path)
 		}
+		named.AddSettings(path, read)
 	}
 	for _, dir := range f.plugins {
-		if err := set.addPlugin(env, dir, options); err != nil {
-			return nil, err
+		root, err := filepath.Abs(env.Path(dir))
+		if err != nil {
+			return nil, cli.Usagef("--plugin %s: %v", dir, err)
 		}
-	}
-	return set, set.addManaged(env.Managed)
-}
-
-// hookSetOf returns the hooks of a team and of managed settings. folder is the current
-// folder.
-func hookSetOf(team *configs.Team, managed []string, folder string) (*hookSet, error) {
-	set := &hookSet{Folder: folder}
-	set.addTeam(team)
-	return set, set.addManaged(managed)
-}
-
-// addSpec adds the hooks of a spec's team.
-func (s *hookSet) addSpec(path string) error {
-	team, err := configs.Load(path)
-	if err != nil {
-		return cli.SpecTrouble(path, err)
-	}
-	s.addTeam(team)
-	return nil
-}
-
-// addTeam adds the hooks of a team. It is called once at most.
-func (s *hookSet) addTeam(team *configs.Team) {
-	layers := team.Layers(nil)
-	s.Team, s.Workspace = team, team.Workspace
-	s.Sources = append(s.Sources, layers.Sources...)
-	s.Servers = append(s.Servers, layers.Servers...)
-	s.Warnings = append(s.Warnings, layers.Warnings...)
-}
-
-// addSettings adds the hooks of a settings file, and collects what it sets for
-// plugins. As in a team, an entry with a mistake is left out with a warning, and a file
-// that must not be used is reported by usable.
-func (s *hookSet) addSettings(c *cli.Env, path string, options map[string]map[string]string) error {
-	if _, err := os.Stat(c.Path(path)); errors.Is(err, fs.ErrNotExist) {
-		return cli.Usagef("there is no settings file %s", path)
-	}
-	file, warnings := settings.ReadSettings(path, func(name string) ([]byte, error) { return settings.Read(c.Path(name)) })
-	s.Warnings = append(s.Warnings, warnings...)
-	s.Sources = append(s.Sources, settings.Source{Name: path, Settings: file.Hooks, Restrictions: file.Restrictions})
-	for plugin, values := range file.PluginOptions {
-		if options[plugin] == nil {
-			options[plugin] = map[string]string{}
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, cli.Usagef("there is no plugin folder %s", dir)
 		}
-		for name, value := range values {
-			options[plugin][name] = value
-		}
+		named.AddPlugin(root, settings.Read)
 	}
-	return nil
+	set, err := newHookSet(team, named, env.Managed, workspace)
+	if err != nil {
+		return nil, err
+	}
+	set.files = f.settings
+	return set, nil
 }
 
-// addPlugin adds the hooks of a plugin, as a spec's key `plugins` does.
-func (s *hookSet) addPlugin(c *cli.Env, dir string, options map[string]map[string]string) error {
-	root, err := filepath.Abs(c.Path(dir))
+// newHookSet adds managed settings to the hooks of a team or of named files. folder is the current folder.
+func newHookSet(team *configs.Team, named configs.Layers, managed []string, folder string) (*hookSet, error) {
+	set := &hookSet{
+		Layers: hookinfo.Layers{Sources: named.Sources, Servers: named.Servers, Warnings: named.Warnings},
+		Team:   team, Workspace: folder, Folder: folder,
+	}
+	if team != nil {
+		set.Workspace = team.Workspace
+	}
+	found, warnings, err := settings.LoadManaged(managed)
 	if err != nil {
-		return cli.Usagef("--plugin %s: %v", dir, err)
+		return nil, err
 	}
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return cli.Usagef("there is no plugin folder %s", dir)
-	}
-	plugin, warnings := settings.ReadPlugin(root, settings.Read)
-	s.Warnings = append(s.Warnings, warnings...)
-	for name, value := range options[plugin.Name] {
-		plugin.Options[name] = value
-	}
-	s.Sources = append(s.Sources, plugin.Source())
-	s.Servers = append(s.Servers, plugin.Servers...)
-	return nil
-}
-
-// addManaged adds managed settings, and warnings about what the layers disable in
-// each other.
-func (s *hookSet) addManaged(folders []string) error {
-	managed, warnings, err := settings.LoadManaged(folders)
-	if err != nil {
-		return err
-	}
-	s.Warnings = append(s.Warnings, warnings...)
-	s.Sources = append(s.Sources, managed.Sources...)
-	for _, note := range settings.LimitsOf(s.Sources).Notes() {
-		s.Warnings = append(s.Warnings, errors.New(note))
-	}
-	return nil
+	set.AddManaged(found, warnings)
+	return set, nil
 }
 
 // usable returns an error if a file of the set must not be used.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 
@@ -206,29 +205,14 @@ func absentPolicy(name string) runner.Policy {
 
 // asksTeam reports whether a hook asks a model or a server of the team.
 func asksTeam(sources []settings.Source) bool {
-	for h := range handlersOf(sources) {
-		if h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool" {
-			return true
-		}
-	}
-	return false
-}
-
-// handlersOf iterates over all hooks of the sources.
-func handlersOf(sources []settings.Source) iter.Seq[hooks.Handler] {
-	return func(yield func(hooks.Handler) bool) {
-		for _, s := range sources {
-			for _, groups := range s.Settings {
-				for _, g := range groups {
-					for _, h := range g.Hooks {
-						if !yield(h) {
-							return
-						}
-					}
-				}
+	for _, s := range sources {
+		for _, h := range s.Settings.Handlers() {
+			if h.Type == "prompt" || h.Type == "agent" || h.Type == "mcp_tool" {
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // hookInput returns the JSON for the hooks; by default an empty object. The limit
