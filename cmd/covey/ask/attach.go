@@ -46,15 +46,9 @@ and what happens until the team ends, and only whole texts.`,
   covey attach backend
   covey attach backend --lines 500
   covey attach | grep refused`,
-		Args: cli.ArgCount(0, 1, "at most one member"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := notNegative(lines); err != nil {
-				return err
-			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		Args:    cli.ArgCount(0, 1, "at most one member"),
+		PreRunE: func(*cobra.Command, []string) error { return notNegative(lines) },
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
 			want := func(events.Event) bool { return true }
 			if len(args) > 0 {
 				if err := cli.KnownMember(place, args[0]); err != nil {
@@ -63,10 +57,10 @@ and what happens until the team ends, and only whole texts.`,
 				want = view.Concerns(args[0])
 			}
 			if term.IsTerminal(env.In) && env.Out.Draws() && !asJSON {
-				return showBoard(cmd.Context(), env, place, strings.Join(args, ""))
+				return showBoard(ctx, env, place, strings.Join(args, ""))
 			}
-			return attach(cmd.Context(), env, place, logFlags{follow: true, json: asJSON, lines: lines}, want)
-		},
+			return attach(ctx, env, place, logFlags{follow: true, json: asJSON, lines: lines}, want)
+		}),
 		ValidArgsFunction: env.CompleteMember,
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "on a pipe, begin with the last `N` entries")

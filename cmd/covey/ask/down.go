@@ -38,36 +38,30 @@ again. The next start of the team brings it back.`,
   covey down --team changelog-crew
   covey down --member backend --reason "nothing left to do"
   covey down --member backend --now`,
-		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := oneMember(cmd, end); err != nil {
-				return err
-			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		Args:    cli.NoArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return oneMember(cmd, end) },
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
 			// A team that is about to start must be stopped as well, and one that is about
 			// to end must have ended when the command returns.
-			client, err := dialWhenReady(cmd.Context(), place)
+			client, err := dialWhenReady(ctx, place)
 			if errors.Is(err, api.ErrNotRunning) {
 				return printDown(env.Out, downResult{Team: place.Team}, asJSON)
 			}
 			if errors.Is(err, api.ErrOtherVersion) && end.Member == "" {
-				return downOther(cmd.Context(), env.Out, place, asJSON)
+				return downOther(ctx, env.Out, place, asJSON)
 			}
 			if err != nil {
 				return err
 			}
 			defer client.Close()
 			if end.Member != "" {
-				return endMember(cmd.Context(), env.Out, client, end, asJSON)
+				return endMember(ctx, env.Out, client, end, asJSON)
 			}
-			if err := takeDown(cmd.Context(), client, end.Reason); err != nil {
+			if err := takeDown(ctx, client, end.Reason); err != nil {
 				return err
 			}
 			return printDown(env.Out, downResult{Team: place.Team, Stopped: true}, asJSON)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&end.Reason, "reason", "", "say why, for the journal and the end report")
 	cmd.Flags().StringVar(&end.Member, "member", "", "end this `MEMBER` only; the team goes on")

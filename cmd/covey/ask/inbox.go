@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/state"
 	teamview "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -48,12 +49,8 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 		Example: `  covey inbox list
   covey inbox list --all --json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
-			list, err := cli.ReadInbox(cmd.Context(), place, api.InboxQuery{All: all})
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
+			list, err := cli.ReadInbox(ctx, place, api.InboxQuery{All: all})
 			if err != nil {
 				return err
 			}
@@ -72,7 +69,7 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 				env.Out.Printf("These are the %s %d requests; there may be more.\n", order, len(list))
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list answered requests, as far as they are kept")
 	cli.JSONFlag(cmd, &asJSON)
@@ -89,17 +86,13 @@ func inboxShowCommand(env *cli.Env) *cobra.Command {
 		Example: `  covey inbox show r7
   covey inbox show backend`,
 		Args: cli.ArgCount(1, 1, "a request"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
-			list, err := cli.ReadInbox(cmd.Context(), place, api.InboxQuery{ID: args[0]})
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
+			list, err := cli.ReadInbox(ctx, place, api.InboxQuery{ID: args[0]})
 			if err != nil {
 				return err
 			}
 			return env.Out.Show(asJSON, list[0], func() { printRequest(env.Out, list[0], time.Now()) })
-		},
+		}),
 		ValidArgsFunction: env.CompleteMember,
 	}
 	cli.JSONFlag(cmd, &asJSON)
@@ -118,14 +111,18 @@ func inboxAnswerCommand(env *cli.Env, yes bool) *cobra.Command {
 once; a second answer fails and says who answered first.`,
 		Example: `  covey inbox deny r7 --feedback "not on main"`,
 		Args:    cli.ArgCount(1, 1, "a request"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
 			a.ID = args[0]
-			r, err := answerRequest(cmd.Context(), env, a)
+			r, stored, err := cli.AnswerInbox(ctx, place, a)
+			if stored {
+				env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
+					term.PlainLine(place.Team))
+			}
 			if err != nil {
 				return err
 			}
 			return env.Out.Show(asJSON, r, func() { env.Out.Printf("%s\n", answeredText(r)) })
-		},
+		}),
 		ValidArgsFunction: env.CompleteMember,
 	}
 	cmd.Flags().StringVar(&a.Feedback, "feedback", "", "what to tell the member that asked")
@@ -139,20 +136,6 @@ A request is answered once; a second answer fails and says whose the first was.`
 		cmd.Flags().StringVar(&a.Mode, "mode", "", "with a plan: the permission `MODE` that the member works in")
 	}
 	return cmd
-}
-
-// answerRequest sends the operator's answer to the team, or stores it for its next run.
-func answerRequest(ctx context.Context, env *cli.Env, a api.InboxAnswer) (requests.Request, error) {
-	place, err := env.Find()
-	if err != nil {
-		return requests.Request{}, err
-	}
-	r, stored, err := cli.AnswerInbox(ctx, place, a)
-	if stored {
-		env.Err.Printf("team %s does not run; its next covey up applies the answer\n",
-			term.PlainLine(place.Team))
-	}
-	return r, err
 }
 
 // printInbox prints questions as a table, then what else a person has to do, and how to

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/state"
 )
 
 // Interrupt returns `covey interrupt MEMBER`.
@@ -92,14 +93,13 @@ func holdCommand(env *cli.Env, verb, short, long string) *cobra.Command {
 		Long:    long,
 		Example: "  covey " + verb + " backend",
 		Args:    cli.ArgCount(1, 1, "a member"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			reply, err := askToHold(cmd.Context(), env, api.HoldRequest{Member: args[0],
-				Resume: verb == "resume"})
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
+			reply, err := askToHold(ctx, place, api.HoldRequest{Member: args[0], Resume: verb == "resume"})
 			if err != nil {
 				return err
 			}
 			return env.Out.Show(asJSON, reply, func() { env.Out.Printf("%s\n", holdText(reply)) })
-		},
+		}),
 		ValidArgsFunction: env.CompleteMember,
 	}
 	cli.JSONFlag(cmd, &asJSON)
@@ -108,11 +108,7 @@ func holdCommand(env *cli.Env, verb, short, long string) *cobra.Command {
 
 // askToHold asks the running team or, if none runs, stores the request for its next
 // run.
-func askToHold(ctx context.Context, env *cli.Env, r api.HoldRequest) (api.HoldReply, error) {
-	place, err := env.Find()
-	if err != nil {
-		return api.HoldReply{}, err
-	}
+func askToHold(ctx context.Context, place state.Place, r api.HoldRequest) (api.HoldReply, error) {
 	return cli.Ask(ctx, place, func(c *api.Client) (api.HoldReply, error) {
 		return c.Hold(ctx, r)
 	}, func() (api.HoldReply, error) {

@@ -37,15 +37,9 @@ journal's own lines of all runs, one object a line.`,
   covey logs -f                # the whole team, as it happens
   covey logs backend -n 100
   covey logs --json | jq 'select(.type == "hook_feedback")'`,
-		Args: cli.ArgCount(0, 1, "at most one member"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := notNegative(f.lines); err != nil {
-				return err
-			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		Args:    cli.ArgCount(0, 1, "at most one member"),
+		PreRunE: func(*cobra.Command, []string) error { return notNegative(f.lines) },
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
 			var want func(events.Event) bool // nil: all
 			if len(args) > 0 {
 				if err := cli.KnownMember(place, args[0]); err != nil {
@@ -53,8 +47,8 @@ journal's own lines of all runs, one object a line.`,
 				}
 				want = view.Concerns(args[0])
 			}
-			return printLogs(cmd.Context(), env, place, f, want)
-		},
+			return printLogs(ctx, env, place, f, want)
+		}),
 		ValidArgsFunction: env.CompleteMember,
 	}
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "continue while the team runs")

@@ -40,11 +40,7 @@ covey prints the commands that open the pull request.`,
   covey merge backend
   covey merge --all`,
 		Args: cli.ArgCount(0, 1, "a task or a member"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
 			r, err := mergeRequest(place, args, all)
 			if err != nil {
 				return err
@@ -52,12 +48,12 @@ covey prints the commands that open the pull request.`,
 			// Without a running team the work is merged here, and the command waits in any
 			// case.
 			r.Wait = !noWait
-			reply, err := mergeWork(cmd.Context(), env, place, r, trust)
+			reply, err := mergeWork(ctx, env, place, r, trust)
 			if err != nil {
 				return err
 			}
 			return printMerged(env.Out, place, reply, asJSON)
-		},
+		}),
 		ValidArgsFunction: env.CompleteWork,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all waiting work, and what is in members' working copies")

@@ -190,23 +190,20 @@ left its target branch. Without an argument, show all members with changes. Noth
   covey diff backend --stat
   covey diff | less -R`,
 		Args: cli.ArgCount(0, 1, "a task or a member"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
 			r := merging.DiffRequest{Stat: stat, Color: env.Out.Color && !asJSON}
 			if len(args) > 0 {
+				var err error
 				if r.Task, r.Member, err = workOf(place, args[0]); err != nil {
 					return err
 				}
 			}
-			list, err := env.ReadDiff(cmd.Context(), place, r)
+			list, err := env.ReadDiff(ctx, place, r)
 			if err != nil {
 				return err
 			}
 			return env.Out.Show(asJSON, list, func() { printDiffs(env.Out, list, len(args) > 0) })
-		},
+		}),
 		ValidArgsFunction: env.CompleteWork,
 	}
 	cmd.Flags().BoolVar(&stat, "stat", false, "show one line for each file instead of its changes")

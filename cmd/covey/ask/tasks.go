@@ -45,7 +45,8 @@ because its hooks and gates apply to them.`,
 			}
 			return cli.NoArgs(cmd, args)
 		},
-		RunE: list.RunE,
+		PreRunE: list.PreRunE,
+		RunE:    list.RunE,
 	}
 	cmd.Flags().AddFlagSet(list.Flags())
 	cmd.AddCommand(list, tasksShowCommand(env), tasksCreateCommand(env), tasksUpdateCommand(env),
@@ -64,29 +65,23 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 		Example: `  covey tasks list
   covey tasks list --status pending --owner backend
   covey tasks list --json | jq '.[].subject'`,
-		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkStatus(status, false); err != nil {
-				return err
-			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		Args:    cli.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return checkStatus(status, false) },
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
 			// One filter for both forms: people get an outline, which is quick to read;
 			// JSON has the whole tasks.
 			skip := func(has tasks.Status, of string) bool {
 				return status != "" && string(has) != status || owner != "" && of != owner
 			}
 			if asJSON {
-				all, err := cli.ReadTasks(cmd.Context(), place)
+				all, err := cli.ReadTasks(ctx, place)
 				if err != nil {
 					return err
 				}
 				list := slices.DeleteFunc(all, func(t tasks.Task) bool { return skip(t.Status, t.Owner) })
 				return env.Out.JSON(taskViews(list))
 			}
-			all, err := cli.ReadOutline(cmd.Context(), place)
+			all, err := cli.ReadOutline(ctx, place)
 			if err != nil {
 				return err
 			}
@@ -94,7 +89,7 @@ func tasksListCommand(env *cli.Env) *cobra.Command {
 				return skip(t.Status, t.Owner)
 			}), all)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&status, "status", "", "only tasks that are `STATUS`: pending, in_progress or completed")
 	cmd.Flags().StringVar(&owner, "owner", "", "only tasks of `MEMBER`")
@@ -156,12 +151,8 @@ epoch is refused. covey logs MEMBER shows why Stop and TeammateIdle hooks refuse
 end a turn.`,
 		Example: "  covey tasks show 3",
 		Args:    cli.ArgCount(1, 1, "the id of a task"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
-			all, err := cli.ReadTasks(cmd.Context(), place)
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
+			all, err := cli.ReadTasks(ctx, place)
 			if err != nil {
 				return err
 			}
@@ -171,7 +162,7 @@ end a turn.`,
 			if i < 0 {
 				return fmt.Errorf("there is no task %q; covey tasks lists them", args[0])
 			}
-			standing, err := readStanding(cmd.Context(), place, all[i].ID)
+			standing, err := readStanding(ctx, place, all[i].ID)
 			if err != nil {
 				return err
 			}
@@ -182,7 +173,7 @@ end a turn.`,
 			return env.Out.Show(asJSON, shownTask{viewTask(all[i]), standing, refusals}, func() {
 				showTask(env.Out, shownTask{all[i], standing, refusals}, all)
 			})
-		},
+		}),
 		ValidArgsFunction: env.CompleteTask,
 	}
 	cli.JSONFlag(cmd, &asJSON)
@@ -276,19 +267,15 @@ func tasksGraphCommand(env *cli.Env) *cobra.Command {
 		Example: `  covey tasks graph
   covey tasks graph --mermaid >> PLAN.md`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
 			if asJSON {
-				list, err := cli.ReadTasks(cmd.Context(), place)
+				list, err := cli.ReadTasks(ctx, place)
 				if err != nil {
 					return err
 				}
 				return env.Out.JSON(taskViews(list))
 			}
-			list, err := cli.ReadOutline(cmd.Context(), place)
+			list, err := cli.ReadOutline(ctx, place)
 			if err != nil {
 				return err
 			}
@@ -301,7 +288,7 @@ func tasksGraphCommand(env *cli.Env) *cobra.Command {
 				env.Out.Printf("%s\n", strings.Join(taskTree(env.Out, list), "\n"))
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid flowchart, for Markdown")
 	cli.JSONFlag(cmd, &asJSON)

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/spf13/cobra"
 )
 
 // AnswerWithin is how long a running team may take to answer a question that runs no
@@ -44,6 +45,17 @@ func (e *Env) Find() (state.Place, error) {
 		}
 	}
 	return place, err
+}
+
+// OnTeam returns the RunE of a command about the selected team, which need not run.
+func (e *Env) OnTeam(run func(ctx context.Context, place state.Place, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		place, err := e.Find()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), place, args)
+	}
 }
 
 // placeOfSpec returns the place of a spec's team, which need not have run.

@@ -49,20 +49,19 @@ print.`,
   covey report --md >>"$GITHUB_STEP_SUMMARY"
   covey report --json | jq '.tasks[].refusals'`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if f.md && f.json {
 				return cli.Usagef("--md and --json are different reports; choose one")
 			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
-			r, err := readReport(cmd.Context(), env, place)
+			return nil
+		},
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
+			r, err := readReport(ctx, env, place)
 			if err != nil {
 				return err
 			}
 			return f.write(env, r)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&f.out, "out", "", "write into `FILE`; - is standard output")
 	cmd.Flags().BoolVar(&f.md, "md", false, "Markdown, by default to standard output")

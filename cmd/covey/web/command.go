@@ -38,26 +38,20 @@ not run has printed one at its start.`,
   covey web --addr 127.0.0.1:8080
   covey web --url
   covey web --code`,
-		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.NotFromInside("covey web"); err != nil {
-				return err
-			}
-			place, err := env.Find()
-			if err != nil {
-				return err
-			}
+		Args:    cli.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return cli.NotFromInside("covey web") },
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
 			if url || code {
-				page, err := openPage(cmd.Context(), place, api.WebPage{NewCode: code})
+				page, err := openPage(ctx, place, api.WebPage{NewCode: code})
 				if err == nil {
 					env.Out.Printf("%s\n", cmp.Or(page.Code, page.URL))
 				}
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			return serve(ctx, env, place, o)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&o.Addr, "addr", "", "listen at `ADDR`, such as 127.0.0.1:8080; default: a free port")
 	cmd.Flags().BoolVar(&url, "url", false, "print the address of the page that is open, with its token")
