@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -162,7 +161,7 @@ func printModels(env *cli.Env, list []launch.ModelInfo) {
 // would look for.
 func shownModel(env *cli.Env, m launch.ModelInfo) string {
 	if m.State == launch.ModelScript {
-		return "script " + shownPath(env, m.Model)
+		return "script " + env.Shown(m.Model)
 	}
 	return m.Model
 }
@@ -174,21 +173,9 @@ func shownKey(env *cli.Env, m launch.ModelInfo) string {
 		return "missing"
 	}
 	if file := m.Spec().KeyFile; file != "" {
-		return shownPath(env, file)
+		return env.Shown(file)
 	}
 	return strings.TrimPrefix(m.Key, "from ")
-}
-
-// shownPath returns a path relative to the folder of -C if it is in it.
-func shownPath(env *cli.Env, path string) string {
-	dir, err := env.Folder()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }
 
 // stateText returns the state of a model, with the time that an answer took: it tells a slow

@@ -55,7 +55,7 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if dir, err := env.Folder(); err != nil || !sameFolder(dir, place.Workspace) {
+	if dir, err := env.Folder(); err != nil || !cli.SameFile(dir, place.Workspace) {
 		return spec, goal, nil
 	}
 	if last := cli.SpecOf(place); last != "" {
@@ -68,13 +68,6 @@ func specAndGoal(env *cli.Env, args []string) (spec, goal string, err error) {
 func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// sameFolder reports whether two paths lead to the same folder.
-func sameFolder(a, b string) bool {
-	left, err1 := os.Stat(a)
-	right, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(left, right)
 }
 
 // runsTeams returns an error on systems, named as by runtime.GOOS, where no team can run: it needs

@@ -31,10 +31,8 @@ continues with its next work.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Only a running team has a turn to interrupt; there is nothing to read from
 			// its files.
-			reply, err := cli.Call(cmd.Context(), env,
-				func(c *api.Client) (api.InterruptReply, error) {
-					return c.Interrupt(cmd.Context(), api.InterruptRequest{Member: args[0], GoOn: goOn})
-				})
+			r := api.InterruptRequest{Member: args[0], GoOn: goOn}
+			reply, err := cli.Call(cmd.Context(), env, cli.With((*api.Client).Interrupt, r))
 			if err != nil {
 				return err
 			}
@@ -109,9 +107,7 @@ func holdCommand(env *cli.Env, verb, short, long string) *cobra.Command {
 // askToHold asks the running team or, if none runs, stores the request for its next
 // run.
 func askToHold(ctx context.Context, place state.Place, r api.HoldRequest) (api.HoldReply, error) {
-	return cli.Ask(ctx, place, func(c *api.Client) (api.HoldReply, error) {
-		return c.Hold(ctx, r)
-	}, func() (api.HoldReply, error) {
+	return cli.Ask(ctx, place, cli.With((*api.Client).Hold, r), func() (api.HoldReply, error) {
 		if err := cmp.Or(cli.NotFromInside("covey hold"), cli.KnownMember(place, r.Member)); err != nil {
 			return api.HoldReply{}, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
 
@@ -28,16 +29,16 @@ as a child of a member's agent, and it acts for that member. The operating syste
 identifies the process, so nothing else can use it. It ends with its input, or with
 the team.`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := env.Connect(cmd.Context())
+		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
+			client, err := api.Dial(ctx, place)
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			return mcp.ServeTools(cmd.Context(), client, mcp.Streams{
+			return mcp.ServeTools(ctx, client, mcp.Streams{
 				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer}, Plan: plan,
 			})
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "offer the tool that submits a plan")
 	_ = cmd.Flags().MarkHidden("plan") // covey sets it for members that must plan; the flag is defined above
@@ -81,16 +82,11 @@ func insteadOf(tool string) string {
 
 // callTool calls a team tool for the member below which this process runs.
 func callTool(ctx context.Context, env *cli.Env, tool string, in map[string]any) error {
-	client, err := env.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	input, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	a, err := client.CallTool(ctx, api.TeamCall{Tool: tool, Input: input})
+	a, err := cli.Call(ctx, env, cli.With((*api.Client).CallTool, api.TeamCall{Tool: tool, Input: input}))
 	// The team tells callers apart by their process. A person is refused, too, and gets
 	// told what people do instead.
 	if errors.Is(err, api.ErrDenied) && cli.NotFromInside(tool) == nil {

@@ -98,9 +98,7 @@ func isTaskID(arg string) bool {
 func mergeWork(
 	ctx context.Context, env *cli.Env, place state.Place, r api.MergeRequest, trust bool,
 ) (api.MergeReply, error) {
-	return cli.Ask(ctx, place, func(c *api.Client) (api.MergeReply, error) {
-		return c.Merge(ctx, r)
-	}, func() (api.MergeReply, error) {
+	return cli.Ask(ctx, place, cli.With((*api.Client).Merge, r), func() (api.MergeReply, error) {
 		if err := cli.NotFromInside("covey merge"); err != nil {
 			return api.MergeReply{}, err
 		}

@@ -77,9 +77,7 @@ covey up.`,
 func readStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	return cli.Ask(ctx, place, func(c *api.Client) (api.Status, error) {
-		return c.Status(ctx)
-	}, func() (api.Status, error) { return filesStatus(ctx, place) })
+	return cli.Ask(ctx, place, (*api.Client).Status, func() (api.Status, error) { return filesStatus(ctx, place) })
 }
 
 // printStatus prints a team and its members. What fits into no column and must not be

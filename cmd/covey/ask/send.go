@@ -57,9 +57,8 @@ answer to a goal that was a question.`,
 			if err != nil {
 				return err
 			}
-			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.SendReply, error) {
-				return c.Send(cmd.Context(), api.Send{To: args[0], Text: text, As: as, WaitFor: waitFor, Now: now})
-			})
+			mail := api.Send{To: args[0], Text: text, As: as, WaitFor: waitFor, Now: now}
+			reply, err := cli.Call(cmd.Context(), env, cli.With((*api.Client).Send, mail))
 			if err != nil {
 				return err
 			}

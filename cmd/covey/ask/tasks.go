@@ -354,11 +354,10 @@ type shownTask struct {
 // readStanding asks the running team for the standing of a task, or reads the store
 // of a team that does not run.
 func readStanding(ctx context.Context, place state.Place, task string) (api.Standing, error) {
-	return cli.AskStore(ctx, place, func(ctx context.Context, c *api.Client) (api.Standing, error) {
-		return c.Standing(ctx, task)
-	}, func(ctx context.Context, s *tasks.Store) (api.Standing, error) {
-		return merging.StandingOf(ctx, s, task)
-	})
+	return cli.AskStore(ctx, place, cli.With((*api.Client).Standing, task),
+		func(s *tasks.Store, ctx context.Context) (api.Standing, error) {
+			return merging.StandingOf(ctx, s, task)
+		})
 }
 
 // verdictText formats a gate's verdict in one line. It names the tree, because the

@@ -105,9 +105,7 @@ func tasksCreateCommand(env *cli.Env) *cobra.Command {
 			}
 			req.BlockedBy = taskIDs(req.BlockedBy)
 			req.Subject, req.Metadata, req.As, req.Force = args[0], metadata, f.as, f.force
-			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
-				return c.CreateTask(cmd.Context(), req)
-			})
+			reply, err := cli.Call(cmd.Context(), env, cli.With((*api.Client).CreateTask, req))
 			if err != nil {
 				return err
 			}
@@ -147,9 +145,7 @@ func tasksUpdateCommand(env *cli.Env) *cobra.Command {
 				return err
 			}
 			req.ID = taskID(args[0])
-			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
-				return c.UpdateTask(cmd.Context(), req)
-			})
+			reply, err := cli.Call(cmd.Context(), env, cli.With((*api.Client).UpdateTask, req))
 			if err != nil {
 				return err
 			}
@@ -268,10 +264,8 @@ several claims of one task, one succeeds and the others end with code 1.`,
 			if f.as == "" && os.Getenv("COVEY_MEMBER") == "" {
 				return cli.Usagef("say which member is to own task %s: --as MEMBER", args[0])
 			}
-			reply, err := cli.Call(cmd.Context(), env, func(c *api.Client) (api.TaskReply, error) {
-				return c.ClaimTask(cmd.Context(), api.TaskClaim{ID: taskID(args[0]),
-					As: f.as, Force: f.force})
-			})
+			claim := api.TaskClaim{ID: taskID(args[0]), As: f.as, Force: f.force}
+			reply, err := cli.Call(cmd.Context(), env, cli.With((*api.Client).ClaimTask, claim))
 			if err != nil {
 				return err
 			}

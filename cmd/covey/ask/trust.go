@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -105,15 +104,7 @@ func reloadTeam(ctx context.Context, team *configs.Team, say func(string, ...any
 	if err != nil {
 		return err
 	}
-	client, err := api.Dial(ctx, place)
-	if errors.Is(err, api.ErrNotRunning) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	reply, err := client.Reload(ctx)
+	reply, err := cli.Ask(ctx, place, (*api.Client).Reload, func() (none api.ReloadReply, _ error) { return none, nil })
 	if err != nil {
 		return fmt.Errorf("it is trusted, but the running team could not reload it: %w", err)
 	}

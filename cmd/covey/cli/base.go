@@ -72,6 +72,27 @@ func (e *Env) Folder() (string, error) {
 	return dir, nil
 }
 
+// Shown returns a path as it is shown: relative to the folder of -C if it is in it.
+func (e *Env) Shown(path string) string {
+	dir, _ := e.Folder() // without one, the whole path
+	return Below(dir, path)
+}
+
+// Below returns a path relative to a folder if it is in it.
+func Below(dir, path string) string {
+	if below, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(below) {
+		return below
+	}
+	return path
+}
+
+// SameFile reports whether two paths lead to one file or folder. A path that leads nowhere is none.
+func SameFile(a, b string) bool {
+	one, errA := os.Stat(a)
+	two, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(one, two)
+}
+
 // NoArgs rejects arguments. A mistyped subcommand looks like an argument, so it
 // suggests the nearest command.
 func NoArgs(cmd *cobra.Command, args []string) error {

@@ -129,10 +129,7 @@ func changesText(s *term.Screen, team *configs.Team, changes []trust.Change) str
 // runText describes one thing that would run, in one line. Paths below the spec's
 // folder are relative, so that others stand out.
 func runText(team *configs.Team, r trust.Run) string {
-	what := r.Path
-	if rel, err := filepath.Rel(filepath.Dir(team.File), r.Path); err == nil && filepath.IsLocal(rel) {
-		what = rel
-	}
+	what := Below(filepath.Dir(team.File), r.Path)
 	if r.Command != "" {
 		what = r.Command
 		if r.Event != "" {

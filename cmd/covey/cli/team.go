@@ -67,77 +67,63 @@ func (e *Env) placeOfSpec(path string) (state.Place, error) {
 	return state.PlaceOf(team.Name, team.Workspace)
 }
 
-// Connect connects to the selected team, which must run. The caller closes the
-// client.
-func (e *Env) Connect(ctx context.Context) (*api.Client, error) {
-	place, err := e.Find()
-	if err != nil {
-		return nil, err
-	}
-	return api.Dial(ctx, place)
-}
-
 // ReadTasks returns the tasks of a team, from its process if it runs, else from its
 // store, which cannot be opened while a team runs.
 func ReadTasks(ctx context.Context, place state.Place) ([]tasks.Task, error) {
-	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Task, error) {
-		return c.Tasks(ctx)
-	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Task, error) { return s.List(ctx) })
+	return AskStore(ctx, place, (*api.Client).Tasks, (*tasks.Store).List)
 }
 
 // ReadOutline is ReadTasks for outlines.
 func ReadOutline(ctx context.Context, place state.Place) ([]tasks.Outline, error) {
-	return AskStore(ctx, place, func(ctx context.Context, c *api.Client) ([]tasks.Outline, error) {
-		return c.Outline(ctx)
-	}, func(ctx context.Context, s *tasks.Store) ([]tasks.Outline, error) { return s.Outline(ctx) })
+	return AskStore(ctx, place, (*api.Client).Outline, (*tasks.Store).Outline)
+}
+
+// With gives a method, such as (*api.Client).Merge, its argument.
+func With[S, R, A any](method func(S, context.Context, R) (A, error), argument R) func(S, context.Context) (A, error) {
+	return func(s S, ctx context.Context) (A, error) { return method(s, ctx, argument) }
 }
 
 // Call calls the selected team, which must run.
-func Call[T any](ctx context.Context, e *Env, call func(*api.Client) (T, error)) (answer T, err error) {
-	client, err := e.Connect(ctx)
+func Call[A any](ctx context.Context, e *Env, call func(*api.Client, context.Context) (A, error)) (answer A, err error) {
+	place, err := e.Find()
 	if err != nil {
 		return answer, err
 	}
-	defer client.Close()
-	return call(client)
+	return Ask(ctx, place, call, nil)
 }
 
-// Ask asks the running team of a place; if it does not run, stopped finds the answer.
+// Ask asks the running team of a place; if it does not run, stopped finds the answer; nil: it must run.
 // If it runs but does not answer, Ask fails: its files may be in the middle of a
 // change.
-func Ask[T any](
-	ctx context.Context, place state.Place,
-	running func(*api.Client) (T, error), stopped func() (T, error),
-) (answer T, err error) {
+func Ask[A any](
+	ctx context.Context, place state.Place, running func(*api.Client, context.Context) (A, error), stopped func() (A, error),
+) (answer A, err error) {
 	client, err := api.Dial(ctx, place)
 	switch {
-	case errors.Is(err, api.ErrNotRunning):
+	case errors.Is(err, api.ErrNotRunning) && stopped != nil:
 		return stopped()
 	case err != nil:
 		return answer, err
 	}
 	defer client.Close()
-	return running(client)
+	return running(client, ctx)
 }
 
 // AskStore is Ask with the store of a team that does not run. It takes at most
 // AnswerWithin.
-func AskStore[T any](
+func AskStore[A any](
 	ctx context.Context, place state.Place,
-	running func(context.Context, *api.Client) (T, error), stopped func(context.Context,
-		*tasks.Store) (T, error),
-) (T, error) {
+	running func(*api.Client, context.Context) (A, error), stopped func(*tasks.Store, context.Context) (A, error),
+) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
-	return Ask(ctx, place, func(client *api.Client) (T, error) {
-		return running(ctx, client)
-	}, func() (answer T, err error) {
+	return Ask(ctx, place, running, func() (answer A, err error) {
 		store, err := OpenStore(place)
 		if err != nil {
 			return answer, err
 		}
 		defer store.Close()
-		return stopped(ctx, store)
+		return stopped(store, ctx)
 	})
 }
 
@@ -241,9 +227,7 @@ func InfoOf(p state.Place) TeamInfo {
 func ReadInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]requests.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()
-	return Ask(ctx, place, func(c *api.Client) ([]requests.Request, error) {
-		return c.Inbox(ctx, q)
-	}, func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
+	return Ask(ctx, place, With((*api.Client).Inbox, q), func() ([]requests.Request, error) { return filedInbox(ctx, place, q) })
 }
 
 // filedInbox reads the questions of a team that does not run.
@@ -275,9 +259,7 @@ func filedInbox(ctx context.Context, place state.Place, q api.InboxQuery) ([]req
 func AnswerInbox(
 	ctx context.Context, place state.Place, a api.InboxAnswer,
 ) (r requests.Request, stored bool, err error) {
-	r, err = Ask(ctx, place, func(c *api.Client) (requests.Request, error) {
-		return c.AnswerInbox(ctx, a)
-	}, func() (requests.Request, error) {
+	r, err = Ask(ctx, place, With((*api.Client).AnswerInbox, a), func() (requests.Request, error) {
 		if err := NotFromInside("covey inbox"); err != nil {
 			return requests.Request{}, err
 		}
@@ -293,9 +275,7 @@ func AnswerInbox(
 // Return sends finished work back to its author, in a team that runs or not. An open question
 // about it is denied.
 func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest) (api.ReturnReply, error) {
-	return Ask(ctx, place, func(c *api.Client) (api.ReturnReply, error) {
-		return c.Return(ctx, r)
-	}, func() (api.ReturnReply, error) {
+	return Ask(ctx, place, With((*api.Client).Return, r), func() (api.ReturnReply, error) {
 		if err := NotFromInside("covey review --return"); err != nil {
 			return api.ReturnReply{}, err
 		}
@@ -320,9 +300,7 @@ func (e *Env) Return(ctx context.Context, place state.Place, r api.ReturnRequest
 func (e *Env) ReadReview(
 	ctx context.Context, place state.Place, r api.ReviewRequest,
 ) (api.ReviewReply, error) {
-	return Ask(ctx, place, func(c *api.Client) (api.ReviewReply, error) {
-		return c.Review(ctx, r)
-	}, func() (api.ReviewReply, error) {
+	return Ask(ctx, place, With((*api.Client).Review, r), func() (api.ReviewReply, error) {
 		team, err := e.TeamOf(place)
 		if err != nil {
 			return api.ReviewReply{}, err

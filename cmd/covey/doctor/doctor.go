@@ -6,6 +6,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -92,14 +93,7 @@ cannot run is a failure.`,
 				}
 				findings = append(findings, tried...)
 			}
-			if asJSON {
-				if err := env.Out.JSON(findings); err != nil {
-					return err
-				}
-			} else {
-				printFindings(env.Out, findings)
-			}
-			return worst(findings)
+			return show(env.Out, findings, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&gates, "gates", false, "run each gate once and show its verdict")
@@ -125,17 +119,12 @@ func printFindings(out *term.Screen, findings []finding) {
 	}
 }
 
-// worst returns an error without text if there is a failure. Warnings do not count:
+// show prints findings, and returns an error without text if there is a failure. Warnings do not count:
 // scripts run doctor, and a missing git must not stop a team that does not need it.
-func worst(findings []finding) error {
-	failed := 0
-	for _, f := range findings {
-		if f.Verdict == isFail {
-			failed++
-		}
+func show(out *term.Screen, findings []finding, asJSON bool) error {
+	err := out.Show(asJSON, findings, func() { printFindings(out, findings) })
+	if err == nil && slices.ContainsFunc(findings, func(f finding) bool { return f.Verdict == isFail }) {
+		err = &cli.EndError{Code: cli.ExitFailed}
 	}
-	if failed == 0 {
-		return nil
-	}
-	return &cli.EndError{Code: cli.ExitFailed}
+	return err
 }

@@ -250,17 +250,17 @@ func TestTryListen(t *testing.T) {
 
 func TestFreeSpace(t *testing.T) {
 	dir := t.TempDir()
-	here, err := freeSpace(dir)
+	here, err := diskFree(existing(dir))
 	if err != nil || here <= 0 {
 		t.Errorf("%d bytes free (%v)", here, err)
 	}
-	if _, err := freeSpace(filepath.Join(dir, "not", "there")); err != nil {
+	if _, err := diskFree(existing(filepath.Join(dir, "not", "there"))); err != nil {
 		t.Errorf("below a folder that is not there: %v", err)
 	}
 }
 
-// TestWorst: warnings do not fail an examination, failures do.
-func TestWorst(t *testing.T) {
+// TestShow: warnings do not fail an examination, failures do.
+func TestShow(t *testing.T) {
 	for _, tc := range []struct {
 		findings []finding
 		want     int
@@ -269,8 +269,9 @@ func TestWorst(t *testing.T) {
 		{[]finding{ok("a", "fine"), warn("b", "hm", "look")}, cli.ExitDone},
 		{[]finding{ok("a", "fine"), fail("b", "no", "do"), warn("c", "hm", "look")}, cli.ExitFailed},
 	} {
-		if err := worst(tc.findings); cli.ExitCode(err) != tc.want || !cli.WasSaid(err) {
-			t.Errorf("worst(%v) = %v", tc.findings, err)
+		screen, _ := teamtest.Screen()
+		if err := show(screen, tc.findings, false); cli.ExitCode(err) != tc.want || !cli.WasSaid(err) {
+			t.Errorf("show(%v) = %v", tc.findings, err)
 		}
 	}
 }

@@ -72,13 +72,18 @@ func (x *examination) state() finding {
 	return ok("state", "%s is not there yet and can be made", home)
 }
 
-// tryWrite creates and removes a file in dir or, if that does not exist, in the
-// nearest existing parent, and returns the folder. A folder that exists but cannot be
-// read is tried all the same, and its error is the finding.
-func tryWrite(dir string) (string, error) {
+// existing returns a folder or, if it does not exist, its nearest parent that does. A folder that exists
+// but cannot be read counts, since what is tried with it is the finding.
+func existing(dir string) string {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
-		return tryWrite(filepath.Dir(dir))
+		return existing(filepath.Dir(dir))
 	}
+	return dir
+}
+
+// tryWrite creates and removes a file in what exists of a folder, and returns where.
+func tryWrite(dir string) (string, error) {
+	dir = existing(dir)
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		return dir, err
@@ -93,7 +98,7 @@ func (x *examination) space() finding {
 	if err != nil {
 		return fail("disk", "there is no folder for state", "see the check of the state")
 	}
-	free, err := freeSpace(home)
+	free, err := diskFree(existing(home))
 	switch {
 	case err != nil:
 		return warn("disk", fmt.Sprintf("the free space for %s is unknown: %v", home, err), "look with df")
@@ -105,16 +110,6 @@ func (x *examination) space() finding {
 			"journals and transcripts of a long run may need more; make room")
 	}
 	return ok("disk", "%d GiB are free for %s", free>>30, home)
-}
-
-// freeSpace returns the free space on the disk of dir or of its nearest existing
-// parent.
-func freeSpace(dir string) (int64, error) {
-	free, err := diskFree(dir)
-	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
-		return freeSpace(filepath.Dir(dir))
-	}
-	return free, err
 }
 
 // socket checks that a socket can be created where the team's would be. The place
@@ -290,7 +285,7 @@ func pathFinding(self string, found []string) finding {
 	case len(found) > 1:
 		return warn("path", fmt.Sprintf("a shell starts %s; another covey is on the PATH: %s", found[0],
 			strings.Join(found[1:], ", ")), "delete the one that you do not want, or change the order of the PATH")
-	case !sameFile(self, found[0]):
+	case !cli.SameFile(self, found[0]):
 		return warn("path", fmt.Sprintf("a shell starts %s, and this is %s", found[0], self),
 			"delete the one that you do not want, or put the other's folder first in the PATH")
 	}
@@ -309,18 +304,11 @@ func onPath(name string) []string {
 		if err != nil {
 			continue
 		}
-		if !slices.ContainsFunc(found, func(other string) bool { return sameFile(other, path) }) {
+		if !slices.ContainsFunc(found, func(other string) bool { return cli.SameFile(other, path) }) {
 			found = append(found, path)
 		}
 	}
 	return found
-}
-
-// sameFile reports whether two paths lead to one file. A path that leads nowhere is no file.
-func sameFile(a, b string) bool {
-	one, errA := os.Stat(a)
-	two, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(one, two)
 }
 
 // prices checks the age of the prices for costs in dollars. A spec with mistakes has

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/configs"
@@ -407,10 +408,7 @@ func (x *hookExam) absolute(file string) string {
 
 // at formats a place; line 0: the file.
 func (x *hookExam) at(file string, line int) string {
-	if rel, err := filepath.Rel(x.set.Folder, file); filepath.IsAbs(file) && err == nil &&
-		filepath.IsLocal(rel) {
-		file = rel
-	}
+	file = cli.Below(x.set.Folder, file)
 	if line == 0 {
 		return file
 	}

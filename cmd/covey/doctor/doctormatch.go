@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,17 +56,13 @@ func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 		if slices.Contains(subjects, name) {
 			continue
 		}
-		wayOut := "write one of: " + strings.Join(subjects, ", ")
-		if near := texts.Typo(name, subjects); near != "" {
-			return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
-				"write " + near, false}
-		}
-		if info.Matcher == "tool_name" {
+		near := texts.Typo(name, subjects)
+		if near == "" && info.Matcher == "tool_name" {
 			return flaw{fmt.Sprintf("the matcher %q names %s, which is not a tool that covey knows", matcher, name),
 				"leave it if an agent program of yours has it; a matcher of letters is a whole name, not a part of one", true}
 		}
-		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name,
-			info.Matcher), wayOut, false}
+		return flaw{fmt.Sprintf("the matcher %q names %s, and there is no such %s", matcher, name, info.Matcher),
+			"write " + cmp.Or(near, "one of: "+strings.Join(subjects, ", ")), false}
 	}
 	return flaw{}
 }

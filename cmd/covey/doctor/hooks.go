@@ -93,14 +93,7 @@ func hooksDoctor(ctx context.Context, env *cli.Env, f hookDoctorFlags) error {
 			findings = []finding{ok("hooks", "%s, nothing wrong", hooksAndGates(count))}
 		}
 	}
-	if f.json {
-		if err := env.Out.JSON(findings); err != nil {
-			return err
-		}
-	} else {
-		printFindings(env.Out, findings)
-	}
-	return worst(findings)
+	return show(env.Out, findings, f.json)
 }
 
 // hookFlags name the hooks for a command. By default they are those of the folder's spec.

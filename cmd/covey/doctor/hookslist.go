@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -277,16 +276,10 @@ func wouldRun(h hookinfo.Info) term.Cell {
 
 // from says where a hook comes from. Paths below the current folder are relative.
 func (l *hookListing) from(h hookinfo.Info) string {
-	name := strings.TrimPrefix(h.Source, "gates of ")
-	if folder, err := l.env.Folder(); err == nil && filepath.IsAbs(name) {
-		if rel, err := filepath.Rel(folder, name); err == nil && filepath.IsLocal(rel) {
-			name = rel
-		}
-	}
 	if h.Kind == "callback" {
 		return "callback"
 	}
-	text := h.Kind + " " + name
+	text := h.Kind + " " + l.env.Shown(strings.TrimPrefix(h.Source, "gates of "))
 	if h.Member != "" {
 		text += ", for " + h.Member
 	}

@@ -81,7 +81,7 @@ func readReport(ctx context.Context, env *cli.Env, place state.Place) (*report, 
 func statusOf(ctx context.Context, place state.Place) (*api.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	return cli.Ask(ctx, place, func(c *api.Client) (*api.Status, error) {
+	return cli.Ask(ctx, place, func(c *api.Client, ctx context.Context) (*api.Status, error) {
 		now, err := c.Status(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("ask for its status: %w", err)

@@ -62,16 +62,15 @@ func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, 
 // send sends a message to a member.
 func (p *Page) send(ctx context.Context, form url.Values) (said, next string, err error) {
 	to := form.Get("to")
-	reply, err := running(ctx, p, func(c *api.Client) (api.SendReply, error) {
-		return c.Send(ctx, api.Send{To: to, Text: strings.ToValidUTF8(form.Get("text"), "\ufffd")})
-	})
+	mail := api.Send{To: to, Text: strings.ToValidUTF8(form.Get("text"), "\ufffd")}
+	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Send, mail), nil)
 	return string(reply.Delivery) + " to " + to, "/member/" + url.PathEscape(to), err
 }
 
 // merge merges the work of a task, or of a member. It does not wait: the page shows what becomes of it.
 func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, err error) {
 	r := api.MergeRequest{Task: form.Get("task"), Member: form.Get("member")}
-	_, err = running(ctx, p, func(c *api.Client) (api.MergeReply, error) { return c.Merge(ctx, r) })
+	_, err = cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
 	next = "/task/" + url.PathEscape(r.Task)
 	if r.Task == "" {
 		next = "/member/" + url.PathEscape(r.Member)
@@ -82,20 +81,10 @@ func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, e
 // hold holds a member, or lets it go on.
 func (p *Page) hold(ctx context.Context, form url.Values) (said, next string, err error) {
 	r := api.HoldRequest{Member: form.Get("member"), Resume: form.Get("resume") != ""}
-	reply, err := running(ctx, p, func(c *api.Client) (api.HoldReply, error) { return c.Hold(ctx, r) })
+	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Hold, r), nil)
 	said = r.Member + " goes on"
 	if reply.Held {
 		said = r.Member + " is held"
 	}
 	return said, "/member/" + url.PathEscape(r.Member), err
-}
-
-// running asks the running team; what it asks for cannot be done without.
-func running[T any](ctx context.Context, p *Page, ask func(*api.Client) (T, error)) (answer T, err error) {
-	client, err := api.Dial(ctx, p.place)
-	if err != nil {
-		return answer, err
-	}
-	defer client.Close()
-	return ask(client)
 }

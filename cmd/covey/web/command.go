@@ -98,13 +98,8 @@ func openPage(ctx context.Context, place state.Place, r api.WebPage) (api.WebPag
 }
 
 // askRunning tells the running team of a place something about its page, or asks it.
-func askRunning(ctx context.Context, place state.Place, r api.WebPage) (page api.WebPage, err error) {
+func askRunning(ctx context.Context, place state.Place, r api.WebPage) (api.WebPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
 	defer cancel()
-	client, err := api.Dial(ctx, place)
-	if err != nil {
-		return page, err
-	}
-	defer client.Close()
-	return client.Web(ctx, r)
+	return cli.Ask(ctx, place, cli.With((*api.Client).Web, r), nil)
 }

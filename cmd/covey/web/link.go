@@ -53,9 +53,7 @@ func (p *Page) useLink(w http.ResponseWriter, r *http.Request) {
 func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 	ctx, cancel := context.WithTimeout(r.Context(), cli.AnswerWithin)
 	defer cancel()
-	reply, err := cli.Ask(ctx, p.place, func(c *api.Client) (api.LinkReply, error) {
-		return c.Link(ctx, l)
-	}, func() (api.LinkReply, error) {
+	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Link, l), func() (api.LinkReply, error) {
 		var ruling *requests.Ruling
 		if l.Answer {
 			ruling = &requests.Ruling{Approve: l.Approve, Feedback: l.Feedback}

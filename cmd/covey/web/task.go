@@ -55,9 +55,7 @@ func (p *Page) readTask(ctx context.Context, one *taskPage) {
 		}
 	}
 	var err error
-	one.Full, err = cli.AskStore(ctx, p.place, func(ctx context.Context, c *api.Client) (tasks.Task, error) {
-		return c.Task(ctx, id)
-	}, func(ctx context.Context, s *tasks.Store) (tasks.Task, error) { return s.Task(ctx, id) })
+	one.Full, err = cli.AskStore(ctx, p.place, cli.With((*api.Client).Task, id), cli.With((*tasks.Store).Task, id))
 	if err != nil {
 		one.Full = one.TaskRow.Task.Task
 	}

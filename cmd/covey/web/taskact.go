@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
 )
@@ -32,17 +33,14 @@ func (p *Page) comment(ctx context.Context, form url.Values) (said, next string,
 	}
 	about := fmt.Sprintf("About %s in your work on task %s:\n\n%s", place, id, text)
 	if form.Get("as") == "task" {
-		reply, err := running(ctx, p, func(c *api.Client) (api.TaskReply, error) {
-			return c.CreateTask(ctx, api.TaskCreate{Subject: term.Short(text), Description: about, Owner: to})
-		})
+		task := api.TaskCreate{Subject: term.Short(text), Description: about, Owner: to}
+		reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).CreateTask, task), nil)
 		if err == nil && len(reply.Refused) > 0 {
 			err = errors.New(strings.Join(reply.Refused, "; "))
 		}
 		return "task " + reply.Task.ID + " is created for " + to, next, err
 	}
-	reply, err := running(ctx, p, func(c *api.Client) (api.SendReply, error) {
-		return c.Send(ctx, api.Send{To: to, Text: about})
-	})
+	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Send, api.Send{To: to, Text: about}), nil)
 	return string(reply.Delivery) + " to " + to, next, err
 }
 
