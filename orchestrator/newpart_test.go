@@ -12,7 +12,7 @@ import (
 )
 
 // TestNewPart: the feature with a state of each member that CONTRIBUTING shows is one file and
-// its lines in team.go, and covey builds with both.
+// its line in rooms.go, and covey builds with both; see TestPartKeepsTheHouseRules, too.
 func TestNewPart(t *testing.T) {
 	text, err := os.ReadFile("../CONTRIBUTING.md")
 	testkit.Must(t, err)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -84,6 +85,25 @@ func TestHouseRulesAgreeToGoodCode(t *testing.T) {
 	for _, r := range houseRules() {
 		for _, b := range r.breaches(module) {
 			t.Errorf("%s: %s", r.name, b)
+		}
+	}
+}
+
+// TestPartKeepsTheHouseRules: the part that CONTRIBUTING shows is one file also for the house rules. It
+// has no row among the floors.
+func TestPartKeepsTheHouseRules(t *testing.T) {
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "```go\n// Package streaks")
+	part, _, _ = strings.Cut(part, "```")
+	module := houseOf(t, map[string]string{"orchestrator/streaks/streaks.go": "// Package streaks" + part})
+	for _, r := range houseRules() {
+		for _, b := range r.breaches(module) {
+			if strings.Contains(b, "streaks") {
+				t.Errorf("%s: %s", r.name, b)
+			}
 		}
 	}
 }

@@ -97,6 +97,8 @@ var floors = []arrows{
 		"orchestrator/journal orchestrator/launch orchestrator/mcp orchestrator/merging " +
 		"orchestrator/plan orchestrator/process " +
 		"orchestrator/specs orchestrator/state orchestrator/teamtools orchestrator/view orchestrator/writes"},
+	// Parts that have no row of their own; only the root and commands import them.
+	{"orchestrator/*", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/*"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
 	{"cmd/covey/term", ""},
 	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
