@@ -54,13 +54,18 @@ func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	c.deps.Journal.Append(events.Event{
 		Member: s.Member.Name, Turn: turn, Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
 	})
-	// The crew does not wait for the hooks, which may be slow.
+	c.notify(ctx, s, n)
+	return c.needsAttention(ctx, s, reason)
+}
+
+// notify fires the Notification hooks of a member. Only the end of the crew waits for them, because
+// they may be slow.
+func (c *Crew) notify(ctx context.Context, s *Seat, n hooks.NotificationInput) {
 	c.deps.Group.Go(func() {
 		if _, err := s.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
 			c.deps.Log.Warn("Notification hooks", "member", s.Member.Name, "err", err)
 		}
 	})
-	return c.needsAttention(ctx, s, reason)
 }
 
 // GiveUpOn marks a member that only a person can help, and notifies the lead, the journal

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
@@ -79,7 +80,8 @@ type Deps struct {
 // has its own goroutine.
 type Crew struct {
 	deps       Deps
-	opening    *members.Opening // of all members' sessions
+	up         chan struct{} // see Up
+	expected   atomic.Int64  // how many members still delay Up
 	restarts   members.Restarts
 	timers     []Timer
 	describers []Describer
@@ -90,14 +92,14 @@ type Crew struct {
 // New returns a crew without members.
 func New(p Deps) *Crew {
 	return &Crew{
-		deps: p, opening: members.NewOpening(), timers: partsOf[Timer](p.Parts), describers: partsOf[Describer](p.Parts),
+		deps: p, up: make(chan struct{}), timers: partsOf[Timer](p.Parts), describers: partsOf[Describer](p.Parts),
 		completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
 	}
 }
 
 // Up returns a channel that is closed once every member has begun its session or cannot
 // begin.
-func (c *Crew) Up() <-chan struct{} { return c.opening.Up() }
+func (c *Crew) Up() <-chan struct{} { return c.up }
 
 // Run directs the team until it comes to rest. It returns why the team rests, or an error
 // if ctx ended or the store failed. When it returns, no member runs.
@@ -143,7 +145,7 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err 
 	if c.deps.Purpose.Merge != nil {
 		return c.atMerge(ctx)
 	}
-	c.opening.Expect(len(c.deps.Seats.All()))
+	c.expected.Store(int64(len(c.deps.Seats.All())))
 	for _, s := range c.deps.Seats.All() {
 		c.switchAgent(s) // an interrupted turn continues with its agent
 		c.join(mctx, s)
@@ -186,7 +188,7 @@ func (c *Crew) finish(ctx context.Context) {
 
 // begin counts a member's session as begun.
 func (c *Crew) begin(s *Seat) {
-	if s.Life.Begin() && !s.late { // late members do not delay Up
-		c.opening.Begun()
+	if s.Life.Begin() && !s.late && c.expected.Add(-1) == 0 { // nobody waits for late members
+		close(c.up)
 	}
 }

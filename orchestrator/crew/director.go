@@ -231,23 +231,16 @@ func (d *director) announce(ctx context.Context, m plan.Move) {
 			Message: d.c.deps.Team().Name + " has completed its work", NotificationType: "agent_completed",
 		}
 	}
-	lead := d.c.deps.Seats.Lead()
-	if lead.Life.State().Gone != "" {
-		return
+	if lead := d.c.deps.Seats.Lead(); lead.Life.State().Gone == "" {
+		d.c.notify(ctx, lead, n)
 	}
-	// As in giveUpOn, only the end of the crew waits for the hooks.
-	d.c.deps.Group.Go(func() {
-		if _, err := lead.occupant.Teammate.Fire(ctx, n); err != nil && ctx.Err() == nil {
-			d.c.deps.Log.Warn("Notification hooks", "member", lead.Member.Name, "err", err)
-		}
-	})
 }
 
 // atSetup waits until every session has begun, and then ends a run that only prepares the
 // workspace.
 func (d *director) atSetup(ctx context.Context) (plan.Move, error) {
 	select {
-	case <-d.c.opening.Up():
+	case <-d.c.up:
 		return plan.Move{Kind: plan.Finish, Done: true, Reason: prepared}, nil
 	case <-ctx.Done():
 		return plan.Move{}, context.Cause(ctx)

@@ -15,7 +15,7 @@ import (
 
 // serve runs the life of one member.
 func (c *Crew) serve(ctx context.Context, s *Seat) {
-	if !c.fit(ctx, s) || !c.ready(ctx, s) {
+	if !c.ready(ctx, s) {
 		s.Life.MarkLeft() // EndMember may wait for it
 		c.end(s)
 		return

@@ -8,7 +8,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 )
 
 // startWatchdog starts the goroutine that finds members that make no progress and are not idle.
@@ -76,23 +75,14 @@ func (c *Crew) handleFinding(ctx context.Context, s *Seat, f events.WatchdogFoun
 		}
 		return err
 	}
-	if err := c.mailRetry(ctx, s, f.Reason); err != nil {
+	_, err := c.mail(ctx, actors.Actor{}, s.Member.Name, "covey has ended your last turn, because "+f.Reason+". Go on with what it was "+
+		"about; if something in it does not come to an end, do without.")
+	if err != nil {
 		return err
 	}
 	s.occupant.Teammate.Interrupt("covey's watchdog: " + f.Reason)
 	return c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s was interrupted and begins again: %s",
 		s.Member.Name, f.Reason))
-}
-
-// mailRetry mails a member to continue the turn that is about to be interrupted. Mail
-// survives a crash.
-func (c *Crew) mailRetry(ctx context.Context, s *Seat, reason string) error {
-	text := "covey has ended your last turn, because " + reason + ". Go on with what it was about; if something in it " +
-		"does not come to an end, do without."
-	_, err := c.deps.Store.Mail().Send(ctx, actors.Actor{}, mail.Outgoing{
-		To: []string{s.Member.Name}, Kind: mail.Notice, Text: text, Summary: mail.Summary(text),
-	})
-	return err
 }
 
 // isProgram reports whether a member's agent is a program, which may be silent for
