@@ -136,7 +136,7 @@ func (r *rig) checkAny(e Ending) {
 	}
 	want := map[string]int{}
 	delivered := map[string]int{}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		var m mail.Message
 		if err := json.Unmarshal(l.Data, &m); err != nil {
 			t.Fatal(err)
@@ -166,6 +166,6 @@ func (r *rig) checkAny(e Ending) {
 		t.Errorf("messages %v were delivered more than once", slices.Sorted(slices.Values(twice)))
 	}
 	if t.Failed() {
-		t.Logf("the journal:\n%s", show(r.lines.all()))
+		t.Logf("the journal:\n%s", show(r.lines.All()))
 	}
 }

@@ -54,7 +54,7 @@ func livingOn(r *rig) *living {
 	t.Helper()
 	l := &living{underway: start(r, &handClock{})}
 	l.until("team_started", 1)
-	l.lines.wait(t, "the lead's first turn", func(line events.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
+	l.lines.Wait(t, "the lead's first turn", func(line events.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
 	client, err := api.Dial(t.Context(), l.o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestLivingMembers(t *testing.T) {
 		!slices.Equal(change.Tasks, []string{"Look around"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana's words", func(line events.Line) bool {
+	l.lines.Wait(t, "ana's words", func(line events.Line) bool {
 		return line.Member == "ana" && strings.Contains(string(line.Data), "I am new.")
 	})
 	if got := l.members(); got != "lead dev ana" {
@@ -129,7 +129,7 @@ func TestLivingMembers(t *testing.T) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
 	l.until("member_started", 4) // the lead, ana, and dev twice
-	l.lines.wait(t, "the release", func(line events.Line) bool {
+	l.lines.Wait(t, "the release", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
@@ -137,7 +137,7 @@ func TestLivingMembers(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}
-	l.lines.wait(t, "dev's answer", func(line events.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
+	l.lines.Wait(t, "dev's answer", func(line events.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
 	if _, err := l.client.Send(t.Context(), api.Send{To: "ana", Text: "Hello?"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a message to who has left: %v", err)
 	}
@@ -149,7 +149,7 @@ func TestLivingMembers(t *testing.T) {
 
 // count counts the lines of a type.
 func (l *living) count(typ string) (n int) {
-	for _, line := range l.lines.all() {
+	for _, line := range l.lines.All() {
 		if line.Type == typ {
 			n++
 		}
@@ -216,7 +216,7 @@ func TestLivingBadEdits(t *testing.T) {
 		t.Errorf("something that was not looked at: %v", err)
 	}
 	if l.count("spec_changed") != 0 || l.members() != "lead dev" {
-		t.Errorf("something changed:\n%s", show(l.lines.all()))
+		t.Errorf("something changed:\n%s", show(l.lines.All()))
 	}
 	l.down()
 }
@@ -283,7 +283,7 @@ func TestLivingApprover(t *testing.T) {
 		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the task to be completed", func(line events.Line) bool {
+	l.lines.Wait(t, "the task to be completed", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	var states []string
@@ -318,11 +318,11 @@ func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
 			return line.Type == "request" && strings.Contains(string(line.Data), `"state":"`+string(state)+`"`)
 		}
 	}
-	l.lines.wait(t, "the question to rev", asked(requests.Open))
+	l.lines.Wait(t, "the question to rev", asked(requests.Open))
 	if _, err := l.rewrite(livingSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "its end", asked(requests.Expired))
+	l.lines.Wait(t, "its end", asked(requests.Expired))
 	l.down()
 }
 
@@ -344,7 +344,7 @@ func TestLivingOwns(t *testing.T) {
 	if _, err := l.rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the refusal", func(line events.Line) bool {
+	l.lines.Wait(t, "the refusal", func(line events.Line) bool {
 		return line.Type == "hook_feedback" && strings.Contains(string(line.Data), "shared.txt")
 	})
 	l.down()
@@ -362,7 +362,7 @@ func TestLivingAllOrNothing(t *testing.T) {
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the lead to be busy", func(line events.Line) bool {
+	l.lines.Wait(t, "the lead to be busy", func(line events.Line) bool {
 		return line.Type == "turn_started" && line.Member == "lead" && strings.Contains(string(line.Data), "Hello?")
 	})
 	var senders sync.WaitGroup

@@ -56,7 +56,7 @@ func TestRunIsAwaited(t *testing.T) {
 	t.Parallel()
 	r := builds(t, "")
 	u := start(r, &handClock{})
-	r.lines.wait(t, "the end of dev's first turn", turnEnded("dev"))
+	r.lines.Wait(t, "the end of dev's first turn", turnEnded("dev"))
 	testkit.Eventually(t, "dev waits for its build", func() bool {
 		m := u.member("dev")
 		return m.State == api.Waiting && strings.HasPrefix(m.WaitsFor, "command bash_1 in the background (read x <gate;")
@@ -101,7 +101,7 @@ func TestRunIsCutOff(t *testing.T) {
 		told += strings.Count(started.Prompt, "Command bash_1, which ran in the background for you, was interrupted")
 	}
 	if told != 1 {
-		t.Errorf("it was told %d times:\n%s", told, show(r.lines.all()))
+		t.Errorf("it was told %d times:\n%s", told, show(r.lines.All()))
 	}
 }
 
@@ -129,6 +129,6 @@ lead: {model: lead, permission_mode: bypassPermissions}
 		warnings = append(warnings, w.Text)
 	}
 	if got := strings.Join(warnings, "\n"); !strings.Contains(got, "was ended with the session of lead: it listens on port ") {
-		t.Errorf("the server is not named: %s\n%s", got, show(r.lines.all()))
+		t.Errorf("the server is not named: %s\n%s", got, show(r.lines.All()))
 	}
 }

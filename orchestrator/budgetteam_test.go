@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -194,7 +195,7 @@ func TestBudgetOfTime(t *testing.T) {
 	r := newRig(t, files)
 	e := r.run(Options{})
 	r.want(e, CodeLimit, "budget.time is used up")
-	if e.Elapsed > testPatience || e.Budget[0].What != events.Time {
+	if e.Elapsed > testkit.Patience || e.Budget[0].What != events.Time {
 		t.Errorf("after %v: %+v", e.Elapsed, e.Budget)
 	}
 	r.rewrite("team.yaml", "time: 1s", "time: 1h")

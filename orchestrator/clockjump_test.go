@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -78,7 +79,7 @@ func (c *setClock) put(ahead time.Duration) (looks int) {
 func (c *setClock) set(ahead time.Duration) {
 	c.t.Helper()
 	before := c.put(ahead)
-	for deadline := time.Now().Add(testPatience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
 		looks := c.looks - before
 		c.mu.Unlock()
@@ -138,8 +139,8 @@ func TestClockJumps(t *testing.T) {
 		t.Fatalf("Go's times are made of other parts by now: from %v to %v", before, after)
 	}
 	clock.put(0)
-	u := start(newRig(t, clockTeam), &handClock{}, func(o *Orchestrator) {
-		o.clock.TimeNow, o.clock.TimeAfter = clock.now, clock.after
+	u := start(newRig(t, clockTeam), &handClock{}, func(o *Options) {
+		o.Overrides.Clock = members.Clock{TimeNow: clock.now, TimeAfter: clock.after}
 	})
 	asked, c := u.asked(requests.AskPermission), u.client()
 	for st, err := c.Status(t.Context()); st.Requests == 0 && err == nil; st, err = c.Status(t.Context()) {
@@ -160,20 +161,20 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("after jump %d dev's task is %+v (%v)", i, task, err)
 		}
 	}
-	u.lines.wait(t, "that ops comes back", func(l events.Line) bool {
+	u.lines.Wait(t, "that ops comes back", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ops" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: asked.ID, Approve: true}); err != nil {
 		t.Error(err)
 	}
-	u.lines.wait(t, "dev's end", func(l events.Line) bool {
+	u.lines.Wait(t, "dev's end", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "dev" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := c.Down(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
 	u.end()
-	for _, l := range u.lines.all() {
+	for _, l := range u.lines.All() {
 		switch l.Type {
 		case "watchdog", "needs_attention", "warning", "budget", "team_waits":
 			t.Errorf("the jumps led to %s %s %s", l.Member, l.Type, l.Data)

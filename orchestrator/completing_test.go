@@ -10,7 +10,7 @@ import (
 // changes lists what happened to tasks: "op id by reason".
 func (r *rig) changes(op tasks.Op) (list []string) {
 	r.t.Helper()
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type != "task" {
 			continue
 		}
@@ -58,11 +58,11 @@ func TestCompleteOnPass(t *testing.T) {
 		t.Errorf("evidence %+v", list[0].Evidence)
 	}
 	refused := false
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		refused = refused || l.Type == "hook_feedback" && strings.Contains(string(l.Data), "no proof")
 	}
 	if !refused {
-		t.Errorf("the gate never refused:\n%s", show(r.lines.all()))
+		t.Errorf("the gate never refused:\n%s", show(r.lines.All()))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
@@ -133,7 +134,7 @@ func (c recordedTeam) replay(t *testing.T) {
 	if c.Flag == "init-only" {
 		run = o.Setup
 	}
-	r.finish(testPatience, run)
+	r.finish(testkit.Patience, run)
 	trusting.Wait()
 	if c.Then != "" {
 		if err := os.RemoveAll(r.place().Transcripts()); err != nil {
@@ -148,7 +149,7 @@ func (c recordedTeam) replay(t *testing.T) {
 // trustOnce waits for a file, and trusts what a running team has changed by then. The file
 // trusted is there once the team has looked at that.
 func (r *rig) trustOnce(file string) (err error) {
-	deadline := time.Now().Add(testPatience)
+	deadline := time.Now().Add(testkit.Patience)
 	for {
 		if _, err := os.Stat(filepath.Join(r.dir, file)); err == nil {
 			break

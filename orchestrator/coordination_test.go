@@ -78,7 +78,7 @@ func (w crowd) run(t testing.TB, r *rig) events.Coordination {
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
 	if n := ending.Tasks[tasks.Completed]; n != w.tasks {
-		t.Fatalf("%d tasks are completed:\n%s", n, show(r.lines.all()))
+		t.Fatalf("%d tasks are completed:\n%s", n, show(r.lines.All()))
 	}
 	return ending.Coordination
 }
@@ -95,7 +95,7 @@ func TestCoordinationCostsLittle(t *testing.T) {
 		t.Errorf("that is no measurement: %+v", c)
 	}
 	if c.Share() > 0.01 {
-		t.Errorf("coordination takes %.2f %% of the lead's tokens:\n%s", 100*c.Share(), show(r.lines.all()))
+		t.Errorf("coordination takes %.2f %% of the lead's tokens:\n%s", 100*c.Share(), show(r.lines.All()))
 	}
 	var sum events.Coordination
 	for _, turn := range of[events.Coordination](r, "coordination") {

@@ -115,12 +115,14 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 	})
 	spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
 		"tasks: [{subject: Look around, owner: dev}]\n"
-	o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{"boss": writes, "dev": dies}})
+	free := make(chan time.Time)
+	o, log, err := given(t, t.TempDir(), spec, Options{
+		Agents:    map[string]AgentMaker{"boss": writes, "dev": dies},
+		Overrides: Overrides{Clock: restsUntil(free)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := make(chan time.Time)
-	o.clock = restsUntil(free)
 	ended := make(chan Ending, 1)
 	go func() {
 		e, err := o.Run(t.Context())
@@ -129,7 +131,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 		}
 		ended <- e
 	}()
-	log.wait(t, "dev's death", func(l events.Line) bool { return l.Type == "member_restarts" })
+	log.Wait(t, "dev's death", func(l events.Line) bool { return l.Type == "member_restarts" })
 	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +152,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 	}
 	close(free)
 	if e := <-ended; e.Code != CodeDone {
-		t.Fatalf("%+v\n%s", e, show(log.all()))
+		t.Fatalf("%+v\n%s", e, show(log.All()))
 	}
 	wantShown(t, o.Place(), "dev", letters, "boss", "person")
 }

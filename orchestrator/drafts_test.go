@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // writers is a provider whose models write what a test says, when the test says it.
@@ -68,7 +69,7 @@ func (s *writers) next(t testing.TB) *writing {
 	select {
 	case x := <-s.asked:
 		return x
-	case <-time.After(testPatience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("no model was asked")
 		return nil
 	}
@@ -135,7 +136,7 @@ type draftReader struct {
 // until reads until the drafts are like want: "member: text", with a mark for helpers.
 func (d *draftReader) until(want string) {
 	d.t.Helper()
-	late := time.AfterFunc(testPatience, func() { d.client.Close() })
+	late := time.AfterFunc(testkit.Patience, func() { d.client.Close() })
 	defer late.Stop()
 	for {
 		var list []string
@@ -192,9 +193,9 @@ func TestDraftsReachReaders(t *testing.T) {
 	}
 	x.say("end.")
 	x.finish()
-	r.lines.wait(t, "the whole text", saidText("dev", "long end."))
+	r.lines.Wait(t, "the whole text", saidText("dev", "long end."))
 	reader.until("")
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if strings.Contains(string(l.Data), "I look") {
 			t.Errorf("the journal has text of the try that failed: %s", l.Data)
 		}
@@ -220,7 +221,7 @@ func TestDraftOfAnInterruptedTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader.until("")
-	r.lines.wait(t, "the turn's end", func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
+	r.lines.Wait(t, "the turn's end", func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
 	if text := r.transcriptOf("dev"); strings.Contains(text, "Never mind") {
 		t.Error("the transcript has a text that was never whole")
 	}
@@ -247,7 +248,7 @@ func TestDraftOfAHelper(t *testing.T) {
 	x.say("Thanks.")
 	reader.until("dev: Thanks.")
 	x.finish()
-	r.lines.wait(t, "the last text", saidText("dev", "Thanks."))
+	r.lines.Wait(t, "the last text", saidText("dev", "Thanks."))
 	reader.until("")
 }
 

@@ -13,7 +13,7 @@ import (
 // facts folds what the last run wrote to the journal.
 func (r *rig) facts() *view.State {
 	state := &view.State{}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		state.Apply(l.Event())
 	}
 	return state

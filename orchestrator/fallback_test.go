@@ -43,14 +43,14 @@ func TestFallback(t *testing.T) {
 		act{When: "You own task #2", Do: []string{`mcp team_task_update {"taskId":"2","status":"completed"}`}})
 	r.rewrite("team.yaml", "tasks:", "keep: true\ntasks:")
 	u := start(r, &handClock{})
-	u.lines.wait(t, "the spare's last word", func(l events.Line) bool {
+	u.lines.Wait(t, "the spare's last word", func(l events.Line) bool {
 		return l.Type == "idle" && strings.Contains(string(l.Data), "The spare is done.")
 	})
 	u.clock.forward(4 * time.Hour)
 	if _, err := u.client().CreateTask(t.Context(), api.TaskCreate{Subject: "Two", Owner: "dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the end of task 2", func(l events.Line) bool {
+	u.lines.Wait(t, "the end of task 2", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed","task":{"id":"2"`)
 	})
 	u.stop(errors.New("enough"))

@@ -324,7 +324,7 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: ops, blo
 	)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	said := map[string]string{}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type == "text" {
 			said[l.Member] += string(l.Data)
 		}
@@ -439,7 +439,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn", func(l events.Line) bool {
+	r.lines.Wait(t, "the next turn", func(l events.Line) bool {
 		return strings.Contains(string(l.Data),
 			"So I was interrupted.")
 	})
@@ -453,7 +453,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 	if _, err := c.Down(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the end", func(l events.Line) bool { return l.Type == "team_ended" })
+	r.lines.Wait(t, "the end", func(l events.Line) bool { return l.Type == "team_ended" })
 	pid := fakePID(t, dir)
 	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
@@ -469,7 +469,7 @@ hooks:
   TeammateIdle: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
 `, act{When: "You own task #1", Do: []string{"say I looked at it."}})
 	_ = r.up()
-	r.lines.wait(t, "the lead's notice", func(l events.Line) bool {
+	r.lines.Wait(t, "the lead's notice", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "takes no more turns")
 	})
 	if code := testkit.Send(t, testkit.NewPost(t.Context(), toldFake(t, dir, "url")[0], toldFake(t, dir, "token")[0],
@@ -528,7 +528,7 @@ func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
 	if p, err := process.Read(fakePID(t, dir)); err == nil && !p.Zombie {
 		t.Error("the program of the killed run still runs")
 	}
-	for _, l := range r.lines.all() { // with those of the first run that were not yet written when it was killed
+	for _, l := range r.lines.All() { // with those of the first run that were not yet written when it was killed
 		if l.Type == "task" && l.Time.After(killed) && strings.Contains(string(l.Data), `"op":"`+string(tasks.Claimed)+`"`) {
 			t.Errorf("the task was claimed once more: %s", l.Data)
 		}

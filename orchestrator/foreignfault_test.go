@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -63,7 +64,7 @@ func (f fault) waits(short time.Duration) acp.Timeouts {
 
 // faultyRun runs the team with a fault in its worker, and looks whether
 // something was left behind. The state's place has been set for all of them.
-func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orchestrator)) (*rig, Ending, string) {
+func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Options)) (*rig, Ending, string) {
 	t.Helper()
 	dir := t.TempDir()
 	setFault(t, dir, f)
@@ -75,12 +76,12 @@ func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orche
 			t.Fatal(err)
 		}
 	}
-	o := r.orchestrator(Options{})
-	o.patience, o.backoff = f.waits(short), 5*time.Millisecond
+	opts := Options{Overrides: Overrides{Patience: f.waits(short), Backoff: 5 * time.Millisecond}}
 	for _, c := range change {
-		c(o)
+		c(&opts)
 	}
-	e := r.finish(testPatience, o.Run)
+	o := r.orchestrator(opts)
+	e := r.finish(testkit.Patience, o.Run)
 	noneRuns(t, workersOf(t, dir))
 	r.completedOnce()
 	for _, path := range globAll(t, o.Place().Transcripts()) {
@@ -91,10 +92,10 @@ func faultyRun(t *testing.T, f fault, short time.Duration, change ...func(*Orche
 
 // hurried has the pauses before a failed turn is tried again, four minutes in all, pass in
 // a few seconds.
-func hurried(o *Orchestrator) {
+func hurried(o *Options) {
 	const times = 50
 	began := time.Now()
-	o.clock = members.Clock{
+	o.Overrides.Clock = members.Clock{
 		TimeNow:   func() time.Time { return began.Add(times * time.Since(began)) },
 		TimeAfter: func(d time.Duration) <-chan time.Time { return time.After(d / times) },
 	}
@@ -193,7 +194,7 @@ func together(t *testing.T, list []fault, one func(t *testing.T, f fault)) {
 // ranOut counts the waits of this length for a program that have run out.
 func (r *rig) ranOut(wait time.Duration) int {
 	n := 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		told := slices.Contains([]string{"program_restarts", "turn_failed", "member_ended"}, l.Type)
 		if told && strings.Contains(string(l.Data), wait.String()) {
 			n++
@@ -254,11 +255,11 @@ func TestFaultsInEveryLife(t *testing.T) {
 				t.Errorf("task %s is %s, owned by %q", task.ID, task.Status, task.Owner)
 			}
 		}
-		told := slices.ContainsFunc(r.lines.all(), func(l events.Line) bool {
+		told := slices.ContainsFunc(r.lines.All(), func(l events.Line) bool {
 			return l.Type == "message" && strings.Contains(string(l.Data), "Teammate dev")
 		})
 		if !told {
-			t.Errorf("the lead was not told; the journal:\n%s", show(r.lines.all()))
+			t.Errorf("the lead was not told; the journal:\n%s", show(r.lines.All()))
 		}
 	})
 }
@@ -282,7 +283,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 		}
 		defer c.Close()
 		for n := range 10 { // after each of its tasks but the last ones, so that it gets on
-			if !r.lines.completed(n + 1) {
+			if !r.completed(n + 1) {
 				return
 			}
 			time.Sleep(time.Duration(n) * time.Millisecond / 2) // into what follows
@@ -292,7 +293,7 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 			}
 		}
 	})
-	r.want(r.finish(testPatience, o.Run), CodeDone, "all work is done")
+	r.want(r.finish(testkit.Patience, o.Run), CodeDone, "all work is done")
 	person.Wait()
 	t.Logf("interrupted %d times", interrupted)
 	if interrupted == 0 {
@@ -312,21 +313,18 @@ func TestInterruptsAtAnyMoment(t *testing.T) {
 }
 
 // completed waits until so many tasks are completed; false: the team has ended.
-func (l *lineLog) completed(n int) bool {
-	for {
-		l.mu.Lock()
-		done, ended, more := 0, false, l.more
-		for _, line := range l.lines {
+func (r *rig) completed(n int) bool {
+	done, ended := 0, false
+	_ = r.lines.Until(context.Background(), func(lines []events.Line) bool {
+		done, ended = 0, false
+		for _, line := range lines {
 			var c tasks.Change
 			if line.Type == "task" && decode(line.Data, &c) == nil && c.Op == tasks.TaskCompleted {
 				done++
 			}
 			ended = ended || line.Type == "team_ended"
 		}
-		l.mu.Unlock()
-		if done >= n || ended {
-			return done >= n
-		}
-		<-more
-	}
+		return done >= n || ended
+	})
+	return done >= n
 }

@@ -61,10 +61,10 @@ func TestLongMessageIsRead(t *testing.T) {
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if got := strings.Join(r.reading(), " "); got != "allow deny" {
-		t.Errorf("Read of its own letter and of another's: %s\n%.4000s", got, show(r.lines.all()))
+		t.Errorf("Read of its own letter and of another's: %s\n%.4000s", got, show(r.lines.All()))
 	}
 	found := 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		text := string(l.Data)
 		if l.Member == "dev" && l.Type == "tool_result" && strings.Contains(text, "a line of it; a line of it") {
 			found++

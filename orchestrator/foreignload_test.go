@@ -134,7 +134,7 @@ func (r *rig) checkCrowd(members, each int) {
 		}
 	}
 	r.completedOnce()
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		switch l.Type {
 		case "turn_ended":
 			var end events.TurnEnded
@@ -182,10 +182,10 @@ func (r *rig) finish(limit time.Duration, run func(context.Context) (Ending, err
 	defer cancel()
 	ending, err := run(ctx)
 	if err != nil {
-		r.t.Fatalf("Run: %v\n%s", err, show(r.lines.all()))
+		r.t.Fatalf("Run: %v\n%s", err, show(r.lines.All()))
 	}
 	if ctx.Err() != nil {
-		r.t.Fatalf("the team did not end by itself:\n%s", show(r.lines.all()))
+		r.t.Fatalf("the team did not end by itself:\n%s", show(r.lines.All()))
 	}
 	return ending
 }

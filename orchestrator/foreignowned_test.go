@@ -49,7 +49,7 @@ func TestProgramAsksToWriteOutside(t *testing.T) {
 		}
 	}
 	if got := strings.Join(refused, ", "); got != "Write by owns, Write by owns" {
-		t.Errorf("refused: %s\n%s", got, show(g.lines.all()))
+		t.Errorf("refused: %s\n%s", got, show(g.lines.All()))
 	}
 	if got := g.git("show main:docs/b.md main:main.go"); got != "bpackage main" {
 		t.Errorf("main has %q", got)

@@ -128,10 +128,10 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 	r, dir := planningRig(t, leadLetsWork, "keep: true\n",
 		act{When: "You own task #1", Do: []string{claims, "edit early x", "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "the breach", func(l events.Line) bool {
+	u.lines.Wait(t, "the breach", func(l events.Line) bool {
 		return l.Type == "call_detected" && strings.Contains(string(l.Data), `"broke":"permission mode plan"`)
 	})
-	u.lines.wait(t, "the turn to end", func(l events.Line) bool {
+	u.lines.Wait(t, "the turn to end", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_ended" && strings.Contains(string(l.Data), "aborted")
 	})
 	testkit.Eventually(t, "the program to hear of it", func() bool { return len(toldFakeAll(t, dir, "cancelled")) == 1 })
@@ -139,7 +139,7 @@ func TestProgramBreaksItsPlanMode(t *testing.T) {
 		return strings.Contains(w.Text, "it makes changes before its plan is approved")
 	})
 	if !warned {
-		t.Errorf("people are not told why:\n%s", show(u.lines.all()))
+		t.Errorf("people are not told why:\n%s", show(u.lines.All()))
 	}
 	if list := u.running(); list[0].Status == tasks.Completed {
 		t.Errorf("the task is %+v", list[0])

@@ -45,8 +45,10 @@ func stoppedAt(t *testing.T, member string, waits acp.Timeouts, noticed func(eve
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, "+member+"}")
 	// A watchdog whose rounds are short would notice it before a longer limit does.
-	u = start(r, &handClock{unwatched: true}, func(o *Orchestrator) { o.patience, o.backoff = waits, time.Millisecond })
-	early := func() bool { return slices.ContainsFunc(u.lines.all(), noticed) }
+	u = start(r, &handClock{unwatched: true}, func(o *Options) {
+		o.Overrides.Patience, o.Overrides.Backoff = waits, time.Millisecond
+	})
+	early := func() bool { return slices.ContainsFunc(u.lines.All(), noticed) }
 	testkit.Eventually(t, "the program to be stopped", func() bool {
 		log, err := os.ReadFile(filepath.Join(dir, "log"))
 		return early() || err == nil && strings.Contains(string(log), "stopped ")
@@ -111,7 +113,7 @@ func TestStoppedProgram(t *testing.T) {
 func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart bool, noticed func(events.Line) bool) bool {
 	t.Helper()
 	c, voice := u.client(), oldVoice(t, dir)
-	u.lines.wait(t, "that somebody notices", noticed)
+	u.lines.Wait(t, "that somebody notices", noticed)
 	if restart {
 		awaitStarts(t, dir, 2)
 	}
@@ -138,7 +140,7 @@ func goesOn(t *testing.T, u *underway, dir string, before *tasks.Task, restart b
 		}
 	}
 	first := uint64(0)
-	last := u.lines.wait(t, "the task's end", func(l events.Line) bool {
+	last := u.lines.Wait(t, "the task's end", func(l events.Line) bool {
 		if noticed(l) && first == 0 {
 			first = l.Seq
 		}

@@ -81,7 +81,7 @@ func forge(t *testing.T, entries ...trustedEntry) {
 func undone(t *testing.T, r *rig, times int) {
 	t.Helper()
 	n := 0
-	r.lines.wait(t, "a warning that trust.json was changed", func(l events.Line) bool {
+	r.lines.Wait(t, "a warning that trust.json was changed", func(l events.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "without the operator") {
 			n++
 		}
@@ -159,7 +159,7 @@ func TestForgedRunFile(t *testing.T) {
 	if err := os.WriteFile(place.RunFile(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "a warning that run.json was changed", func(l events.Line) bool {
+	r.lines.Wait(t, "a warning that run.json was changed", func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "run.json")
 	})
 	if _, up := state.Running(place); !up {
@@ -169,7 +169,7 @@ func TestForgedRunFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	r.lines.wait(t, "a second warning", func(l events.Line) bool {
+	r.lines.Wait(t, "a second warning", func(l events.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "run.json") {
 			n++
 		}

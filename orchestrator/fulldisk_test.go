@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -163,13 +164,12 @@ func TestEndOnAFullDisk(t *testing.T) {
 			r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps:
   - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
 `})
-			o := r.orchestrator(Options{})
 			var disk *brokenDisk
-			o.journalFile = func(f journal.File) journal.File {
+			o := r.orchestrator(Options{Overrides: Overrides{JournalFile: func(f journal.File) journal.File {
 				disk = newBrokenDisk(f)
 				disk.room.Store(true)
 				return disk
-			}
+			}}})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			done := make(chan Ending, 1)
@@ -180,7 +180,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 				}
 				done <- e
 			}()
-			r.lines.wait(t, "the first pass", func(l events.Line) bool { return l.Type == "pass_started" })
+			r.lines.Wait(t, "the first pass", func(l events.Line) bool { return l.Type == "pass_started" })
 			disk.room.Store(false)
 			for range 3 { // in the pauses between them the member fills the queue
 				<-disk.failed
@@ -190,14 +190,14 @@ func TestEndOnAFullDisk(t *testing.T) {
 			case e := <-done:
 				r.want(e, tt.code, name)
 				wantWayOut(t, o, e.Full)
-			case <-time.After(testPatience):
+			case <-time.After(testkit.Patience):
 				t.Fatal("the team does not end while its journal cannot be written")
 			}
 			again := r.orchestrator(Options{Goal: "Paint it."})
 			ctx, cancel = context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				r.lines.wait(t, "the next run", func(l events.Line) bool { return l.Type == "pass_started" })
+				r.lines.Wait(t, "the next run", func(l events.Line) bool { return l.Type == "pass_started" })
 				cancel()
 			}()
 			if _, err := again.Run(ctx); err != nil {

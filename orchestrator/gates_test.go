@@ -12,7 +12,7 @@ import (
 
 // fired lists the hook runs of a member in order: event and tool-use id.
 func (r *rig) fired(member string) (kinds, ids []string) {
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type != "hook_started" || l.Member != member {
 			continue
 		}

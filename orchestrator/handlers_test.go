@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -36,11 +37,11 @@ func (r *rig) up() *api.Client {
 			if e.err != nil {
 				r.t.Errorf("the team ended with: %v", e.err)
 			}
-		case <-time.After(testPatience):
+		case <-time.After(testkit.Patience):
 			r.t.Error("the team does not end")
 		}
 	})
-	r.lines.wait(r.t, "the team to be up", func(l events.Line) bool { return l.Type == "member_started" })
+	r.lines.Wait(r.t, "the team to be up", func(l events.Line) bool { return l.Type == "member_started" })
 	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		r.t.Fatal(err)
@@ -118,7 +119,7 @@ func TestSendAndInterrupt(t *testing.T) {
 		"dev.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
 	c, ctx := r.up(), context.Background()
-	r.lines.wait(t, "the goal's turn to end", func(l events.Line) bool {
+	r.lines.Wait(t, "the goal's turn to end", func(l events.Line) bool {
 		return l.Type == "idle" &&
 			l.Member == "lead"
 	})
@@ -134,7 +135,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != api.Delivered {
 		t.Fatalf("send to an idle member: %+v, %v", rep, err)
 	}
-	r.lines.wait(t, "the slow pass", func(l events.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
+	r.lines.Wait(t, "the slow pass", func(l events.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
 	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != api.Queued {
 		t.Fatalf("send to a busy member: %+v, %v", rep, err)
 	}
@@ -145,7 +146,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
 		t.Fatalf("interrupt: %+v, %v", rep, err)
 	}
-	r.lines.wait(t, "the next turn", func(l events.Line) bool {
+	r.lines.Wait(t, "the next turn", func(l events.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
 	})
 	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
@@ -165,7 +166,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
+	r.lines.Wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
 	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 	select {
 	case e := <-done:
 		r.want(e, CodeUnfinished, "told to stop: enough for today")
-	case <-time.After(testPatience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("the team goes on")
 	}
 	if err := c.Close(); err != nil {
@@ -199,7 +200,7 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 `,
 	})
 	c, ctx := r.up(), context.Background()
-	r.lines.wait(t, "dev to need attention", func(l events.Line) bool { return l.Type == "needs_attention" })
+	r.lines.Wait(t, "dev to need attention", func(l events.Line) bool { return l.Type == "needs_attention" })
 	done := tasks.Completed
 	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
 		t.Errorf("the operator completed dev's task without force: %v", err)
@@ -207,7 +208,7 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the lead's report", func(l events.Line) bool {
+	r.lines.Wait(t, "the lead's report", func(l events.Line) bool {
 		return l.Type == "turn_started" && strings.Contains(string(l.Data), "All tasks are completed")
 	})
 	st, err := c.Status(ctx)

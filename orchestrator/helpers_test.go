@@ -67,7 +67,7 @@ func TestHelperInTeam(t *testing.T) {
 	if len(ended) != 1 || ended[0].AgentType != "scribe" || ended[0].Reason != "completed" || ended[0].ToolUses != 2 {
 		t.Errorf("ended %+v", ended)
 	}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		own := strings.Contains(string(l.Data), "I wrote") && l.Type == "text" || strings.HasPrefix(l.Type,
 			"subagent_")
 		if own != (l.Helper == ended[0].ID) && (own || l.Type == "text") {

@@ -31,7 +31,7 @@ func heldTeam(more string) map[string]string {
 // interrupted brings a heldTeam to where its dev has been interrupted.
 func interrupted(t *testing.T, r *rig) *underway {
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.Wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev"})
 	if err != nil || !reply.Interrupted || !reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
@@ -42,7 +42,7 @@ func interrupted(t *testing.T, r *rig) *underway {
 // rests waits until the team is at rest and has said so to its operator.
 func (u *underway) rests() {
 	u.t.Helper()
-	u.lines.wait(u.t, "the team to rest", func(l events.Line) bool {
+	u.lines.Wait(u.t, "the team to rest", func(l events.Line) bool {
 		return l.Type == "hook_started" && strings.Contains(string(l.Data), `"Notification"`)
 	})
 }
@@ -60,7 +60,7 @@ func TestInterruptHolds(t *testing.T) {
 	u.rests()
 	u.stop(errors.New("enough"))
 	u.end()
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type == "turn_started" {
 			t.Errorf("in the next run %s began a turn", l.Member)
 		}
@@ -88,7 +88,7 @@ func TestHeldTeamStaysUp(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "dev", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "dev to be resumed", func(l events.Line) bool {
+	u.lines.Wait(t, "dev to be resumed", func(l events.Line) bool {
 		return l.Type == "member_resumed" &&
 			l.Member == "dev"
 	})
@@ -102,7 +102,7 @@ func TestInterruptThatGoesOn(t *testing.T) {
 	files["dev.yaml"] = strings.Replace(files["dev.yaml"], "{when: go on|Go on, call",
 		"{when: you own open tasks, call", 1)
 	u := start(newRig(t, files), &handClock{})
-	u.lines.wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
+	u.lines.Wait(t, "dev's turn", func(l events.Line) bool { return l.Type == "pass_started" && l.Member == "dev" })
 	reply, err := u.client().Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true})
 	if err != nil || !reply.Interrupted || reply.Held {
 		t.Fatalf("interrupt: %+v, %v", reply, err)
@@ -166,7 +166,7 @@ func TestPromptStopped(t *testing.T) {
 	}
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	prompts := map[string]string{}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type == "turn_started" && prompts[l.Member] == "" {
 			prompts[l.Member] = string(l.Data)
 		}

@@ -13,7 +13,7 @@ import (
 
 // finished lists what became of the hooks of a member: outcome and what they printed.
 func (r *rig) finished(member string) (list []events.HookFinished) {
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		var h events.HookFinished
 		if l.Type != "hook_finished" || l.Member != member {
 			continue
@@ -186,7 +186,7 @@ exhausted: stop`,
 	})
 	r.want(r.run(Options{}), CodeDone, "")
 	var texts []string
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type == "message" && strings.Contains(string(l.Data), "dev of crew rests") {
 			texts = append(texts, string(l.Data))
 		}

@@ -47,7 +47,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 	return mcp.NewClients(mcp.ClientOptions{
 		// A server serves all members, so it gets no member's environment.
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
-		Clock: o.clock, Key: launch.ReadKey,
+		Clock: o.opts.Overrides.Clock, Key: launch.ReadKey,
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
 		Report:  func(text string) { r.journal.Tell(events.Warning{Text: text}) },
 		Fire:    r.seats.Fire, Ask: r.asks.FillIn,

@@ -37,7 +37,7 @@ func TestAsyncRewakeWakesAnIdleMember(t *testing.T) {
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	turns := of[events.TurnStarted](r, "turn_started")
 	if len(turns) != 2 || turns[1].Cause != events.ByHook {
-		t.Fatalf("turns %+v:\n%s", turns, show(r.lines.all()))
+		t.Fatalf("turns %+v:\n%s", turns, show(r.lines.All()))
 	}
 	inputs := strings.Split(strings.TrimSpace(r.read("inputs")), "\n")
 	if len(inputs) != 2 || !strings.Contains(inputs[0], `"stop_hook_active":false`) ||
@@ -95,7 +95,7 @@ func TestAsyncRewakeInTheMiddleOfATurn(t *testing.T) {
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if ending := of[events.TurnStarted](r, "turn_started"); len(ending) != 1 {
-		t.Errorf("%d turns:\n%s", len(ending), show(r.lines.all()))
+		t.Errorf("%d turns:\n%s", len(ending), show(r.lines.All()))
 	}
 	texts := of[events.TextSaid](r, "text")
 	if len(texts) == 0 || texts[len(texts)-1].Text != "I look at it." {
@@ -150,7 +150,7 @@ func TestAsyncContextWaitsForTheNextRequest(t *testing.T) {
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
 	if ending.Answer != "I know now." || len(of[events.TurnStarted](r, "turn_started")) != 1 {
-		t.Errorf("answer %q:\n%s", ending.Answer, show(r.lines.all()))
+		t.Errorf("answer %q:\n%s", ending.Answer, show(r.lines.All()))
 	}
 	told := 0
 	for _, w := range of[events.Warning](r, "warning") {
@@ -178,7 +178,7 @@ func TestAsyncHooksGetTheirTimeAtTheEnd(t *testing.T) {
 	})
 	start := time.Now()
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	if took := time.Since(start); took < 4*time.Second || took > testPatience {
+	if took := time.Since(start); took < 4*time.Second || took > testkit.Patience {
 		t.Errorf("it took %v", took)
 	}
 	outcomes := map[string]string{}
@@ -206,7 +206,7 @@ func TestStatusShowsHooksInTheBackground(t *testing.T) {
 		"lead.yaml": "steps: [{say: done, times: -1}]",
 	})
 	c := r.up()
-	r.lines.wait(t, "the lead to be idle", func(l events.Line) bool { return l.Type == "idle" })
+	r.lines.Wait(t, "the lead to be idle", func(l events.Line) bool { return l.Type == "idle" })
 	var m api.MemberStatus
 	testkit.Eventually(t, "the lead to rest", func() bool { // between the journal's line and its waiting for work
 		st, err := c.Status(t.Context())

@@ -47,7 +47,7 @@ func (u *underway) client() *api.Client {
 // asked waits for the next open request of a kind.
 func (u *underway) asked(kind requests.Kind) requests.Request {
 	u.t.Helper()
-	l := u.lines.wait(u.t, "a request of kind "+string(kind), func(l events.Line) bool {
+	l := u.lines.Wait(u.t, "a request of kind "+string(kind), func(l events.Line) bool {
 		r, ok := requestOf(l)
 		return ok && r.Kind == kind && r.Open()
 	})
@@ -159,7 +159,7 @@ func TestPermissionOfWhoIsAttached(t *testing.T) {
 		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the command", func(l events.Line) bool { return u.made() != "" })
+	u.lines.Wait(t, "the command", func(l events.Line) bool { return u.made() != "" })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestPermissionOfAnInterruptedTurn(t *testing.T) {
 	if reply, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev"}); err != nil || !reply.Interrupted {
 		t.Fatalf("interrupted %+v (%v)", reply, err)
 	}
-	u.lines.wait(t, "the end of the question", func(l events.Line) bool {
+	u.lines.Wait(t, "the end of the question", func(l events.Line) bool {
 		now, ok := requestOf(l)
 		return ok && now.ID == r.ID && now.State == requests.Withdrawn
 	})
@@ -226,7 +226,7 @@ func TestPermissionOverARestart(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(rig, &handClock{})
-	u.lines.wait(t, "the call once more", func(l events.Line) bool {
+	u.lines.Wait(t, "the call once more", func(l events.Line) bool {
 		return l.Type == "tool_call" &&
 			strings.Contains(string(l.Data), "Bash")
 	})
@@ -264,7 +264,7 @@ func TestTroubleIsInTheInbox(t *testing.T) {
 	if _, err := c.AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true, Feedback: "try it so"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l events.Line) bool {
+	u.lines.Wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if list, err := c.Inbox(t.Context(), api.InboxQuery{}); err != nil || len(list) != 0 {

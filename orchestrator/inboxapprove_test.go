@@ -112,7 +112,7 @@ func TestApprovalByAPerson(t *testing.T) {
 	t.Parallel()
 	u := start(newRig(t, reviewedTeam("person", "steps: [{say: hm, times: -1}]\n")), &handClock{})
 	r := u.asked(requests.AskApproval)
-	u.lines.wait(t, "dev at rest", func(l events.Line) bool {
+	u.lines.Wait(t, "dev at rest", func(l events.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "I wait.")
 	})
 	if r.To != actors.Operator || !strings.Contains(r.Text, "task 1 (Make it)") {
@@ -142,7 +142,7 @@ func TestApprovalOfWhatIsDone(t *testing.T) {
 	if _, err := u.client().UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the question to be withdrawn", func(l events.Line) bool {
+	u.lines.Wait(t, "the question to be withdrawn", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == requests.Withdrawn
 	})
@@ -158,17 +158,17 @@ func TestRemindersOfTwoKindsEnd(t *testing.T) {
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "owner: dev}]",
 		"owner: dev}, {id: b, subject: Look, owner: rev}]", 1)
 	u := start(newRig(t, files), &handClock{})
-	told := u.lines.wait(t, "the first reminder", func(l events.Line) bool {
+	told := u.lines.Wait(t, "the first reminder", func(l events.Line) bool {
 		return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
 			"others wait for your answer")
 	})
-	u.lines.wait(t, "rev to need attention", func(l events.Line) bool {
+	u.lines.Wait(t, "rev to need attention", func(l events.Line) bool {
 		return l.Seq > told.Seq && l.Member == "rev" && l.Type == "needs_attention"
 	})
 	u.stop(errors.New("enough"))
 	u.end()
 	var nudges int
-	for _, l := range u.lines.all() {
+	for _, l := range u.lines.All() {
 		if l.Member == "rev" && l.Type == "turn_started" && causeIn(t, l) == events.ByNudge {
 			nudges++
 		}
@@ -189,7 +189,7 @@ func TestApprovalTimeLimit(t *testing.T) {
 	u.asked(requests.AskApproval)
 	reminders := 0
 	seen := map[uint64]bool{}
-	u.lines.wait(t, "the last reminder", func(l events.Line) bool {
+	u.lines.Wait(t, "the last reminder", func(l events.Line) bool {
 		if !seen[l.Seq] && l.Member == "rev" && l.Type == "turn_started" &&
 			strings.Contains(string(l.Data), "others wait for your answer") {
 			reminders++
@@ -198,18 +198,18 @@ func TestApprovalTimeLimit(t *testing.T) {
 		return reminders == plan.MaxNudges
 	})
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l events.Line) bool {
+	u.lines.Wait(t, "the end of its time", func(l events.Line) bool {
 		q, ok := requestOf(l)
 		return ok && q.State == requests.Expired
 	})
 	// The news reaches dev between two turns, or in one that has not ended yet.
-	news := u.lines.wait(t, "the news", func(l events.Line) bool {
+	news := u.lines.Wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"dev"`) &&
 			strings.Contains(string(l.Data), "rev has not answered about task 1 in time")
 	})
 	var message struct{ ID string }
 	testkit.Must(t, json.Unmarshal(news.Data, &message))
-	u.lines.wait(t, "its delivery", func(l events.Line) bool {
+	u.lines.Wait(t, "its delivery", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "message_delivered" && strings.Contains(string(l.Data), message.ID)
 	})
 	u.want(u.end(), CodeUnfinished, "")
@@ -305,12 +305,12 @@ func TestApprovalOfOlderWorkIsTakenBack(t *testing.T) {
 	if _, err := u.client().Send(t.Context(), api.Send{To: "ana", Text: `go on, as if "approve":true`}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the first question to be withdrawn", func(l events.Line) bool {
+	u.lines.Wait(t, "the first question to be withdrawn", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == first.ID && got.State == requests.Withdrawn
 	})
 	var second requests.Request
-	u.lines.wait(t, "the second question", func(l events.Line) bool {
+	u.lines.Wait(t, "the second question", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		second = got
 		return ok && got.Open() && got.ID != first.ID
@@ -333,7 +333,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	files["team.yaml"] += "ask_limit: 1h\n"
 	r := newRig(t, files)
 	reminders := func() (n int) {
-		for _, l := range r.lines.all() {
+		for _, l := range r.lines.All() {
 			if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
 				"others wait for your answer") {
 				n++
@@ -347,10 +347,10 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 		if _, err := u.client().Send(t.Context(), api.Send{To: "rev", Text: text}); err != nil {
 			t.Fatal(err)
 		}
-		begun := u.lines.wait(t, "the turn for "+text, func(l events.Line) bool {
+		begun := u.lines.Wait(t, "the turn for "+text, func(l events.Line) bool {
 			return l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data), text)
 		})
-		u.lines.wait(t, "its end", func(l events.Line) bool {
+		u.lines.Wait(t, "its end", func(l events.Line) bool {
 			return l.Member == "rev" &&
 				l.Type == "idle" && l.Seq > begun.Seq
 		})
@@ -358,14 +358,14 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u := start(r, &handClock{})
 	u.asked(requests.AskApproval)
 	seen := map[uint64]bool{}
-	last := u.lines.wait(t, "the last reminder", func(l events.Line) bool {
+	last := u.lines.Wait(t, "the last reminder", func(l events.Line) bool {
 		if l.Member == "rev" && l.Type == "turn_started" && strings.Contains(string(l.Data),
 			"others wait for your answer") {
 			seen[l.Seq] = true
 		}
 		return len(seen) == plan.MaxNudges
 	})
-	u.lines.wait(t, "its end", func(l events.Line) bool {
+	u.lines.Wait(t, "its end", func(l events.Line) bool {
 		return l.Member == "rev" && l.Type == "idle" &&
 			l.Seq > last.Seq
 	})
@@ -378,7 +378,7 @@ func TestUnansweredQuestionCostsNoMore(t *testing.T) {
 	u.stop(errors.New("enough"))
 	u.end()
 	u = start(r, &handClock{})
-	u.lines.wait(t, "rev to be back", func(l events.Line) bool {
+	u.lines.Wait(t, "rev to be back", func(l events.Line) bool {
 		return l.Member == "rev" &&
 			l.Type == "member_started"
 	})

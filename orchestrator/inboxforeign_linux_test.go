@@ -38,7 +38,7 @@ func TestProgramLeaves(t *testing.T) {
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev,
 		act{When: "You own task #1", Do: []string{claims, "hang"}})
 	u := start(r, &handClock{})
-	u.lines.wait(t, "dev at work", func(l events.Line) bool {
+	u.lines.Wait(t, "dev at work", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"claimed"`)
 	})
 	mark := fakeVariable + "=" + dir
@@ -59,7 +59,7 @@ func TestProgramLeaves(t *testing.T) {
 	}
 	select {
 	case <-u.ending:
-	case <-time.After(testPatience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("the team did not end")
 	}
 }

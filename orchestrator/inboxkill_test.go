@@ -8,6 +8,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -43,7 +44,7 @@ func TestPermissionOverAKill(t *testing.T) {
 // awaitQuestion waits until a running team has put a question before people.
 func (r *rig) awaitQuestion() {
 	r.t.Helper()
-	for deadline := time.Now().Add(testPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		c, err := api.Dial(r.t.Context(), r.place())
 		if err != nil {
 			continue // it is not up yet

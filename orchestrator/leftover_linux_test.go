@@ -39,10 +39,10 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 	told := false
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		told = told || l.Type == "warning" && strings.Contains(string(l.Data), strconv.Itoa(pid))
 	}
 	if !told {
-		t.Errorf("nobody was told of process %d:\n%s", pid, show(r.lines.all()))
+		t.Errorf("nobody was told of process %d:\n%s", pid, show(r.lines.All()))
 	}
 }

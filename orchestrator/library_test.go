@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -46,15 +47,15 @@ teammates:
 `
 
 // given makes the Orchestrator of a run of spec with these agents.
-func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *lineLog, error) {
+func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *testkit.Log[events.Line], error) {
 	t.Helper()
 	team, err := configs.ParseWith(filepath.Join(dir, "team.yaml"), []byte(spec),
 		configs.Options{Given: []string{"boss", "dev"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &lineLog{more: make(chan struct{})}
-	opts.OnLine, opts.StateHome = log.add, dir+"-state"
+	log := &testkit.Log[events.Line]{}
+	opts.OnLine, opts.StateHome = log.Add, dir+"-state"
 	o, err := New(team, opts)
 	return o, log, err
 }
@@ -66,13 +67,13 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []events.Line) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	ending, err := o.Run(ctx)
 	if err != nil || ctx.Err() != nil {
-		t.Fatalf("Run: %v, %v\n%s", err, ctx.Err(), show(log.all()))
+		t.Fatalf("Run: %v, %v\n%s", err, ctx.Err(), show(log.All()))
 	}
-	return ending, log.all()
+	return ending, log.All()
 }
 
 // TestGivenAgentMissing: a spec cannot run if the program lacks one of its agents.
@@ -214,7 +215,7 @@ func TestGivenAgentResumes(t *testing.T) {
 	}
 	ending, err := o.Run(t.Context())
 	if err != nil || ending.Code != CodeDone || !ending.Resumed || b.History.Turns != 1 || b.History.Cut == nil {
-		t.Errorf("%+v, %v, %+v\n%s", ending, err, b.History, show(log.all()))
+		t.Errorf("%+v, %v, %+v\n%s", ending, err, b.History, show(log.All()))
 	}
 	if len(prompts) == 0 || !strings.Contains(prompts[0], "cut off") {
 		t.Errorf("the agent was told %q", prompts)

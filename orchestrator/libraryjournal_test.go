@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -27,7 +28,7 @@ import (
 const aloneSpec = "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
 
 // solo makes the Orchestrator of a team of one, whose agent is f.
-func solo(t *testing.T, dir string, f agentFunc) (*Orchestrator, *lineLog) {
+func solo(t *testing.T, dir string, f agentFunc) (*Orchestrator, *testkit.Log[events.Line]) {
 	t.Helper()
 	o, log, err := given(t, dir, aloneSpec, Options{Agents: map[string]AgentMaker{"boss": made(f)}})
 	if err != nil {
@@ -99,7 +100,7 @@ func TestOwnJournal(t *testing.T) {
 		}
 		loops.Wait()
 		reader(3, 0)()
-		want := numbers(log.all())
+		want := numbers(log.All())
 		if len(want) < texts {
 			t.Fatalf("the journal has %d lines", len(want))
 		}
@@ -136,7 +137,7 @@ func TestOwnJournalDoesNotHoldUp(t *testing.T) {
 	<-first
 	close(ended)
 	loop.Wait()
-	if want := len(log.all()); lines != want {
+	if want := len(log.All()); lines != want {
 		t.Errorf("%d lines of %d", lines, want)
 	}
 }
@@ -231,7 +232,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 		}
 	}
 	run.Wait()
-	want := numbers(log.all())
+	want := numbers(log.All())
 	if !slices.Equal(got, want) || len(now) >= len(want) {
 		t.Errorf("%d lines followed, %d read at once, of %d", len(got), len(now), len(want))
 	}
@@ -319,9 +320,9 @@ func TestOwnJournalsApart(t *testing.T) {
 			}
 		})
 		teams.Go(func() {
-			if got, errs := seqsOf(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.all()) ||
+			if got, errs := seqsOf(o.Journal(t.Context())); len(errs) > 0 || len(got) != len(log.All()) ||
 				len(got) < 100 {
-				t.Errorf("team %d: %d lines of %d, %v", i, len(got), len(log.all()), errs)
+				t.Errorf("team %d: %d lines of %d, %v", i, len(got), len(log.All()), errs)
 			}
 		})
 	}

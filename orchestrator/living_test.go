@@ -193,7 +193,7 @@ func TestLivingBudget(t *testing.T) {
 func TestLivingLimit(t *testing.T) {
 	t.Parallel()
 	l := &living{underway: start(newRig(t, toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &handClock{})}
-	l.lines.wait(t, "dev's end", func(line events.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
+	l.lines.Wait(t, "dev's end", func(line events.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
 	l.client = l.underway.client()
 	text, err := os.ReadFile(filepath.Join(l.dir, "team.yaml"))
 	if err != nil {
@@ -203,7 +203,7 @@ func TestLivingLimit(t *testing.T) {
 	if err != nil || len(change.Members) != 1 || strings.Join(change.Members[0].Keys, " ") != "limits" {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.wait(t, "the task's end", func(line events.Line) bool {
+	l.lines.Wait(t, "the task's end", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	l.down()
@@ -231,18 +231,18 @@ func TestLivingAgent(t *testing.T) {
 	for _, test := range []struct{ as, kind string }{
 		{"{agent: fake}", "acp/" + program}, {"{agent: tool}", "command/" + program}, {"{model: dev}", "builtin/script"},
 	} {
-		seq := l.lines.all()[len(l.lines.all())-1].Seq
+		seq := l.lines.All()[len(l.lines.All())-1].Seq
 		change, err := l.rewrite(strings.Replace(string(text), "dev: {model: dev}", "dev: "+test.as, 1))
 		if err != nil || len(change.Members) != 1 || change.Members[0].Agent != test.kind {
 			t.Fatalf("%s: change %+v, %v", test.as, change, err)
 		}
-		l.lines.wait(t, "dev on "+test.kind, func(line events.Line) bool {
+		l.lines.Wait(t, "dev on "+test.kind, func(line events.Line) bool {
 			return line.Seq > seq && line.Type == "member_started" && line.Member == "dev" && strings.Contains(string(line.Data), test.kind)
 		})
 		if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
 			t.Fatal(err)
 		}
-		l.lines.wait(t, "dev's turn on "+test.kind, func(line events.Line) bool {
+		l.lines.Wait(t, "dev's turn on "+test.kind, func(line events.Line) bool {
 			return line.Seq > seq && line.Type == "turn_ended" && line.Member == "dev"
 		})
 	}
@@ -275,7 +275,7 @@ func TestLivingPluginServer(t *testing.T) {
 	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.wait(t, "the hook's word", func(line events.Line) bool {
+	l.lines.Wait(t, "the hook's word", func(line events.Line) bool {
 		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
 			`"stdout":"hello`)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -93,16 +94,16 @@ type underway struct {
 	failed chan error
 }
 
-// start starts the team of a rig; edits change what runs it before.
-func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
+// start starts the team of a rig; edits change its options before.
+func start(r *rig, clock *handClock, edits ...func(*Options)) *underway {
 	r.t.Helper()
 	ctx, stop := context.WithCancelCause(r.t.Context())
 	u := &underway{rig: r, clock: clock, stop: stop, ending: make(chan Ending, 1), failed: make(chan error, 1)}
-	u.o = r.orchestrator(Options{})
-	u.o.clock = clock.clock()
+	opts := Options{Overrides: Overrides{Clock: clock.clock()}}
 	for _, edit := range edits {
-		edit(u.o)
+		edit(&opts)
 	}
+	u.o = r.orchestrator(opts)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -114,7 +115,7 @@ func start(r *rig, clock *handClock, edits ...func(*Orchestrator)) *underway {
 		stop(errors.New("the test is over"))
 		select {
 		case <-over:
-		case <-time.After(testPatience):
+		case <-time.After(testkit.Patience):
 			r.t.Error("the team does not end")
 		}
 	})
@@ -129,11 +130,11 @@ func (u *underway) end() Ending {
 	select {
 	case e := <-u.ending:
 		if err := <-u.failed; err != nil {
-			u.t.Fatalf("Run: %v\n%s", err, show(u.lines.all()))
+			u.t.Fatalf("Run: %v\n%s", err, show(u.lines.All()))
 		}
 		return e
-	case <-time.After(testPatience):
-		u.t.Fatalf("the team did not end:\n%s", show(u.lines.all()))
+	case <-time.After(testkit.Patience):
+		u.t.Fatalf("the team did not end:\n%s", show(u.lines.All()))
 	}
 	return Ending{}
 }
@@ -142,7 +143,7 @@ func (u *underway) end() Ending {
 func (u *underway) until(typ string, n int) {
 	u.t.Helper()
 	seen := map[uint64]bool{}
-	u.lines.wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l events.Line) bool {
+	u.lines.Wait(u.t, fmt.Sprintf("%s number %d", typ, n), func(l events.Line) bool {
 		if l.Type == typ {
 			seen[l.Seq] = true
 		}
@@ -379,7 +380,7 @@ func TestParallel(t *testing.T) {
 	r.rewrite("team.yaml", "{use: acp,", "{use: acp, parallel: 1,")
 	r.want(start(r, &handClock{}).end(), CodeDone, "all work is done")
 	inside, waited := "", 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		switch {
 		case l.Member == "lead":
 		case l.Type == "waiting":
@@ -409,7 +410,7 @@ func TestStopWhileWaitingForASlot(t *testing.T) {
 		act{When: "You own task", Do: []string{"hang"}})
 	r.rewrite("team.yaml", "{use: acp,", "{use: acp, parallel: 1,")
 	u := start(r, &handClock{})
-	line := u.lines.wait(t, "a wait", func(l events.Line) bool { return l.Type == "waiting" })
+	line := u.lines.Wait(t, "a wait", func(l events.Line) bool { return l.Type == "waiting" })
 	if m := u.member(line.Member); m.State != api.Waiting || m.WaitsFor != "a slot of fake" {
 		t.Errorf("%s is %+v", line.Member, m)
 	}
@@ -424,7 +425,7 @@ func (r *rig) killAt(typ string) (found bool) {
 	r.t.Helper()
 	cmd := r.ownProcess()
 	cmd.Env = append(cmd.Env, crashLineVariable+"="+typ)
-	late := time.AfterFunc(testPatience, func() { r.t.Errorf("no line of type %s came in %v", typ, testPatience); _ = cmd.Process.Kill() })
+	late := time.AfterFunc(testkit.Patience, func() { r.t.Errorf("no line of type %s came in %v", typ, testkit.Patience); _ = cmd.Process.Kill() })
 	defer late.Stop()
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {

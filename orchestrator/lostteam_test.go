@@ -28,13 +28,13 @@ func TestStoreOverwrittenInRun(t *testing.T) {
 		_, err := o.Run(t.Context())
 		ended <- err
 	}()
-	r.lines.wait(t, "the task is completed", func(l events.Line) bool {
+	r.lines.Wait(t, "the task is completed", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	// A commit that is under way when the file is cut off can fail in a goroutine of
 	// bbolt's, which nobody can recover from. So nothing is to be committed.
 	for _, name := range []string{"lead", "dev"} {
-		r.lines.wait(t, name+" is idle", func(l events.Line) bool { return l.Type == "idle" && l.Member == name })
+		r.lines.Wait(t, name+" is idle", func(l events.Line) bool { return l.Type == "idle" && l.Member == name })
 	}
 	if err := os.Truncate(o.Place().Store(), 0); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,6 @@ func TestMailBetweenToolCalls(t *testing.T) {
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if n := r.turnsOf("dev"); n != 1 {
-		t.Errorf("dev took %d turns:\n%s", n, show(r.lines.all()))
+		t.Errorf("dev took %d turns:\n%s", n, show(r.lines.All()))
 	}
 }

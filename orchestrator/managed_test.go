@@ -53,7 +53,7 @@ gates: {stop: [touch gate-ran]}
 			t.Errorf("%s: %v, want it there: %v", name, err, want)
 		}
 	}
-	if text := show(log.all()); !strings.Contains(text, "disableAllHooks in "+filepath.Join(dir, "off.json")) {
+	if text := show(log.All()); !strings.Contains(text, "disableAllHooks in "+filepath.Join(dir, "off.json")) {
 		t.Errorf("nobody is told that hooks are off:\n%s", text)
 	}
 }

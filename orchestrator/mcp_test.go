@@ -146,10 +146,10 @@ func TestTeamToolsOverHTTP(t *testing.T) {
 	dev.Use(teamtools.SendTool, `{"to":"nobody","message":"hello"}`).Want(t, true, "nobody")
 	dev.Use(teamtools.SendTool, `{"recipient":"dev","content":"hello"}`).Want(t, true, "dev")
 	dev.Use(teamtools.MembersTool, `{}`).Want(t, false, "lead", "dev", "docs", "writes", "starting", "builtin/script")
-	r.lines.wait(t, "dev's message", func(l events.Line) bool {
+	r.lines.Wait(t, "dev's message", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"from":"dev","to":"docs"`)
 	})
-	r.lines.wait(t, "what dev did with task 1", func(l events.Line) bool {
+	r.lines.Wait(t, "what dev did with task 1", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"by":"dev"`) &&
 			strings.Contains(string(l.Data), "completed")
 	})
@@ -165,14 +165,14 @@ func TestReportIsForTheLead(t *testing.T) {
 	unreported := func() int {
 		return len(r.rooms.state.Unreported("dev"))
 	}
-	r.lines.wait(t, "the completion", func(l events.Line) bool {
+	r.lines.Wait(t, "the completion", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if n := unreported(); n != 1 {
 		t.Fatalf("%d completed tasks are to be reported, want 1", n)
 	}
 	dev.Use(teamtools.ReportTool, `{"report":"One is done."}`).Want(t, false, "lead")
-	line := r.lines.wait(t, "the report", func(l events.Line) bool {
+	line := r.lines.Wait(t, "the report", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
 	var m mail.Message
@@ -257,7 +257,7 @@ func TestGatesHoldOverMCP(t *testing.T) {
 	if all := r.stored(); all[0].Status != tasks.Completed {
 		t.Errorf("the task is %s", all[0].Status)
 	}
-	r.lines.wait(t, "the refusal in dev's name", func(l events.Line) bool {
+	r.lines.Wait(t, "the refusal in dev's name", func(l events.Line) bool {
 		return l.Type == "hook_feedback" && l.Member == "dev" && strings.Contains(string(l.Data), "no proof yet")
 	})
 }
@@ -373,7 +373,7 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", what, err)
 			}
-		case <-time.After(testPatience):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("%s does not end", what)
 		}
 	}
@@ -384,6 +384,6 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 
 // whenRun calls f once the gate runs.
 func (r *crewRig) whenRun(f func()) {
-	r.lines.wait(r.t, "the gate to run", func(l events.Line) bool { return l.Type == "hook_started" })
+	r.lines.Wait(r.t, "the gate to run", func(l events.Line) bool { return l.Type == "hook_started" })
 	f()
 }

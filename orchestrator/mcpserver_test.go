@@ -60,7 +60,7 @@ func (s stdio) end(t *testing.T) error {
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(testPatience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("ServeTools does not return")
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -72,7 +73,7 @@ func TestFinishedWorkIsMerged(t *testing.T) {
 	if lines := of[tasks.Merge](g.rig, "merge"); len(lines) < 6 {
 		t.Errorf("the journal tells %d times of merges", len(lines))
 	}
-	if !slices.ContainsFunc(g.lines.all(), func(l events.Line) bool {
+	if !slices.ContainsFunc(g.lines.All(), func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "test -f shared.txt")
 	}) {
 		t.Error("the journal does not tell of the gate")
@@ -164,7 +165,7 @@ func TestVerdictsAreReused(t *testing.T) {
 	g.want(g.run(Options{}), 0, "all work is done")
 	data, err := os.ReadFile(count)
 	if err != nil || string(data) != "ran\n" {
-		t.Errorf("the gate ran: %q, %v\n%s", data, err, show(g.lines.all()))
+		t.Errorf("the gate ran: %q, %v\n%s", data, err, show(g.lines.All()))
 	}
 	reused := of[events.VerdictReused](g.rig, "verdict_reused")
 	if len(reused) != 2 || reused[0].Task != "1" {
@@ -193,7 +194,7 @@ func TestMemberCannotEditItsGate(t *testing.T) {
 	files["team.yaml"] = strings.Replace(files["team.yaml"], ", {id: b, subject: B, owner: ben}", "", 1)
 	g := newGrove(t, files)
 	if e := g.run(Options{}); e.Code == 0 {
-		t.Errorf("the member's own gate let it go: %+v\n%s", e, show(g.lines.all()))
+		t.Errorf("the member's own gate let it go: %+v\n%s", e, show(g.lines.All()))
 	}
 	if len(g.merged()) != 0 {
 		t.Errorf("%+v", g.merged())
@@ -210,7 +211,7 @@ func TestDependentsSeeTheWork(t *testing.T) {
 		g := newGrove(t, files)
 		g.want(g.run(Options{}), 0, "all work is done")
 		if got := g.git("show covey/crew/task_2:a.txt 2>/dev/null || cat a.txt"); got != "a\nb" {
-			t.Errorf("with %q ben has %q\n%s", more, got, show(g.lines.all()))
+			t.Errorf("with %q ben has %q\n%s", more, got, show(g.lines.All()))
 		}
 	}
 }
@@ -222,12 +223,12 @@ func TestMergeIsResumed(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "may")
 	g := newGrove(t, groveFiles("echo a >a.txt", "true",
 		"merge: {into: main}\ngates: {merge: [\"touch "+gate+".asked; while ! test -e "+gate+"; do sleep 0.02; done\"]}\n"))
-	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	o := g.orchestrator(Options{})
 	ended := make(chan error, 1)
 	go func() { _, err := o.Run(ctx); ended <- err }()
-	g.lines.wait(t, "the merge's gate", func(l events.Line) bool {
+	g.lines.Wait(t, "the merge's gate", func(l events.Line) bool {
 		return l.Type == "hook_started" && strings.Contains(string(l.Data), ".asked")
 	})
 	cancel()
@@ -342,7 +343,7 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 	u := start(g.rig, clock)
 	r := u.asked(requests.AskMerge)
 	clock.forward(61 * time.Minute)
-	u.lines.wait(t, "the end of its time", func(l events.Line) bool {
+	u.lines.Wait(t, "the end of its time", func(l events.Line) bool {
 		got, ok := requestOf(l)
 		return ok && got.ID == r.ID && got.State == requests.Expired
 	})
@@ -362,7 +363,7 @@ func TestAnswerWithoutATeam(t *testing.T) {
 	if _, err := inbox.AnswerStopped(t.Context(), g.place(), r.ID, requests.Ruling{Approve: true}); !errors.Is(err, state.ErrRunning) {
 		t.Errorf("while it runs: %v", err)
 	}
-	u.lines.wait(t, "the work to be held", func(l events.Line) bool {
+	u.lines.Wait(t, "the work to be held", func(l events.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"asked":"`+r.ID+`"`)
 	})
 	u.stop(errors.New("enough"))

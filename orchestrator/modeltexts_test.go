@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -100,7 +101,7 @@ func modelRequests(t *testing.T, dir string) map[string]request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), testPatience)
+	ctx, stop := context.WithTimeout(t.Context(), testkit.Patience)
 	defer stop()
 	var mu sync.Mutex
 	first := map[string]request{}

@@ -33,7 +33,7 @@ func modal(devMode string) map[string]string {
 func (l *living) result(member string, n int) string {
 	l.t.Helper()
 	var all []string
-	l.lines.wait(l.t, "a result", func(line events.Line) bool {
+	l.lines.Wait(l.t, "a result", func(line events.Line) bool {
 		if line.Type == "tool_result" && line.Member == member {
 			all = append(all, string(line.Data))
 		}
@@ -78,7 +78,7 @@ func TestModeIsSet(t *testing.T) {
 	if err := again.tell("lead", "give dontAsk"); err != nil {
 		t.Fatal(err)
 	}
-	again.lines.wait(t, "dev to be refused", func(line events.Line) bool {
+	again.lines.Wait(t, "dev to be refused", func(line events.Line) bool {
 		return line.Type == "tool_result" && line.Member == "dev" && strings.Contains(string(line.Data), "dontAsk asks nobody")
 	})
 	again.stop(errors.New("enough"))

@@ -20,7 +20,7 @@ import (
 func (l *living) warned(words string, times int) {
 	l.t.Helper()
 	n := 0
-	l.lines.wait(l.t, "a warning: "+words, func(line events.Line) bool {
+	l.lines.Wait(l.t, "a warning: "+words, func(line events.Line) bool {
 		if line.Type == "warning" && strings.Contains(string(line.Data), words) {
 			n++
 		}
@@ -54,7 +54,7 @@ func TestNewMemberCannotBeSeated(t *testing.T) {
 	if change, err := l.ask(api.ApplySpec{}); err != nil || len(change.Members) != 1 || change.Members[0].Name != "ana" {
 		t.Fatalf("%+v, %v", change, err)
 	}
-	l.lines.wait(t, "ana to begin", func(line events.Line) bool {
+	l.lines.Wait(t, "ana to begin", func(line events.Line) bool {
 		return line.Type == "member_started" &&
 			line.Member == "ana"
 	})
@@ -87,7 +87,7 @@ func TestMemberCannotBeginAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := 0
-	l.lines.wait(t, "dev to begin anew", func(line events.Line) bool {
+	l.lines.Wait(t, "dev to begin anew", func(line events.Line) bool {
 		if line.Type == "member_started" && line.Member == "dev" {
 			began++
 		}
@@ -108,7 +108,7 @@ func TestSpecCountsWithoutItsRunFile(t *testing.T) {
 		t.Errorf("it was not taken up: %v", err)
 	}
 	l.warned("run.json does not say so yet", 1)
-	l.lines.wait(t, "ana to begin", func(line events.Line) bool {
+	l.lines.Wait(t, "ana to begin", func(line events.Line) bool {
 		return line.Type == "member_started" &&
 			line.Member == "ana"
 	})

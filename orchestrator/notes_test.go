@@ -29,7 +29,7 @@ func TestLastWordReachesTheLead(t *testing.T) {
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
 	if ending.Answer != "dev says 4." {
-		t.Errorf("the lead's last answer is %q:\n%s", ending.Answer, show(r.lines.all()))
+		t.Errorf("the lead's last answer is %q:\n%s", ending.Answer, show(r.lines.All()))
 	}
 }
 
@@ -51,7 +51,7 @@ func TestNoPingPong(t *testing.T) {
 	})
 	r.want(r.run(Options{Hooks: r.hold("dev", "SendMessage", turnEnded("lead"))}), CodeDone, "all work is done")
 	if n := r.turnsOf("lead"); n != 2 {
-		t.Errorf("the lead took %d turns:\n%s", n, show(r.lines.all()))
+		t.Errorf("the lead took %d turns:\n%s", n, show(r.lines.All()))
 	}
 	r = newRig(t, map[string]string{
 		"team.yaml": pairSpec,
@@ -70,7 +70,7 @@ func TestNoPingPong(t *testing.T) {
 // turnsOf counts the turns of a member.
 func (r *rig) turnsOf(member string) int {
 	n := 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Member == member && l.Type == "turn_started" {
 			n++
 		}
@@ -97,7 +97,7 @@ func TestNotesGoAlong(t *testing.T) {
 	ending := r.run(Options{})
 	r.want(ending, CodeDone, "all work is done")
 	if n := r.turnsOf("lead"); n != 1 || ending.Answer != "All done." {
-		t.Errorf("the lead took %d turns and says %q:\n%s", n, ending.Answer, show(r.lines.all()))
+		t.Errorf("the lead took %d turns and says %q:\n%s", n, ending.Answer, show(r.lines.All()))
 	}
 	idle := of[events.Idle](r, "idle")
 	if last := idle[len(idle)-2]; last.LastText != "Two is done." || strings.Join(last.Completed, " ") != "2" {

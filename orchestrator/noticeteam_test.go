@@ -71,7 +71,7 @@ func TestAnsweredByLink(t *testing.T) {
 	if end := <-posted; end.Kind != "ended" || end.Text != "the team ends: all work is done" || end.Answer != nil {
 		t.Errorf("posted %+v", end)
 	}
-	for _, l := range u.lines.all() {
+	for _, l := range u.lines.All() {
 		if strings.Contains(string(l.Data), token) {
 			t.Errorf("the journal has the token: %s", l.Data)
 		}

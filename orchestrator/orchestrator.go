@@ -74,7 +74,17 @@ type Options struct {
 	// Page is what the team knows of its web page, for a page of this process; nil: it has none.
 	Page *api.Page
 	// OnUp is called once the team is up and can be reached.
-	OnUp func(state.Place)
+	OnUp      func(state.Place)
+	Overrides Overrides
+}
+
+// Overrides replace parts of a run in tests. The zero value replaces none.
+type Overrides struct {
+	Clock       members.Clock
+	Patience    acp.Timeouts                    // for agent programs
+	Backoff     time.Duration                   // before an agent program restarts
+	LosesPoke   func() bool                     // reports whether the crew loses a poke
+	JournalFile func(journal.File) journal.File // wraps the journal's file, to inject failures
 }
 
 // Orchestrator runs one team once. Create it with New.
@@ -85,8 +95,6 @@ type Orchestrator struct {
 	opts     Options
 	only     crew.Purpose // what the run is for
 	place    state.Place
-	patience acp.Timeouts  // for agent programs; set only by tests
-	backoff  time.Duration // before a program restarts; set only by tests
 	short    state.Shortage
 	started  time.Time
 	readers  *readers // loops over the journal of this run
@@ -97,10 +105,6 @@ type Orchestrator struct {
 	repairs   []string           // repairs of the store, for people
 	past      *writes.Past       // writes of earlier runs, from the journal
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
-	clock     members.Clock      // set only by tests
-	lost      func() bool        // set only by tests: whether the crew loses a poke
-	// journalFile wraps the journal's file, so that tests can inject failures.
-	journalFile func(journal.File) journal.File
 }
 
 // New checks that a team can run: every file that its spec names can be read and

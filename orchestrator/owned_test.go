@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -45,7 +46,7 @@ func TestCallsOutsideAreRefused(t *testing.T) {
 		}
 	}
 	if got := strings.Join(refused, ", "); got != "Write by owns, Write by owns, Write by owns" {
-		t.Errorf("refused: %s\n%s", got, show(g.lines.all()))
+		t.Errorf("refused: %s\n%s", got, show(g.lines.All()))
 	}
 	if got := g.git("ls-files docs *.go"); got != "docs/a.md\ndocs/b.md\nmain.go" {
 		t.Errorf("merged: %s", got)
@@ -73,7 +74,7 @@ func TestWritesOutsideAreRefused(t *testing.T) {
 		}
 	}
 	if refused != 1 {
-		t.Errorf("refused %d times:\n%s", refused, show(g.lines.all()))
+		t.Errorf("refused %d times:\n%s", refused, show(g.lines.All()))
 	}
 }
 
@@ -89,7 +90,7 @@ func TestProtectedInTheWorkspace(t *testing.T) {
 	g := newGrove(t, files)
 	g.want(g.run(Options{}), 0, "all work is done")
 	if got := g.git("status --porcelain -uall"); got != "?? docs/q" {
-		t.Errorf("the workspace: %s\n%s", got, show(g.lines.all()))
+		t.Errorf("the workspace: %s\n%s", got, show(g.lines.All()))
 	}
 }
 
@@ -100,7 +101,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	g := newGrove(t, owning(`  - call: [{tool: Write, input: {file_path: docs/p/x, content: x}}]
 `+completesOne+"  - {say: done, times: -1}\n", "merge: {into: main}\nprotect: [docs/p/**]\non_ask: wait\n"))
 	u := start(g.rig, &handClock{}) // its clock stands, so the question stays open
-	u.lines.wait(t, "the question", func(l events.Line) bool {
+	u.lines.Wait(t, "the question", func(l events.Line) bool {
 		return l.Type == "merge" && strings.Contains(string(l.Data), `"state":"held"`)
 	})
 	u.stop(errors.New("enough"))
@@ -111,7 +112,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 	}
 	p := g.place()
 	// Another test that starts a program at this moment has the store's lock until the program runs.
-	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), LockTimeout: testPatience})
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), LockTimeout: testkit.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestSharedWritesOutside(t *testing.T) {
 				said := r.feedbacks()
 				if len(said) != 1 || !strings.Contains(said[0],
 					"You have changed files that are not yours:\n"+tt.want+"\nYou may write to docs/**.") {
-					t.Errorf("said %q\n%s", said, show(r.lines.all()))
+					t.Errorf("said %q\n%s", said, show(r.lines.All()))
 				}
 				if got := r.read("docs/a.md"); got != "ok\n" {
 					t.Errorf("its own file is %q", got)
@@ -161,7 +161,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 		Feedback: "You may go on."}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the task's end", func(l events.Line) bool {
+	u.lines.Wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if _, err := u.client().Down(t.Context(), "enough"); err != nil {
@@ -169,7 +169,7 @@ func TestSharedWithoutAnEnd(t *testing.T) {
 	}
 	u.end()
 	if n := len(u.feedbacks()); n != 3 {
-		t.Errorf("refused %d times\n%s", n, show(u.lines.all()))
+		t.Errorf("refused %d times\n%s", n, show(u.lines.All()))
 	}
 }
 
@@ -235,7 +235,7 @@ func TestSharedPerson(t *testing.T) {
 		"  - {delay: 1s, call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n" + restOfScript
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev to think about what the shell said", func(l events.Line) bool {
+		u.lines.Wait(t, "dev to think about what the shell said", func(l events.Line) bool {
 			return l.Type == "pass_started" && l.Member == "dev" && strings.Contains(string(l.Data), "2")
 		})
 		time.Sleep(50 * time.Millisecond) // nobody is so fast that the file's clock could not tell
@@ -330,7 +330,7 @@ func TestSharedProgram(t *testing.T) {
 			prompts := toldFake(t, dir, "prompt")
 			if len(prompts) < 2 || !strings.Contains(prompts[1],
 				"You have changed files that are not yours: | - main.go | You may write to docs/**.") {
-				t.Errorf("it was told %q\n%s", prompts, show(r.lines.all()))
+				t.Errorf("it was told %q\n%s", prompts, show(r.lines.All()))
 			}
 			if strings.Contains(strings.Join(prompts, ""), "docs/b.md") {
 				t.Errorf("it was blamed for its own file: %q", prompts)
@@ -348,11 +348,11 @@ func TestSharedKilled(t *testing.T) {
 	grounds(t, sharing(steps, ""), func(t *testing.T, r *rig) {
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 		u := start(r, &handClock{})
-		u.lines.wait(t, "dev's shell", func(l events.Line) bool {
+		u.lines.Wait(t, "dev's shell", func(l events.Line) bool {
 			return l.Type == "tool_result" &&
 				l.Member == "dev"
 		})
-		n := slices.IndexFunc(u.lines.all(), func(l events.Line) bool {
+		n := slices.IndexFunc(u.lines.All(), func(l events.Line) bool {
 			return l.Type == "tool_result" &&
 				l.Member == "dev"
 		})
@@ -377,7 +377,7 @@ func TestSharedKilled(t *testing.T) {
 		// Twice, if the kill came between the line and the turn that it begins.
 		others := func(text string) bool { return !strings.Contains(text, `not yours:\n- main.go\n`) }
 		if len(said) == 0 || slices.ContainsFunc(said, others) {
-			t.Errorf("said %q, warned %q\n%s", said, r2.warnings(""), show(r2.lines.all()))
+			t.Errorf("said %q, warned %q\n%s", said, r2.warnings(""), show(r2.lines.All()))
 		}
 	})
 }

@@ -104,13 +104,13 @@ func TestPlanThatTheLeadIgnores(t *testing.T) {
 	if s := u.member("lead"); s.State != api.NeedsAttention || !strings.Contains(s.Attention, plan.ID) {
 		t.Errorf("the lead is %+v", s)
 	}
-	u.lines.wait(t, "the notification", func(l events.Line) bool {
+	u.lines.Wait(t, "the notification", func(l events.Line) bool {
 		return l.Type == "notification" && l.Member == "lead" && strings.Contains(string(l.Data), plan.ID)
 	})
 	if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: plan.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "its trouble to be over", func(l events.Line) bool {
+	u.lines.Wait(t, "its trouble to be over", func(l events.Line) bool {
 		q, ok := requestOf(l)
 		return ok && q.ID == trouble.ID && q.State == requests.Withdrawn
 	})
@@ -241,7 +241,7 @@ func TestPlanOverARestart(t *testing.T) {
 	rig := newRig(t, planned("steps: [{say: well, times: -1}]\n", ""))
 	u := start(rig, &handClock{})
 	r := u.asked(requests.AskPlan)
-	u.lines.wait(t, "dev to wait", func(l events.Line) bool {
+	u.lines.Wait(t, "dev to wait", func(l events.Line) bool {
 		return l.Type == "text" &&
 			strings.Contains(string(l.Data), "I wait.")
 	})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -62,7 +63,7 @@ func (r *rig) cutPower(random *rand.Rand) (lost int64) {
 	place := r.place()
 	// A hook that was being started when covey was killed has its files until it is.
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(),
-		LockTimeout: testPatience})
+		LockTimeout: testkit.Patience})
 	if errors.Is(err, os.ErrNotExist) {
 		return 0 // killed before there was one
 	}

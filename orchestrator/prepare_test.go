@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -125,8 +126,8 @@ func TestFreshForgets(t *testing.T) {
 	r.want(first, CodeDone, "all work is done")
 	second := r.run(Options{Fresh: true})
 	r.want(second, CodeDone, "all work is done")
-	if second.Resumed || second.Members[1].Turns != first.Members[1].Turns || r.lines.all()[0].Seq != 1 {
-		t.Errorf("afresh: %+v, from line %d", second, r.lines.all()[0].Seq)
+	if second.Resumed || second.Members[1].Turns != first.Members[1].Turns || r.lines.All()[0].Seq != 1 {
+		t.Errorf("afresh: %+v, from line %d", second, r.lines.All()[0].Seq)
 	}
 	place := r.place()
 	if files := globAll(t, place.Transcripts()); len(files) != 2 {
@@ -149,7 +150,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.wait(t, "rest", func(l events.Line) bool { return l.Type == "idle" })
+	r.lines.Wait(t, "rest", func(l events.Line) bool { return l.Type == "idle" })
 	c, err := api.Dial(t.Context(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "more"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the next turn to end", func(l events.Line) bool { return l.Type == "idle" && l.Turn == 2 })
+	r.lines.Wait(t, "the next turn to end", func(l events.Line) bool { return l.Type == "idle" && l.Turn == 2 })
 	if _, err := c.Down(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 			e.Members[0].State != api.Resting {
 			t.Errorf("ending: %+v", e)
 		}
-	case <-time.After(testPatience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("the team goes on")
 	}
 }
@@ -200,7 +201,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 	if e.Tasks[tasks.Completed] != 2 || e.FailedOpen == 0 || len(e.Problems) != 0 || e.Elapsed <= 0 {
 		t.Errorf("ending: %+v", e)
 	}
-	last := r.lines.all()[len(r.lines.all())-1]
+	last := r.lines.All()[len(r.lines.All())-1]
 	var ended events.TeamEnded
 	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 ||
 		ended.Tasks["completed"] != 2 {
@@ -227,13 +228,13 @@ func TestMailInTheMiddleOfATurn(t *testing.T) {
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	begun := 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Member == "dev" && l.Type == "turn_started" {
 			begun++
 		}
 	}
 	if begun != 1 {
-		t.Errorf("dev took %d turns; the mail came in the middle of its first:\n%s", begun, show(r.lines.all()))
+		t.Errorf("dev took %d turns; the mail came in the middle of its first:\n%s", begun, show(r.lines.All()))
 	}
 	place := r.place()
 	shown := map[string]int{}

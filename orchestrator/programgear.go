@@ -17,7 +17,7 @@ import (
 func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
 	return launch.NewPrograms(launch.Options{
 		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.usage.ledger,
-		Timeouts: o.patience, Backoff: o.backoff,
+		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
 		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: r.goals.Text,
 		Charge: r.usage.shares.Charge, Admit: r.tools.Admit, Revoke: r.tools.Revoke,
 	})

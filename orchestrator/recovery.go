@@ -98,7 +98,7 @@ func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *
 	}
 	o.past = writes.NewPast()
 	j, err := journal.Open(o.place.Journal(), journal.Options{
-		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.journalFile,
+		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.opts.Overrides.JournalFile,
 		Happened: live.Apply,
 		See: func(l events.Line) {
 			e := l.Event()

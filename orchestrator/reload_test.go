@@ -14,6 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // stopHook is a settings file whose Stop hook runs a command.
@@ -56,20 +57,20 @@ func TestReloadRunning(t *testing.T) {
 		cancel()
 		<-ended
 	}()
-	r.lines.wait(t, "the start", func(l events.Line) bool { return l.Type == "member_started" })
+	r.lines.Wait(t, "the start", func(l events.Line) bool { return l.Type == "member_started" })
 	client := dialUp(t, o.Place())
 	put(t, away, "user.json", `{"permissions": {"deny": ["Bash"]}, "hooks": {"Stop": [{"hooks": [
 		{"type": "command", "command": "true one"}]}], "ConfigChange": [{"hooks": [{"type": "command", "command": "true two"}]}]}}`)
-	r.lines.wait(t, "the change", func(l events.Line) bool {
+	r.lines.Wait(t, "the change", func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "user.json has changed; it counts from now on")
 	})
 	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "please call"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the denial", func(l events.Line) bool {
+	r.lines.Wait(t, "the denial", func(l events.Line) bool {
 		return l.Type == "tool_result" && strings.Contains(string(l.Data), "denied")
 	})
-	r.lines.wait(t, "the new hook", func(l events.Line) bool {
+	r.lines.Wait(t, "the new hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true one")
 	})
 	put(t, r.dir, "work/inside.json", stopHook("true three"))
@@ -82,7 +83,7 @@ func TestReloadRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustTrust(t, team)
-	r.lines.wait(t, "the ConfigChange hook", func(l events.Line) bool {
+	r.lines.Wait(t, "the ConfigChange hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true two")
 	})
 	if _, err := client.Reload(ctx); err != nil {
@@ -91,7 +92,7 @@ func TestReloadRunning(t *testing.T) {
 	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.wait(t, "the trusted hook", func(l events.Line) bool {
+	r.lines.Wait(t, "the trusted hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true three")
 	})
 	infos, err := client.Hooks(ctx)
@@ -103,7 +104,7 @@ func TestReloadRunning(t *testing.T) {
 // dialUp reaches a team that starts at this moment.
 func dialUp(t *testing.T, place state.Place) *api.Client {
 	t.Helper()
-	deadline := time.Now().Add(testPatience)
+	deadline := time.Now().Add(testkit.Patience)
 	for {
 		client, err := api.Dial(t.Context(), place)
 		if err == nil {

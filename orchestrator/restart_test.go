@@ -29,18 +29,16 @@ func TestRestartOfALife(t *testing.T) {
 		}
 		spec := strings.Replace(givenSpec, "dev: {agent: dev", "dev: {agent: dev, restart: {max: 2, within: 5m}", 1) +
 			"tasks: [{subject: Look around, owner: dev}]\n"
-		clock := &handClock{}
 		o, log, err := given(t, t.TempDir(), spec,
-			Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
+			Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}, Overrides: Overrides{Clock: (&handClock{}).clock()}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.clock = clock.clock()
 		ending, err := o.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := show(log.all())
+		told := show(log.All())
 		if lives.Load() != 3 || strings.Count(told, "member_restarts") != 2 {
 			t.Errorf("%s: the agent was made %d times\n%s", name, lives.Load(), told)
 		}
@@ -75,7 +73,7 @@ func TestRestartOfATurn(t *testing.T) {
 			u.goThrough(1, retryLimit)
 		}
 		e := u.end()
-		told := show(u.lines.all())
+		told := show(u.lines.All())
 		if e.Code != CodeUnfinished || !strings.Contains(told, want) && !strings.Contains(told,
 			"takes no more turns: its last turn failed") {
 			t.Errorf("%q: %+v\n%s", restart, e, told)

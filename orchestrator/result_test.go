@@ -186,7 +186,7 @@ func TestRunMustBeJudged(t *testing.T) {
 				}
 			}
 			if refused != test.refused || test.turns > 0 && turns != test.turns {
-				t.Errorf("refused %d times in %d turns\n%s", refused, turns, show(g.lines.all()))
+				t.Errorf("refused %d times in %d turns\n%s", refused, turns, show(g.lines.All()))
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func TestEveryAgentIsTriedAgain(t *testing.T) {
 					"call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}, {say: done}]",
 			})
 			r.want(r.run(Options{}), CodeDone, "all work is done")
-			for _, l := range r.lines.all() {
+			for _, l := range r.lines.All() {
 				var p struct{ Prompt string }
 				if l.Type == "turn_started" && name == "builtin" && decode(l.Data, &p) == nil &&
 					strings.Contains(p.Prompt, agent.TryAgain) && strings.Contains(p.Prompt, "You own task") {

@@ -10,9 +10,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// testPatience is how long a test waits for what must happen.
-const testPatience = 5 * time.Minute
-
 // stateHome is a fresh state home for a test.
 func stateHome(t *testing.T) string {
 	t.Helper()

@@ -100,7 +100,8 @@ func newRooms(
 	ctx context.Context, o *Orchestrator, store *tasks.Store, j *journal.Journal, b *bus.Bus, live *view.Live,
 ) (*rooms, error) {
 	r := &rooms{
-		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.clock, loop: members.NewLoop(o.lost),
+		store: store, journal: j, bus: b, state: live, short: &o.short, log: o.opts.Log, clock: o.opts.Overrides.Clock,
+		loop:      members.NewLoop(o.opts.Overrides.LosesPoke),
 		goals:     specs.NewGoals(store, filepath.Join(o.place.Scratch(), "effort.json")),
 		processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }), around: workspaceFilesOf(ctx, o.team().Workspace),
 	}
@@ -113,12 +114,12 @@ func newRooms(
 		Store: store, Journal: j, Changed: r.loop.Poke, Interrupt: r.seats.Interrupt,
 	})
 	r.logins = accounts.NewLogins(accounts.LoginDeps{
-		Store: store, Journal: j, Clock: o.clock, Members: &r.seats, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
+		Store: store, Journal: j, Clock: r.clock, Members: &r.seats, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand, Key: launch.KeyOf,
 	})
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
-	r.times = specs.NewTimetable(store, j, o.clock, r.loop)
+	r.times = specs.NewTimetable(store, j, r.clock, r.loop)
 	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
 	r.work.Trees = newTrees(o, r)
 	r.work.Writes = newWrites(o, r)

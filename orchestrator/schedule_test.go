@@ -24,7 +24,7 @@ schedules:
 func (u *underway) schedulesTold() []events.ScheduleRan {
 	u.t.Helper()
 	var all []events.ScheduleRan
-	for _, l := range u.lines.all() {
+	for _, l := range u.lines.All() {
 		var ran events.ScheduleRan
 		if l.Type != "schedule" {
 			continue
@@ -54,7 +54,7 @@ func TestSchedulesInATeam(t *testing.T) {
 	u.until("turn_ended", 1)
 	clock.forward(61 * time.Minute)
 	u.until("schedule", 2)
-	u.lines.wait(t, "the task's end", func(l events.Line) bool {
+	u.lines.Wait(t, "the task's end", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if told := u.schedulesTold(); told[0].Task != "1" || told[1].To != "dev" || told[1].Skipped != "" {

@@ -31,7 +31,7 @@ func TestSessionReasons(t *testing.T) {
 		t.Helper()
 		lives++
 		seen := map[uint64]bool{}
-		l.lines.wait(t, "another life of dev", func(line events.Line) bool {
+		l.lines.Wait(t, "another life of dev", func(line events.Line) bool {
 			if line.Type == "member_started" && line.Member == "dev" {
 				seen[line.Seq] = true
 			}
@@ -52,7 +52,7 @@ func TestSessionReasons(t *testing.T) {
 		if step.comes {
 			begins()
 		} else {
-			l.lines.wait(t, "the farewell", func(line events.Line) bool {
+			l.lines.Wait(t, "the farewell", func(line events.Line) bool {
 				return strings.Contains(string(line.Data), "Teammate dev has left the team")
 			})
 		}

@@ -57,7 +57,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 		"TeammateIdle": [{"hooks": [{"type": "command", "command": "true"}]}]}}`
 	u := start(newRig(t, files), &handClock{})
 	c := u.client2()
-	u.lines.wait(t, "dev at work", func(l events.Line) bool {
+	u.lines.Wait(t, "dev at work", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "tool_result" && strings.Contains(string(l.Data),
 			"running in background")
 	})
@@ -68,10 +68,10 @@ func TestShutdownIsAgreed(t *testing.T) {
 	if _, err := c.Send(t.Context(), api.Send{To: "lead", Text: "end dev"}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the news", func(l events.Line) bool {
+	u.lines.Wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`)
 	})
-	u.lines.wait(t, "the lead to give up the task", func(l events.Line) bool {
+	u.lines.Wait(t, "the lead to give up the task", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"deleted"`)
 	})
 	dev := u.member("dev")
@@ -104,7 +104,7 @@ func TestShutdownIsAgreed(t *testing.T) {
 func gatesAfterYes(r *rig, member string) []string {
 	var all []string
 	agreed := false
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		var data struct{ Name, Event string }
 		if l.Member != member || json.Unmarshal(l.Data, &data) != nil {
 			continue
@@ -180,7 +180,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 		t.Errorf("it may take %v, and then the answer is %t", wait, r.Default)
 	}
 	clock.forward(limit + time.Second)
-	u.lines.wait(t, "the news", func(l events.Line) bool {
+	u.lines.Wait(t, "the news", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"kind":"teammate_terminated"`) &&
 			strings.Contains(string(l.Data), "it did not answer")
 	})

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -24,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -164,7 +164,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	late, release := context.WithTimeout(ctx, testPatience)
+	late, release := context.WithTimeout(ctx, testkit.Patience)
 	defer release()
 	image := filepath.Join(filepath.Dir(s.place.Dir), "image")
 	begun := 0
@@ -182,18 +182,16 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if err != nil {
 		return e, false, err
 	}
-	o, newErr := New(s.team, Options{StateHome: s.place.Home(), Log: slog.New(slog.DiscardHandler), Hooks: s.gates()})
+	faulty := Overrides{Clock: members.Clock{TimeNow: s.now},
+		JournalFile: func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }}
+	if s.faults.lost > 0 {
+		faulty.LosesPoke, faulty.Clock.TimeAfter = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
+	}
+	o, newErr := New(s.team, Options{StateHome: s.place.Home(), Hooks: s.gates(), Overrides: faulty})
 	if newErr != nil {
 		return e, false, errors.Join(newErr, store.Close())
 	}
-	o.started = time.Now()
-	o.clock.TimeNow = s.now
-	if s.faults.lost > 0 {
-		o.lost, o.clock.TimeAfter = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
-	}
-	o.journalFile = func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }
-	e, runErr := o.withStore(late, store)
-	o.readers.end()
+	e, runErr := o.RunWith(late, store)
 	fileLimit(s.t, 0)
 	if closeErr := store.Close(); closeErr != nil {
 		return e, crashed, closeErr
@@ -422,7 +420,7 @@ func TestSimulationFindsLostReceipts(t *testing.T) {
 
 // emptied empties buckets of a store.
 func emptied(path string, buckets ...string) error {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: testPatience, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: testkit.Patience, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -28,64 +26,8 @@ type rig struct {
 	t     *testing.T
 	dir   string // the spec's folder
 	home  string // of the team's state
-	lines *lineLog
+	lines *testkit.Log[events.Line]
 	log   *strings.Builder
-}
-
-// lineLog gathers the journal's lines of a run and lets a test wait for one.
-type lineLog struct {
-	mu    sync.Mutex
-	lines []events.Line
-	more  chan struct{}
-}
-
-func (l *lineLog) add(line events.Line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, line)
-	close(l.more)
-	l.more = make(chan struct{})
-}
-
-func (l *lineLog) all() []events.Line {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.lines)
-}
-
-// nth returns the n-th line that matches, as soon as there is one.
-func (l *lineLog) nth(ctx context.Context, n int, match func(events.Line) bool) (events.Line, error) {
-	for {
-		l.mu.Lock()
-		more, found := l.more, 0
-		for _, line := range l.lines {
-			if !match(line) {
-				continue
-			}
-			if found++; found == n {
-				l.mu.Unlock()
-				return line, nil
-			}
-		}
-		l.mu.Unlock()
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return events.Line{}, context.Cause(ctx)
-		}
-	}
-}
-
-// wait returns the first line that matches, as soon as there is one.
-func (l *lineLog) wait(t *testing.T, what string, match func(events.Line) bool) events.Line {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
-	defer cancel()
-	line, err := l.nth(ctx, 1, match)
-	if err != nil {
-		t.Fatalf("no line came for %s; the journal holds:\n%s", what, show(l.all()))
-	}
-	return line
 }
 
 // turnEnded matches the ends of a member's turns.
@@ -102,7 +44,7 @@ func (r *rig) hold(member, tool string, until func(events.Line) bool) *hooks.Reg
 		if cmp.Or(in.AgentType, "lead") != member { // a lead has no type
 			return hooks.Answer{}, nil
 		}
-		_, err := r.lines.nth(ctx, int(calls.Add(1)), until)
+		_, err := r.lines.Nth(ctx, int(calls.Add(1)), until)
 		return hooks.Answer{}, err
 	})
 	if err != nil {
@@ -154,8 +96,8 @@ func (r *rig) orchestrator(opts Options) *Orchestrator {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.lines = &lineLog{more: make(chan struct{})}
-	opts.OnLine, opts.StateHome = r.lines.add, r.home
+	r.lines = &testkit.Log[events.Line]{}
+	opts.OnLine, opts.StateHome = r.lines.Add, r.home
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testLog{r.t}, nil))
 	}
@@ -177,7 +119,7 @@ func (l testLog) Write(p []byte) (int, error) {
 // run runs the team to its end.
 func (r *rig) run(opts Options) Ending {
 	r.t.Helper()
-	return r.runFor(testPatience, opts)
+	return r.runFor(testkit.Patience, opts)
 }
 
 // want checks how a run ended.
@@ -185,7 +127,7 @@ func (r *rig) want(e Ending, code int, reason string) {
 	r.t.Helper()
 	if e.Code != code || !strings.Contains(e.Reason, reason) {
 		r.t.Fatalf("ended with %d, %q; want %d, %q. The journal:\n%s", e.Code, e.Reason, code, reason,
-			show(r.lines.all()))
+			show(r.lines.All()))
 	}
 }
 
@@ -193,7 +135,7 @@ func (r *rig) want(e Ending, code int, reason string) {
 func of[T any](r *rig, typ string) []T {
 	r.t.Helper()
 	var all []T
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type != typ {
 			continue
 		}

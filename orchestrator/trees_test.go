@@ -82,7 +82,7 @@ func (g grove) tree(elem ...string) string {
 // ops lists what happened to working copies in the last run, as "op member".
 func (g grove) ops() []string {
 	var ops []string
-	for _, l := range g.lines.all() {
+	for _, l := range g.lines.All() {
 		if l.Type == "worktree" {
 			op, _, _ := strings.Cut(strings.TrimPrefix(string(l.Data), `{"op":"`), `"`)
 			ops = append(ops, op+" "+l.Member)
@@ -182,7 +182,7 @@ func TestGoesOnInItsCopy(t *testing.T) {
 	}()
 	waitFor(t, g.tree("ana", "draft"))
 	// A call that is cut off is called again, and ben's script would have gone on by then.
-	g.lines.wait(t, "ben's task", func(l events.Line) bool {
+	g.lines.Wait(t, "ben's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ben" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	cancel()
@@ -222,7 +222,7 @@ func (g grove) forgetTrees() {
 // waitFor waits until a file is there.
 func waitFor(t *testing.T, path string) {
 	t.Helper()
-	for deadline := time.Now().Add(testPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}

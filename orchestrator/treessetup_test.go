@@ -40,7 +40,7 @@ func TestSetup(t *testing.T) {
 	if !slices.ContainsFunc(results, func(r events.ToolReturned) bool {
 		return strings.Contains(r.Content, "trusted one\nana\nKEY=1\nKEY=2")
 	}) {
-		t.Errorf("ana found %+v\n%s", results, show(g.lines.all()))
+		t.Errorf("ana found %+v\n%s", results, show(g.lines.All()))
 	}
 	if !g.warned("git does not ignore new.md, shared.txt") ||
 		!g.warned("the workspace has uncommitted changes") {
@@ -252,7 +252,7 @@ func TestGrowsLive(t *testing.T) {
 	files["ben.yaml"] = strings.ReplaceAll(files["ben.yaml"], `taskId: "2"`, `taskId: "1"`)
 	g := newGrove(t, files)
 	l := &living{underway: start(g.rig, &handClock{})}
-	g.lines.wait(t, "ben's task", func(l events.Line) bool {
+	g.lines.Wait(t, "ben's task", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if g.ops() != nil {
@@ -270,7 +270,7 @@ func TestGrowsLive(t *testing.T) {
 	if _, err := l.rewrite(both); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "ana's task", func(l events.Line) bool {
+	g.lines.Wait(t, "ana's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
 	if got := read(t, g.tree("ana", "copy")); got != "later\n" {
@@ -283,7 +283,7 @@ func TestGrowsLive(t *testing.T) {
 		", {id: a, subject: A, owner: ana}", "").Replace(both)); err != nil {
 		t.Fatal(err)
 	}
-	g.lines.wait(t, "what becomes of ana's copy", func(l events.Line) bool {
+	g.lines.Wait(t, "what becomes of ana's copy", func(l events.Line) bool {
 		return l.Type == "worktree" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"kept"`)
 	})
 	l.down()

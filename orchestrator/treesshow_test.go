@@ -20,7 +20,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	files := groveFiles("head -c 300000 /dev/zero >../big && mv ../big big", "true", "worktree: {max_disk: 100kB}\nkeep: true\n")
 	u := start(newGrove(t, files).rig, &handClock{})
 	g := grove{u.rig}
-	u.lines.wait(t, "ana to need attention", func(l events.Line) bool {
+	u.lines.Wait(t, "ana to need attention", func(l events.Line) bool {
 		return l.Member == "ana" && l.Type == "needs_attention"
 	})
 	testkit.Eventually(t, "ps to show it", func() bool { return u.member("ana").Attention != "" })
@@ -34,7 +34,7 @@ func TestMaxDiskInARun(t *testing.T) {
 	} else if _, err := u.client().AnswerInbox(t.Context(), api.InboxAnswer{ID: r.ID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
-	u.lines.wait(t, "the lead to be told", func(l events.Line) bool {
+	u.lines.Wait(t, "the lead to be told", func(l events.Line) bool {
 		return l.Type == "message" && strings.Contains(string(l.Data), `"to":"lead"`) &&
 			strings.Contains(string(l.Data), "worktree.max_disk")
 	})

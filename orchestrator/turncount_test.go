@@ -48,7 +48,7 @@ func TestEmptyTurns(t *testing.T) {
 			})
 			ending := r.run(Options{})
 			if ending.Turns != test.want {
-				t.Errorf("%+v, want %+v:\n%s", ending.Turns, test.want, show(r.lines.all()))
+				t.Errorf("%+v, want %+v:\n%s", ending.Turns, test.want, show(r.lines.All()))
 			}
 			empty := 0
 			for _, e := range of[events.TurnEnded](r, "turn_ended") {

@@ -31,7 +31,7 @@ func TestMailWaitsForTasks(t *testing.T) {
 		t.Errorf("the team ends with %+v", ending)
 	}
 	done, turns := 0, 0
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`) {
 			done++
 		}
@@ -42,7 +42,7 @@ func TestMailWaitsForTasks(t *testing.T) {
 		}
 	}
 	if turns != 1 {
-		t.Errorf("dev took %d turns, want 1:\n%s", turns, show(r.lines.all()))
+		t.Errorf("dev took %d turns, want 1:\n%s", turns, show(r.lines.All()))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestWaitForMistakes(t *testing.T) {
 				t.Errorf("%s is stored: %+v", in, m)
 			}
 		}
-		if text := show(r.lines.all()); !strings.Contains(text, want) {
+		if text := show(r.lines.All()); !strings.Contains(text, want) {
 			t.Errorf("%s: nothing says %q:\n%s", in, want, text)
 		}
 	}

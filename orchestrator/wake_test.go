@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -44,7 +45,7 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
 	}
 	sent, got := of[mail.Message](r, "message"), of[struct{ ID string }](r, "message_delivered")
 	if len(sent) != 3 || len(got) != 3 { // the goal, the question, the answer
-		t.Errorf("%d messages sent, %d delivered:\n%s", len(sent), len(got), show(r.lines.all()))
+		t.Errorf("%d messages sent, %d delivered:\n%s", len(sent), len(got), show(r.lines.All()))
 	}
 }
 
@@ -93,7 +94,7 @@ func TestMessageToNobody(t *testing.T) {
 	}
 	results := of[events.ToolReturned](r, "tool_result")
 	if len(results) != len(wants) {
-		t.Fatalf("%d results:\n%s", len(results), show(r.lines.all()))
+		t.Fatalf("%d results:\n%s", len(results), show(r.lines.All()))
 	}
 	for i, want := range wants {
 		if !strings.Contains(results[i].Content, want) {
@@ -118,7 +119,7 @@ func TestNudgesAndThenAttention(t *testing.T) {
 	})
 	r.want(r.run(Options{}), CodeUnfinished, `task 1 "Add it" belongs to dev, who needs attention`)
 	var causes []events.Cause
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Member == "dev" && l.Type == "turn_started" {
 			causes = append(causes, causeIn(t, l))
 		}
@@ -200,7 +201,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 	o := r.orchestrator(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		r.lines.wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
+		r.lines.Wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
 		cancel()
 	}()
 	begun := time.Now()
@@ -209,7 +210,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(e, CodeInterrupted, "interrupted")
-	if took := time.Since(begun); took > testPatience {
+	if took := time.Since(begun); took > testkit.Patience {
 		t.Errorf("stopping took %v", took)
 	}
 }
@@ -237,7 +238,7 @@ func TestLinesAreMembersOrTheTeams(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Shipped.}]`})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		if l.Member != "" && l.Member != "lead" {
 			t.Errorf("line %d (%s) is of %q", l.Seq, l.Type, l.Member)
 		}
@@ -285,7 +286,7 @@ func TestSecondUpIsRefused(t *testing.T) {
 		_, err := first.Run(ctx)
 		done <- err
 	}()
-	lines.wait(t, "the first run", func(l events.Line) bool { return l.Type == "pass_started" })
+	lines.Wait(t, "the first run", func(l events.Line) bool { return l.Type == "pass_started" })
 	_, err := r.orchestrator(Options{}).Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "by process") {
 		t.Errorf("the second run: %v", err)

@@ -10,28 +10,23 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // quickClock makes the watchdog's rounds follow each other quickly, save that there is none
 // between an alarm and the member's next turn, if one comes; all other waits are as long as
 // they are.
-func quickClock(log *lineLog) members.Clock {
+func quickClock(log **testkit.Log[events.Line]) members.Clock {
 	return members.Clock{TimeNow: time.Now, TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != members.WatchInterval {
 			return time.After(d)
 		}
 		ring := make(chan time.Time, 1)
 		go func() {
-			for {
-				log.mu.Lock()
-				alarms, turns, more := count(log.lines, "watchdog"), count(log.lines, "turn_started"), log.more
-				log.mu.Unlock()
-				if alarms < turns {
-					break
-				}
-				<-more
-			}
+			_ = (*log).Until(context.Background(), func(lines []events.Line) bool {
+				return count(lines, "watchdog") < count(lines, "turn_started")
+			})
 			ring <- <-time.After(5 * time.Millisecond)
 		}()
 		return ring
@@ -81,18 +76,19 @@ func TestWatchdogRousesAMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
-			o, log, err := given(t, t.TempDir(), spec, Options{Agents: map[string]AgentMaker{
-				"boss": made(quiet), "dev": silentAtFirst(tt.silent),
-			}})
+			var log *testkit.Log[events.Line]
+			o, log, err := given(t, t.TempDir(), spec, Options{
+				Agents:    map[string]AgentMaker{"boss": made(quiet), "dev": silentAtFirst(tt.silent)},
+				Overrides: Overrides{Clock: quickClock(&log)},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.clock = quickClock(log)
-			ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 			defer cancel()
 			ending, err := o.Run(ctx)
 			if err != nil || ending.Code != tt.code {
-				t.Fatalf("%+v, %v:\n%s", ending, err, show(log.all()))
+				t.Fatalf("%+v, %v:\n%s", ending, err, show(log.All()))
 			}
 			r := &rig{t: t, lines: log}
 			var did []string
@@ -100,7 +96,7 @@ func TestWatchdogRousesAMember(t *testing.T) {
 				did = append(did, w.Did)
 			}
 			if got := strings.Join(did, " "); got != tt.did {
-				t.Errorf("the watchdog %s, want %s:\n%s", got, tt.did, show(log.all()))
+				t.Errorf("the watchdog %s, want %s:\n%s", got, tt.did, show(log.All()))
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func (r *rig) wantBlamed(want ...string) {
 		got = append(got, blamedIn(r.t, hooks.Result{Outcome: hooks.Blocking, Feedback: text}))
 	}
 	if !slices.Equal(got, want) {
-		r.t.Errorf("blamed for %q, want %q\n%s", got, want, show(r.lines.all()))
+		r.t.Errorf("blamed for %q, want %q\n%s", got, want, show(r.lines.All()))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience bounds all waits, so that a test that hangs fails.
-const patience = 5 * time.Minute
+// Patience bounds all waits, so that a test that hangs fails.
+const Patience = 5 * time.Minute
 
 // Binary returns the path of the test's own program.
 func Binary(t testing.TB) string {
@@ -40,7 +40,7 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 // because a check may be costly.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(Patience)
 	for pause := time.Millisecond; !ok(); pause = min(pause*5/4, 25*time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: did not happen", what)
