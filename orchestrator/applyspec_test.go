@@ -206,11 +206,11 @@ func TestLivingBadEdits(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, change, err)
 		}
 	}
-	put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
+	testkit.Put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
 	if _, err := l.ask(api.ApplySpec{}); !errors.Is(err, configs.ErrSpec) {
 		t.Errorf("a key twice: %v", err)
 	}
-	put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
+	testkit.Put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
 	if _, err := l.ask(api.ApplySpec{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
 		!strings.Contains(err.Error(), "has changed since it was read") {
 		t.Errorf("something that was not looked at: %v", err)

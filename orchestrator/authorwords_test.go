@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -11,7 +12,7 @@ import (
 // words those are. What the spec says needs no frame.
 func TestTaskIsItsAuthorsWords(t *testing.T) {
 	t.Parallel()
-	spec := strings.Replace(pairSpec, "  dev: {provider",
+	spec := strings.Replace(testkit.PairSpec, "  dev: {provider",
 		"  ana: {provider: script, script: ana.yaml}\n  dev: {provider", 1)
 	r := newRig(t, map[string]string{
 		"team.yaml": strings.Replace(spec, "teammates:\n", "teammates:\n  ana: {model: ana}\n", 1) +

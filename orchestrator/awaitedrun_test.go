@@ -19,7 +19,7 @@ import (
 // opens its gate.
 func builds(t *testing.T, more string) *rig {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) + `
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) + `
 tasks: [{id: a, subject: Build it, owner: dev}]
 hooks:
   TaskCompleted: [{hooks: [{type: command, command: "echo task >>gates"}]}]

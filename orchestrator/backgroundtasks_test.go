@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // A lead's Stop lists the teammates that have not ended, as recorded; a teammate's
@@ -19,7 +21,7 @@ func TestStopListsTeammates(t *testing.T) {
 		`{"id":"ID","type":"teammate","status":"running","description":"rev"}]`,
 		`[{"id":"ID","type":"teammate","status":"running","description":"rev"}]`
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev, description: worker desc}\n  rev: {model: dev}\n", 1) + `
 tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: lead}]
 hooks:

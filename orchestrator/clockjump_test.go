@@ -100,7 +100,7 @@ const (
 // clockTeam has all that waits for a time: dev waits for a person's permission, ops fails
 // and rests, two schedules and a budget of time run.
 var clockTeam = map[string]string{
-	"team.yaml": strings.Replace(pairSpec, "lead: {model: lead}\nteammates:\n", "  ops: {provider: script, script: ops.yaml}\n"+
+	"team.yaml": strings.Replace(testkit.PairSpec, "lead: {model: lead}\nteammates:\n", "  ops: {provider: script, script: ops.yaml}\n"+
 		"lead: {model: lead}\nteammates:\n  ops: {model: ops, restart: {max: 3, within: 1h}}\n", 1) + `
 on_ask: wait
 ask_limit: 1h

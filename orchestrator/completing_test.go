@@ -1,9 +1,11 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -15,7 +17,7 @@ func (r *rig) changes(op tasks.Op) (list []string) {
 			continue
 		}
 		var c tasks.Change
-		if err := decode(l.Data, &c); err != nil {
+		if err := json.Unmarshal(l.Data, &c); err != nil {
 			r.t.Fatal(err)
 		}
 		if c.Op == op {
@@ -28,7 +30,7 @@ func (r *rig) changes(op tasks.Op) (list []string) {
 // onPass is a team whose member never says that a task is completed.
 func onPass(gates string) map[string]string {
 	return map[string]string{
-		"team.yaml": pairSpec + "complete_on_pass: true\ntasks: [{id: a, subject: One, owner: dev}]\n" + gates,
+		"team.yaml": testkit.PairSpec + "complete_on_pass: true\ntasks: [{id: a, subject: One, owner: dev}]\n" + gates,
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress, evidence: it compiles}}]

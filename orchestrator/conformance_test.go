@@ -108,11 +108,11 @@ func (c recordedTeam) replay(t *testing.T) {
 	maps.Copy(files, c.Files)
 	r := newRig(t, files)
 	if c.Before != "" {
-		put(t, r.dir, "team.yaml", c.spec(t, c.Before))
-		put(t, r.dir, "hooks.json", "{}")
+		testkit.Put(t, r.dir, "team.yaml", c.spec(t, c.Before))
+		testkit.Put(t, r.dir, "hooks.json", "{}")
 		r.run(Options{})
-		put(t, r.dir, "team.yaml", files["team.yaml"])
-		put(t, r.dir, "hooks.json", files["hooks.json"])
+		testkit.Put(t, r.dir, "team.yaml", files["team.yaml"])
+		testkit.Put(t, r.dir, "hooks.json", files["hooks.json"])
 	}
 	opts := Options{}
 	switch c.Flag {
@@ -140,7 +140,7 @@ func (c recordedTeam) replay(t *testing.T) {
 		if err := os.RemoveAll(r.place().Transcripts()); err != nil {
 			t.Fatal(err)
 		}
-		put(t, r.dir, "team.yaml", c.spec(t, c.Then))
+		testkit.Put(t, r.dir, "team.yaml", c.spec(t, c.Then))
 		r.run(opts)
 	}
 	c.compare(t, r, firedIn(t, r.dir+".fired"))

@@ -33,25 +33,6 @@ const crashHomeVariable = "COVEY_TEST_CRASH_HOME"
 // crashLineVariable names the type of the line at which that process kills itself, if any.
 const crashLineVariable = "COVEY_TEST_CRASH_LINE"
 
-func TestMain(m *testing.M) {
-	if os.Getenv(listenVariable) != "" {
-		os.Exit(listen())
-	}
-	if dir := os.Getenv(fakeVariable); dir != "" {
-		os.Exit(fakeAgent(dir))
-	}
-	if dir := os.Getenv(workerVariable); dir != "" {
-		os.Exit(workerAgent(dir))
-	}
-	if dir := os.Getenv(commandFakeVariable); dir != "" {
-		os.Exit(fakeCommand(dir))
-	}
-	if spec := os.Getenv(crashVariable); spec != "" {
-		os.Exit(runForCrash(spec))
-	}
-	os.Exit(alone(m))
-}
-
 // alone runs the tests apart from what this machine's git is set to, from a repository
 // around the temporary folders, and from the teams of whoever runs them.
 func alone(m *testing.M) int {

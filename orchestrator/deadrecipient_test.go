@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -160,7 +161,7 @@ func TestRecipientIsDeadAtSend(t *testing.T) {
 // deadSpec is a team whose dev fails twice before it works, and whose lead writes to it
 // when it is told to.
 var deadSpec = map[string]string{
-	"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n",
+	"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}\n",
 		"dev: {model: dev, restart: {max: 9, within: 1h}}\n", 1) +
 		"tasks: [{id: a, subject: Do it, owner: dev}]\n",
 	"lead.yaml": `steps:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -37,7 +38,7 @@ func (r *rig) wantGates(member string, want ...string) {
 func TestFactsOfARefusedTask(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.ReplaceAll(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n") + `
+		"team.yaml": strings.ReplaceAll(testkit.PairSpec, "dev: {model: dev}\n", "dev: {model: dev, permission_mode: bypassPermissions}\n") + `
 tasks: [{id: a, subject: One, owner: dev}]
 gates:
   task: ["test -f proof || { echo no proof yet; exit 1; }"]

@@ -1,22 +1,11 @@
 package orchestrator
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
-
-func put(t *testing.T, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	mustMkdir(t, filepath.Dir(path))
-	if err := testkit.WriteProgram(path, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func mustLoad(t *testing.T, spec string) *configs.Team {
 	t.Helper()

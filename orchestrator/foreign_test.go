@@ -435,7 +435,7 @@ func TestAgentProgramIsInterrupted(t *testing.T) {
 		act{When: "[Request interrupted by user]", Do: []string{"say So I was interrupted."}},
 	)
 	c := r.up()
-	awaitFile(t, filepath.Join(dir, "log"), "hang")
+	testkit.AwaitFile(t, filepath.Join(dir, "log"), "hang")
 	if _, err := c.Interrupt(t.Context(), api.InterruptRequest{Member: "dev", GoOn: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -492,18 +492,6 @@ func fakePID(t *testing.T, dir string) int {
 	return pid
 }
 
-// awaitFile waits until a file that another process writes holds a text.
-func awaitFile(t *testing.T, path, text string) {
-	t.Helper()
-	for range 20_000 {
-		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), text) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // nobody tells of it
-	}
-	t.Fatalf("%s never held %q", path, text)
-}
-
 // covey is killed in the middle of a program's turn: the next run ends what was
 // left of it, and enters the same session again.
 func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
@@ -515,7 +503,7 @@ func TestCoveyOfAnAgentProgramIsKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	awaitFile(t, filepath.Join(dir, "log"), "deaf")
+	testkit.AwaitFile(t, filepath.Join(dir, "log"), "deaf")
 	if err := errors.Join(cmd.Process.Kill(), ignoreExit(cmd.Wait())); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -135,7 +136,7 @@ func (r *rig) mailOf(place state.Place, from string) (sent map[string][]string, 
 		var m struct {
 			ID, From, Text string
 		}
-		if decode([]byte(text), &l) != nil || decode(l.Data, &m) != nil {
+		if json.Unmarshal([]byte(text), &l) != nil || json.Unmarshal(l.Data, &m) != nil {
 			continue
 		}
 		switch {

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -319,7 +320,7 @@ func (r *rig) completed(n int) bool {
 		done, ended = 0, false
 		for _, line := range lines {
 			var c tasks.Change
-			if line.Type == "task" && decode(line.Data, &c) == nil && c.Op == tasks.TaskCompleted {
+			if line.Type == "task" && json.Unmarshal(line.Data, &c) == nil && c.Op == tasks.TaskCompleted {
 				done++
 			}
 			ended = ended || line.Type == "team_ended"

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -45,7 +46,7 @@ func TestLongMessageIsRead(t *testing.T) {
 			"}}]\n  - {say: well, times: -1}\n",
 	})
 	mine, others := r.letterOf("dev", long), r.letterOf("lead", long)
-	spec := pairSpec + "defaults: {self_claim: false}\n" + ownedByDev
+	spec := testkit.PairSpec + "defaults: {self_claim: false}\n" + ownedByDev
 	for name, text := range map[string]string{"team.yaml": spec, "dev.yaml": fmt.Sprintf(`steps:
   - when: "All of it is in the file"
     call:
@@ -73,7 +74,7 @@ func TestLongMessageIsRead(t *testing.T) {
 	if found != 1 {
 		t.Errorf("%d calls gave the letter's text", found)
 	}
-	if whole := read(t, mine); whole != long {
+	if whole := testkit.Read(t, mine); whole != long {
 		t.Errorf("the letter has %d bytes of %d", len(whole), len(long))
 	}
 }
@@ -122,7 +123,7 @@ func TestLongPlan(t *testing.T) {
 	if r.made() != "ran\n" {
 		t.Errorf("made %q", r.made())
 	}
-	if whole := read(t, r.letterOf("lead", long)); whole != long {
+	if whole := testkit.Read(t, r.letterOf("lead", long)); whole != long {
 		t.Errorf("the lead's file has %d bytes of %d", len(whole), len(long))
 	}
 	asked := of[requests.Request](r, "request")[0]

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -138,7 +139,7 @@ func (r *rig) checkCrowd(members, each int) {
 		switch l.Type {
 		case "turn_ended":
 			var end events.TurnEnded
-			if err := decode(l.Data, &end); err != nil || end.Reason != events.EndCompleted {
+			if err := json.Unmarshal(l.Data, &end); err != nil || end.Reason != events.EndCompleted {
 				r.t.Errorf("a turn of %s ended with %s (%v)", l.Member, l.Data, err)
 			}
 		case "attention", "error":

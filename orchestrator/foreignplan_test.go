@@ -179,7 +179,7 @@ func TestProgramsPlanOverARestart(t *testing.T) {
 // toldFakeAll are the lines of the fake's log that are just a word.
 func toldFakeAll(t *testing.T, dir, word string) (lines []string) {
 	t.Helper()
-	for line := range strings.Lines(read(t, dir+"/log")) {
+	for line := range strings.Lines(testkit.Read(t, dir+"/log")) {
 		if strings.TrimSpace(line) == word {
 			lines = append(lines, word)
 		}

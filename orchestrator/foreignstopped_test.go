@@ -167,7 +167,7 @@ func TestStoppedProgramLosesItsTask(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, leadLetsWork, "keep: true\n"+ownedByDev, stoppedPlay...)
 	u := start(r, &handClock{})
-	awaitFile(t, filepath.Join(dir, "log"), "stopped ")
+	testkit.AwaitFile(t, filepath.Join(dir, "log"), "stopped ")
 	c, lead := u.client(), "lead"
 	if task, err := c.Task(t.Context(), "1"); err != nil || task.Owner != "dev" || task.Status != tasks.InProgress {
 		t.Fatalf("it was silent, and its task is %+v (%v)", task, err)
@@ -182,7 +182,7 @@ func TestStoppedProgramLosesItsTask(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	awaitFile(t, filepath.Join(dir, "log"), "stale owner: task 1 was taken from dev")
+	testkit.AwaitFile(t, filepath.Join(dir, "log"), "stale owner: task 1 was taken from dev")
 	if task, err := c.Task(t.Context(), "1"); err != nil || task.Owner != lead || task.Status == tasks.Completed {
 		t.Errorf("its late word has made the task %+v (%v)", task, err)
 	}

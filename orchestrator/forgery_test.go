@@ -21,7 +21,7 @@ func guardedRig(t *testing.T) (r *rig, load func() *configs.Team) {
 	t.Helper()
 	stateHome(t)
 	r = newRig(t, map[string]string{
-		"team.yaml": soloSpec + "gates: {task: [./check.sh]}\n",
+		"team.yaml": testkit.SoloSpec + "gates: {task: [./check.sh]}\n",
 		"lead.yaml": "exhausted: stop\nsteps: [{say: hello, times: -1}]\n",
 		"check.sh":  "#!/bin/sh\nexit 0\n",
 	})
@@ -107,7 +107,7 @@ func TestForgedTrust(t *testing.T) {
 	}
 	before := stored()
 
-	put(t, r.dir, "check.sh", "#!/bin/sh\nexit 0 # whatever\n")
+	testkit.Put(t, r.dir, "check.sh", "#!/bin/sh\nexit 0 # whatever\n")
 	now := mustCheck(t, load())
 	forge(t, trustedEntry{Workspace: workspace, Spec: spec, Items: now.Items})
 	if mustCheck(t, load()).Trusted {

@@ -161,7 +161,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 	}
 	for name, tt := range ends {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps:
+			r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps:
   - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
 `})
 			var disk *brokenDisk

@@ -1,12 +1,14 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -17,7 +19,7 @@ func (r *rig) fired(member string) (kinds, ids []string) {
 			continue
 		}
 		var h events.HookStarted
-		if err := decode(l.Data, &h); err != nil {
+		if err := json.Unmarshal(l.Data, &h); err != nil {
 			r.t.Fatal(err)
 		}
 		kinds, ids = append(kinds, h.Event), append(ids, h.ToolUseID)
@@ -32,7 +34,7 @@ tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]
 func TestTurnEndOfATeammate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + twoTasks + `
+		"team.yaml": testkit.PairSpec + twoTasks + `
 defaults: {limits: {max_in_progress: 0}}  # two at once
 hooks:
   Stop: [{hooks: [{type: command, command: "true"}]}]
@@ -78,7 +80,7 @@ hooks:
 func TestGateRefusesThenAgrees(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + `
+		"team.yaml": testkit.PairSpec + `
 tasks: [{id: a, subject: One, owner: dev}]
 gates:
   task: ["test -f proof || { echo no proof yet; exit 1; }"]
@@ -92,9 +94,9 @@ gates:
   - say: Done, with proof.
 `,
 	})
-	e := strings.Replace(pairSpec, "dev: {model: dev}\n",
+	e := strings.Replace(testkit.PairSpec, "dev: {model: dev}\n",
 		"dev: {model: dev, permission_mode: bypassPermissions}\n", 2)
-	r.rewrite("team.yaml", pairSpec, e)
+	r.rewrite("team.yaml", testkit.PairSpec, e)
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	var ops []tasks.Op
 	for _, c := range of[tasks.Change](r, "task") {
@@ -112,7 +114,7 @@ gates:
 func TestTaskCreatedHookRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec + `
+		"team.yaml": testkit.SoloSpec + `
 hooks:
   TaskCreated: [{hooks: [{type: command, command: "grep -q '\"task_subject\":\"T\"' && { echo too short >&2; exit 2; } || exit 0"}]}]
 `,
@@ -144,7 +146,7 @@ func TestHaltingHookStopsATeammateForGood(t *testing.T) {
 	for name, event := range map[string]string{"at the turn end": "TeammateIdle", "in a tool": "TaskCompleted"} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, map[string]string{
-				"team.yaml": pairSpec + `
+				"team.yaml": testkit.PairSpec + `
 tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two}]
 hooks:
   ` + event + `: [{hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]
@@ -177,7 +179,7 @@ hooks:
 func TestGatesThatNeverAgree(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + `
+		"team.yaml": testkit.PairSpec + `
 tasks: [{id: a, subject: One, owner: dev}]
 gates: {idle: ["echo never; exit 1"]}
 `,

@@ -54,7 +54,7 @@ func (r *rig) up() *api.Client {
 	return c
 }
 
-const idlePair = pairSpec + "defaults: {limits: {max_in_progress: 1}}\n"
+const idlePair = testkit.PairSpec + "defaults: {limits: {max_in_progress: 1}}\n"
 
 func TestClientWorksWithARunningTeam(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestClientWorksWithARunningTeam(t *testing.T) {
 func TestSendAndInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - {when: Ship it, say: Go.}
   - {when: slow one, say: never said, delay: 60s}
@@ -156,7 +156,7 @@ func TestSendAndInterrupt(t *testing.T) {
 
 func TestDownEndsTheTeam(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
 	o := r.orchestrator(Options{})
 	done := make(chan Ending, 1)
 	go func() {
@@ -192,7 +192,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 func TestAttentionEndsWithItsCause(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]

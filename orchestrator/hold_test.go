@@ -17,7 +17,7 @@ import (
 // one.
 func heldTeam(more string) map[string]string {
 	return map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n" +
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n" +
 			"hooks: {Notification: [{hooks: [{type: command, command: 'true'}]}]}\n" + more,
 		"lead.yaml": "steps: [{say: well, times: -1}]\n",
 		"dev.yaml": `steps:

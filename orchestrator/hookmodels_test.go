@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // finished lists what became of the hooks of a member: outcome and what they printed.
@@ -18,7 +20,7 @@ func (r *rig) finished(member string) (list []events.HookFinished) {
 		if l.Type != "hook_finished" || l.Member != member {
 			continue
 		}
-		if err := decode(l.Data, &h); err != nil {
+		if err := json.Unmarshal(l.Data, &h); err != nil {
 			r.t.Fatal(err)
 		}
 		list = append(list, h)
@@ -34,7 +36,7 @@ const settingsOf = "\nsettings: [settings.json]\n"
 func TestPromptHook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec + settingsOf,
+		"team.yaml": testkit.SoloSpec + settingsOf,
 		"settings.json": `{"hooks": {"Stop": [{"hooks": [
 			{"type": "prompt", "prompt": "Were the tests run? $ARGUMENTS"}]}]}}`,
 		"lead.yaml": `steps:
@@ -69,7 +71,7 @@ helpers:
 func TestAgentHook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
+		"team.yaml": strings.Replace(testkit.SoloSpec, "lead: {model: lead}",
 			"lead: {model: lead, permissions: {deny: [\"Read(./secret.txt)\"]}}", 1) + settingsOf,
 		"settings.json": `{"hooks": {
 			"Stop": [{"hooks": [{"type": "agent", "prompt": "Verify: $ARGUMENTS"}]}],
@@ -129,7 +131,7 @@ func TestHooksWithoutModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, map[string]string{
-				"team.yaml":     soloSpec + settingsOf,
+				"team.yaml":     testkit.SoloSpec + settingsOf,
 				"settings.json": `{"hooks": {"Stop": [{"hooks": [` + tc.hook + `]}]}}`,
 				"lead.yaml":     tc.script,
 			})
@@ -147,7 +149,7 @@ func TestHooksWithoutModel(t *testing.T) {
 func TestNamedModel(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "models: {",
+		"team.yaml": strings.Replace(testkit.SoloSpec, "models: {",
 			"models: {judge: {provider: script, script: judge.yaml}, ", 1) +
 			settingsOf,
 		"settings.json": `{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "named", "model": "judge"},
@@ -172,7 +174,7 @@ func TestNamedModel(t *testing.T) {
 func TestTeamToolHook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + settingsOf,
+		"team.yaml": testkit.PairSpec + settingsOf,
 		"settings.json": `{"hooks": {"TeammateIdle": [{"hooks": [{"type": "mcp_tool", "server": "covey", "once": true,
 			"tool": "SendMessage", "input": {"to": "lead", "message": "${teammate_name} of ${team_name} rests"}},
 			{"type": "mcp_tool", "server": "covey", "tool": "SendMessage", "input": {"to": 7}},
@@ -213,7 +215,7 @@ func TestFunctionHooksOfAgents(t *testing.T) {
 	registry := &hooks.Registry{}
 	id := ""
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec, "lead.yaml": `{steps: [{say: Done.}, {say: Again., when: "Stop hook feedback:\nonce more"}]}`,
+		"team.yaml": testkit.SoloSpec, "lead.yaml": `{steps: [{say: Done.}, {say: Again., when: "Stop hook feedback:\nonce more"}]}`,
 	})
 	_, err := registry.On(hooks.SessionStart, "", func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
 		id = in.SessionID

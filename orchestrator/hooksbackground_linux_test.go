@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,14 +48,14 @@ func killedBehind(t *testing.T, lines int) {
 	if r.runAndKill(lines, func() { pid = testkit.WaitForPID(t, pidFile) }) {
 		t.Fatal("the team ended before it was killed")
 	}
-	before := readAll(t, place.Journal())
+	before := testkit.Read(t, place.Journal())
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	if p, err := process.Read(pid); err == nil && !p.Zombie {
 		t.Errorf("process %d still runs", pid)
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 	stored := 0
-	for line := range strings.Lines(readAll(t, place.Journal())) {
+	for line := range strings.Lines(testkit.Read(t, place.Journal())) {
 		if strings.Contains(line, `"type":"message"`) && strings.Contains(line, `"kind":"hook"`) {
 			stored++
 		}
@@ -66,7 +65,7 @@ func killedBehind(t *testing.T, lines int) {
 		t.Fatal(found, err)
 	}
 	shown := 0
-	for line := range strings.Lines(readAll(t, found[0])) {
+	for line := range strings.Lines(testkit.Read(t, found[0])) {
 		if strings.Contains(line, `"type":"user"`) {
 			shown += strings.Count(line, "stored")
 		}
@@ -77,13 +76,4 @@ func killedBehind(t *testing.T, lines int) {
 	if stored > 1 || shown != stored || told && stored == 0 {
 		t.Errorf("stored %d times, shown %d times, told of %v", stored, shown, told)
 	}
-}
-
-func readAll(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

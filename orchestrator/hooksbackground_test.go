@@ -19,7 +19,7 @@ import (
 
 // behindSpec is a lead alone with one hook on an event.
 func behindSpec(event, handler string) string {
-	return soloSpec + "hooks:\n  " + event + ":\n    - hooks: [" + handler + "]\n"
+	return testkit.SoloSpec + "hooks:\n  " + event + ":\n    - hooks: [" + handler + "]\n"
 }
 
 // A hook of the turn end that finds fault from the background wakes the lead, as

@@ -3,6 +3,8 @@ package orchestrator
 import (
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // A hook that refuses the goal or stops the lead is why the team ends, and the next run gives the
@@ -21,7 +23,7 @@ func TestHookStopsTheLead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string]string{
-				"team.yaml": soloSpec + "hooks: " + test.hooks + "\n",
+				"team.yaml": testkit.SoloSpec + "hooks: " + test.hooks + "\n",
 				"halt.sh":   "#!/bin/sh\necho '{\"continue\": false, \"stopReason\": \"enough\"}'\n",
 				"lead.yaml": `{exhausted: stop, steps: [{say: I look., times: 2, call: [{tool: TaskList, input: {}}]}, {say: Done., times: -1}]}`,
 			})
@@ -39,7 +41,7 @@ func TestHookStopsATeammate(t *testing.T) {
 		t.Run(event, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string]string{
-				"team.yaml": pairSpec + "tasks: [{id: a, subject: Build it, owner: dev}]\nhooks: {" + event +
+				"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: Build it, owner: dev}]\nhooks: {" + event +
 					": [{hooks: [{type: command, command: ./halt.sh}]}]}\n",
 				"halt.sh": "#!/bin/sh\ngrep -q '\"agent_type\":\"dev\"' || exit 0\n" +
 					"echo '{\"continue\": false, \"stopReason\": \"out of money\"}'\n",

@@ -22,7 +22,7 @@ import (
 // has besides.
 func asksFirst(more string) map[string]string {
 	return map[string]string{
-		"team.yaml": pairSpec + more + "tasks: [{id: a, subject: Look around, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + more + "tasks: [{id: a, subject: Look around, owner: dev}]\n",
 		"lead.yaml": "steps: [{say: well, times: -1}]\n",
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: in_progress}}]
@@ -112,7 +112,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			if !errors.Is(err, tasks.ErrAnswered) || !strings.Contains(err.Error(), "by operator") {
 				t.Errorf("a second answer: %v", err)
 			}
-			put(t, u.dir, "go", "")
+			testkit.Put(t, u.dir, "go", "")
 			u.want(u.end(), CodeDone, "all work is done")
 			if got := u.made(); got != tc.made {
 				t.Errorf("the command wrote %q", got)
@@ -248,7 +248,7 @@ func TestPermissionOverARestart(t *testing.T) {
 func TestTroubleIsInTheInbox(t *testing.T) {
 	t.Parallel()
 	u := start(newRig(t, map[string]string{
-		"team.yaml": pairSpec + "keep: true\ntasks: [{id: a, subject: Try, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "keep: true\ntasks: [{id: a, subject: Try, owner: dev}]\n",
 		"lead.yaml": "steps: [{say: well, times: -1}]\n",
 		"dev.yaml": `steps:
   - when: try it so

@@ -20,7 +20,7 @@ import (
 // reviewedTeam is a team whose dev's work rev must approve, or a person.
 func reviewedTeam(approver, rev string) map[string]string {
 	return map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {provider: script, script: dev.yaml}\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {provider: script, script: dev.yaml}\n",
 			"  dev: {provider: script, script: dev.yaml}\n  rev: {provider: script, script: rev.yaml}\n", 1) +
 			"  rev: {model: rev}\ndefaults: {permission_mode: bypassPermissions}\n" +
 			"gates: {task: [\"test -e made || { echo nothing is made; exit 1; }\", {approve: " + approver + "}]}\n" +

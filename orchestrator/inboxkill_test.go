@@ -17,7 +17,7 @@ import (
 func TestPermissionOverAKill(t *testing.T) {
 	t.Parallel()
 	rig := newRig(t, asksFirst("on_ask: wait\n"))
-	if rig.runAndKill(1, rig.awaitQuestion) {
+	if rig.runAndKill(1, func() { rig.awaitQuestion() }) {
 		t.Fatal("the team ended by itself")
 	}
 	u := start(rig, &handClock{})

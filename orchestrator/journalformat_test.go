@@ -12,13 +12,14 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // The journal of a run says its version, and one of a newer format is neither
 // read as ours nor written on.
 func TestJournalSaysItsFormat(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
 	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
 	begun := of[events.TeamStarted](r, "team_started")
 	if len(begun) != 1 || begun[0].Version != "1.2.3" {
@@ -39,11 +40,11 @@ func TestJournalSaysItsFormat(t *testing.T) {
 	if err := errors.Join(w.Flush(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	before := mustRead(t, path)
+	before := testkit.Read(t, path)
 	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
 		t.Errorf("it goes on: %v", err)
 	}
-	if after := mustRead(t, path); after != before {
+	if after := testkit.Read(t, path); after != before {
 		t.Error("the newer journal was changed")
 	}
 	var last error
@@ -58,10 +59,10 @@ func TestJournalSaysItsFormat(t *testing.T) {
 // A team with a transcript of a newer covey does not go on, and the transcript stays as it is.
 func TestNewerTranscriptEndsTheRun(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Done., times: -1}]\n"})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done., times: -1}]\n"})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	path := globAll(t, r.place().Transcripts())[0]
-	text := mustRead(t, path)
+	text := testkit.Read(t, path)
 	if !strings.Contains(text, `"format":1`) {
 		t.Fatalf("lines without a format:\n%s", text)
 	}
@@ -70,19 +71,10 @@ func TestNewerTranscriptEndsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context())
-	if FaultOf(err) != faultNewerFiles || !strings.Contains(err.Error(), path) {
+	if FaultOf(err) != "newer-files" || !strings.Contains(err.Error(), path) {
 		t.Errorf("it ended with %q: %v", FaultOf(err), err)
 	}
-	if mustRead(t, path) != newer {
+	if testkit.Read(t, path) != newer {
 		t.Error("the newer transcript was changed")
 	}
-}
-
-func mustRead(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

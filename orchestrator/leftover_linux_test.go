@@ -18,7 +18,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
+		"team.yaml": strings.Replace(testkit.SoloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
 		"lead.yaml": `steps:
   - call: [{tool: Bash, input: {command: "setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 300' & while ! test -s ` + pidFile + `; do sleep 0.01; done"}}]
   - call: [{tool: Bash, input: {command: "sleep 0.1"}}]

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -110,7 +111,7 @@ func TestGivenAgentBrief(t *testing.T) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(b.Tools, func(s agent.Spec) bool { return s.Name == name })
 	}
-	if b.Team != "crew" || b.Member != "lead" || !b.Lead || b.Workspace != o.place.Workspace && b.Workspace != dir ||
+	if b.Team != "crew" || b.Member != "lead" || !b.Lead || b.Workspace != o.Place().Workspace && b.Workspace != dir ||
 		!strings.Contains(b.System, "You are lead") || !has("Bash") || !has("TaskUpdate") || b.History.Turns != 0 {
 		t.Errorf("%+v", b)
 	}
@@ -270,7 +271,7 @@ func TestCallbackInTeam(t *testing.T) {
 	var seen []string
 	for _, l := range lines {
 		var d struct{ Event, Command, Outcome, Text string }
-		if strings.HasPrefix(l.Type, "hook_f") && decode(l.Data, &d) == nil && d.Event == "TaskCompleted" {
+		if strings.HasPrefix(l.Type, "hook_f") && json.Unmarshal(l.Data, &d) == nil && d.Event == "TaskCompleted" {
 			seen = append(seen, strings.TrimSpace(l.Type+" "+d.Command+d.Outcome+d.Text))
 		}
 	}
@@ -333,7 +334,7 @@ func TestAfterTurnInTeam(t *testing.T) {
 	for _, l := range lines {
 		var d events.AfterTurn
 		switch {
-		case l.Type == "after_turn" && decode(l.Data, &d) == nil:
+		case l.Type == "after_turn" && json.Unmarshal(l.Data, &d) == nil:
 			told = append(told, l.Member+" "+d.Callback+" "+d.Message)
 		case l.Type == "warning" && strings.Contains(string(l.Data), "the callback failed: no calls"):
 			failures++

@@ -28,9 +28,13 @@ import (
 const aloneSpec = "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
 
 // solo makes the Orchestrator of a team of one, whose agent is f.
-func solo(t *testing.T, dir string, f agentFunc) (*Orchestrator, *testkit.Log[events.Line]) {
+func solo(t *testing.T, dir string, f agentFunc, edits ...func(*Options)) (*Orchestrator, *testkit.Log[events.Line]) {
 	t.Helper()
-	o, log, err := given(t, dir, aloneSpec, Options{Agents: map[string]AgentMaker{"boss": made(f)}})
+	opts := Options{Agents: map[string]AgentMaker{"boss": made(f)}}
+	for _, edit := range edits {
+		edit(&opts)
+	}
+	o, log, err := given(t, dir, aloneSpec, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +77,7 @@ func TestOwnJournal(t *testing.T) {
 		o, log := solo(t, dir, func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 			once.Do(func() { close(entered) })
 			return chatty(texts)(ctx, in, h)
-		})
-		o.opts.Goal = fmt.Sprint("goal ", run) // else the second run has nothing to do
+		}, func(o *Options) { o.Goal = fmt.Sprint("goal ", run) }) // else the second run has nothing to do
 		var loops sync.WaitGroup
 		read := make([][]uint64, 4)
 		reader := func(i int, pause time.Duration) func() {
@@ -203,13 +206,11 @@ func TestOwnJournalEnds(t *testing.T) {
 func TestJournalOfRunningTeam(t *testing.T) {
 	stateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	release := make(chan struct{})
+	release, up := make(chan struct{}), make(chan struct{})
 	o, log := solo(t, t.TempDir(), func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 		<-release
 		return chatty(200)(ctx, in, h)
-	})
-	up := make(chan struct{})
-	o.opts.OnUp = func(state.Place) { close(up) }
+	}, func(o *Options) { o.OnUp = func(state.Place) { close(up) } })
 	var run sync.WaitGroup
 	run.Go(func() {
 		if _, err := o.Run(t.Context()); err != nil {

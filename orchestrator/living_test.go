@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -44,7 +45,7 @@ func grownFiles() map[string]string {
 // next one has all of it, and nothing twice.
 func takenUpOnce(t *testing.T, r *rig) {
 	t.Helper()
-	put(t, r.dir, "team.yaml", grownSpec)           // the edit lies on disk, however far covey came with it
+	testkit.Put(t, r.dir, "team.yaml", grownSpec)   // the edit lies on disk, however far covey came with it
 	r.want(r.run(Options{}), CodeDone, "all work ") // all of it may have been done before
 	list := r.list()
 	if len(list) != 1 || list[0].Subject != "Look around" || list[0].Status != tasks.Completed || list[0].Owner != "ana" {
@@ -79,7 +80,7 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, r.dir, "team.yaml", grownSpec)
+	testkit.Put(t, r.dir, "team.yaml", grownSpec)
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
@@ -133,7 +134,7 @@ func TestLivingCancelled(t *testing.T) {
 	for _, typ := range []string{"", "task", "spec_changed"} {
 		t.Run("at "+typ, func(t *testing.T) {
 			l := newLiving(t, grownFiles())
-			put(t, l.dir, "team.yaml", grownSpec)
+			testkit.Put(t, l.dir, "team.yaml", grownSpec)
 			asked := make(chan error, 1)
 			go func() {
 				_, err := l.client.ApplySpec(t.Context(), applySpecOf(t, l.rig))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestStoreOverwrittenInRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: First thing, owner: dev}]\nkeep: true\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: First thing, owner: dev}]\nkeep: true\n",
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]

@@ -1,13 +1,17 @@
 package orchestrator
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
+)
 
 // TestMailBetweenToolCalls: a member that works sees what others write before
 // its next request, not when its turn is over.
 func TestMailBetweenToolCalls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps:
   - {when: 'summary="ready\?"', call: [{tool: SendMessage, input: {to: dev, message: "Yes, go on."}}]}
   - {say: Very well., times: -1}

@@ -2,11 +2,9 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,115 +14,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/crew"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
-
-// crewRig is a rig whose crew a test can reach. Its members are there, but take
-// no turns: what happens, happens by the team tools.
-type crewRig struct {
-	*rig
-	rooms *rooms
-	stop  func()
-}
-
-// newCrewRig hires the members of a team.
-func newCrewRig(t *testing.T, files map[string]string) *crewRig {
-	t.Helper()
-	return crewRigOn(t, newRig(t, files))
-}
-
-func crewRigOn(t *testing.T, r *rig) *crewRig {
-	t.Helper()
-	o := r.orchestrator(Options{Log: slog.New(slog.DiscardHandler)})
-	if err := o.place.Create(); err != nil {
-		t.Fatal(err)
-	}
-	store, err := tasks.Open(o.place.Store(), &tasks.Options{BlobDir: o.place.Blobs()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := view.NewLive(store.Outbox())
-	j := openTestJournal(t, o.place.Journal(), store, live.Apply)
-	b, err := bus.Embed(bus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := newRooms(t.Context(), o, store, j, b, live)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.assemble(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	views := viewsOf(o.opts.OnLine)
-	views.Stored = c.crew.Stored
-	go j.Run(events.TeamStarted{Members: o.memberNames()}, views)
-	stopped := false
-	stop := func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		c.dismiss()
-		if err := errors.Join(j.Close(), b.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	return &crewRig{r, c, stop}
-}
-
-// seat finds a member.
-func (r *crewRig) seat(name string) *crew.Seat {
-	r.t.Helper()
-	s, ok := r.rooms.seats.Of(name)
-	if !ok {
-		r.t.Fatalf("no member %s", name)
-	}
-	return s
-}
-
-// stored are the tasks that there are now.
-func (r *crewRig) stored() []tasks.Task {
-	r.t.Helper()
-	all, err := r.rooms.store.List(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return all
-}
-
-// write makes a file of the workspace.
-func (r *crewRig) write(name, text string) {
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
-		r.t.Error(err)
-	}
-}
-
-// connect logs an agent in as a member.
-func (r *crewRig) connect(member string) testkit.MCPAgent {
-	r.t.Helper()
-	url, token, err := r.rooms.tools.Admit(r.seat(member).Member, false)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return testkit.DialMCP(r.t, url, token)
-}
-
-func mcpFiles(more string) map[string]string {
-	return map[string]string{
-		"team.yaml": pairSpec + "  docs: {model: dev, description: writes}\n" + more,
-		"lead.yaml": "steps: []\n", "dev.yaml": "steps: []\n",
-	}
-}
 
 func TestTeamToolsOverHTTP(t *testing.T) {
 	t.Parallel()
@@ -176,7 +73,7 @@ func TestReportIsForTheLead(t *testing.T) {
 		return l.Type == "message" && strings.Contains(string(l.Data), "One is done")
 	})
 	var m mail.Message
-	if err := decode(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" ||
+	if err := json.Unmarshal(line.Data, &m); err != nil || m.From != "dev" || m.To != "lead" ||
 		m.Kind != mail.Text || m.Summary != "report" {
 		t.Errorf("the report is %+v, %v", m, err)
 	}
@@ -293,7 +190,7 @@ func TestManyMembersClaimOneTask(t *testing.T) {
 func TestManyAgentsAtOnce(t *testing.T) {
 	t.Parallel()
 	const members, each = 12, 5
-	spec := pairSpec
+	spec := testkit.PairSpec
 	for i := range members {
 		spec += fmt.Sprintf("  m%d: {model: dev}\n", i)
 	}
@@ -382,8 +279,159 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	}
 }
 
-// whenRun calls f once the gate runs.
-func (r *crewRig) whenRun(f func()) {
-	r.lines.Wait(r.t, "the gate to run", func(l events.Line) bool { return l.Type == "hook_started" })
-	f()
+// Agent programs have it as wait_for of team_send_message, refused or kept as SendMessage's.
+func TestMailWaitsByMCP(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: A, owner: dev}, {id: b, subject: B, owner: dev}, {id: c, subject: C, owner: dev}]\n"))
+	a := r.connect("dev")
+	unread := func(want int) {
+		t.Helper()
+		due, _, err := r.rooms.board.Unread(t.Context(), &mail.Received{Member: "docs"})
+		texts := 0
+		for _, m := range due {
+			if m.Kind == mail.Text {
+				texts++
+			}
+		}
+		if err != nil || texts != want {
+			t.Errorf("docs may read %+v (%v), want %d texts", due, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"to":"docs","message":"hi","wait_for":["2","9"]}`:                          "there is no task",
+		`{"to":"docs","message":"{\"type\":\"shutdown_request\"}","wait_for":["2"]}`: "only a text can wait",
+		`{"to":"docs","message":"hi","wait_for":"2"}`:                                "wait_for",
+	} {
+		if f := a.Use("team_send_message", in); !f.IsError || !strings.Contains(f.Text, want) {
+			t.Errorf("%s: the answer is %+v, want an error with %q", in, f, want)
+		}
+	}
+	for range 2 { // the same call again, as after a connection that broke
+		a.Use("team_send_message", `{"to":"docs","message":"join","wait_for":["2","#3"]}`, "call-1").Want(t, false,
+			"it is read once these tasks are completed or deleted: 2, 3")
+	}
+	unread(0)
+	for _, step := range []struct {
+		task  string
+		texts int
+	}{{"1", 0}, {"2", 0}, {"3", 1}} {
+		a.Use("team_task_update", `{"taskId":"`+step.task+`","status":"completed"}`)
+		unread(step.texts)
+	}
+}
+
+// A hook that stops the member for good says so in the answer, and the member
+// leaves when its turn is over.
+func TestHaltOverMCP(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles(`tasks: [{id: a, subject: One, owner: dev}]
+hooks:
+  TaskCompleted:
+    - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
+`))
+	r.connect("dev").Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).Want(t, false, "enough")
+	if reason := r.seat("dev").Life.State().Halting; reason != "enough" {
+		t.Errorf("dev is to leave because of %q", reason)
+	}
+	if all := r.stored(); all[0].Status == "completed" {
+		t.Error("the task is completed")
+	}
+}
+
+// Who has left the team cannot act in it, by no way.
+func TestGoneMemberHasNoTools(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles("keep: true\n"))
+	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.rooms.crew.Run(ctx)
+		ended <- err
+	}()
+	defer func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the team ends with %v", err)
+		}
+	}()
+	<-r.rooms.crew.Up()
+	if reply, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "dev", Now: true, Reason: "it was enough"}); err != nil || !reply.Gone {
+		t.Fatalf("dev was ended: %+v, %v", reply, err)
+	}
+	if code := testkit.Post(t.Context(), t, url, token, testkit.Hello).StatusCode; code != 401 {
+		t.Errorf("its token is worth a %d", code)
+	}
+	a, err := r.rooms.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
+		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
+	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
+		t.Errorf("its stdio tools answer %+v, %v", a, err)
+	}
+}
+
+// leaves are the strings and numbers in a JSON value that are no keys.
+func leaves(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			out = append(out, leaves(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			out = append(out, leaves(inner)...)
+		}
+	case string:
+		out = append(out, v)
+	case float64:
+		out = append(out, string(texts.Encode(v)))
+	}
+	return out
+}
+
+// Some agents show a model only the text of an answer, some only its structured
+// form (ACP.md): every fact of the one is in the other. What the caller itself
+// has just said need not be repeated.
+func TestBothFormsHaveTheSameFacts(t *testing.T) {
+	t.Parallel()
+	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, blocked_by: [a]}]\n"+touchGates))
+	dev := r.connect("dev")
+	for _, c := range []struct{ tool, args string }{
+		{teamtools.MembersTool, `{}`},
+		{teamtools.ListTool, `{}`},
+		{teamtools.CreateTool, `{"subject":"Three","description":"the third"}`},
+		{teamtools.CreateTool, `{"subject":"banned","description":"d"}`},
+		{teamtools.GetTool, `{"taskId":"2"}`},
+		{teamtools.ClaimTool, `{"taskId":"1"}`},
+		{teamtools.ClaimTool, `{"taskId":"2"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more","description":"d"}`},
+		{teamtools.UpdateTool, `{"taskId":"1","status":"pending","owner":""}`},
+		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more"}`},
+		{teamtools.UpdateTool, `{"taskId":"9","subject":"x"}`},
+		{teamtools.UpdateTool, `{"taskId":"3","status":"deleted"}`},
+		{teamtools.SendTool, `{"to":"*","message":"hello"}`},
+		{teamtools.SendTool, `{"to":"dev","message":"hello"}`},
+		{teamtools.ReportTool, `{"report":"hello"}`},
+	} {
+		f := dev.Use(c.tool, c.args)
+		var structured any
+		if err := json.Unmarshal([]byte(f.Structured), &structured); err != nil {
+			t.Fatal(err)
+		}
+		if _, object := structured.(map[string]any); !object {
+			t.Errorf("%s %s: the structured form is no object: %s", c.tool, c.args, f.Structured)
+		}
+		for _, fact := range leaves(structured) {
+			if !strings.Contains(f.Text, fact) && !strings.Contains(c.args, fact) {
+				t.Errorf("%s %s: %q is missing in the text %q", c.tool, c.args, fact, f.Text)
+			}
+		}
+		if f.IsError && !slices.Contains(leaves(structured), f.Text) {
+			t.Errorf("%s %s: the error is missing in the structured form: %s", c.tool, c.args, f.Structured)
+		}
+	}
 }

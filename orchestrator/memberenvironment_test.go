@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestToolsAndHooksSeeNoSecrets looks at what really arrives.
 func TestToolsAndHooksSeeNoSecrets(t *testing.T) {
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
+		"team.yaml": strings.Replace(testkit.SoloSpec, "lead: {model: lead}",
 			"lead: {model: lead, permission_mode: bypassPermissions}", 1) +
 			"hooks: {Stop: [{hooks: [{type: command, command: \"env > hook.env\"}]}]}\n",
 		"lead.yaml": `steps:

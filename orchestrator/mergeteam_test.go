@@ -249,12 +249,12 @@ func TestHeldWorkIsAProblem(t *testing.T) {
 	g.git("status >/dev/null; echo mine >>shared.txt")
 	e := g.run(Options{})
 	g.want(e, 1, "has uncommitted changes in shared.txt")
-	if got := read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\nmine\n" {
+	if got := testkit.Read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\nmine\n" {
 		t.Errorf("the user's file is %q", got)
 	}
 	g.git("checkout -q shared.txt")
 	g.want(g.run(Options{}), 0, "")
-	if got := read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\na\n" {
+	if got := testkit.Read(t, filepath.Join(g.dir, "shared.txt")); got != "one\ntwo\nthree\na\n" {
 		t.Errorf("the user's file is %q", got)
 	}
 }
@@ -384,38 +384,5 @@ func TestAnswerWithoutATeam(t *testing.T) {
 		if q.ID != r.ID {
 			t.Errorf("asked again: %+v", q)
 		}
-	}
-}
-
-// TestFinishedByWhoHangsUp: whoever has completed a task may hang up, while the team works or
-// its loop has just ended; the work on it is taken down all the same.
-func TestFinishedByWhoHangsUp(t *testing.T) {
-	t.Parallel()
-	g := newGrove(t, groveFiles("true", "true", "merge: {}\n"))
-	r := crewRigOn(t, g.rig)
-	if err := r.rooms.work.Trees.Ready(t.Context(), r.seat("ana").Member); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(g.tree("ana", "made"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	completed := tasks.Completed
-	done, _, err := r.rooms.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, hangUp := context.WithCancel(t.Context())
-	hangUp()
-	r.rooms.work.Merges.HarvestTask(ctx, done) // as a member that is killed meanwhile
-	if unmerged, problems := r.rooms.work.Merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
-		t.Error("nobody is told of work that was not taken down")
-	}
-	r.rooms.loop.Close()
-	ctx, ended := r.rooms.asks.UntilEnd(ctx)
-	defer ended()
-	r.rooms.work.Merges.HarvestTask(ctx, done)
-	merges, err := r.rooms.store.Merges().List(t.Context())
-	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
-		t.Errorf("merges %+v, %v", merges, err)
 	}
 }

@@ -45,7 +45,7 @@ type request struct {
 func TestTextsForModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, ".claude/skills/release/SKILL.md", "---\nname: release\ndescription: How we release\n---\nTag it.\n")
+	testkit.Put(t, dir, ".claude/skills/release/SKILL.md", "---\nname: release\ndescription: How we release\n---\nTag it.\n")
 	first := modelRequests(t, dir)
 	golden := &txtar.Archive{Comment: []byte("What models read of covey before they begin. go test -update writes it.\n")}
 	shown := map[string]bool{} // each tool once: members have the same
@@ -95,7 +95,7 @@ func modelRequests(t *testing.T, dir string) map[string]request {
 			t.Fatal(err)
 		}
 		scripts[name] = played
-		put(t, dir, name+".key", name)
+		testkit.Put(t, dir, name+".key", name)
 	}
 	server, err := script.NewServer(scripts, nil)
 	if err != nil {

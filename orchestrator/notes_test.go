@@ -7,8 +7,8 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestLastWordReachesTheLead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - call: [{tool: SendMessage, input: {to: dev, message: "What is 2+2?"}}]
   - say: I asked.
@@ -38,7 +38,7 @@ func TestLastWordReachesTheLead(t *testing.T) {
 func TestNoPingPong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - {call: [{tool: SendMessage, input: {to: dev, message: "What is 2+2?"}}]}
   - {say: I asked.}
@@ -54,7 +54,7 @@ func TestNoPingPong(t *testing.T) {
 		t.Errorf("the lead took %d turns:\n%s", n, show(r.lines.All()))
 	}
 	r = newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - {call: [{tool: SendMessage, input: {to: dev, message: Thank you.}}], when: "Ship it|idle_notification", times: -1}
   - {say: I thanked., times: -1}
@@ -83,7 +83,7 @@ func (r *rig) turnsOf(member string) int {
 func TestNotesGoAlong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}, {id: two, subject: Two, owner: dev, blocked_by: [one]}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: one, subject: One, owner: dev}, {id: two, subject: Two, owner: dev, blocked_by: [one]}]\n",
 		"lead.yaml": `steps:
   - {say: All done., when: 'Since you last looked: dev completed tasks 1 and 2\.$'}
 `,
@@ -110,7 +110,7 @@ func TestNotesGoAlong(t *testing.T) {
 func TestFailureIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: one, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps:
   - when: '"idleReason":"failed","failureReason":"[^"]*invalid_request'
     call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]
@@ -127,15 +127,15 @@ func TestFailureIsToldAtOnce(t *testing.T) {
 func TestNotesSurvive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps: [{say: Begun.}, {say: Heard., when: "the answer"}]`,
 		"dev.yaml":  `steps: []`,
 	})
 	o := r.orchestrator(Options{})
-	if err := o.place.Create(); err != nil {
+	if err := o.Place().Create(); err != nil {
 		t.Fatal(err)
 	}
-	store, err := tasks.Open(o.place.Store(), nil)
+	store, err := tasks.Open(o.Place().Store(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,68 +156,12 @@ func TestNotesSurvive(t *testing.T) {
 	if n := strings.Count(prompts, "the answer"); n != 1 {
 		t.Errorf("the note was seen %d times in: %s", n, prompts)
 	}
-	store, err = tasks.Open(o.place.Store(), nil)
+	store, err = tasks.Open(o.Place().Store(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	if left, err := store.Mail().Notes(t.Context(), "lead"); err != nil || len(left) > 0 {
 		t.Errorf("%d notes are left, %v", len(left), err)
-	}
-}
-
-// TestNotesInOnePrompt: what the lead sees of many members is one line, and of
-// those who answered somebody their words; both once, and mail comes first.
-func TestNotesInOnePrompt(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, mcpFiles(""))
-	lead := r.rooms.seats.Lead()
-	put := func(from string, wakes bool, completed ...string) {
-		t.Helper()
-		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
-		n.Wakes, n.Completed = wakes, completed
-		if err := r.rooms.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("ana", false, "1", "2", "3")
-	put("ben", false)
-	put("cy", false, "4")
-	put("dev", true, "5")
-	goal, err := r.rooms.store.Mail().Unread(t.Context(), "lead")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lead.Taken(t.Context(), []string{goal[0].ID}); err != nil {
-		t.Fatal(err)
-	}
-	if in, err := lead.Waiting(t.Context()); err != nil || len(in) > 0 {
-		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
-	}
-	if _, err := r.rooms.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
-		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
-		t.Fatal(err)
-	}
-	in, err := lead.Waiting(t.Context())
-	if err != nil || len(in) != 3 {
-		t.Fatalf("the lead is shown %+v, %v", in, err)
-	}
-	for i, want := range []string{
-		`>hello</teammate-message>`, `"result":"words of dev","completedTaskId":"5"`,
-		"Since you last looked: ana completed tasks 1, 2 and 3; cy completed task 4.",
-	} {
-		if !strings.Contains(in[i].Text, want) {
-			t.Errorf("input %d is %q, want %q in it", i, in[i].Text, want)
-		}
-		if err := lead.Taken(t.Context(), []string{in[i].MessageID}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	left, err := r.rooms.store.Mail().Notes(t.Context(), "lead")
-	if err != nil || len(left) != 1 || left[0].From != "ben" {
-		t.Errorf("left are %+v, %v", left, err)
-	}
-	if mail, err := r.rooms.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
-		t.Errorf("unread are %+v, %v", mail, err)
 	}
 }

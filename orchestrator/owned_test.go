@@ -125,7 +125,7 @@ func TestProtectedInAWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.want(g.run(Options{}), 0, "")
-	if got := read(t, filepath.Join(g.dir, "docs/p/x")); got != "x" {
+	if got := testkit.Read(t, filepath.Join(g.dir, "docs/p/x")); got != "x" {
 		t.Errorf("it was approved, and the file is %q", got)
 	}
 }

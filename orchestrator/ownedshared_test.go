@@ -25,7 +25,7 @@ func sharing(steps, more string) map[string]string {
 			"lead: {model: lead}\n", "defaults: {permission_mode: bypassPermissions, isolation: shared, self_claim: false}\nlead: {model: lead}\n",
 			"  dev: {provider: script, script: dev.yaml}\n",
 			"  dev: {provider: script, script: dev.yaml}\n  ben: {provider: script, script: ben.yaml}\n",
-		).Replace(pairSpec) + "tasks: [{id: a, subject: A, owner: dev}]\n" + more,
+		).Replace(testkit.PairSpec) + "tasks: [{id: a, subject: A, owner: dev}]\n" + more,
 		"lead.yaml": leadLetsWork, "ben.yaml": "steps: [{say: fine, times: -1}]\n",
 		"dev.yaml": "steps:\n" + steps, ".gitignore": "*.log\n",
 	}

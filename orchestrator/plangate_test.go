@@ -7,22 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
-	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // planned is a team whose dev must plan, with what the spec has besides.
 func planned(lead, more string) map[string]string {
 	return map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n", "  dev: {model: dev, plan: required}\n", 1) +
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}\n", "  dev: {model: dev, plan: required}\n", 1) +
 			"defaults: {permission_mode: bypassPermissions}\n" + more + "tasks: [{id: a, subject: Make it, owner: dev}]\n",
 		"lead.yaml": lead,
 		"dev.yaml": `steps:
@@ -120,38 +117,6 @@ func TestPlanThatTheLeadIgnores(t *testing.T) {
 	}
 	if told, err := os.ReadFile(filepath.Join(u.dir, "told")); err != nil || !strings.Contains(string(told), "lead needs attention") {
 		t.Errorf("the hooks were told %q, %v", told, err)
-	}
-}
-
-// TestApprovalIsReadAsItIsStored: a member that reads the approval of its plan before the
-// inbox has acted on the stored answer may work all the same. A mode that it gets after
-// that stays when the inbox acts.
-func TestApprovalIsReadAsItIsStored(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, planned("steps: []\n", ""))
-	dev, plans := r.seat("dev"), r.rooms.asks.Plans
-	q, err := r.rooms.asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
-		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
-		Payload: texts.Encode(inbox.Payload{Session: dev.Member.Session.Session}),
-	})
-	testkit.Must(t, err)
-	// The store alone answers, as if the inbox had not come to it yet.
-	q, err = r.rooms.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, q.ID, requests.Ruling{
-		Approve: true, Mail: func(q requests.Request) mail.Outgoing { return inbox.AnswerMail(q, time.Time{}) },
-	})
-	testkit.Must(t, err)
-	in, err := dev.Waiting(t.Context())
-	if err != nil || len(in) != 2 || !strings.Contains(in[1].Text, `"approve":true`) { // its task comes first
-		t.Fatalf("dev reads %+v, %v", in, err)
-	}
-	mode := func() string { return string(dev.Teammate().Rights().Now().Mode) }
-	if plans.MustPlan(dev.Member) || mode() != "bypassPermissions" {
-		t.Errorf("dev must plan: %v, in mode %s", plans.MustPlan(dev.Member), mode())
-	}
-	testkit.Must(t, plans.GiveMode(t.Context(), dev.Member, "acceptEdits"))
-	testkit.Must(t, plans.ApplyAnswer(t.Context(), q))
-	if mode() != "acceptEdits" {
-		t.Errorf("the inbox put dev back into mode %s", mode())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestReportIsOwedAfterARestart ends a team between a completion and its
@@ -12,7 +13,7 @@ import (
 func TestReportIsOwedAfterARestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\ngates: {idle: [{policy: report-sent}]}\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: One, owner: dev}]\ngates: {idle: [{policy: report-sent}]}\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
 		"dev.yaml": `steps:
   - call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func (r *rig) goals() []string {
 
 func TestGoalsOverSeveralRuns(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Yes., times: -1}]`})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: Yes., times: -1}]`})
 	want := func(opts Options, already bool, goals ...string) {
 		t.Helper()
 		e := r.run(opts)
@@ -55,7 +56,7 @@ func TestGoalsOverSeveralRuns(t *testing.T) {
 func TestChangedSpec(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks:\n  - {id: a, subject: One, owner: dev}\n",
+		"team.yaml": testkit.PairSpec + "tasks:\n  - {id: a, subject: One, owner: dev}\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml": `steps:
   - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -95,7 +96,7 @@ func TestChangedSpec(t *testing.T) {
 func TestDeletedTaskOfTheSpecStaysDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml": `steps:
   - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: deleted}}]}
@@ -115,7 +116,7 @@ func TestDeletedTaskOfTheSpecStaysDeleted(t *testing.T) {
 func TestFreshForgets(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml": `steps:
   - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -137,7 +138,7 @@ func TestFreshForgets(t *testing.T) {
 
 func TestKeepStaysUntilToldToStop(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec + "keep: true\n", "lead.yaml": `steps:
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec + "keep: true\n", "lead.yaml": `steps:
   - {when: Ship it, say: Shipped.}
   - {when: more, say: More.}
 `})
@@ -179,7 +180,7 @@ func TestKeepStaysUntilToldToStop(t *testing.T) {
 func TestEndingSumsUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n" +
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, owner: dev}]\n" +
 			"gates: {task: [\"test -f ok || { touch ok; echo not yet; exit 1; }\"]}\n" +
 			"hooks: {Stop: [{hooks: [{type: command, command: /none/such/program}]}]}\n",
 		"lead.yaml": "steps: [{say: Yes., times: -1}]\nusage: {input_tokens: 10, output_tokens: 1}\n",
@@ -203,7 +204,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 	}
 	last := r.lines.All()[len(r.lines.All())-1]
 	var ended events.TeamEnded
-	if err := decode(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 ||
+	if err := json.Unmarshal(last.Data, &ended); err != nil || last.Type != "team_ended" || ended.ExitCode != 0 ||
 		ended.Tasks["completed"] != 2 {
 		t.Errorf("the last line is %s %s, %v", last.Type, last.Data, err)
 	}
@@ -213,7 +214,7 @@ usage: {input_tokens: 100, output_tokens: 7}
 func TestMailInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}\n",
 			"dev: {model: dev, permission_mode: bypassPermissions}\n", 2),
 		"lead.yaml": `steps:
   - {when: Ship it, call: [{tool: SendMessage, input: {to: dev, message: begin}}]}
@@ -252,7 +253,7 @@ func TestMailInTheMiddleOfATurn(t *testing.T) {
 func TestTwoTeamsInOneProcess(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: One, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml": `steps:
   - {when: '#1: One', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -292,7 +293,7 @@ func TestTwoTeamsInOneProcess(t *testing.T) {
 // TestNewRefusesSpecsThatCannotRun before anything is written.
 func TestNewRefusesSpecsThatCannotRun(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Yes.}]"})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Yes.}]"})
 	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +319,7 @@ func TestGoalsAndListsOfAnySize(t *testing.T) {
 		fmt.Fprintf(&list, "  - {id: a-rather-long-name-%d, subject: Do it}\n", i)
 	}
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec + list.String(),
+		"team.yaml": testkit.SoloSpec + list.String(),
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
 	goal := strings.Repeat("Ship it, all of it.\n", 100)
@@ -336,7 +337,7 @@ func TestGoalsAndListsOfAnySize(t *testing.T) {
 func TestTasksThatTheSpecCallsByNumbers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec + "tasks:\n  - {id: \"2\", subject: stored as 1}\n",
+		"team.yaml": testkit.SoloSpec + "tasks:\n  - {id: \"2\", subject: stored as 1}\n",
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "nobody can go on")

@@ -38,7 +38,7 @@ keep: true
 func TestReloadRunning(t *testing.T) {
 	t.Parallel()
 	away := t.TempDir()
-	put(t, away, "user.json", "{}")
+	testkit.Put(t, away, "user.json", "{}")
 	user := filepath.Join(away, "user.json")
 	r := newRig(t, map[string]string{
 		"team.yaml": fmt.Sprintf(reloadSpec, user), "work/inside.json": "{}",
@@ -59,7 +59,7 @@ func TestReloadRunning(t *testing.T) {
 	}()
 	r.lines.Wait(t, "the start", func(l events.Line) bool { return l.Type == "member_started" })
 	client := dialUp(t, o.Place())
-	put(t, away, "user.json", `{"permissions": {"deny": ["Bash"]}, "hooks": {"Stop": [{"hooks": [
+	testkit.Put(t, away, "user.json", `{"permissions": {"deny": ["Bash"]}, "hooks": {"Stop": [{"hooks": [
 		{"type": "command", "command": "true one"}]}], "ConfigChange": [{"hooks": [{"type": "command", "command": "true two"}]}]}}`)
 	r.lines.Wait(t, "the change", func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "user.json has changed; it counts from now on")
@@ -73,7 +73,7 @@ func TestReloadRunning(t *testing.T) {
 	r.lines.Wait(t, "the new hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true one")
 	})
-	put(t, r.dir, "work/inside.json", stopHook("true three"))
+	testkit.Put(t, r.dir, "work/inside.json", stopHook("true three"))
 	reply, err := client.Reload(ctx)
 	if err != nil || len(reply.Kept) != 1 || !slices.Equal(reply.Applied, []string{user}) {
 		t.Fatalf("%+v, %v", reply, err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -63,7 +64,7 @@ func TestRestartOfATurn(t *testing.T) {
 		"":                                "dev needs attention",
 	} {
 		r := newRig(t, map[string]string{
-			"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}", "dev: {model: dev"+restart+"}", 1) +
+			"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}", "dev: {model: dev"+restart+"}", 1) +
 				"tasks: [{id: a, subject: Do it, owner: dev}]\n",
 			"lead.yaml": "steps: [{say: Fine., times: -1}]",
 			"dev.yaml":  "steps: [{error: {type: overloaded}, times: -1}]",

@@ -7,33 +7,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
+// nothingToShow is why a run ends that has come to nothing.
+const nothingToShow = "nothing was changed, no task was completed"
+
 // asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
 func (r *rig) asWrittenByRun(opts Options) *Orchestrator {
 	r.t.Helper()
-	o := r.orchestrator(opts)
+	place := r.place()
 	text := strings.ReplaceAll(r.read("team.yaml"), "script: ", "script: "+r.dir+"/")
-	if err := os.MkdirAll(o.place.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(place.Dir, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	path := filepath.Join(o.place.Dir, "run.yaml")
+	path := filepath.Join(place.Dir, "run.yaml")
 	if err := os.WriteFile(path, []byte(text+"workspace: "+r.dir+"\n"), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	team, err := configs.Load(path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	opts = o.opts
-	if o, err = New(team, opts); err != nil {
-		r.t.Fatal(err)
-	}
-	return o
+	return r.orchestratorOf(path, opts)
 }
 
 func (r *rig) runAsRun(opts Options) Ending {
@@ -65,10 +59,10 @@ func TestRunMustShowSomething(t *testing.T) {
 		reason    string
 		answer    string
 	}{
-		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: noResult, answer: "Done."},
-		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: noResult, answer: "Done."},
-		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: noResult, answer: "Seen."},
-		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: noResult, answer: "Same."},
+		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: nothingToShow, answer: "Done."},
+		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: nothingToShow, answer: "Done."},
+		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: nothingToShow, answer: "Seen."},
+		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: nothingToShow, answer: "Same."},
 		"a file":          {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a removed file":  {lead: `{call: [{tool: Bash, input: {command: "rm notes"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a file with git": {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, git: true, reason: "all work is done", answer: "Done."},
@@ -98,11 +92,11 @@ func TestRunMustShowSomething(t *testing.T) {
 		},
 		"an empty answer": {
 			lead: `{call: [{tool: team_report, input: {answered: true, report: " "}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: noResult, answer: "Hm.",
+			code: CodeUnfinished, reason: nothingToShow, answer: "Hm.",
 		},
 		"a report of the lead": {
 			lead: `{call: [{tool: team_report, input: {report: All done.}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: noResult, answer: "Hm.",
+			code: CodeUnfinished, reason: nothingToShow, answer: "Hm.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +139,7 @@ func TestRunMustBeJudged(t *testing.T) {
 		"bad":             {lead: writes, gate: "false", reason: "task 1", code: CodeUnfinished, refused: 1, turns: 5},
 		"mended":          {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", reason: "all work is done", refused: 1, turns: 3},
 		"mended in git":   {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done", refused: 1, turns: 3},
-		"nothing at all":  {lead: "{say: Done.}, ", gate: "false", reason: noResult, code: CodeUnfinished, turns: 1},
+		"nothing at all":  {lead: "{say: Done.}, ", gate: "false", reason: nothingToShow, code: CodeUnfinished, turns: 1},
 		"a mate's":        {lead: sends, dev: writes, gate: "test -e new", reason: "all work is done"},
 		"a mate's in git": {lead: sends, dev: writes, gate: "test -e new", git: true, reason: "all work is done", owners: "dev"},
 		"bad of a mate in git": {
@@ -176,7 +170,7 @@ func TestRunMustBeJudged(t *testing.T) {
 					t.Errorf("task %+v", task)
 				}
 			}
-			if want := cmp.Or(test.owners, "lead"); test.reason != noResult && strings.Join(owners, " ") != want {
+			if want := cmp.Or(test.owners, "lead"); test.reason != nothingToShow && strings.Join(owners, " ") != want {
 				t.Errorf("tasks of %q, want %q", owners, want)
 			}
 			refused, turns := 0, len(of[events.TurnStarted](g.rig, "turn_started"))
@@ -204,10 +198,10 @@ func TestRunComesToNothingAgain(t *testing.T) {
   - {say: Done., times: -1}
 `,
 	})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, noResult)
+	r.want(r.runAsRun(Options{}), CodeUnfinished, nothingToShow)
 	r.want(r.runAsRun(Options{}), CodeDone, "all work is done")
 	r.want(r.runAsRun(Options{}), CodeDone, "nothing is new")
-	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, noResult)
+	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, nothingToShow)
 }
 
 // A team whose spec somebody has written ends as its tasks say.
@@ -223,7 +217,7 @@ func TestProgramAnswersTheGoal(t *testing.T) {
 	r, dir := newFakeRig(t, "steps: [{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}]\n", "",
 		act{When: "go", Do: []string{`mcp team_report {"answered":true,"report":"It is 41."}`}},
 		act{When: "Ship it", Do: []string{`mcp team_report {"answered":true,"report":"It is 42."}`}})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, noResult)
+	r.want(r.runAsRun(Options{}), CodeUnfinished, nothingToShow)
 	if got := toldFake(t, dir, "result"); len(got) != 1 || !strings.Contains(got[0], "only the lead, lead, can say") {
 		t.Errorf("dev was told %q", got)
 	}

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -112,7 +113,7 @@ func TestEveryAgentIsTriedAgain(t *testing.T) {
 	command := fmt.Sprintf("dev: {agent: cmd}\nagents: {cmd: {use: command, command: [%q], env: {%s: %q}}}",
 		testkit.Binary(t), commandFakeVariable, dir)
 	for name, spec := range map[string]string{
-		"builtin": pairSpec, "command": strings.Replace(pairSpec, "dev: {model: dev}", command, 1),
+		"builtin": testkit.PairSpec, "command": strings.Replace(testkit.PairSpec, "dev: {model: dev}", command, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, map[string]string{
@@ -124,7 +125,7 @@ func TestEveryAgentIsTriedAgain(t *testing.T) {
 			r.want(r.run(Options{}), CodeDone, "all work is done")
 			for _, l := range r.lines.All() {
 				var p struct{ Prompt string }
-				if l.Type == "turn_started" && name == "builtin" && decode(l.Data, &p) == nil &&
+				if l.Type == "turn_started" && name == "builtin" && json.Unmarshal(l.Data, &p) == nil &&
 					strings.Contains(p.Prompt, agent.TryAgain) && strings.Contains(p.Prompt, "You own task") {
 					t.Errorf("the builtin agent was told again what it has: %q", p.Prompt)
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
-const scheduled = pairSpec + `
+const scheduled = testkit.PairSpec + `
 schedules:
   - {name: nightly, cron: "@every 60m", task: {subject: Look at CI, owner: dev}}
   - {name: standup, cron: "@every 60m", to: dev, text: What is open?}
@@ -91,7 +91,7 @@ func TestSchedulesInATeam(t *testing.T) {
 func TestOwnSchedulesInATeam(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) +
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}", "  dev: {model: dev, permission_mode: bypassPermissions}", 1) +
 			`tasks: [{id: a, subject: Make it, owner: dev}]
 hooks:
   Stop: [{hooks: [{type: command, command: 'cat >>stops'}]}]
@@ -121,11 +121,11 @@ hooks:
 	clock.forward(31 * time.Minute)
 	u.until("schedule", 2)
 	testkit.Put(t, r.dir, "go", "")
-	u.lines.wait(t, "a turn for the second message", func(l events.Line) bool {
+	u.lines.Wait(t, "a turn for the second message", func(l events.Line) bool {
 		return l.Member == "dev" && l.Type == "turn_started" && strings.Contains(string(l.Data), "And again.")
 	})
 	r.want(u.end(), CodeDone, "all work is done")
-	for _, l := range u.lines.all() {
+	for _, l := range u.lines.All() {
 		if strings.Contains(string(l.Data), "came into a turn") {
 			t.Error(string(l.Data))
 		}

@@ -22,7 +22,7 @@ import (
 func TestSendNow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
+		"team.yaml": strings.Replace(testkit.PairSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
 		"dev.yaml":  `steps: [{say: Fine., times: -1}]`,
 		"lead.yaml": `steps:
   - call: [{tool: Bash, input: {command: "echo begun >started; read x <gate"}}, {tool: Bash, input: {command: "touch second"}}]

@@ -68,7 +68,7 @@ func TestSessionReasons(t *testing.T) {
 			}
 		}
 	}
-	put(t, r.dir, "team.yaml", strings.Replace(base, "keep: true\n", "", 1))
+	testkit.Put(t, r.dir, "team.yaml", strings.Replace(base, "keep: true\n", "", 1))
 	r.run(Options{})
 	want := "startup -resume resume -other resume -other clear -other"
 	if got := r.sessionsOf("dev"); got != want {

@@ -21,7 +21,7 @@ import (
 // parting is a team whose lead ends dev, with what dev does.
 func parting(dev string) map[string]string {
 	return map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "models:\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "models:\n",
 			"models:\n  ops: {provider: script, script: ops.yaml}\n", 1) +
 			"  ops: {model: ops, self_claim: false}\ndefaults: {permission_mode: bypassPermissions}\n" +
 			"tasks: [{id: a, subject: Make it, owner: dev}]\n",

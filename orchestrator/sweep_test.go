@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestSweep: a run removes the new run.json of one that was killed before it was in its
 // place, and nothing else; a run that finds the team running removes nothing.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": "steps: [{say: Yes.}]\n"})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Yes.}]\n"})
 	p := r.place()
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
-	put(t, p.Dir, ".run.json.4711", "{")
-	put(t, p.Dir, ".run.jsonl", "somebody's own")
+	testkit.Put(t, p.Dir, ".run.json.4711", "{")
+	testkit.Put(t, p.Dir, ".run.jsonl", "somebody's own")
 	left := func() string {
 		found, err := filepath.Glob(filepath.Join(p.Dir, ".run*"))
 		if err != nil {

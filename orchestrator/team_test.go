@@ -92,7 +92,13 @@ func (r *rig) place() state.Place {
 // orchestrator loads team.yaml and makes the Orchestrator of a new run.
 func (r *rig) orchestrator(opts Options) *Orchestrator {
 	r.t.Helper()
-	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	return r.orchestratorOf(filepath.Join(r.dir, "team.yaml"), opts)
+}
+
+// orchestratorOf makes the Orchestrator of a new run of the team of a spec.
+func (r *rig) orchestratorOf(spec string, opts Options) *Orchestrator {
+	r.t.Helper()
+	team, err := configs.Load(spec)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -167,21 +173,10 @@ func (r *rig) list() []tasks.Task {
 	return all
 }
 
-const pairSpec = `covey: 1
-name: crew
-goal: Ship it.
-models:
-  lead: {provider: script, script: lead.yaml}
-  dev: {provider: script, script: dev.yaml}
-lead: {model: lead}
-teammates:
-  dev: {model: dev}
-`
-
 func TestTeamRunsToItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + `
+		"team.yaml": testkit.PairSpec + `
 tasks:
   - {id: api, subject: Add the endpoint, description: GET /changes, owner: dev}
   - {id: docs, subject: Write it up, blocked_by: [api]}
@@ -217,8 +212,6 @@ tasks:
 		t.Errorf("the second run: already done %v, answer %q", again.AlreadyDone, again.Answer)
 	}
 }
-
-func decode(data json.RawMessage, v any) error { return json.Unmarshal(data, v) }
 
 // rewrite replaces a part of a file of the rig.
 func (r *rig) rewrite(name, from, to string) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -120,7 +119,7 @@ func TestWritersDoNotCollide(t *testing.T) {
 		if got := g.git("show covey/crew/" + name + ":shared.txt"); got != "one\n"+name+"\nthree" {
 			t.Errorf("%s's branch has %q", name, got)
 		}
-		if got := read(t, g.tree(name, "shared.txt")); got != "one\n"+name+"\nthree\n" {
+		if got := testkit.Read(t, g.tree(name, "shared.txt")); got != "one\n"+name+"\nthree\n" {
 			t.Errorf("%s's copy has %q", name, got)
 		}
 	}
@@ -132,15 +131,6 @@ func TestWritersDoNotCollide(t *testing.T) {
 	if branches := g.git("branch --list 'covey/crew/[abl]*' --format='%(refname:short)'"); branches != "covey/crew/ana\ncovey/crew/ben" {
 		t.Errorf("branches: %s", branches)
 	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 // write writes a file of the workspace.
@@ -180,7 +170,7 @@ func TestGoesOnInItsCopy(t *testing.T) {
 			t.Log(err)
 		}
 	}()
-	waitFor(t, g.tree("ana", "draft"))
+	testkit.AwaitFile(t, g.tree("ana", "draft"), "")
 	// A call that is cut off is called again, and ben's script would have gone on by then.
 	g.lines.Wait(t, "ben's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ben" && strings.Contains(string(l.Data), `"op":"completed"`)
@@ -201,7 +191,7 @@ func TestGoesOnInItsCopy(t *testing.T) {
 	if slices.Contains(g.ops(), "created ana") {
 		t.Errorf("%q", g.ops())
 	}
-	if got := read(t, g.tree("ana", "setup.log")); got != "x\nx\n" && got != "x\n" { // once more only because the note was lost
+	if got := testkit.Read(t, g.tree("ana", "setup.log")); got != "x\nx\n" && got != "x\n" { // once more only because the note was lost
 		t.Errorf("set up as %q", got)
 	}
 }
@@ -217,17 +207,6 @@ func (g grove) forgetTrees() {
 	if err := store.Put(g.t.Context(), "worktrees", texts.Encode(map[string]workcopies.Tree{})); err != nil {
 		g.t.Fatal(err)
 	}
-}
-
-// waitFor waits until a file is there.
-func waitFor(t *testing.T, path string) {
-	t.Helper()
-	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s did not come", path)
 }
 
 // TestForeignBranch: a branch of a member's name that this team has not made is somebody's.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestAgentProgramInItsCopy: a program starts in its member's working copy, is told
@@ -33,7 +35,7 @@ func TestAgentProgramInItsCopy(t *testing.T) {
 	if got := g.git("log -1 --format='%an %ae %s' covey/crew/dev"); got != "dev dev@crew.covey.invalid proof" {
 		t.Errorf("its branch has %q", got)
 	}
-	env := "\n" + read(t, filepath.Join(dir, "env")) + "\n"
+	env := "\n" + testkit.Read(t, filepath.Join(dir, "env")) + "\n"
 	if copy := real(t, g.tree("dev")); !strings.Contains(env, "\nPWD="+copy+"\n") {
 		t.Errorf("PWD is not %s:\n%s", copy, env)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -130,7 +131,7 @@ mkdir -p `+places+`/$name && printf '\033[32m`+places+`/%s\033[0m\n' "$name"
 		}
 	}
 	g.want(g.run(Options{}), 0, "")
-	if got := read(t, filepath.Join(places, "ana", "x")); got != "x\n" {
+	if got := testkit.Read(t, filepath.Join(places, "ana", "x")); got != "x\n" {
 		t.Errorf("ana wrote %q", got)
 	}
 	made := strings.Split(strings.TrimSpace(g.read("made.log")), "\n")
@@ -273,7 +274,7 @@ func TestGrowsLive(t *testing.T) {
 	g.lines.Wait(t, "ana's task", func(l events.Line) bool {
 		return l.Type == "task" && l.Member == "ana" && strings.Contains(string(l.Data), `"op":"completed"`)
 	})
-	if got := read(t, g.tree("ana", "copy")); got != "later\n" {
+	if got := testkit.Read(t, g.tree("ana", "copy")); got != "later\n" {
 		t.Errorf("ana began from %q", got)
 	}
 	if _, err := l.rewrite(strings.Replace(both, "  ana: {model: ana}\n", "", 1)); err == nil {
@@ -304,7 +305,7 @@ merge: {into: main}
 	g.want(g.run(Options{}), 0, "all work is done")
 	ports, by := map[string]string{}, map[string]string{}
 	var kinds []string
-	for _, line := range strings.Split(strings.TrimSpace(read(t, filepath.Join(g.dir, "said.log"))), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(testkit.Read(t, filepath.Join(g.dir, "said.log"))), "\n") {
 		word := strings.Fields(line)
 		if len(word) != 4 || word[2] == word[3] {
 			t.Fatalf("%q has not two ports", line)

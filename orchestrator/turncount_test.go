@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // A turn is empty that makes no call, says nothing that anybody needs, and changes no task.
@@ -44,7 +45,7 @@ func TestEmptyTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string]string{
-				"team.yaml": pairSpec + test.more, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + test.dev + "]\n",
+				"team.yaml": testkit.PairSpec + test.more, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + test.dev + "]\n",
 			})
 			ending := r.run(Options{})
 			if ending.Turns != test.want {

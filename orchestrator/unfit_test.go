@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestDamagedTranscript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "teammates:\n", "teammates:\n  ops: {model: dev}\n", 1) +
+		"team.yaml": strings.Replace(testkit.PairSpec, "teammates:\n", "teammates:\n  ops: {model: dev}\n", 1) +
 			"tasks: [{id: a, subject: First thing, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,
 		"dev.yaml": `steps:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestUnreadablePermissions: a team does not start while nobody can tell what its
@@ -14,18 +15,22 @@ import (
 func TestUnreadablePermissions(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
-	put(t, dir, "team.yaml", soloSpec+"settings: [settings.json]\n")
-	put(t, dir, "lead.yaml", "steps: [{say: hello}]\n")
-	load := func() *configs.Team { return mustLoad(t, filepath.Join(dir, "team.yaml")) }
+	testkit.Put(t, dir, "team.yaml", testkit.SoloSpec+"settings: [settings.json]\n")
+	testkit.Put(t, dir, "lead.yaml", "steps: [{say: hello}]\n")
+	load := func() *configs.Team {
+		team, err := configs.Load(filepath.Join(dir, "team.yaml"))
+		testkit.Must(t, err)
+		return team
+	}
 	for text, want := range map[string]string{
 		`{"permissions": {"deny": ["*"]}}`: "permissions.deny[0]", `{"permissions": {"ask": 7}}`: "permissions.ask", `{"permissions": []}`: "permissions",
 	} {
-		put(t, dir, "settings.json", text)
+		testkit.Put(t, dir, "settings.json", text)
 		if _, err := New(load(), Options{StateHome: home}); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	put(t, dir, "settings.json", `{"permissions": {"deny": ["Bash(git push"]}}`)
+	testkit.Put(t, dir, "settings.json", `{"permissions": {"deny": ["Bash(git push"]}}`)
 	o, err := New(load(), Options{StateHome: home})
 	if err != nil {
 		t.Fatal(err)

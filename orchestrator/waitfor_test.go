@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -24,7 +25,7 @@ func TestMailWaitsForTasks(t *testing.T) {
 	const ends = `, {call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]},
   {call: [{tool: TaskUpdate, input: {taskId: "2", status: completed}}]}, {say: Done., times: -1}]`
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, owner: lead}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, owner: lead}]\n",
 		"lead.yaml": "steps: [" + tellsLater + ends + "\n", "dev.yaml": "steps: [{say: I put them together., times: -1}]\n",
 	})
 	if ending := r.run(Options{}); ending.Code != 0 {
@@ -51,7 +52,7 @@ func TestMailWaitsForTasks(t *testing.T) {
 func TestMailWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, blocked_by: [a]}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, blocked_by: [a]}]\n",
 		"lead.yaml": "steps: [" + tellsLater + ", {say: I do nothing., times: -1}]\n",
 		"dev.yaml":  "steps: [{say: Read., times: -1}]\n",
 	})
@@ -73,7 +74,7 @@ func TestWaitForMistakes(t *testing.T) {
 		`{"to":"dev","message":"{\"type\":\"shutdown_request\"}","wait_for":["1"]}`: "only a text can wait",
 	} {
 		r := newRig(t, map[string]string{
-			"team.yaml": pairSpec + "tasks: [{id: a, subject: A, owner: lead}]\n",
+			"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: A, owner: lead}]\n",
 			"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: " + in + "}]\n" +
 				"  - {call: [{tool: TaskUpdate, input: {taskId: \"1\", status: completed}}]}\n  - {say: Done., times: -1}\n",
 			"dev.yaml": "steps: [{say: Read., times: -1}]\n",
@@ -96,7 +97,7 @@ func TestMailWaitsOverKills(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, waitForKills())
 	for _, moment := range []string{"sent", "between", "read"} {
-		if r.runAndKill(1, func() { waitFor(t, filepath.Join(r.dir, moment)) }) {
+		if r.runAndKill(1, func() { testkit.AwaitFile(t, filepath.Join(r.dir, moment), "") }) {
 			t.Fatalf("the team ended before the moment %q", moment)
 		}
 	}
@@ -112,7 +113,7 @@ func TestMailWaitsWhileCoveyIsDown(t *testing.T) {
 	files["dev.yaml"] = "steps: [{say: I put them together., times: -1}]\n"
 	r := newRig(t, files)
 	for _, moment := range []string{"sent", "between"} {
-		if r.runAndKill(1, func() { waitFor(t, filepath.Join(r.dir, moment)) }) {
+		if r.runAndKill(1, func() { testkit.AwaitFile(t, filepath.Join(r.dir, moment), "") }) {
 			t.Fatalf("the team ended before the moment %q", moment)
 		}
 	}
@@ -141,7 +142,7 @@ func waitForKills() map[string]string {
 	lead := []string{strings.Replace(tellsLater, `["1", "#2"]`, `["2", "#3"]`, 1), rest("sent"), done("1"), done("2"),
 		rest("between"), done("3"), "{say: Done., times: -1}"}
 	return map[string]string{
-		"team.yaml": pairSpec + "defaults: {permission_mode: bypassPermissions}\n" +
+		"team.yaml": testkit.PairSpec + "defaults: {permission_mode: bypassPermissions}\n" +
 			"tasks: [{id: a, subject: A, owner: lead}, {id: b, subject: B, owner: lead}, {id: c, subject: C, owner: lead}]\n",
 		"lead.yaml": "steps:\n  - " + strings.Join(lead, "\n  - ") + "\n",
 		"dev.yaml":  "steps:\n  - " + rest("read") + "\n  - {say: I put them together., times: -1}\n",
@@ -182,46 +183,5 @@ func (r *rig) checkJoined() {
 	}
 	if n := shown["Put them together.</teammate-message>"]; n != 1 {
 		r.t.Errorf("dev was shown the message %d times: %v", n, shown)
-	}
-}
-
-// Agent programs have it as wait_for of team_send_message, refused or kept as SendMessage's.
-func TestMailWaitsByMCP(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: A, owner: dev}, {id: b, subject: B, owner: dev}, {id: c, subject: C, owner: dev}]\n"))
-	a := r.connect("dev")
-	unread := func(want int) {
-		t.Helper()
-		due, _, err := r.rooms.board.Unread(t.Context(), &mail.Received{Member: "docs"})
-		texts := 0
-		for _, m := range due {
-			if m.Kind == mail.Text {
-				texts++
-			}
-		}
-		if err != nil || texts != want {
-			t.Errorf("docs may read %+v (%v), want %d texts", due, err, want)
-		}
-	}
-	for in, want := range map[string]string{
-		`{"to":"docs","message":"hi","wait_for":["2","9"]}`:                          "there is no task",
-		`{"to":"docs","message":"{\"type\":\"shutdown_request\"}","wait_for":["2"]}`: "only a text can wait",
-		`{"to":"docs","message":"hi","wait_for":"2"}`:                                "wait_for",
-	} {
-		if f := a.Use("team_send_message", in); !f.IsError || !strings.Contains(f.Text, want) {
-			t.Errorf("%s: the answer is %+v, want an error with %q", in, f, want)
-		}
-	}
-	for range 2 { // the same call again, as after a connection that broke
-		a.Use("team_send_message", `{"to":"docs","message":"join","wait_for":["2","#3"]}`, "call-1").Want(t, false,
-			"it is read once these tasks are completed or deleted: 2, 3")
-	}
-	unread(0)
-	for _, step := range []struct {
-		task  string
-		texts int
-	}{{"1", 0}, {"2", 0}, {"3", 1}} {
-		a.Use("team_task_update", `{"taskId":"`+step.task+`","status":"completed"}`)
-		unread(step.texts)
 	}
 }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,18 +15,10 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
-// soloSpec is a lead alone; its script is lead.yaml.
-const soloSpec = `covey: 1
-name: crew
-goal: Ship it.
-models: {lead: {provider: script, script: lead.yaml}}
-lead: {model: lead}
-`
-
 func TestMessagesWakeTheirReceivers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - call: [{tool: SendMessage, input: {to: dev, message: "What is 2+2?", summary: a question}}]
   - say: I asked.
@@ -52,7 +45,7 @@ func TestMessagesWakeTheirReceivers(t *testing.T) {
 func TestBroadcastReachesAllOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev}\n  ops: {model: dev}\n", 1),
 		"lead.yaml": `steps:
   - call: [{tool: SendMessage, input: {to: "*", message: hello all}}, {tool: ListMembers, input: {}}]
@@ -75,7 +68,7 @@ func TestBroadcastReachesAllOthers(t *testing.T) {
 func TestMessageToNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec,
+		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - call:
       - {tool: SendMessage, input: {to: ghost, message: hello}}
@@ -106,7 +99,7 @@ func TestMessageToNobody(t *testing.T) {
 func TestNudgesAndThenAttention(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": pairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
+		"team.yaml": testkit.PairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
 		"lead.yaml": `steps:
   - {say: Go., when: Ship it}
   - {say: I cannot help dev., when: "Teammate dev needs attention"}
@@ -136,7 +129,7 @@ func TestNudgesAndThenAttention(t *testing.T) {
 func causeIn(t *testing.T, l events.Line) events.Cause {
 	t.Helper()
 	var data events.TurnStarted
-	if err := decode(l.Data, &data); err != nil {
+	if err := json.Unmarshal(l.Data, &data); err != nil {
 		t.Fatal(err)
 	}
 	return data.Cause
@@ -145,7 +138,7 @@ func causeIn(t *testing.T, l events.Line) events.Cause {
 func TestDeadlockIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) + `
+		"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) + `
 tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
 `,
 		"lead.yaml": `steps: [{say: Go., when: Ship it}, {say: Not mine., when: "Everyone is idle and open tasks remain"}]`,
@@ -158,7 +151,7 @@ tasks: [{id: a, subject: Nobody's}, {id: b, subject: After it, blocked_by: [a]}]
 func TestLeadMendsADeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) +
+		"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n", 2) +
 			"tasks: [{id: a, subject: Nobody's}]\n",
 		"lead.yaml": `steps:
   - {say: Go., when: Ship it}
@@ -179,7 +172,7 @@ func TestLeadMendsADeadlock(t *testing.T) {
 func TestApiErrorNeedsAttention(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec,
+		"team.yaml": testkit.SoloSpec,
 		"lead.yaml": `steps: [{error: {type: billing_error}}]`,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, "billing_error")
@@ -188,7 +181,7 @@ func TestApiErrorNeedsAttention(t *testing.T) {
 func TestLimitsEndWithThree(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(soloSpec, "lead: {model: lead}",
+		"team.yaml": strings.Replace(testkit.SoloSpec, "lead: {model: lead}",
 			"lead: {model: lead, limits: {max_turns: 2}}", 1),
 		"lead.yaml": `steps: [{call: [{tool: TaskList, input: {}}], times: -1}]`,
 	})
@@ -197,7 +190,7 @@ func TestLimitsEndWithThree(t *testing.T) {
 
 func TestInterruptionOfTheRun(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
 	o := r.orchestrator(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -218,7 +211,7 @@ func TestInterruptionOfTheRun(t *testing.T) {
 func TestNewGoalOnADoneTeam(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec,
+		"team.yaml": testkit.SoloSpec,
 		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: Paint it, say: Painted.}]`,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
@@ -236,7 +229,7 @@ func TestNewGoalOnADoneTeam(t *testing.T) {
 // The member of a line is a member's name or empty, whoever sent the goal.
 func TestLinesAreMembersOrTheTeams(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: Shipped.}]`})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: Shipped.}]`})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	for _, l := range r.lines.All() {
 		if l.Member != "" && l.Member != "lead" {
@@ -249,7 +242,7 @@ func TestLinesAreMembersOrTheTeams(t *testing.T) {
 func TestGoalsOfAnyLengthAndAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec,
+		"team.yaml": testkit.SoloSpec,
 		"lead.yaml": `steps: [{when: Ship it, say: Shipped.}, {when: long, say: Long.}, {when: Ship it, say: Shipped again.}]`,
 	})
 	r.want(r.run(Options{}), CodeDone, "all work is done")
@@ -269,7 +262,7 @@ func TestManyTasks(t *testing.T) {
 		fmt.Fprintf(&list, "  - {id: task-with-a-long-name-%d, subject: Task %d}\n", i, i)
 	}
 	r := newRig(t, map[string]string{
-		"team.yaml": soloSpec + "tasks:\n" + list.String(),
+		"team.yaml": testkit.SoloSpec + "tasks:\n" + list.String(),
 		"lead.yaml": `steps: [{say: Go., when: Ship it}, {say: Not mine., when: "Everyone is idle and open tasks remain"}]`,
 	})
 	r.want(r.run(Options{}), CodeUnfinished, `task 120 "Task 119" is ready, but no idle member takes it by itself`)
@@ -277,7 +270,7 @@ func TestManyTasks(t *testing.T) {
 
 func TestSecondUpIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": soloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
 	first := r.orchestrator(Options{})
 	lines := r.lines
 	ctx, cancel := context.WithCancel(context.Background())
@@ -300,7 +293,7 @@ func TestSecondUpIsRefused(t *testing.T) {
 func TestMemberThatTheSpecNoLongerHas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"team.yaml": strings.Replace(pairSpec, "  dev: {model: dev}\n",
+		"team.yaml": strings.Replace(testkit.PairSpec, "  dev: {model: dev}\n",
 			"  dev: {model: dev}\n  ops: {model: dev}\n", 1) +
 			"tasks: [{id: a, subject: one, owner: ops}, {id: b, subject: two, owner: ops, blocked_by: [a]}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,

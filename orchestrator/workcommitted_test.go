@@ -6,34 +6,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/writes"
 )
-
-// blamedIn are the lines of git's status in a verdict.
-func blamedIn(t *testing.T, got hooks.Result) string {
-	t.Helper()
-	if got.Outcome == hooks.Success {
-		return ""
-	}
-	_, list, ok := strings.Cut(got.Feedback, "not committed:\n")
-	list, _, end := strings.Cut(list, "\nCommit what belongs to your task")
-	if !ok || !end || got.Outcome != hooks.Blocking {
-		t.Errorf("the policy says %+v", got)
-	}
-	return list
-}
 
 // wantBlamed checks what the gates said, in order: a list of lines of git's status each.
 func (r *rig) wantBlamed(want ...string) {
 	r.t.Helper()
 	var got []string
 	for _, text := range r.feedbacks() {
-		got = append(got, blamedIn(r.t, hooks.Result{Outcome: hooks.Blocking, Feedback: text}))
+		_, list, ok := strings.Cut(text, "not committed:\n")
+		list, _, end := strings.Cut(list, "\nCommit what belongs to your task")
+		if !ok || !end {
+			r.t.Errorf("the policy says %q", text)
+		}
+		got = append(got, list)
 	}
 	if !slices.Equal(got, want) {
 		r.t.Errorf("blamed for %q, want %q\n%s", got, want, show(r.lines.All()))
@@ -60,7 +47,7 @@ func thenCommits(file string) string {
 func TestWorkCommittedOfTheLead(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, map[string]string{
-		"team.yaml": pairSpec + "defaults: {permission_mode: bypassPermissions}\ngates: {stop: [{policy: work-committed}]}\n",
+		"team.yaml": testkit.PairSpec + "defaults: {permission_mode: bypassPermissions}\ngates: {stop: [{policy: work-committed}]}\n",
 		"lead.yaml": "steps:\n" + shell("echo 1 >lead.txt") + "  - {say: That is it.}\n" + thenCommits("lead.txt") + restOfScript,
 		"dev.yaml":  "steps: [{say: fine, times: -1}]\n", "a.txt": "a\n",
 	})
@@ -77,7 +64,7 @@ func TestWorkCommittedOfTheLead(t *testing.T) {
 func TestWorkCommittedInACopy(t *testing.T) {
 	t.Parallel()
 	g := newGrove(t, map[string]string{
-		"team.yaml": pairSpec + "defaults: {permission_mode: bypassPermissions}\nworktree: {setup: [touch left.txt]}\n" +
+		"team.yaml": testkit.PairSpec + "defaults: {permission_mode: bypassPermissions}\nworktree: {setup: [touch left.txt]}\n" +
 			"gates: {task: [{policy: work-committed}]}\ntasks: [{id: a, subject: A, owner: dev}]\n",
 		"lead.yaml": leadLetsWork,
 		"dev.yaml":  "steps:\n" + shell("echo 1 >own.txt") + completesOne + thenCommits("own.txt") + completesOne + restOfScript,
@@ -98,7 +85,7 @@ func TestWorkCommittedKilled(t *testing.T) {
 			t.Parallel()
 			wait := `touch "$COVEY_WORKSPACE/ready.log"; until [ -e "$COVEY_WORKSPACE/go.log" ]; do sleep 0.05; done`
 			g := newGrove(t, map[string]string{
-				"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}",
+				"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}",
 					"dev: {model: dev, isolation: "+isolation+"}", 1) +
 					"defaults: {permission_mode: bypassPermissions}\ngates: {task: [{policy: work-committed}]}\n" + ownedByDev,
 				"lead.yaml": leadLetsWork, ".gitignore": "*.log\n",
@@ -106,7 +93,7 @@ func TestWorkCommittedKilled(t *testing.T) {
 					completesOne + restOfScript,
 			})
 			g.leave("notes.txt")
-			if g.runAndKill(1, func() { g.awaitFile("ready.log") }) {
+			if g.runAndKill(1, func() { testkit.AwaitFile(t, filepath.Join(g.dir, "ready.log"), "") }) {
 				t.Fatal("the team ended before it was killed")
 			}
 			g.leave("go.log")
@@ -116,60 +103,39 @@ func TestWorkCommittedKilled(t *testing.T) {
 	}
 }
 
-// awaitFile waits until a program has made a file in the workspace.
-func (r *rig) awaitFile(name string) {
-	r.t.Helper()
-	for range 20_000 {
-		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // the program tells nobody
+const sharedWork = "defaults: {permission_mode: bypassPermissions, isolation: shared}\ngates: {stop: [{policy: work-committed}]}\n"
+
+// TestWorkCommittedOfAProgram: what an agent program has written in a folder that it shares
+// is found whether it tells of its calls or not.
+func TestWorkCommittedOfAProgram(t *testing.T) {
+	t.Parallel()
+	r, _ := newFakeRig(t, leadLetsWork, sharedWork+ownedByDev,
+		act{When: "not committed", Do: []string{"sneak git add named.txt sneaked.txt && git commit -qm mine -- named.txt sneaked.txt"}},
+		act{When: "You own task #1", Do: []string{claims, "sneak echo 1 >sneaked.txt",
+			"edit named.txt 1", finishes}})
+	testkit.Commit(t, r.dir)
+	testkit.Put(t, r.dir, "notes.txt", "a person's\n")
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if said := r.feedbacks(); len(said) != 1 || !strings.Contains(said[0], "not committed:\n?? named.txt\n?? sneaked.txt\nCommit") {
+		t.Errorf("the policy said %q", said)
 	}
-	r.t.Fatalf("nobody has made %s", name)
 }
 
-// TestWorkCommittedOfPrograms: what an agent program has written in a folder that it shares
-// is found whether it tells of its calls or not.
-func TestWorkCommittedOfPrograms(t *testing.T) {
+// TestWorkCommittedOfACommand: and what one has written that is run once for each prompt.
+func TestWorkCommittedOfACommand(t *testing.T) {
 	t.Parallel()
-	const gates = "defaults: {permission_mode: bypassPermissions, isolation: shared}\ngates: {stop: [{policy: work-committed}]}\n"
-	t.Run("acp", func(t *testing.T) {
-		r, _ := newFakeRig(t, leadLetsWork, gates+ownedByDev,
-			act{When: "not committed", Do: []string{"sneak git add named.txt sneaked.txt && git commit -qm mine -- named.txt sneaked.txt"}},
-			act{When: "You own task #1", Do: []string{claims, "sneak echo 1 >sneaked.txt",
-				"edit named.txt 1", finishes}})
-		g := grove{r}
-		testkit.Commit(t, g.dir)
-		g.leave("notes.txt")
-		g.want(g.run(Options{}), CodeDone, "all work is done")
-		g.wantBlamed("?? named.txt\n?? sneaked.txt")
-	})
-	t.Run("command", func(t *testing.T) {
-		t.Parallel()
-		g := newGrove(t, map[string]string{
-			"team.yaml": strings.Replace(pairSpec, "dev: {model: dev}",
-				"dev: {agent: cmd}\nagents: {cmd: {use: command, command: [sh, work.sh]}}", 1) +
-				gates,
-			"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: Begin.}}]\n" + restOfScript,
-			"dev.yaml":  "steps:\n" + restOfScript,
-			"work.sh": `case $(cat) in
+	g := newGrove(t, map[string]string{
+		"team.yaml": strings.Replace(testkit.PairSpec, "dev: {model: dev}",
+			"dev: {agent: cmd}\nagents: {cmd: {use: command, command: [sh, work.sh]}}", 1) + sharedWork,
+		"lead.yaml": "steps:\n  - call: [{tool: SendMessage, input: {to: dev, message: Begin.}}]\n" + restOfScript,
+		"dev.yaml":  "steps:\n" + restOfScript,
+		"work.sh": `case $(cat) in
 *"not committed"*) git add own.txt && git commit -qm mine -- own.txt;;
 *) echo 1 >own.txt;;
 esac
 `,
-		})
-		g.leave("notes.txt")
-		g.want(g.run(Options{}), CodeDone, "all work is done")
-		g.wantBlamed("?? own.txt")
 	})
-}
-
-// TestNamesPolicy: a hook or a gate may name one.
-func TestNamesPolicy(t *testing.T) {
-	t.Parallel()
-	policy := hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Policy: writes.CommittedPolicy}}}}}
-	if !namesPolicy([]settings.Source{{}, {Settings: policy}}, writes.CommittedPolicy) ||
-		namesPolicy([]settings.Source{{Settings: policy}}, "x") {
-		t.Error("who names a policy is wrong")
-	}
+	g.leave("notes.txt")
+	g.want(g.run(Options{}), CodeDone, "all work is done")
+	g.wantBlamed("?? own.txt")
 }

@@ -78,3 +78,20 @@ func Put(t testing.TB, dir, name, text string) {
 	Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	Must(t, WriteProgram(path, []byte(text)))
 }
+
+// Read returns the contents of a file.
+func Read(t testing.TB, elem ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(elem...))
+	Must(t, err)
+	return string(data)
+}
+
+// AwaitFile waits until there is a file that holds a text.
+func AwaitFile(t testing.TB, path, text string) {
+	t.Helper()
+	Eventually(t, path+" with "+strconv.Quote(text), func() bool {
+		data, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(data), text)
+	})
+}

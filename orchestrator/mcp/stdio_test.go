@@ -1,20 +1,17 @@
-package orchestrator
+package mcp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
-	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -76,9 +73,10 @@ type toolTeam struct {
 // newToolTeam makes a team with a client that it takes for somebody.
 func newToolTeam(t *testing.T, by process.Caller) toolTeam {
 	t.Helper()
-	stateHome(t)
-	p := mustPlace(t, "crew", t.TempDir(), "")
-	testkit.Must(t, state.NewRunFile(p, testTime, api.Protocol).Write(p))
+	p, err := state.PlaceIn(t.TempDir(), "crew", t.TempDir())
+	testkit.Must(t, err)
+	testkit.Must(t, p.Create())
+	testkit.Must(t, state.NewRunFile(p, time.Now(), api.Protocol).Write(p))
 	b, err := bus.Embed(bus.Options{})
 	testkit.Must(t, err)
 	f := toolTeam{bus: b, calls: make(chan api.TeamCall, 10)}
@@ -175,120 +173,4 @@ func TestStdioToolsEnd(t *testing.T) {
 			t.Errorf("ServeTools returns %v", err)
 		}
 	})
-}
-
-// A hook that stops the member for good says so in the answer, and the member
-// leaves when its turn is over.
-func TestHaltOverMCP(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, mcpFiles(`tasks: [{id: a, subject: One, owner: dev}]
-hooks:
-  TaskCompleted:
-    - hooks: [{type: command, command: "echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]
-`))
-	r.connect("dev").Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`).Want(t, false, "enough")
-	if reason := r.seat("dev").Life.State().Halting; reason != "enough" {
-		t.Errorf("dev is to leave because of %q", reason)
-	}
-	if all := r.stored(); all[0].Status == "completed" {
-		t.Error("the task is completed")
-	}
-}
-
-// Who has left the team cannot act in it, by no way.
-func TestGoneMemberHasNoTools(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, mcpFiles("keep: true\n"))
-	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := r.rooms.crew.Run(ctx)
-		ended <- err
-	}()
-	defer func() {
-		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the team ends with %v", err)
-		}
-	}()
-	<-r.rooms.crew.Up()
-	if reply, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "dev", Now: true, Reason: "it was enough"}); err != nil || !reply.Gone {
-		t.Fatalf("dev was ended: %+v, %v", reply, err)
-	}
-	if code := testkit.Post(t.Context(), t, url, token, testkit.Hello).StatusCode; code != 401 {
-		t.Errorf("its token is worth a %d", code)
-	}
-	a, err := r.rooms.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
-		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
-	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
-		t.Errorf("its stdio tools answer %+v, %v", a, err)
-	}
-}
-
-// leaves are the strings and numbers in a JSON value that are no keys.
-func leaves(v any) []string {
-	var out []string
-	switch v := v.(type) {
-	case map[string]any:
-		for _, inner := range v {
-			out = append(out, leaves(inner)...)
-		}
-	case []any:
-		for _, inner := range v {
-			out = append(out, leaves(inner)...)
-		}
-	case string:
-		out = append(out, v)
-	case float64:
-		out = append(out, string(texts.Encode(v)))
-	}
-	return out
-}
-
-// Some agents show a model only the text of an answer, some only its structured
-// form (ACP.md): every fact of the one is in the other. What the caller itself
-// has just said need not be repeated.
-func TestBothFormsHaveTheSameFacts(t *testing.T) {
-	t.Parallel()
-	r := newCrewRig(t, mcpFiles("tasks: [{id: a, subject: One, owner: dev}, {id: b, subject: Two, blocked_by: [a]}]\n"+touchGates))
-	dev := r.connect("dev")
-	for _, c := range []struct{ tool, args string }{
-		{teamtools.MembersTool, `{}`},
-		{teamtools.ListTool, `{}`},
-		{teamtools.CreateTool, `{"subject":"Three","description":"the third"}`},
-		{teamtools.CreateTool, `{"subject":"banned","description":"d"}`},
-		{teamtools.GetTool, `{"taskId":"2"}`},
-		{teamtools.ClaimTool, `{"taskId":"1"}`},
-		{teamtools.ClaimTool, `{"taskId":"2"}`},
-		{teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`},
-		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more","description":"d"}`},
-		{teamtools.UpdateTool, `{"taskId":"1","status":"pending","owner":""}`},
-		{teamtools.UpdateTool, `{"taskId":"1","subject":"One more"}`},
-		{teamtools.UpdateTool, `{"taskId":"9","subject":"x"}`},
-		{teamtools.UpdateTool, `{"taskId":"3","status":"deleted"}`},
-		{teamtools.SendTool, `{"to":"*","message":"hello"}`},
-		{teamtools.SendTool, `{"to":"dev","message":"hello"}`},
-		{teamtools.ReportTool, `{"report":"hello"}`},
-	} {
-		f := dev.Use(c.tool, c.args)
-		var structured any
-		if err := json.Unmarshal([]byte(f.Structured), &structured); err != nil {
-			t.Fatal(err)
-		}
-		if _, object := structured.(map[string]any); !object {
-			t.Errorf("%s %s: the structured form is no object: %s", c.tool, c.args, f.Structured)
-		}
-		for _, fact := range leaves(structured) {
-			if !strings.Contains(f.Text, fact) && !strings.Contains(c.args, fact) {
-				t.Errorf("%s %s: %q is missing in the text %q", c.tool, c.args, fact, f.Text)
-			}
-		}
-		if f.IsError && !slices.Contains(leaves(structured), f.Text) {
-			t.Errorf("%s %s: the error is missing in the structured form: %s", c.tool, c.args, f.Structured)
-		}
-	}
 }
