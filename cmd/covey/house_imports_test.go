@@ -138,7 +138,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/trust", "orchestrator/testkit"},
 	{"orchestrator/teamtools", "orchestrator/testkit"},
 	{"orchestrator/notices", "orchestrator/testkit"},
-	{"orchestrator/mcp", "orchestrator/inbox orchestrator/testkit tasks tasks/*"},
+	{"orchestrator/mcp", "bus orchestrator/inbox orchestrator/state orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/specs", "orchestrator/testkit"},
 	{"orchestrator/view", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
