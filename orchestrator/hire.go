@@ -155,22 +155,14 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 		Tools:      newHookTools(r),
 		FailClosed: o.team().FailClosed, Interactive: o.staysUp(),
 		Locate: locate(r, o),
-		Root:   r.rootOf,
-		Skill: func(in hooks.Input, name string) bool {
+		Session: func(in hooks.Input) runner.Session {
 			s, ok := r.seats.BySession(in.SessionID)
-			return ok && s.Skills().Loaded(name)
-		},
-		EnvFile: func(in hooks.Input) string {
-			if s, ok := r.seats.BySession(in.SessionID); ok {
-				return (seatBuilder{o, r}).envFile(s)
+			if !ok {
+				return runner.Session{Team: o.team().Name, Loaded: (*tools.Skills)(nil).Loaded}
 			}
-			return ""
-		},
-		Who: func(in hooks.Input) (team, member string) {
-			if s, ok := r.seats.BySession(in.SessionID); ok {
-				return o.team().Name, s.Member.Name
+			return runner.Session{
+				Team: o.team().Name, Member: s.Member.Name, Root: s.Member.Dir, EnvFile: (seatBuilder{o, r}).envFile(s), Loaded: s.Skills().Loaded,
 			}
-			return o.team().Name, ""
 		},
 		GateEnv: r.gateEnv,
 		GateSlot: func(ctx context.Context, in hooks.Input) (func(), error) {
@@ -182,12 +174,9 @@ func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
 			return r.work.Slots.Acquire(ctx, member)
 		},
 		Spawned: func(pid int, h runner.Spawn) func() {
-			owner := process.Owner{Kind: process.Hook}
+			owner := process.Owner{Kind: process.Hook, Member: h.Member}
 			if h.Hook.MayAct {
 				owner.Kind = process.ActingHook
-			}
-			if s, ok := r.seats.BySession(h.Input.SessionID); ok {
-				owner.Member = s.Member.Name
 			}
 			return r.processes.RegisterHook(pid, owner, teamhooks.RunOf(h.Input, h.Depth))
 		},

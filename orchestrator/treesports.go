@@ -60,11 +60,3 @@ func locate(r *rooms, o *Orchestrator) runner.Locate {
 		return h.Command, h.Args
 	}
 }
-
-// rootOf implements runner.Options.Root.
-func (r *rooms) rootOf(in hooks.Input) string {
-	if s, ok := r.seats.BySession(in.SessionID); ok {
-		return s.Member.Dir
-	}
-	return ""
-}

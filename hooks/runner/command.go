@@ -113,7 +113,7 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 	}
 	if c.opts.Spawned != nil {
 		p.Started = func(pid int) {
-			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Hook: h.Handler, Depth: c.depth + 1})
+			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Member: c.opts.session(c.in).Member, Hook: h.Handler, Depth: c.depth + 1})
 		}
 	}
 	return p

@@ -53,20 +53,15 @@ func (r *run) eventEnv(in hooks.Input) []string {
 	if in.Effort != nil {
 		env = append(env, "CLAUDE_EFFORT="+in.Effort.Level)
 	}
-	if r.known.EnvFile() && r.opts.EnvFile != nil {
-		if file := r.opts.EnvFile(in); file != "" {
-			env = append(env, "CLAUDE_ENV_FILE="+file)
-		}
+	s := r.opts.session(in)
+	if r.known.EnvFile() && s.EnvFile != "" {
+		env = append(env, "CLAUDE_ENV_FILE="+s.EnvFile)
 	}
-	team, member := in.Member()
-	if r.opts.Who != nil {
-		team, member = r.opts.Who(in)
+	if s.Team != "" {
+		env = append(env, "COVEY_TEAM="+s.Team)
 	}
-	if team != "" {
-		env = append(env, "COVEY_TEAM="+team)
-	}
-	if member != "" {
-		env = append(env, "COVEY_MEMBER="+member)
+	if s.Member != "" {
+		env = append(env, "COVEY_MEMBER="+s.Member)
 	}
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
 }

@@ -45,16 +45,20 @@ type fit struct {
 // run as well as for lists of what would run.
 func (r *Runner) fit(h *armed, w *want) fit {
 	var f fit
+	var loaded func(skill string) bool
+	if h.source.Skill != "" {
+		loaded = r.opts.session(*w.in).Loaded
+	}
 	switch at := h.source; {
 	case !w.in.ForHelper(at.Helper):
 		return fit{why: otherHelper}
-	case at.Skill != "" && r.opts.Skill != nil && !r.opts.Skill(*w.in, at.Skill):
+	case loaded != nil && !loaded(at.Skill):
 		return fit{why: otherSkill}
 	case at.Member != "" && w.member != "" && at.Member != w.member:
 		return fit{why: otherMember}
 	case at.Member != "" && w.member == "":
 		f.open = otherMember
-	case at.Skill != "" && r.opts.Skill == nil:
+	case at.Skill != "" && loaded == nil:
 		f.open = otherSkill
 	}
 	f.runs = f.open == noObstacle // what is open counts as not met, except for an `if`

@@ -157,7 +157,10 @@ func TestInspectProperties(t *testing.T) {
 		opts := Options{ProjectDir: "/w"}
 		if rapid.Bool().Draw(t, "knows skills") {
 			loaded := rapid.Bool().Draw(t, "loaded")
-			opts.Skill = func(hooks.Input, string) bool { return loaded }
+			opts.Session = func(in hooks.Input) Session {
+				_, member := in.Member()
+				return Session{Member: member, Loaded: func(string) bool { return loaded }}
+			}
 		}
 		in := hooks.Input{Common: hooks.Common{Cwd: "/w", AgentID: pick(t, "agent", "", "ana@crew", "ben@crew", "h1"),
 			AgentType: pick(t, "type", "", "scout")}, Payload: hooks.PreToolUseInput{ToolName: pick(t, "tool", "Bash", "Edit", ""),

@@ -1,6 +1,10 @@
 package runner
 
-import "github.com/coveyteam/covey/hooks"
+import (
+	"cmp"
+
+	"github.com/coveyteam/covey/hooks"
+)
 
 // Locate returns what to run for a command hook: its command line and, in exec form, its
 // arguments. It returns them as configured if nothing has to change.
@@ -21,11 +25,13 @@ func (r *run) located(h *armed) *armed {
 }
 
 // rootOf returns where the path rules of an `if` begin.
-func (o *Options) rootOf(in hooks.Input) string {
-	if o.Root != nil {
-		if root := o.Root(in); root != "" {
-			return root
-		}
+func (o *Options) rootOf(in hooks.Input) string { return cmp.Or(o.session(in).Root, o.ProjectDir) }
+
+// session describes the session of an event.
+func (o *Options) session(in hooks.Input) Session {
+	if o.Session != nil {
+		return o.Session(in)
 	}
-	return o.ProjectDir
+	team, member := in.Member()
+	return Session{Team: team, Member: member}
 }

@@ -49,11 +49,11 @@ func TestLocate(t *testing.T) {
 func TestRootOfRules(t *testing.T) {
 	h := hooks.Handler{Type: "command", Command: "exit 2", If: "Edit(/src/**)"}
 	sources := []settings.Source{{Settings: hooks.Settings{hooks.PreToolUse: {{Hooks: []hooks.Handler{h}}}}}}
-	r, err := New(sources, &Options{ProjectDir: "/ws", Root: func(in hooks.Input) string {
+	r, err := New(sources, &Options{ProjectDir: "/ws", Session: func(in hooks.Input) Session {
 		if in.SessionID == "ana" {
-			return "/copies/ana"
+			return Session{Root: "/copies/ana"}
 		}
-		return ""
+		return Session{}
 	}})
 	if err != nil {
 		t.Fatal(err)

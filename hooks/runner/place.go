@@ -31,12 +31,7 @@ func (r *Runner) memberOf(in hooks.Input) string {
 	if !r.personal {
 		return ""
 	}
-	if r.opts.Who != nil {
-		_, member := r.opts.Who(in)
-		return member
-	}
-	_, member := in.Member()
-	return member
+	return r.opts.session(in).Member
 }
 
 // givenEnv returns the variables that a hook and its layer set. They cannot set the
@@ -92,8 +87,8 @@ func optionVariable(name string) string {
 // `cd` of the member must not change what it tests. It does not replace a missing folder that
 // the hook names, because the hook relies on that folder.
 func (r *run) handlerDir(h *armed) (string, error) {
-	if h.Gate && r.opts.Root != nil {
-		if root := r.opts.Root(r.in); isDir(root) {
+	if h.Gate {
+		if root := r.opts.session(r.in).Root; isDir(root) {
 			return root, nil
 		}
 	}

@@ -179,7 +179,7 @@ func TestMemberLayers(t *testing.T) {
 			Settings: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Type: "command", Command: "echo " + member + "; true"}}}}}}
 	}
 	sources := []settings.Source{layer("a"), layer("b"), layer("")}
-	byWho, err := New(sources, &Options{Who: func(in hooks.Input) (string, string) { return "t", in.SessionID }})
+	byWho, err := New(sources, &Options{Session: func(in hooks.Input) Session { return Session{Team: "t", Member: in.SessionID} }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,18 @@ import (
 
 // Spawn describes a process of a hook that has just been started.
 type Spawn struct {
-	Input hooks.Input   // the event
-	Hook  hooks.Handler // the hook that the process runs
-	Depth int           // how many hooks of this program enclose it, its own included (see Inside)
+	Input  hooks.Input   // the event
+	Member string        // whose session it is; empty: nobody's
+	Hook   hooks.Handler // the hook that the process runs
+	Depth  int           // how many hooks of this program enclose it, its own included (see Inside)
+}
+
+// Session is what a Runner has to know of the session of an event.
+type Session struct {
+	Team, Member string                  // COVEY_TEAM and COVEY_MEMBER; empty: not set
+	Root         string                  // where gates run and the path rules of an `if` begin; empty: ProjectDir
+	EnvFile      string                  // CLAUDE_ENV_FILE of an event that has one; empty: none
+	Loaded       func(skill string) bool // whether it has loaded a skill; nil: not known
 }
 
 // Options configure a Runner. The zero value of each field is usable, as described there.
@@ -65,10 +74,9 @@ type Options struct {
 	// release is called when the gate has ended. The wait counts against no time limit, and such gates
 	// do not count for Parallel.
 	GateSlot func(ctx context.Context, in hooks.Input) (release func(), err error)
-	EnvFile  func(in hooks.Input) string                // CLAUDE_ENV_FILE of an event that has one; nil or "": none
-	Who      func(in hooks.Input) (team, member string) // COVEY_TEAM, COVEY_MEMBER; nil: as in the payload
-	// Skill reports whether the session of an event has loaded a skill; nil: none has.
-	Skill     func(in hooks.Input, name string) bool
+	// Session describes the session of an event; nil: the payload says which team and member it
+	// belongs to, and nothing else is known.
+	Session   func(in hooks.Input) Session
 	Policies  func(name string) Policy // finds Handler.Policy; nil, or returning nil: there is none
 	Callbacks *hooks.Registry          // hooks that are Go functions; nil: none. It may change at any time
 	Models    Model                    // answers prompt and agent hooks; nil: they cannot judge
@@ -83,9 +91,6 @@ type Options struct {
 	// wakes an agent from the background is a notification then; in a headless run its
 	// text is the feedback of the turn end.
 	Interactive bool
-	// Root returns where the path rules of an `if` begin for an event. nil or "" means
-	// ProjectDir.
-	Root func(in hooks.Input) string
 	// FailClosed makes a configured hook that gives no verdict refuse, also at turn ends,
 	// if its event can be refused and the hook runs in the foreground.
 	FailClosed bool

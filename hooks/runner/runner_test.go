@@ -201,8 +201,9 @@ func TestBudgetOf(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	b := newBench(t)
 	b.env = append(b.env, "OTEL_X=1", "CLAUDE_PLUGIN_ROOT=/stale", "COVEY_MEMBER=stale", "KEPT=yes")
-	opts := Options{ProjectDir: b.cwd, EnvFile: func(hooks.Input) string { return "/env/file" },
-		Who: func(in hooks.Input) (string, string) { return "crew", in.AgentType }}
+	opts := Options{ProjectDir: b.cwd, Session: func(in hooks.Input) Session {
+		return Session{Team: "crew", Member: in.AgentType, EnvFile: "/env/file"}
+	}}
 	r := b.runnerWith(t, opts, settings.Source{Name: "p", Root: "/plugin root", Data: "/data",
 		Settings: on(hooks.SessionStart, `
 		{ env; echo "tty:$(tty </dev/tty 2>&1)"; pwd; echo "arg:${CLAUDE_PLUGIN_ROOT}:'${CLAUDE_PROJECT_DIR}'"; } >$REC_DIR/env`)})
@@ -236,7 +237,10 @@ func TestEnvironment(t *testing.T) {
 
 func TestEnvironmentOfPayload(t *testing.T) {
 	b := newBench(t)
-	r := b.runnerWith(t, Options{EnvFile: func(hooks.Input) string { return "/env" }},
+	r := b.runnerWith(t, Options{Session: func(in hooks.Input) Session {
+		team, member := in.Member()
+		return Session{Team: team, Member: member, EnvFile: "/env"}
+	}},
 		settings.Source{Settings: on(hooks.TeammateIdle,
 			`echo "$COVEY_TEAM/$COVEY_MEMBER/${CLAUDE_ENV_FILE-none}" >&2; exit 2`)})
 	out := b.fire(t, r, hooks.TeammateIdleInput{TeammateName: "backend", TeamName: "crew"})

@@ -133,9 +133,9 @@ func fireAt(ctx context.Context, env *cli.Env, set *hookSet, in hooks.Input) err
 	}
 	if set.Team != nil {
 		opts.FailClosed = set.Team.FailClosed
-		opts.Who = func(in hooks.Input) (team, member string) {
-			_, member = in.Member()
-			return set.Team.Name, member
+		opts.Session = func(in hooks.Input) runner.Session {
+			_, member := in.Member()
+			return runner.Session{Team: set.Team.Name, Member: member}
 		}
 		opts.Locate = func(_ hooks.Input, h hooks.Handler) (string, []string) { return set.Team.Located(h) }
 		// Load the team only for hooks that ask a model or server: another hook must
