@@ -167,7 +167,7 @@ func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next loadedSpec, c
 	if err := o.markRunning(r.goals.Text()); err != nil {
 		// The spec is in effect; guardState writes run.json later.
 		r.short.Note(err)
-		r.journal.Tell(events.Warning{Text: fmt.Sprintf("the spec was applied, but run.json does not say so yet: %v", err)})
+		r.journal.Warn("the spec was applied, but run.json does not say so yet: %v", err)
 	}
 	return nil
 }

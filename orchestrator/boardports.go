@@ -1,11 +1,9 @@
 package orchestrator
 
 import (
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/tasks/mail"
-	"github.com/coveyteam/covey/teammate"
 )
 
 // newBoard returns the task API of a team.
@@ -26,11 +24,6 @@ func (p mcpMembers) Caller(member string) (*mcp.Caller, error) {
 		return s.Caller(), nil
 	}
 	return nil, p.r.board.NoSeat(member)
-}
-
-// newTaskLister returns the tasks that a member's turn end looks at.
-func newTaskLister(o *Orchestrator, r *rooms) teammate.TaskLister {
-	return r.board.TaskLister(o.completesOnPass, func(text string) { r.journal.Tell(events.Warning{Text: text}) })
 }
 
 // completesOnPass reports whether the current spec completes tasks in progress when a

@@ -251,7 +251,7 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 		Equip: h.equipment(ctx, s, gear{
 			past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) },
 		}),
-		Hooks: h.gatesOf(s), Tasks: newTaskLister(h.o, h.r), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Hooks: h.gatesOf(s), Tasks: h.r.board.TaskLister(h.o.completesOnPass, h.r.journal.Warn), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,

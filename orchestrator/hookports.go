@@ -49,7 +49,7 @@ func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients 
 		Workspace: o.team().Workspace, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		Clock: o.opts.Overrides.Clock, Key: launch.ReadKey,
 		Started: func(pid int) func() { return r.processes.Register(pid, process.Owner{Kind: process.Hook}) },
-		Report:  func(text string) { r.journal.Tell(events.Warning{Text: text}) },
+		Warn:    r.journal.Warn,
 		Fire:    r.seats.Fire, Ask: r.asks.FillIn,
 	}, list)
 }

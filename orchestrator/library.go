@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -91,6 +90,6 @@ func awaitCallbacks(ctx context.Context, registry *hooks.Registry, j *journal.Jo
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackPatience)
 	defer cancel()
 	if err := registry.Wait(patience); err != nil {
-		j.Tell(events.Warning{Text: err.Error()})
+		j.Warn("%v", err)
 	}
 }

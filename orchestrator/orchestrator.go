@@ -332,21 +332,21 @@ func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (previousRun, err
 // withCrew runs the crew.
 func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before previousRun) (Ending, error) {
 	for _, said := range o.repairs {
-		r.journal.Tell(events.Warning{Text: said})
+		r.journal.Warn("%s", said)
 	}
 	if before.done {
 		return o.alreadyDone(ctx, r, before)
 	}
 	if o.leftovers != "" {
-		r.journal.Tell(events.Warning{Text: o.leftovers})
+		r.journal.Warn("%s", o.leftovers)
 	}
 	for _, w := range o.hooks().Warnings {
-		r.journal.Tell(events.Warning{Text: w.Error()})
+		r.journal.Warn("%v", w)
 	}
 	var asked sync.WaitGroup
 	asked.Go(func() { // beside the run, because programs take seconds to say their versions
 		for _, text := range launch.Outdated(ctx, o.team()) {
-			r.journal.Tell(events.Warning{Text: text})
+			r.journal.Warn("%s", text)
 		}
 	})
 	end, err := o.runActors(ctx, r)

@@ -45,11 +45,11 @@ func watchBackups(ctx context.Context, store *tasks.Store, j *journal.Journal, l
 		switch {
 		case trouble != nil && !told:
 			log.Warn("the store is not backed up", "err", trouble)
-			j.Tell(events.Warning{Text: fmt.Sprintf("the team's store cannot be backed up at present; work continues, "+
-				"and covey doctor says how old the last backup is: %v", trouble)})
+			j.Warn("the team's store cannot be backed up at present; work continues, "+
+				"and covey doctor says how old the last backup is: %v", trouble)
 		case trouble == nil && told:
 			log.Info("the store is backed up again")
-			j.Tell(events.Warning{Text: "the team's store is backed up again"})
+			j.Warn("the team's store is backed up again")
 		}
 		told = trouble != nil
 	}

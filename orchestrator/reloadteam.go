@@ -3,10 +3,8 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -21,9 +19,7 @@ func newReloader(o *Orchestrator, r *rooms) *teamhooks.Reloader {
 		Fire: func(ctx context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			return r.seats.Lead().Teammate().Fire(ctx, p)
 		},
-		Warn: func(format string, args ...any) {
-			r.journal.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
-		},
+		Warn:    r.journal.Warn,
 		Apply:   func(team *configs.Team, l hookinfo.Layers) error { return o.applyHooks(r, team, l) },
 		Trusted: r.trust.Counts,
 	})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/specs"
@@ -52,7 +51,7 @@ func (o *Orchestrator) lacks(ctx context.Context, r *rooms) (why string, by []st
 	}
 	result, by, err := r.goals.Result(ctx, folders(r))
 	if err != nil {
-		r.journal.Tell(events.Warning{Text: fmt.Sprintf("covey cannot tell whether the run has changed anything: %v", err)})
+		r.journal.Warn("covey cannot tell whether the run has changed anything: %v", err)
 	}
 	switch {
 	case result == specs.NoResult:

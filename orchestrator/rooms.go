@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -129,9 +128,7 @@ func newRooms(
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
 	r.hooks.background = newBackground(r)
-	r.trust = trust.NewGuard(o.place, func(format string, args ...any) {
-		j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
-	})
+	r.trust = trust.NewGuard(o.place, j.Warn)
 	r.hooks.policies = newPolicies(o, r)
 	r.hooks.reload = newReloader(o, r)
 	var err error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/coveyteam/covey/events"
 )
 
 // guardEvery is the time between checks of trust.json and run.json.
@@ -36,6 +35,6 @@ func (o *Orchestrator) checkState(r *rooms) {
 		r.short.Note(err)
 		r.log.Error("run.json was changed and cannot be rewritten", "err", err)
 	case restored:
-		r.journal.Tell(events.Warning{Text: "another program has changed the team's run.json; it was rewritten"})
+		r.journal.Warn("another program has changed the team's run.json; it was rewritten")
 	}
 }

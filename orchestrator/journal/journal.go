@@ -171,6 +171,11 @@ func (j *Journal) Append(e events.Event) {
 // Tell appends an event of the team, which has no member.
 func (j *Journal) Tell(data events.Data) { j.Append(events.Event{Data: data}) }
 
+// Warn appends a warning of the team for people.
+func (j *Journal) Warn(format string, args ...any) {
+	j.Tell(events.Warning{Text: fmt.Sprintf(format, args...)})
+}
+
 // Hurry makes the journal give up on a full disk instead of waiting for space,
 // because members that wait for it could not end. Committed events stay in the
 // store's outbox and get their lines in the next run; members' events without a

@@ -98,7 +98,7 @@ func (c *client) keep(ctx context.Context) {
 		l, err := c.dial(ctx)
 		if err == nil {
 			if c.set(l, nil); said != "" {
-				c.team.Report(fmt.Sprintf("MCP server %s is connected again", c.Name))
+				c.team.Warn("MCP server %s is connected again", c.Name)
 			}
 			said = ""
 			err = c.watch(ctx, l)
@@ -120,7 +120,7 @@ func (c *client) keep(ctx context.Context) {
 		c.set(nil, why)
 		if text := err.Error(); text != said {
 			said = text
-			c.team.Report(fmt.Sprintf("MCP server %s is not connected: %s; %s", c.Name, text, then))
+			c.team.Warn("MCP server %s is not connected: %s; %s", c.Name, text, then)
 		}
 		select {
 		case <-c.team.Clock.After(pause):

@@ -34,8 +34,8 @@ func (c *client) elicit(ctx context.Context, l *life, ask *sdk.ElicitParams) *sd
 	}
 	out, err := c.team.Fire(ctx, member, in)
 	if err != nil {
-		c.team.Report(fmt.Sprintf("MCP server %s asks a person, and the hooks that may answer could not run: %v",
-			c.Name, err))
+		c.team.Warn("MCP server %s asks a person, and the hooks that may answer could not run: %v",
+			c.Name, err)
 		return &sdk.ElicitResult{Action: actionDecline}
 	}
 	// If a hook has answered, those on the result do not run (golden, elicitation_hook_accept).
@@ -88,8 +88,8 @@ func (c *client) askPerson(ctx context.Context, member string, in hooks.Elicitat
 		}
 		why = err
 	}
-	c.team.Report(fmt.Sprintf("MCP server %s asks: %s; no Elicitation hook has answered and no person can be asked (%v), "+
-		"so the answer is cancel", c.Name, texts.Preview(in.Message, 200), why))
+	c.team.Warn("MCP server %s asks: %s; no Elicitation hook has answered and no person can be asked (%v), "+
+		"so the answer is cancel", c.Name, texts.Preview(in.Message, 200), why)
 	return &sdk.ElicitResult{Action: actionCancel}
 }
 

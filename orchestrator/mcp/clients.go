@@ -50,8 +50,8 @@ type ClientOptions struct {
 	Environ   []string // of programs, beside what is set for each
 	Started   func(pid int) (release func())
 	Key       func(file string) (string, error) // reads a server's key
-	// Report tells people that a server has ended, runs again, or cannot be used.
-	Report func(text string)
+	// Warn tells people that a server has ended, runs again, or cannot be used.
+	Warn func(format string, args ...any)
 	// Fire runs the hooks of an event in a member's name; an empty one means the lead's.
 	Fire func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error)
 	// Ask asks a person for the values of a schema, which a server wants for a call of a member. It

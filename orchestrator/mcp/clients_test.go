@@ -110,7 +110,7 @@ func rigServers(t *testing.T) *Clients {
 	}
 	processes := process.New(process.Unmarked)
 	servers := NewClients(ClientOptions{
-		Workspace: root, Environ: os.Environ(), Report: func(string) {},
+		Workspace: root, Environ: os.Environ(), Warn: func(string, ...any) {},
 		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 	}, []settings.Server{
 		{Name: "plugin:p:rig", Root: root, Command: []string{self, "-test.run=^TestAsMCPServer$"},

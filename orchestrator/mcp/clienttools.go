@@ -104,14 +104,14 @@ func (c *client) soon(ctx context.Context) *life {
 	return nil
 }
 
-// reportOnce is Report for what is said once of a server.
+// reportOnce is Warn for what is said once of a server.
 func (c *client) reportOnce(text string) {
 	c.mu.Lock()
 	said := c.said[text]
 	c.said[text] = true
 	c.mu.Unlock()
 	if !said {
-		c.team.Report(text)
+		c.team.Warn("%s", text)
 	}
 }
 

@@ -84,7 +84,8 @@ func newClientRig(t *testing.T, after func(time.Duration) <-chan time.Time, list
 			key, err := os.ReadFile(file)
 			return string(key), err
 		},
-		Report: func(text string) {
+		Warn: func(format string, args ...any) {
+			text := fmt.Sprintf(format, args...)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.said = append(r.said, text)

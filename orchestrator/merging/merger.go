@@ -477,6 +477,6 @@ func (d *Merger) warn(err error) {
 	d.warned[err.Error()] = true
 	d.mu.Unlock()
 	if !said {
-		d.opts.Journal.Tell(events.Warning{Text: err.Error()})
+		d.opts.Journal.Warn("%v", err)
 	}
 }

@@ -233,7 +233,7 @@ func (t *Timetable) runOne(ctx context.Context, s configs.Schedule, r *scheduleR
 		return fmt.Errorf("schedule %s: %w", s.Name, err)
 	default: // such as a full mailbox: the next time there may be room
 		told.Skipped = err.Error()
-		t.journal.Tell(events.Warning{Text: fmt.Sprintf("schedule %s: %v", s.Name, err)})
+		t.journal.Warn("schedule %s: %v", s.Name, err)
 	}
 	if told.Skipped == "" {
 		r.Last = due

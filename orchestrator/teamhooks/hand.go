@@ -60,7 +60,7 @@ func NewHand(o HandOptions) *Hand {
 				Workspace: o.Team.Workspace, Environ: o.Environ,
 				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 				Key:     launch.ReadKey,
-				Report:  func(string) {}, // a hook says itself that its server failed
+				Warn:    func(string, ...any) {}, // a hook says itself that its server failed
 				Fire: func(context.Context, string, hooks.Payload) (hooks.Outcome, error) {
 					return hooks.Outcome{Decision: hooks.Pass}, nil
 				},

@@ -15,13 +15,13 @@ import (
 type completer struct {
 	board *TaskAPI
 	on    func() bool
-	warn  func(text string)
+	warn  func(format string, args ...any)
 }
 
 // TaskLister returns the tasks that turn ends of members work on. While on
 // returns true it completes those that passed their gates. It calls warn for a
 // task that changed meanwhile.
-func (b *TaskAPI) TaskLister(on func() bool, warn func(text string)) teammate.TaskLister {
+func (b *TaskAPI) TaskLister(on func() bool, warn func(format string, args ...any)) teammate.TaskLister {
 	return completer{b, on, warn}
 }
 
@@ -47,7 +47,7 @@ func (c completer) Passed(ctx context.Context, list []tasks.Task) error {
 		})
 		switch {
 		case errors.Is(err, tasks.ErrConflict), errors.Is(err, tasks.ErrStale), errors.Is(err, tasks.ErrNotFound):
-			c.warn(fmt.Sprintf("task %s passed its gates and is not completed, because it changed meanwhile: %v", t.ID, err))
+			c.warn("task %s passed its gates and is not completed, because it changed meanwhile: %v", t.ID, err)
 		case err != nil:
 			errs = append(errs, fmt.Errorf("complete task %s, which passed its gates: %w", t.ID, err))
 		default:

@@ -1,6 +1,7 @@
 package teamtools
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,7 +23,9 @@ func TestCompletedAsItWasSeen(t *testing.T) {
 		}
 	}
 	var warned []string
-	c := completer{b.board, func() bool { return true }, func(text string) { warned = append(warned, text) }}
+	c := completer{b.board, func() bool { return true }, func(format string, args ...any) {
+		warned = append(warned, fmt.Sprintf(format, args...))
+	}}
 	seen, err := c.InProgress(t.Context(), "dev")
 	if err != nil || len(seen) != 3 {
 		t.Fatal(seen, err)
