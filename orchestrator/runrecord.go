@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"context"
 	"time"
-
 )
 
 // guardEvery is the time between checks of trust.json and run.json.

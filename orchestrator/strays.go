@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-
 )
 
 // killStrays ends processes that members' tools have left running. It ignores the end of
