@@ -23,7 +23,7 @@ type Notices struct {
 
 	mu      sync.Mutex
 	showing map[string]int64    // notices that are on their way, by id: estimated tokens
-	stands  int64               // those that each further request of the conversation carries
+	stands  int64               // estimated tokens of the notices in the conversation, which each request sends
 	turn    events.Coordination // the present turn
 	run     events.Coordination // all turns of this run that have ended
 	digest  bool                // the turn was begun by notes alone

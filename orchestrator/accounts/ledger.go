@@ -1,4 +1,4 @@
-// Package accounts counts what the members of a team use, and says what is left of their
+// Package accounts counts what the members of a team use, and reports what is left of their
 // limits and of the team's budget. It has the prices of models, and counts the turns of a
 // run and what the lead is told. It is covey's own and makes no promise to other programs.
 //
@@ -89,7 +89,7 @@ type Ledger struct {
 	earlier  time.Duration       // that the team was up in earlier runs
 	began    time.Time           // of this run
 	kept     time.Time           // when the up time was last stored
-	levels   map[string]int      // of the team's uses that were told, by useKey
+	levels   map[string]int      // reported levels of the team's uses, by useKey
 	hazy     bool                // some account is
 	dear     bool                // likewise
 	overruns map[string]overrun  // of members
@@ -101,20 +101,20 @@ type account struct {
 	model   string      // by which its prices are found
 	usage   agent.Usage // of all its lives
 	priced  float64     // US dollars by covey's prices
-	told    float64     // US dollars that its agent program has told
+	told    float64     // US dollars that its agent program has reported
 	live    agent.Usage // of a prompt that still runs, which is in usage when it ends
 	liveUSD float64     // likewise
 	program bool        // its agent is a program of its own
 	final   int         // passes that it has had to hand over
 	largest transcript.Request
 	noted   map[string]bool // ids of the notes that it was shown
-	levels  map[string]int  // of its own uses that were told, by useKey
-	hazy    bool            // it does not tell all the tokens that it uses
-	dear    bool            // nor does anybody know what all of them cost
+	levels  map[string]int  // reported levels of its own uses, by useKey
+	hazy    bool            // its program does not report all tokens
+	dear    bool            // the cost of some of its tokens is not known
 	free    bool            // it is paid for by a subscription: its tokens have no price
-	warned  map[string]bool // what people were told not to know exactly
+	warned  map[string]bool // units of which people were warned that the count is not exact
 	limited bool            // a limit has ended its last turn, or keeps it from the next
-	spent   bool            // likewise, and what it has used of it stays used
+	spent   bool            // likewise, and only a higher limit lets it continue
 }
 
 // NewLedger makes the ledger of a team without accounts.
@@ -135,7 +135,7 @@ func (l *Ledger) Open(member string, limits configs.Limits, by configs.Agent, h 
 			note(&a.noted, id, true)
 		}
 	}
-	if was := l.accounts[member]; was != nil { // the member begins anew: its history tells the same again
+	if was := l.accounts[member]; was != nil { // the member begins anew, with the same history
 		l.tokens, l.usd = l.tokens-was.tokens(), l.usd-was.usd()
 		l.addLargest(-was.largest.Tokens, -was.largest.USD)
 	}

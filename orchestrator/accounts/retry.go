@@ -21,7 +21,7 @@ const (
 	// requests per minute has recovered, or a person has to help.
 	retryLimit = 8
 	// startLimit bounds them for an agent program that ends before it prints anything: it is
-	// broken, or called with arguments that it does not know, and waiting mends neither.
+	// broken, or called with arguments that it does not know, and waiting helps with neither.
 	startLimit = 2
 	// announcedRest bounds a pause that the vendor has asked for. A longer one is a usage
 	// limit, not a failure.
@@ -68,9 +68,9 @@ func (l *Logins) failedTurn(m *members.Member, e events.TurnFailed) (*Lockout, e
 	return failed, e
 }
 
-// forPeople reports whether only a person can mend what a turn failed of, by its StopFailure
-// type: a key, an account or the spec. Reminders of work would only fail in the same way, and
-// hide the reason.
+// forPeople reports whether only a person can fix the cause of a failed turn, by its StopFailure
+// type: a key, an account or the spec. Reminders of work would fail in the same way, and hide the
+// reason.
 func forPeople(kind string) bool {
 	return kind == "authentication_failed" || kind == "billing_error" || kind == "model_not_found"
 }

@@ -54,7 +54,7 @@ func (d *Done) See(e events.Event) {
 	}
 }
 
-// Complete counts a task that the member has completed, perhaps in an earlier turn: it is told
+// Complete counts a task that the member has completed, perhaps in an earlier turn: the call comes
 // when the journal has it.
 func (d *Done) Complete(task string) {
 	d.Completed, d.TasksDone = append(d.Completed, task), d.TasksDone+1
@@ -74,7 +74,7 @@ type Counts struct {
 	// TokensUnknown is set if the agent program did not report all tokens that it
 	// used; Tokens counts the reported ones.
 	TokensUnknown bool `json:"tokens_unknown,omitempty"`
-	// Context is how full its conversation is, as last reported; zero: nobody has said so.
+	// Context is how full its conversation is, as last reported; zero: not reported.
 	Context agent.ContextUse `json:"context,omitzero"`
 	// FreshSessions counts how often its agent program could not continue its conversation.
 	FreshSessions int `json:"fresh_sessions,omitempty"`

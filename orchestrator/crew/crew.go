@@ -175,7 +175,7 @@ func (c *Crew) finish(ctx context.Context) {
 	c.deps.Loop.Close()
 	c.deps.Group.Wait()
 	var ending sync.WaitGroup
-	for _, s := range c.deps.Seats.All() { // while the journal and the transcripts can still tell of it
+	for _, s := range c.deps.Seats.All() { // while the journal and the transcripts can still record it
 		for _, set := range s.sets() {
 			ending.Go(set.EndRuns)
 		}

@@ -116,10 +116,10 @@ func (d *director) round(ctx context.Context) (plan.Scene, []plan.Move, error) {
 	return s, moves, nil
 }
 
-// scene takes a snapshot of the team. It reads first which members are idle: what a
-// member did before it became idle is then committed, so the scene never reports a busy
-// member as idle. What the parts know comes before the mail: the answer to a question in between then shows
-// up as mail.
+// scene takes a snapshot of the team. It reads first which members are idle: what a member did
+// before it became idle is then committed, so the scene never reports a busy member as idle. It
+// asks the parts before it reads the mail: a question that is answered in between then shows up as
+// mail.
 //
 // All that is read after the seats may have changed since. That is harmless: a change pokes the
 // loop, and the next round sees it.

@@ -21,7 +21,7 @@ import (
 //
 // The agent is switched first: the member makes its agent when it takes the work. Give
 // comes last, because from then on the member's goroutine may run. Whoever calls hand has
-// stored what must not be repeated after a crash; the work itself is in no file.
+// stored what must not be repeated after a crash; the work itself is not stored.
 func (d *director) hand(s *Seat, w teammate.Work, mark string) {
 	d.c.switchAgent(s)
 	for _, p := range partsOf[Assigner](d.c.deps.Parts) {
@@ -155,9 +155,9 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 	return nil
 }
 
-// judge asks the gates before the team finishes, if files were changed without a task, so that
-// they were not asked yet: for each changed folder it makes a task of the goal for its member and
-// completes it. If they refuse, the member has to do it. It happens once for each goal; judge
+// judge asks the gates before the team finishes if files were changed without a task, because no
+// gate has judged these. For each changed folder it makes a task of the goal for its member and
+// completes it. If the gates refuse, the member has to do it. That happens once for each goal; judge
 // reports whether it did.
 //
 // The crew's loop waits meanwhile. The team is at rest, so only an order could want it.
@@ -174,7 +174,7 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 	for _, member := range d.c.deps.Purpose.Unjudged(ctx) {
 		s, ok := d.c.deps.Seats.Of(member)
 		if !ok || s.Life.State().Gone != "" {
-			return false, nil // nobody could mend what gates refuse
+			return false, nil // nobody could fix what gates refuse
 		}
 		list = append(list, teamtools.UnjudgedTask(goal.Given, member, s.Member.Lead))
 	}
@@ -215,8 +215,8 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 	return true, nil
 }
 
-// judgeAll completes tasks and returns what to tell the owners of those that are refused, by id;
-// empty: the owner completes it itself, or says why it cannot.
+// judgeAll completes tasks and returns the messages for the owners of those that are refused, by id.
+// An empty one means that the owner has to complete the task itself.
 func (d *director) judgeAll(ctx context.Context, made []tasks.Task) (refused map[string]string, err error) {
 	refused = map[string]string{}
 	for _, t := range made {

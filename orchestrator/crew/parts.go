@@ -33,8 +33,7 @@ type Timer interface {
 	Due(ctx context.Context) error
 }
 
-// Describer is a Part that knows something on which it depends who gets work and whether the team
-// may end.
+// Describer is a Part that knows something that decides who gets work, or whether the team may end.
 type Describer interface {
 	// Describe adds to a scene what the part knows. members are those of s.Seats, in their order.
 	// What the parts before it in the list know is set. Tasks and mail are read later, so that

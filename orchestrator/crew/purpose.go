@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Purpose says what a run is for. In a run with the zero Purpose all members work.
+// Purpose is what a run is for. In a run with the zero Purpose all members work.
 type Purpose struct {
 	Trigger string              // trigger of the Setup hooks that run first; empty: none run
 	Setup   bool                // the run ends when every session has begun
@@ -50,7 +50,7 @@ func (c *Crew) setUp(ctx context.Context) error {
 	return nil
 }
 
-// atMerge merges and ends a run whose purpose is that.
+// atMerge runs a run that only merges.
 func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
 	done, err := c.deps.Merges.MergeHere(ctx, *c.deps.Purpose.Merge)
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// rotation is what a seat knows of its member's next session, and of the session before.
+// rotation is the handover between two sessions of a member.
 //
-// A member with `rotate: task` gets another session in another seat, as after a restart. The
-// order of its steps makes a kill between any two of them harmless: the brief is on disk in the
-// old transcript, then the new transcript is complete on disk, then one change of the store
-// makes the new session the member's. Before that change the old session goes on, and hands
-// over with the same brief when it gets work. The work itself is in no file: what matters of it
-// is mail, which is unread until a transcript has it, or a task.
+// A member with `rotate: task` gets another session in another seat, as after a restart. Its steps
+// are: write the brief into the old transcript, write the new transcript, and make the new session
+// the member's in the store. After a kill before the last step the old session continues, and hands
+// over with the same brief when it gets work. The work itself is not stored: it is mail, which stays
+// unread until a transcript has it, or a task.
 type rotation struct {
 	due bool           // the next work is for a new session
 	out *teammate.Work // for the member's next seat; nil: none
@@ -44,8 +43,8 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 	return len(working) == 0 && now.Finished
 }
 
-// Rotates implements teammate.Rotator. What runs in the background belongs to the session, and
-// the continuation of a turn that failed does, too.
+// Rotates implements teammate.Rotator. Background commands, and the continuation of a failed turn,
+// belong to the session that began them.
 func (s *Seat) Rotates(w teammate.Work) bool {
 	return s.rotation.due && w.Cause != events.ByResume && !s.HasBackground() &&
 		!s.crew.deps.Hooks.MayWake(s.Member.Name)

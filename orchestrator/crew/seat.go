@@ -39,7 +39,7 @@ type Seat struct {
 	mu         sync.Mutex                   // guards occupant.Permissions, too
 	closers    []func() error               // in the order of opening
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
-	rotation   rotation                     // its goroutine's; the loop's before and after that
+	rotation   rotation                     // used by its goroutine, and by the loop before and after it runs
 }
 
 // Occupant is who works at a seat. It is made after the rest of the seat, because a teammate
@@ -94,8 +94,8 @@ func (s *Seat) AwaitedRun() string {
 	return ""
 }
 
-// ObserveRun handles a change of a command in the member's background. What was cut off is told to
-// the member's next life.
+// ObserveRun handles a change of a command in the member's background. The member's next life is told of
+// commands that were cut off.
 func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 	mate := s.occupant.Teammate
 	switch e.Change {
@@ -186,7 +186,7 @@ func (s *Seat) PostNotice(ctx context.Context, id, text string) error {
 }
 
 // Close closes what the member has open, in reverse order of opening. The member's
-// goroutine calls it last, or, if it has none, the code that knows so.
+// goroutine calls it last; without one, whoever removes the seat does.
 func (s *Seat) Close(log *slog.Logger) {
 	closers := s.closers
 	s.closers = nil

@@ -18,6 +18,9 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
+// This file gives members their seats: all of them at the start, those that a changed spec adds, and
+// those that begin another life. Seats of members that the spec no longer has are removed.
+
 // SeatAll gives each member of the spec a seat, in the order of the spec. After an error
 // the members before have theirs.
 func (c *Crew) SeatAll(ctx context.Context) error {

@@ -23,7 +23,7 @@ const holdsKey = "holds"
 type Hold struct {
 	By    string    `json:"by"` // the operator, or the lead
 	Since time.Time `json:"since"`
-	// Cut says that a turn was interrupted. Nothing else tells the member of that work.
+	// Cut says that a turn was interrupted. The member would not continue that work by itself.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (h *Holds) Hold(ctx context.Context, member, by string, cut bool) error {
 	return err
 }
 
-// Joined tells of a hold that an earlier run has left. It implements crew.Joiner.
+// Joined journals a hold that an earlier run has left. It implements crew.Joiner.
 func (h *Holds) Joined(_ context.Context, m *Member) error {
 	if held, ok := h.Of(m.Name); ok {
 		h.tell(m.Name, events.MemberHeld{By: held.By, Cut: held.Cut})

@@ -3,10 +3,10 @@
 // the tools of their goroutines: Group, which may grow while its end is awaited, Loop, which
 // other goroutines poke, and Clock, which tests can set.
 //
-// Each concern has a type of its own with its own lock: Life is where a member stands between
-// joining and leaving, Holds who keeps members from beginning turns, Restarts how often a failed
-// member was started again, Watch which members make no progress, and Drafts what models write while
-// they answer. None of them acts on a member: the crew asks them and acts.
+// Each concern has a type of its own with its own lock: Life tracks a member between joining
+// and leaving, Holds records who keeps members from beginning turns, Restarts counts restarts after
+// failures, Watch finds members that make no progress, and Drafts has what models write while they
+// answer. None of them acts on a member: the crew asks them and acts.
 //
 // Drafts are not part of any record. A draft is the end of a text that the journal does not have
 // yet; it goes away when its line comes, when the answer fails, or with the turn. Members add to
