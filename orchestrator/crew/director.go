@@ -2,7 +2,7 @@ package crew
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -39,18 +40,8 @@ const maxSleep = time.Minute
 
 // recall restores what an earlier run told the lead.
 func (d *director) recall(ctx context.Context) error {
-	for key, into := range map[string]*string{keyTold: &d.told, keyReported: &d.reported} {
-		value, ok, err := d.c.deps.Store.Value(ctx, key)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := json.Unmarshal(value, into); err != nil {
-				return fmt.Errorf("read %q of the store: %w", key, err)
-			}
-		}
-	}
-	return nil
+	store := d.c.deps.Store
+	return errors.Join(tasks.ReadValue(ctx, store, keyTold, &d.told), tasks.ReadValue(ctx, store, keyReported, &d.reported))
 }
 
 // direct runs the loop until the team finishes or ctx ends.
