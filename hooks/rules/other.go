@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // askDomain answers a question about a tool that opens a URL. A rule that forbids a domain
@@ -24,7 +26,7 @@ func (r Rule) askDomain(c Call, q question) bool {
 	if q == permitting && (target.User != nil || strings.ContainsAny(input.URL, "\\\t\r\n ")) {
 		return false // parsers of URLs disagree on where the host of such a URL ends
 	}
-	return Wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
+	return texts.Wild(domain, host) || q == forbidding && strings.HasSuffix(host, "."+domain)
 }
 
 // askParameter answers a question about any other tool. The specifier is parameter:value,
@@ -48,7 +50,7 @@ func (r Rule) askParameter(c Call, q question) bool {
 		if json.Unmarshal(field, &text) != nil || string(field) == "null" {
 			text = string(field)
 		}
-		return Wild(value, text) || all && c.Tool == "Skill" && name == "skill" && Wild(bare, text)
+		return texts.Wild(value, text) || all && c.Tool == "Skill" && name == "skill" && texts.Wild(bare, text)
 	}
 	if c.Tool == "Skill" && name == "skill" {
 		return q.doubt() // an agent program's tool of that name may call it something else

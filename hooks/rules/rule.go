@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Rule is one permission rule, `Tool` or `Tool(specifier)`. Permission lists and the `if` of
@@ -185,7 +186,7 @@ func (r Rule) names(tool string) bool {
 		return tool == "Task" || tool == "Agent"
 	case strings.HasPrefix(r.Tool, "mcp__"):
 		server := !strings.Contains(r.Tool[len("mcp__"):], "__")
-		return server && strings.HasPrefix(tool, r.Tool+"__") || Wild(r.Tool, tool)
+		return server && strings.HasPrefix(tool, r.Tool+"__") || texts.Wild(r.Tool, tool)
 	}
 	return false
 }

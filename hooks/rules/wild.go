@@ -4,40 +4,17 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // intersectLimit bounds the work of comparisons with unknown text; beyond it the texts may
 // match.
 const intersectLimit = 1 << 22
 
-// Wild reports whether the whole text matches pattern, in which * matches any sequence of
-// characters.
-func Wild(pattern, text string) bool {
-	head, rest, more := strings.Cut(pattern, "*")
-	if !more {
-		return pattern == text
-	}
-	if !strings.HasPrefix(text, head) {
-		return false
-	}
-	text = text[len(head):]
-	for {
-		piece, after, last := strings.Cut(rest, "*")
-		if !last {
-			return strings.HasSuffix(text, piece)
-		}
-		i := strings.Index(text, piece)
-		if i < 0 {
-			return false
-		}
-		text, rest = text[i+len(piece):], after
-	}
-}
-
 // mayFit reports whether text matches pattern for some value of its unknown parts.
 func mayFit(pattern, text string) bool {
 	if !strings.ContainsRune(text, shell.Unknown) {
-		return Wild(pattern, text)
+		return texts.Wild(pattern, text)
 	}
 	if len(pattern)*len(text) > intersectLimit {
 		return true

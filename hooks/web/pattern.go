@@ -3,8 +3,9 @@ package web
 import (
 	"errors"
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Pattern is a pattern of allowedHttpHookUrls, split into the parts of a URL. A "*" matches
@@ -40,7 +41,7 @@ func ParsePattern(text string) (Pattern, error) {
 	switch {
 	case p.host == "" || strings.ContainsAny(p.host, "@#\\ "):
 		return Pattern{}, errors.New("it names no host")
-	case !wild(p.scheme, "http") && !wild(p.scheme, "https"):
+	case !texts.Wild(p.scheme, "http") && !texts.Wild(p.scheme, "https"):
 		return Pattern{}, errors.New("its scheme is neither http nor https")
 	case p.rest == "" && strings.HasSuffix(authority, "*"):
 		p.rest = "*" // https://example.com:* means all that is there
@@ -85,14 +86,8 @@ func defaultPort(scheme string) string {
 
 // Matches reports whether the pattern matches all of u.
 func (p Pattern) Matches(u *Target) bool {
-	return wild(p.scheme, u.scheme) && wild(p.host, u.host) && wild(p.port, u.port) && wild(p.rest, u.rest)
+	return texts.Wild(p.scheme, u.scheme) && texts.Wild(p.host, u.host) && texts.Wild(p.port, u.port) && texts.Wild(p.rest, u.rest)
 }
 
 // LiteralHost reports whether the pattern names one host.
 func (p Pattern) LiteralHost() bool { return !strings.Contains(p.host, "*") }
-
-// wild reports whether the whole text matches a part of a pattern.
-func wild(part, text string) bool {
-	expr := strings.ReplaceAll(regexp.QuoteMeta(part), `\*`, `.*`)
-	return regexp.MustCompile(`(?s)^` + expr + `$`).MatchString(text)
-}

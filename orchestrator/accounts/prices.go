@@ -79,7 +79,7 @@ func (l PriceList) Window(model string) int64 {
 func (l PriceList) row(model string, has func(priceRow) bool) priceRow {
 	for _, f := range l {
 		for _, r := range f.rows {
-			if model != "" && has(r) && matchesName(r.Model, model) {
+			if model != "" && has(r) && texts.Wild(r.Model, model) {
 				return r
 			}
 		}
@@ -92,27 +92,6 @@ func (l PriceList) row(model string, has func(priceRow) bool) priceRow {
 func (l PriceList) Of(model string) (input, output float64, known bool) {
 	p, known := l.find(model)
 	return p.Input, p.Output, known
-}
-
-// matchesName reports whether a name matches a pattern, in which * stands for any text.
-func matchesName(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(name, first) || !strings.HasSuffix(name[len(first):], last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
-	return true
 }
 
 // ShippedPrices returns the prices that ship with covey.

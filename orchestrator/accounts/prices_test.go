@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -46,7 +47,7 @@ func TestShippedPricesAreAllReached(t *testing.T) {
 	}
 	for i, r := range f.rows {
 		for _, above := range f.rows[:i] {
-			if matchesName(above.Model, r.Model) {
+			if texts.Wild(above.Model, r.Model) {
 				t.Errorf("%s is never reached, for %s stands above it", r.Model, above.Model)
 			}
 		}
@@ -131,23 +132,6 @@ func TestAnyPriceFile(t *testing.T) {
 			t.Fatalf("%q gives %+v", text, f)
 		}
 	})
-}
-
-// Stars stand for any text, and nothing else is special.
-func TestMatchesName(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"a/b", "a/b", true}, {"a/b", "a/bc", false}, {"a/*", "a/", true}, {"a/*c", "a/bc", true}, {"a/*c",
-			"a/cb", false},
-		{"a/*b*c*", "a/xbycz", true}, {"a/*b*c*", "a/xcyb", false}, {"*", "", true}, {"a*a", "a",
-			false}, {"a/[b]", "a/b", false},
-	} {
-		if got := matchesName(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("%q means %q: %v", tt.pattern, tt.name, got)
-		}
-	}
 }
 
 // Subscriptions have no price; agent programs with a key go by their name.
