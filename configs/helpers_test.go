@@ -97,6 +97,30 @@ func TestHooksOfHelpers(t *testing.T) {
 	}
 }
 
+// TestAgentsOfPlugins: a plugin's agents are helpers by its name. Their hooks, servers and
+// permissions have no effect, which is one warning.
+func TestAgentsOfPlugins(t *testing.T) {
+	const spec = oneMember + "plugins: [./guard]\n"
+	team := workspaceWith(t, spec, map[string]string{
+		"guard/.claude-plugin/plugin.json": `{"name": "guard"}`,
+		"guard/agents/a.md":                hookedAgent,
+		"guard/agents/b.md":                "---\nname: writer\npermissionMode: bypassPermissions\nmcpServers: {x: {command: y}}\n---\nYou write.",
+		".claude/agents/a.md":              "---\nname: reviewer\n---\nYou review, too.",
+	})
+	var names []string
+	for _, h := range team.Helpers() {
+		names = append(names, h.Name)
+	}
+	if !slices.Equal(names, []string{"reviewer", "guard:reviewer", "guard:writer"}) {
+		t.Errorf("helpers %q", names)
+	}
+	l := team.Layers(nil)
+	if len(l.Sources)+len(l.Servers) > 0 || len(l.Warnings) != 1 || l.Warnings[0].Error() != "agents of plugins cannot have these keys, "+
+		"which are ignored: guard:reviewer: hooks; guard:writer: mcpServers, permissionMode" {
+		t.Errorf("sources %+v, servers %+v, warnings %q", l.Sources, l.Servers, l.Warnings)
+	}
+}
+
 // A member may fall back from a program to covey's own agent, which has helpers.
 func TestHelpersOfAFallback(t *testing.T) {
 	const spec = "covey: 1\ngoal: g\nbudget: {on_limit: fallback}\nlead: p\n" +

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
@@ -124,9 +125,17 @@ func (l *Layers) addMemberHeads(t *Team, read settings.ReadFile) {
 }
 
 // addHelperHeads adds the hooks in the heads of the workspace's agent files. Each applies
-// to helpers of its kind only.
+// to helpers of its kind only. What a plugin's agent file would change beyond its helpers has no
+// effect, as in other hosts.
 func (l *Layers) addHelperHeads(t *Team, read settings.ReadFile) {
+	var ignored []string
 	for _, h := range t.Helpers() {
+		if h.Plugin {
+			if len(h.Ignored) > 0 {
+				ignored = append(ignored, h.Name+": "+strings.Join(h.Ignored, ", "))
+			}
+			continue
+		}
 		if _, err := read(h.File); errors.Is(err, fs.ErrNotExist) {
 			continue // created after the team was started, so it does not count
 		}
@@ -135,6 +144,10 @@ func (l *Layers) addHelperHeads(t *Team, read settings.ReadFile) {
 		if len(file.Hooks) > 0 {
 			l.Sources = append(l.Sources, settings.Source{Name: h.File, Settings: file.Hooks.ForHelper(), Helper: h.Name})
 		}
+	}
+	if len(ignored) > 0 {
+		l.Warnings = append(l.Warnings, fmt.Errorf("agents of plugins cannot have these keys, which are ignored: %s",
+			strings.Join(ignored, "; ")))
 	}
 }
 
@@ -188,11 +201,11 @@ func (t *Team) Sources() ([]settings.Source, []error) {
 	return l.Sources, l.Warnings
 }
 
-// Helpers lists the kinds of helpers that the workspace describes now, by file name. It
+// Helpers lists the kinds of helpers that the workspace and the plugins describe now. It
 // lists none if no member can use helpers.
 func (t *Team) Helpers() []settings.Helper {
 	if t.anyMayUse("Agent") {
-		return settings.Helpers(t.Workspace)
+		return settings.Helpers(t.Workspace, t.Plugins)
 	}
 	return nil
 }

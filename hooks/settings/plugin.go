@@ -73,8 +73,9 @@ func ReadPlugin(root string, read ReadFile) (Plugin, []error) {
 	before := len(r.warnings)
 	r.hooks(p.Hooks, m)
 	p.Servers = r.servers(p, m)
-	if len(p.Hooks)+len(p.Servers) == 0 && len(r.warnings) == before {
-		r.warn(root, "the plugin brings no hooks and no MCP servers")
+	if len(p.Hooks)+len(p.Servers)+len(below(root, "agents", "*.md"))+len(below(root, "skills", "*", "SKILL.md")) == 0 &&
+		len(r.warnings) == before {
+		r.warn(root, "the plugin brings no hooks, MCP servers, agents or skills")
 	}
 	return p, r.warnings
 }

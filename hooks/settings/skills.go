@@ -21,9 +21,18 @@ type Skill struct {
 	Manual bool
 }
 
-// maxSkills is the maximum number of skills that are read from one folder, because all are
-// listed to models.
-const maxSkills = 200
+// maxListed is the maximum number of skills or agents that are read from one folder, because all
+// are listed to models.
+const maxListed = 200
+
+// below returns the files below a folder that match a pattern, in order.
+func below(root string, pattern ...string) []string {
+	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(root)
+	// Glob skips folders that it cannot read, and fails for bad patterns only.
+	files, _ := filepath.Glob(filepath.Join(append([]string{escaped}, pattern...)...))
+	slices.Sort(files)
+	return files[:min(len(files), maxListed)]
+}
 
 // Skills lists the skills of a workspace (.claude/skills) and of plugins, given by their
 // folders, in that order. Of two with one name the first counts. A file that cannot be used is a warning and
@@ -33,10 +42,7 @@ const maxSkills = 200
 // not show models files that it does not contain.
 func Skills(workspace string, plugins []string) (list []Skill, warnings []error) {
 	add := func(root, folder, prefix string) {
-		// Glob skips folders that it cannot read, and fails for bad patterns only.
-		files, _ := filepath.Glob(filepath.Join(globEscape(filepath.Join(root, folder)), "*", "SKILL.md"))
-		slices.Sort(files)
-		for _, file := range files[:min(len(files), maxSkills)] {
+		for _, file := range below(root, folder, "*", "SKILL.md") {
 			s, err := readSkill(root, file)
 			if err != nil {
 				warnings = append(warnings, fmt.Errorf("the skill %s is left out: it %w", file, err))
@@ -94,25 +100,18 @@ func readSkill(root, file string) (s Skill, err error) {
 	return s, nil
 }
 
-// Helper is a kind of subagent that a workspace describes in .claude/agents. Members start
-// one with the tool Agent.
+// Helper is a kind of subagent that a workspace describes in .claude/agents, or a plugin in
+// agents. Members start one with the tool Agent.
 type Helper struct {
-	Name        string
+	Name        string   // PLUGIN:NAME if a plugin brings it
 	Description string   // when to use it
 	Prompt      string   // its instructions
 	Tools       []string // nil means all tools of its member
 	Model       string   // empty means its member's
 	MaxTurns    int      // maximum number of passes; 0 means the default
 	File        string   // path of the agent file
-}
-
-// maxHelpers is the maximum number of files that are read, because all helpers are
-// listed to models.
-const maxHelpers = 200
-
-// globEscape returns the pattern that matches path only.
-func globEscape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+	Plugin      bool     // a plugin brings it
+	Ignored     []string // if a plugin brings it: keys of its head without effect
 }
 
 // readHelper reads one agent file.
@@ -142,22 +141,36 @@ func readHelper(path string) (h Helper, ok bool) {
 	if n := root.Lookup("maxTurns"); n != nil && n.Kind == yaml.WholeKind && n.Whole > 0 {
 		h.MaxTurns = int(n.Whole)
 	}
+	for _, key := range []string{"hooks", "mcpServers", "permissionMode", "permissions"} {
+		if root.Lookup(key) != nil {
+			h.Ignored = append(h.Ignored, key)
+		}
+	}
 	return h, true
 }
 
-// Helpers lists the kinds of helpers that a workspace describes, in the order of their
-// files. Files that cannot be read are skipped, and of two with one name the first
-// counts, because other programs are as lenient with such files.
-func Helpers(workspace string) []Helper {
-	// Glob skips folders that it cannot read, and fails for bad patterns only.
-	files, _ := filepath.Glob(filepath.Join(globEscape(workspace), ".claude", "agents", "*.md"))
-	slices.Sort(files)
-	var all []Helper
-	for _, file := range files[:min(len(files), maxHelpers)] {
-		h, ok := readHelper(file)
-		if ok && !slices.ContainsFunc(all, func(other Helper) bool { return other.Name == h.Name }) {
+// Helpers lists the kinds of helpers that a workspace and plugins, given by their folders,
+// describe, in the order of their files. Files that cannot be read are skipped, and of two with
+// one name the first counts, because other programs are as lenient with such files.
+func Helpers(workspace string, plugins []string) (all []Helper) {
+	for _, file := range below(workspace, ".claude", "agents", "*.md") {
+		if h, ok := readHelper(file); ok {
 			all = append(all, h)
 		}
 	}
-	return all
+	for _, root := range plugins {
+		p, _ := ReadPlugin(root, Read) // its own layer warns of its mistakes
+		for _, file := range below(root, "agents", "*.md") {
+			if h, ok := readHelper(file); ok {
+				h.Name, h.Plugin = p.Name+":"+h.Name, true
+				all = append(all, h)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(h Helper) bool {
+		twice := seen[h.Name]
+		seen[h.Name] = true
+		return twice
+	})
 }

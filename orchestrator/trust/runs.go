@@ -110,6 +110,9 @@ func RunsOf(t *configs.Team) []Run {
 // helpers lists the agent files of the workspace that have hooks.
 func (l *lister) helpers() {
 	for _, h := range l.team.Helpers() {
+		if h.Plugin {
+			continue // in the plugin's folder, and without hooks
+		}
 		if file, _ := settings.ReadFront(h.File, settings.Read); len(file.Hooks) > 0 || file.Broken {
 			l.add(Run{Kind: Head, Path: h.File})
 			l.settings(Hook, file.Hooks.ForHelper())
