@@ -43,6 +43,8 @@ func TestInherit(t *testing.T) {
 		{"plan lifted", "plan: required", "plan: none", func(m Member) any { return m.PlanRequired }, false},
 		{"rotation", "rotate: task", "", func(m Member) any { return m.Rotate }, RotateAfterTask},
 		{"no rotation", "rotate: task", "rotate: never", func(m Member) any { return m.Rotate }, RotateNever},
+		{"memory", "memory: on", "", func(m Member) any { return m.Memory }, MemoryInState},
+		{"no memory", "memory: on", "memory: off", func(m Member) any { return m.Memory }, ""},
 		{"restart of covey", "", "", func(m Member) any { return m.Restart }, Restart{Max: 3, Within: time.Hour}},
 		{"restart as a whole", "restart: {max: 9, within: 5m}", "restart: {max: 1}",
 			func(m Member) any { return m.Restart }, Restart{Max: 1, Within: time.Hour, Given: true}},

@@ -2,6 +2,8 @@ package configs
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,8 +35,11 @@ type Member struct {
 	DependsOn    []string // members that must have no open work before it gets any
 	Restart      Restart
 	Rotate       Rotation // never empty
-	Role         string   // matched by wants.role of tasks; never empty
-	Labels       []string // matched by wants.labels of tasks; may be nil
+	// Memory is the folder of its notes: MemoryInState, an absolute path, or one relative to the folder
+	// that it works in. Empty means that it has none.
+	Memory string
+	Role   string   // matched by wants.role of tasks; never empty
+	Labels []string // matched by wants.labels of tasks; may be nil
 }
 
 // Isolation says where a member works.
@@ -54,6 +59,9 @@ const (
 	RotateNever     Rotation = "never"
 	RotateAfterTask Rotation = "task" // for its next work, once it has completed a task and has none in progress
 )
+
+// MemoryInState is the Memory of a member that has a folder of its own in the team's state.
+const MemoryInState = "state"
 
 // The values of plan. none overrides what a member inherits.
 const (
@@ -88,6 +96,7 @@ type inherited struct {
 	owns        yaml.List[yaml.Value[string]]
 	plan        yaml.Value[string]
 	rotate      yaml.Value[Rotation]
+	memory      yaml.Value[bool]
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -198,6 +207,8 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 		{Key: "rotate", Part: yaml.OneOf(&m.rotate, RotateNever, RotateAfterTask),
 			Doc: "When it begins a new session, with a brief of the old one. task: with its next work after it has completed " +
 				"a task and has none in progress. Default: never."},
+		{Key: "memory", Part: yaml.OnOff(&m.memory),
+			Doc: "A folder of its own for notes that outlast its sessions. Default: off."},
 	}
 }
 
@@ -230,6 +241,9 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		Role:           m.role.V,
 		Labels:         yaml.Words(m.labels),
 	}
+	if m.memory.V {
+		out.Memory = MemoryInState
+	}
 	out.Agent, _ = r.agent(m)
 	if out.Isolation == InWorktree && out.Agent.IsTeam() {
 		r.Fail(m.isolation.At.At, "its agent is a team, which works where its own spec is and gives its members working copies; "+
@@ -240,6 +254,9 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 		r.Fail(m.promptFile.At.At, "a member has instructions or a prompt_file, not both; remove one")
 	} else if m.promptFile.Given() {
 		r.promptFile(&out, m.promptFile)
+	}
+	if out.Memory != "" && !out.CanWrite() {
+		r.Warn(m.memory.At.At, "a member that can write no file can keep no memory; give it the tools Write and Edit, or remove memory")
 	}
 	return out
 }
@@ -286,6 +303,31 @@ func (r *resolver) promptFile(m *Member, v yaml.Value[string]) {
 	if m.Tools == nil {
 		m.Tools = settings.HeadTools(root.Lookup("tools"))
 	}
+	if m.Memory != "" {
+		m.Memory = r.agentMemory(v, root)
+	}
+}
+
+// agentMemory returns where an agent file has its memory, by the keys of Claude Code.
+func (r *resolver) agentMemory(file yaml.Value[string], head *yaml.Node) string {
+	scope, name := head.TextOf("memory"), cmp.Or(head.TextOf("name"), strings.TrimSuffix(filepath.Base(file.V), ".md"))
+	dir := filepath.Join(".claude", "agent-memory", name)
+	switch {
+	case scope == "" || scope == "local":
+		return MemoryInState
+	case scope != "project" && scope != "user":
+		r.Fail(file.At.At, "memory is %s in the head of the prompt file %s; write user, project or local", yaml.Quote(scope), yaml.Quote(file.V))
+	case yaml.Slug(name) != name:
+		r.Fail(file.At.At, "the agent of the prompt file %s is called %s, which cannot be the folder of its memory; write a-z, 0-9 and -",
+			yaml.Quote(file.V), yaml.Quote(name))
+	case scope == "user":
+		home, err := os.UserHomeDir()
+		if err != nil {
+			r.Fail(file.At.At, "the prompt file %s has its memory in your home: %v", yaml.Quote(file.V), err)
+		}
+		return filepath.Join(home, dir)
+	}
+	return dir
 }
 
 // headTools checks the tools that the head of a prompt file names. A misspelled one is a

@@ -70,6 +70,30 @@ func TestPromptFile(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAgentFile: where the memory of a member is, by the head of its agent file.
+func TestMemoryOfAgentFile(t *testing.T) {
+	t.Setenv("HOME", "/home/op")
+	for head, want := range map[string]string{
+		"":                               MemoryInState,
+		"memory: local":                  MemoryInState,
+		"memory: project":                ".claude/agent-memory/x",
+		"memory: project\nname: rev-1":   ".claude/agent-memory/rev-1",
+		"memory: user":                   "/home/op/.claude/agent-memory/x",
+		"memory: team":                   `memory is "team" in the head of the prompt file "p/x.md"; write user, project or local`,
+		"memory: user\nname: ../../.ssh": `is called "../../.ssh", which cannot be the folder of its memory; write a-z, 0-9 and -`,
+		"memory: project\nname: a/b":     `is called "a/b", which cannot be`,
+	} {
+		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": "---\ndescription: d\n" + head + "\n---\nGo.\n"})
+		for memory, want := range map[string]string{"": "", ", memory: off": "", ", memory: on": want} {
+			team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(
+				"covey: 1\nlead: {model: {provider: script, script: demo.yaml}, prompt_file: p/x.md"+memory+"}\n"))
+			if err == nil && team.Lead.Memory != want || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q%s: %+v, %v; want %q", head, memory, team, err, want)
+			}
+		}
+	}
+}
+
 // TestPromptFileRefused: what no model could be told.
 func TestPromptFileRefused(t *testing.T) {
 	for content, want := range map[string]string{

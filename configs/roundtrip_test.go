@@ -165,6 +165,10 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 		m.Rotate = rapid.SampledFrom([]Rotation{RotateNever, RotateAfterTask}).Draw(d.t, "rotate")
 		add("rotate", string(m.Rotate))
 	}
+	if d.oneIn(2, "memory") {
+		m.Memory = MemoryInState
+		add("memory", "on")
+	}
 	if d.oneIn(2, "limits") {
 		var limits spec
 		m.Limits, limits = d.limits()

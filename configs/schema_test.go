@@ -158,11 +158,11 @@ func TestKeys(t *testing.T) {
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",

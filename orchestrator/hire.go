@@ -23,6 +23,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/memory"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
@@ -207,13 +208,13 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 		return crew.Occupant{}, err
 	}
 	s.OnClose(file.Close)
-	if err := h.r.work.Trees.AssignDir(ctx, s.Member); err != nil {
+	if err := h.openFolders(ctx, s.Member); err != nil {
 		return crew.Occupant{}, err
 	}
 	workdir := workspace.NewWorkdir(s.Member.Dir)
 	// The mode of the spec is only the usual one: a mode that the lead or a person has
 	// given, and that of an approved plan, outlast a restart and take precedence.
-	permissions, err := permissionsOf(*s.Member.Member, h.r.hooks.live.Layers().Settings, h.o.team().File)
+	permissions, err := h.o.policyOf(s.Member, h.r.hooks.live.Layers().Settings, h.o.team())
 	if err != nil {
 		return crew.Occupant{}, err
 	}
@@ -275,6 +276,18 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	})
 	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
+}
+
+// openFolders makes the folders in which a member works and keeps its notes.
+func (h seatBuilder) openFolders(ctx context.Context, m *members.Member) error {
+	if err := h.r.work.Trees.AssignDir(ctx, m); err != nil {
+		return err
+	}
+	var err error
+	if m.Remembers, err = memory.Open(h.o.place.Memory(), m); err != nil {
+		h.r.journal.Append(events.Event{Member: m.Name, Data: events.Warning{Text: err.Error()}})
+	}
+	return nil
 }
 
 // gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
@@ -451,6 +464,15 @@ func (h seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int)
 		Served: served, IDPrefix: s.Member.Name + "_",
 		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName()),
 	}), nil
+}
+
+// policyOf returns a member's permission rules: those of permissionsOf, and those for its memory.
+func (o *Orchestrator) policyOf(m *members.Member, settings configs.Permissions, team *configs.Team) (permission.Policy, error) {
+	spec := *m.Member
+	allow, deny := memory.Permissions(o.place.Memory(), team, m)
+	spec.Permissions.Allow = slices.Concat(spec.Permissions.Allow, allow)
+	spec.Permissions.Deny = slices.Concat(spec.Permissions.Deny, deny)
+	return permissionsOf(spec, settings, team.File)
 }
 
 // permissionsOf returns a member's permission rules together with those of the settings

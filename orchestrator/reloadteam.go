@@ -42,7 +42,7 @@ func (o *Orchestrator) applyHooks(r *rooms, team *configs.Team, l hookinfo.Layer
 	var errs []error
 	for i, s := range seats {
 		var err error
-		next[i], err = permissionsOf(*s.Member.Member, l.Settings, team.File)
+		next[i], err = o.policyOf(s.Member, l.Settings, team)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -56,6 +56,7 @@ var floors = []arrows{
 	{"orchestrator/state", "tasks tasks/store events orchestrator/process orchestrator/journal"},
 	{"orchestrator/members", "configs hooks/rules events teammate teammate/agent orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
+	{"orchestrator/memory", "configs orchestrator/members teammate/workspace"},
 	{"orchestrator/accounts", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
 		"orchestrator/plan orchestrator/journal orchestrator/members"},
 	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
@@ -140,6 +141,7 @@ var testsMayImport = []arrows{
 	{"orchestrator/notices", "orchestrator/testkit"},
 	{"orchestrator/mcp", "bus orchestrator/inbox orchestrator/state orchestrator/testkit tasks tasks/*"},
 	{"orchestrator/specs", "orchestrator/testkit"},
+	{"orchestrator/memory", "hooks/rules orchestrator/testkit"},
 	{"orchestrator/view", "orchestrator/testkit"},
 	{"orchestrator/worktree", "orchestrator/testkit"},
 	{"orchestrator/writes", "hooks/* orchestrator/testkit"},

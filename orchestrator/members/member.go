@@ -17,6 +17,7 @@ type Member struct {
 	Lead            bool          // whether it leads the team
 	Session         actors.Member // its session, as the store has it
 	Dir             string        // the folder it works in; set before its first turn
+	Remembers       string        // what its model is told of its memory in this session; set with Dir
 
 	fallback atomic.Pointer[configs.Agent] // the agent it uses instead of its own; nil: its own
 }

@@ -117,6 +117,7 @@ func memberKeys(was, now configs.Member) []string {
 		{"depends_on", func(m configs.Member) any { return m.DependsOn }},
 		{"restart", func(m configs.Member) any { return m.Restart }},
 		{"rotate", func(m configs.Member) any { return m.Rotate }},
+		{"memory", func(m configs.Member) any { return m.Memory }},
 		{"limits", func(m configs.Member) any { return m.Limits }},
 	}, was, now)
 }

@@ -77,6 +77,10 @@ func (p Place) Scratch() string { return filepath.Join(p.Dir, "scratch") }
 // show.
 func (p Place) Mail() string { return filepath.Join(p.Dir, "mail") }
 
+// Memory returns a folder with a folder per member, for the notes that outlast its sessions.
+// Forget does not remove it.
+func (p Place) Memory() string { return filepath.Join(p.Dir, "memory") }
+
 // GateSettings returns the folder of copies of the operator's settings for gates.
 func (p Place) GateSettings() string { return filepath.Join(p.Dir, "gate-settings") }
 

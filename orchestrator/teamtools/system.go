@@ -45,6 +45,7 @@ func SystemPrompt(team *configs.Team, me *members.Member, place Place) string {
 		b.WriteString("You must plan first: until your plan is approved you may only read. Look around, then submit your " +
 			"plan with " + names.phrases().plan + ", end your turn, and wait for the answer.\n")
 	}
+	b.WriteString(me.Remembers)
 	if me.Instructions != "" {
 		b.WriteString("\n" + me.Instructions + "\n")
 	}

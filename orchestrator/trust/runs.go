@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ const (
 	Folder    Kind = "folder" // a folder from which a command runs a file that covey cannot determine
 	Plugin    Kind = "plugin" // the folder of a plugin, with all files in it
 	Server    Kind = "server" // an MCP server of the spec or of a plugin: its command line or URL
-	Head      Kind = "head"   // an agent's file, or a skill's, with hooks in its front matter
+	Head      Kind = "head"   // an agent's file, or a skill's, with hooks or a memory outside of the workspace in its front matter
 	Setup     Kind = "setup"  // a command that sets a working copy up
 	// Notify is where notices go: a command, a URL with the file of its secret, or the host to
 	// which the links in them lead.
@@ -97,7 +98,8 @@ func RunsOf(t *configs.Team) []Run {
 		if m.PromptFile == "" {
 			continue
 		}
-		if file, _ := settings.ReadFront(m.PromptFile, settings.Read); len(file.Hooks) > 0 || file.Broken {
+		if file, _ := settings.ReadFront(m.PromptFile, settings.Read); len(file.Hooks) > 0 || file.Broken ||
+			filepath.IsAbs(m.Memory) { // its head says where the member may write
 			l.add(Run{Kind: Head, Path: m.PromptFile})
 			l.settings(Hook, file.Hooks)
 		}
