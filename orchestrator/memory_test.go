@@ -58,7 +58,7 @@ tasks: [{id: a, subject: Note it, owner: dev}, {id: b, subject: Steal it, owner:
 `))
 	r.want(r.run(Options{}), CodeDone, "all work is done")
 	results := map[string][]string{}
-	for _, l := range r.lines.all() {
+	for _, l := range r.lines.All() {
 		var result events.ToolReturned
 		if l.Type == "tool_result" && json.Unmarshal(l.Data, &result) == nil {
 			results[l.Member] = append(results[l.Member], result.Content)
