@@ -49,11 +49,8 @@ func (c *Crew) giveUpOn(ctx context.Context, s *Seat, reason string) error {
 	n := hooks.NotificationInput{
 		Message: s.Member.Name + " needs attention: " + reason, NotificationType: "agent_needs_input",
 	}
-	turn := s.Turn()
-	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: turn, Data: events.NeedsAttention{Reason: reason}})
-	c.deps.Journal.Append(events.Event{
-		Member: s.Member.Name, Turn: turn, Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
-	})
+	s.journal(events.NeedsAttention{Reason: reason})
+	s.journal(events.Notification{Kind: n.NotificationType, Message: n.Message})
 	c.notify(ctx, s, n)
 	return c.needsAttention(ctx, s, reason)
 }

@@ -13,9 +13,7 @@ import (
 func (c *Crew) failed(s *Seat, reason string) (rest time.Duration, ok bool) {
 	rest, left, ok := c.restarts.Fail(*s.Member.Member, c.deps.Clock.Now())
 	if ok {
-		c.deps.Journal.Append(events.Event{
-			Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberRestarts{Reason: reason, Rest: rest, Left: left},
-		})
+		s.journal(events.MemberRestarts{Reason: reason, Rest: rest, Left: left})
 	}
 	return rest, ok
 }

@@ -106,7 +106,7 @@ func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 	case tools.RunStopped:
 		text := fmt.Sprintf("%s was ended with the session of %s: %s", e.BackgroundRun, s.Member.Name, e.Unawaited)
 		mate.RunStopped(e.ID, text)
-		s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{Text: text}})
+		s.journal(events.Warning{Text: text})
 	}
 }
 

@@ -93,14 +93,14 @@ func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 		tell(c, func(p Retirer) error { return p.Retired(ctx, s.Member) })))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.
-	s.tellLeft(reason)
+	s.journal(events.MemberLeft{Reason: reason})
 	s.Life.Retire(reason)
 	c.deps.Loop.Poke()
 }
 
-// tellLeft journals that the member takes no more turns.
-func (s *Seat) tellLeft(reason string) {
-	s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.MemberLeft{Reason: reason}})
+// journal appends an event of the member's turn to the journal.
+func (s *Seat) journal(data events.Data) {
+	s.crew.deps.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: data})
 }
 
 // release makes all open tasks of a member pending and unowned, and returns them.

@@ -138,7 +138,7 @@ var errUnseated = errors.New("it could not be started")
 // crew's loop may call it.
 func (c *Crew) keepUnseated(s *Seat, why error) {
 	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.Warning{Text: why.Error()}})
-	s.tellLeft(why.Error())
+	s.journal(events.MemberLeft{Reason: why.Error()})
 	s.Life.Exclude(why.Error())
 	c.deps.Loop.Poke()
 }
@@ -200,7 +200,7 @@ func (c *Crew) enter(ctx context.Context, s *Seat) {
 		return
 	}
 	c.begin(s)
-	s.tellLeft(gone)
+	s.journal(events.MemberLeft{Reason: gone})
 	s.Life.Exclude(gone)
 	c.deps.Loop.Poke()
 }

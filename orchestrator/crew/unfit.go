@@ -25,7 +25,7 @@ func (c *Crew) ready(ctx context.Context, s *Seat) bool {
 	}
 	c.deps.Journal.Append(events.Event{Member: s.Member.Name, Data: events.NeedsAttention{Reason: reason}})
 	c.logError(ctx, s, c.tellLeadOf(ctx, s, fmt.Sprintf("Teammate %s takes no turns: %s", s.Member.Name, reason)))
-	s.tellLeft(reason)
+	s.journal(events.MemberLeft{Reason: reason})
 	s.Life.Retire(reason)
 	c.deps.Loop.Poke()
 	return false
