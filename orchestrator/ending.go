@@ -121,7 +121,7 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	if timeErr := r.usage.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
 		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget
 	}
-	unmerged, stuck := r.work.Merges.Left(context.WithoutCancel(ctx))
+	unmerged, stuck := r.work.Merges.Unmerged(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
 	e.Merged, e.Moved = r.work.Merges.Landed(context.WithoutCancel(ctx)), r.work.Merges.Moved()
 	switch {

@@ -56,7 +56,7 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	r.rooms.work.Merges.HarvestTask(ctx, done) // as a member that is killed meanwhile
-	if unmerged, problems := r.rooms.work.Merges.Left(t.Context()); len(unmerged)+len(problems) == 0 {
+	if unmerged, problems := r.rooms.work.Merges.Unmerged(t.Context()); len(unmerged)+len(problems) == 0 {
 		t.Error("nobody is told of work that was not taken down")
 	}
 	r.rooms.loop.Close()

@@ -103,7 +103,7 @@ func (h seatBuilder) hire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.r.hooks.live.Begin(runner, h.o.hooks())
+	h.r.hooks.live.Use(runner, h.o.hooks())
 	if err := h.r.work.Trees.Open(ctx); err != nil {
 		return err
 	}

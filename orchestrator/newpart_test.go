@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -42,5 +44,28 @@ func TestNewPart(t *testing.T) {
 	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), ".").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPartsHaveNoOtherMethods: a method of a part that has the name of one of a moment is that method.
+// Otherwise the crew would not call it, and nobody would notice.
+func TestPartsHaveNoOtherMethods(t *testing.T) {
+	for _, p := range new(rooms).parts(nil) {
+		part, told := reflect.TypeOf(p), false
+		for _, moment := range []reflect.Type{
+			reflect.TypeFor[crew.Starter](), reflect.TypeFor[crew.Timer](), reflect.TypeFor[crew.Describer](), reflect.TypeFor[crew.Assigner](),
+			reflect.TypeFor[crew.Joiner](), reflect.TypeFor[crew.Preparer](), reflect.TypeFor[crew.Rejoiner](), reflect.TypeFor[crew.Completer](),
+			reflect.TypeFor[crew.Watcher](), reflect.TypeFor[crew.Answerer](), reflect.TypeFor[crew.Follower](), reflect.TypeFor[crew.Stopper](),
+			reflect.TypeFor[crew.Retirer](), reflect.TypeFor[crew.Leaver](), reflect.TypeFor[crew.Ender](),
+		} {
+			name := moment.Method(0).Name
+			if _, has := part.MethodByName(name); has && !part.Implements(moment) {
+				t.Errorf("%v has a method %s that is not the one of %v", part, name, moment)
+			}
+			told = told || part.Implements(moment)
+		}
+		if !told {
+			t.Errorf("%v is told of nothing", part)
+		}
 	}
 }

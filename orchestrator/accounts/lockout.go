@@ -191,7 +191,7 @@ func (l *Logins) keep(ctx context.Context, name string, out *Lockout) error {
 // implements crew.Watcher.
 func (l *Logins) Saw(ctx context.Context, m *members.Member, e events.Event) error {
 	if _, ok := e.Data.(events.ToolCalled); ok && e.Helper == "" {
-		l.Answered(m.Name)
+		l.answered(m.Name)
 	}
 	end, ok := e.Data.(events.TurnEnded)
 	if !ok || end.Reason == events.EndUsageLimit || end.Reason == events.EndLoggedOut {

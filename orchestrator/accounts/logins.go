@@ -238,9 +238,9 @@ func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
 	}
 }
 
-// Answered records that the vendor has answered a member that was locked out: the others
+// answered records that the vendor has answered a member that was locked out: the others
 // on its login need not wait for the end of its turn.
-func (l *Logins) Answered(name string) {
+func (l *Logins) answered(name string) {
 	news := false
 	l.change(name, func(m *member) {
 		if news = m.state.Lockout != nil && !m.state.Lockout.Answered; !news {

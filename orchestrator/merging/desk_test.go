@@ -69,7 +69,7 @@ func TestDeskWithoutRepository(t *testing.T) {
 	if r, err := d.Review(ctx, api.ReviewRequest{}); len(r.Reviews)+len(r.Loose) > 0 || err != nil {
 		t.Errorf("the review has %+v, %v", r, err)
 	}
-	if unmerged, problems := d.Left(ctx); len(unmerged)+len(problems) > 0 {
+	if unmerged, problems := d.Unmerged(ctx); len(unmerged)+len(problems) > 0 {
 		t.Errorf("left are %q, %q", unmerged, problems)
 	}
 	for _, merge := range []func(context.Context) error{

@@ -11,10 +11,10 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// Left describes unmerged work in lines for people: all of it, sorted, and as problems
+// Unmerged describes unmerged work in lines for people: all of it, sorted, and as problems
 // what should have been merged but could not be. Work that waits for a request is no
 // problem.
-func (d *Merger) Left(ctx context.Context) (unmerged, problems []string) {
+func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 	if !d.hasRepo() {
 		return nil, nil
 	}

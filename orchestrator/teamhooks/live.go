@@ -32,15 +32,15 @@ type version struct {
 	layers hookinfo.Layers
 }
 
-// Begin sets the first layers, whose hooks r runs.
-func (l *Live) Begin(r *runner.Runner, layers hookinfo.Layers) {
+// Use sets the first layers, whose hooks r runs.
+func (l *Live) Use(r *runner.Runner, layers hookinfo.Layers) {
 	l.current.Store(&version{runner: r, layers: layers})
 }
 
 // Renew replaces the layers from the next event on. sources are the sources of the layers and
 // covey's own.
 //
-// Begin must have been called. Callers serialize their calls, since the new runner is made
+// Use must have been called. Callers serialize their calls, since the new runner is made
 // from the current one.
 func (l *Live) Renew(layers hookinfo.Layers, sources []settings.Source) {
 	l.current.Store(&version{runner: l.current.Load().runner.Renew(sources), layers: layers})
