@@ -51,6 +51,25 @@ helpers:
 
 const noteIt = `{tool: Agent, input: {description: notes, prompt: note it, subagent_type: scribe}}`
 
+// TestHelperOfPlugin: a plugin's agent works as a helper, and hooks in its file do not run.
+func TestHelperOfPlugin(t *testing.T) {
+	t.Parallel()
+	files := helperTeam(strings.Replace(noteIt, "scribe", "\"guard:scribe\"", 1))
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "matcher: scribe", "matcher: guard:scribe", 1) + "plugins: [guard]\n"
+	files["guard/agents/scribe.md"], files[".claude/agents/scribe.md"] = files[".claude/agents/scribe.md"], "no agent"
+	r := newRig(t, files)
+	r.want(r.run(Options{}), 0, "all work is done")
+	if got := r.read("made"); got != "one\ntwo\n" {
+		t.Errorf("it wrote %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "seen")); err == nil {
+		t.Error("a hook in its file ran")
+	}
+	if got := r.warnings("guard:scribe: hooks"); len(got) != 1 {
+		t.Errorf("warnings %q", got)
+	}
+}
+
 // A member's helper plays its own script, under the hooks of the team and of its
 // own file, and the journal tells what is whose.
 func TestHelperInTeam(t *testing.T) {

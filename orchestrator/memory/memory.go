@@ -52,11 +52,15 @@ func Permissions(state string, team *configs.Team, m *members.Member) (allow, de
 		allow = rulesFor(escape(dir))
 	}
 	for other := range team.Each() {
-		if other.Memory == configs.MemoryInState {
-			return allow, rulesFor(escape(workspace.Real(state)) + "/" + allBut(m.Name))
+		if other.Memory != configs.MemoryInState {
+			continue
 		}
+		for _, name := range allBut(m.Name) {
+			deny = append(deny, rulesFor(escape(workspace.Real(state))+"/"+name)...)
+		}
+		break
 	}
-	return allow, nil
+	return allow, deny
 }
 
 // rulesFor returns the permission rules for all files below a folder.
@@ -69,9 +73,10 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
 }
 
-// allBut returns a pattern for all names except one: those that begin with less or more of it, or
-// differ in a letter. A rule for each other member would make a big team's rules many.
-func allBut(name string) string {
+// allBut returns patterns for all names except one: those that begin with less or more of it, or
+// differ in a letter. Rules for each other member would be many in a big team, and too few once a
+// member is added. Rules of agent programs have no alternatives in braces.
+func allBut(name string) []string {
 	others := []string{name + "?*"}
 	for i := range name {
 		others = append(others, name[:i]+"[^"+name[i:i+1]+"]*")
@@ -79,7 +84,7 @@ func allBut(name string) string {
 			others = append(others, name[:i])
 		}
 	}
-	return "{" + strings.Join(others, ",") + "}"
+	return others
 }
 
 // Open makes a member's memory if it has one, and returns what its model is told of it when a

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,18 +151,18 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestAllBut: the pattern matches every name but the one.
+// TestAllBut: the patterns match every name but the one.
 func TestAllBut(t *testing.T) {
 	name := rapid.StringMatching(`[a-c][a-c0-1-]{0,5}`)
 	rapid.Check(t, func(t *rapid.T) {
 		own, other := name.Draw(t, "own"), name.Draw(t, "other")
-		r, err := rules.Parse("Read(//m/" + allBut(own) + "/**)")
-		if err != nil {
-			t.Fatal(err)
-		}
 		input, _ := json.Marshal(map[string]string{"file_path": "/m/" + other + "/x"})
-		if got := r.Forbids(rules.Call{Tool: "Read", Input: input, Cwd: "/", Root: "/"}); got != (own != other) {
-			t.Fatalf("%s: %s is forbidden: %t", r, other, got)
+		got := slices.ContainsFunc(allBut(own), func(pattern string) bool {
+			r, err := rules.Parse("Read(//m/" + pattern + "/**)")
+			return err == nil && r.Forbids(rules.Call{Tool: "Read", Input: input, Cwd: "/", Root: "/"})
+		})
+		if got != (own != other) {
+			t.Fatalf("%s is kept from the memory of %s: %t", own, other, got)
 		}
 	})
 }

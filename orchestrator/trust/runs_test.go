@@ -256,8 +256,14 @@ func TestRunsOfHelpers(t *testing.T) {
 		demo + "lead: {model: demo}\n":                                 "head /.claude/agents/a.md|hook PreToolUse ./look.sh|hook SubagentStop ./done.sh",
 		demo + "lead: {model: demo, tools: [Read]}\n":                  "",
 		"covey: 1\nagents: {p: {use: acp, command: [cat]}}\nlead: p\n": "",
+		// A plugin's folder is listed, so its agents are not.
+		demo + "lead: {model: demo, tools: [Agent]}\nplugins: [p]\n": "head /.claude/agents/a.md|hook PreToolUse ./look.sh|hook SubagentStop ./done.sh",
+		// An agent file without hooks is listed if it says where its member may write.
+		demo + "lead: {model: demo, tools: [Read, Write], memory: on, prompt_file: m.md}\n":  "head /m.md",
+		demo + "lead: {model: demo, tools: [Read, Write], memory: off, prompt_file: m.md}\n": "",
 	} {
-		team, dir := load(t, map[string]string{"team.yaml": spec, "s.yaml": "steps: []\n", ".claude/agents/a.md": hookedAgent})
+		team, dir := load(t, map[string]string{"team.yaml": spec, "s.yaml": "steps: []\n", ".claude/agents/a.md": hookedAgent,
+			"p/agents/b.md": hookedAgent, "m.md": "---\nmemory: user\n---\nYou review.\n"})
 		var got []Run
 		for _, r := range RunsOf(team) {
 			if r.Kind == Head || r.Kind == Hook {
