@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/testrun"
 	"pgregory.net/rapid"
 )
@@ -144,7 +145,7 @@ func (d drawer) member(name string, agents []Agent, claims bool) (Member, any) {
 		add("instructions", m.Instructions)
 	}
 	if d.oneIn(2, "tools") {
-		m.Tools = rapid.SliceOfNDistinct(rapid.SampledFrom(Tools()), 0, 4, rapid.ID).Draw(d.t, "tools")
+		m.Tools = rapid.SliceOfNDistinct(rapid.SampledFrom(settings.OwnTools()), 0, 4, rapid.ID).Draw(d.t, "tools")
 		add("tools", m.Tools)
 	}
 	if d.oneIn(2, "permissions") {

@@ -5,14 +5,8 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/settings"
 )
-
-// Tools returns the tools that members of this version can have.
-func Tools() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "Agent", "Skill",
-		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead", "ListMembers", "ListAgents",
-		"ScheduleCreate", "ScheduleDelete", "ScheduleList"}
-}
 
 // foreignTools returns tools that only agent programs have.
 func foreignTools() []string {
@@ -32,7 +26,7 @@ func (a Agent) foreign() bool { return a.Kind != Builtin && a.Kind != "" }
 // name may be a tool of another program, so it only gets a warning. Tools of the servers of the
 // spec are known; which ones a server has is known once it runs.
 func checkTools(d *yaml.Decoder, names *yaml.Node, servers []MCPServer, foreign bool) {
-	known := Tools()
+	known := settings.OwnTools()
 	if foreign {
 		known = append(known, foreignTools()...)
 	}

@@ -3,8 +3,8 @@ package orchestrator
 import (
 	"slices"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 )
@@ -12,5 +12,5 @@ import (
 // scriptTools returns the tools that a script of the builtin agent may call. The member's
 // spec says which of them it has.
 func scriptTools() []string {
-	return slices.Concat(configs.Tools(), []string{teamtools.ReportTool, inbox.PlanTool, runner.AnswerTool})
+	return slices.Concat(settings.OwnTools(), []string{teamtools.ReportTool, inbox.PlanTool, runner.AnswerTool})
 }

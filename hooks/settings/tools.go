@@ -300,16 +300,21 @@ func patchOf(tool string, fields []texts.Field) string {
 	return "*** Begin Patch\n" + body + "*** End Patch"
 }
 
+// OwnTools returns the tools of covey's own agent.
+func OwnTools() []string {
+	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "Agent", "Skill",
+		"TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead", "ListMembers", "ListAgents",
+		"ScheduleCreate", "ScheduleDelete", "ScheduleList"}
+}
+
 // ToolNames returns the tools that rules and matchers may name: those of covey's own agent,
 // and those that agent programs are known to have. Tools of MCP servers
 // (mcp__SERVER__TOOL) are not listed.
 func ToolNames() []string {
-	return []string{"Bash", "BashOutput", "KillShell", "Read", "Write", "Edit", "Glob", "Grep", "Agent",
-		"Task", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "SendMessage", "AskLead",
-		"ListMembers", "ListAgents", "ScheduleCreate", "ScheduleDelete", "ScheduleList", "WebFetch", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
-		"ExitPlanMode", "EnterPlanMode", "Skill", "SlashCommand", "AskUserQuestion", "StructuredOutput",
+	return append(OwnTools(), "Task", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
+		"ExitPlanMode", "EnterPlanMode", "SlashCommand", "AskUserQuestion", "StructuredOutput",
 		"TaskOutput", "TaskStop", "LSP", "PowerShell", "ListMcpResourcesTool", "ReadMcpResourceTool",
-		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other"}
+		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other")
 }
 
 // KnownTool reports whether a name is that of a tool which covey knows, or may be that of a

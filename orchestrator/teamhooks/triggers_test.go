@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
@@ -36,7 +36,7 @@ func TestTriggersKnowAllTools(t *testing.T) {
 	const spec = "covey: 1\ngoal: g\nmodels: {lead: {provider: script, script: lead.yaml}}\nlead: {model: lead}\n" +
 		"teammates: {dev: {model: lead}}\n"
 	by := triggersOf(t, spec, hooks.PreToolUse, false)
-	want := slices.Sorted(slices.Values(configs.Tools()))
+	want := slices.Sorted(slices.Values(settings.OwnTools()))
 	if got := by["dev"].Values; by["dev"].Open || !slices.Equal(got, want) {
 		t.Errorf("dev has %v, want %v", got, want)
 	}
