@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -290,23 +291,45 @@ func printAgent(out *term.Screen, a launch.AgentInfo) {
 	for _, line := range []struct {
 		name string
 		held launch.Hold
-		why  string
+		why  reasons[launch.Hold]
 	}{
-		{"gates", h.Gates, "its turn ends only when the team's gates agree"},
-		{"cancel", h.Cancel, "covey interrupt and limits end its turn"},
-		{"steer", h.Steer, steerText(h.Steer)},
-		{"resume", h.Resume, resumeText(h.Resume)},
-		{"system", h.System, systemText(h.System)},
-		{"usage", h.Usage, usageText(h.Usage)},
+		{"gates", h.Gates, reasons[launch.Hold]{"": "its turn ends only when the team's gates agree"}},
+		{"cancel", h.Cancel, reasons[launch.Hold]{"": "covey interrupt and limits end its turn"}},
+		{"steer", h.Steer, reasons[launch.Hold]{
+			launch.Enforced: "mail reaches it in the middle of a turn",
+			launch.Advisory: "mail reaches it in mid-turn if it says that it can",
+			"":              "mail waits until its turn ends",
+		}},
+		{"resume", h.Resume, reasons[launch.Hold]{
+			launch.Enforced: "after a crash it goes on in the same session",
+			"":              "after a crash it may have to start over, with a brief",
+		}},
+		{"system", h.System, reasons[launch.Hold]{
+			launch.Enforced: "instructions stand in its system prompt",
+			"":              "instructions stand at the head of its first prompt",
+		}},
+		{"usage", h.Usage, reasons[launch.Hold]{
+			launch.Enforced: "it reports what each turn has used",
+			launch.Absent:   "it reports nothing: limits on tokens have no effect",
+			"":              "it may report too little: limits on tokens may come late",
+		}},
 	} {
-		printHonour(out, line.name, string(line.held), holdCell(line.held).Style, line.why)
+		printHonour(out, line.name, line.held, holdCell(line.held).Style, line.why)
 	}
-	printHonour(out, "mcp", h.MCP, term.Normal, mcpText(h.MCP))
+	printHonour(out, "mcp", h.MCP, term.Normal, reasons[string]{
+		"builtin": "the team tools are its own tools",
+		"shell":   "the covey commands in its shell replace the team tools",
+		"stdio":   "the team tools come to it through a child process",
+		"":        "the team tools come to it over loopback, with a token",
+	})
 	out.Printf("\n%s\n", out.Paint(term.Bold, "Permission rules and PreToolUse hooks hold for"))
 	for _, kind := range launch.ToolKinds() {
-		printHonour(out, kind, string(h.Tools[kind]), holdCell(h.Tools[kind]).Style, toolText(h.Tools[kind]))
+		printHonour(out, kind, h.Tools[kind], holdCell(h.Tools[kind]).Style, reasons[launch.Hold]{
+			launch.Enforced: "it asks before each call",
+			"":              "calls may run unasked; what they did is seen afterwards",
+		})
 	}
-	printHonour(out, "team tools", string(launch.Enforced), term.Green, "covey itself carries them out")
+	printHonour(out, "team tools", launch.Enforced, term.Green, reasons[launch.Hold]{"": "covey itself carries them out"})
 	if h.Version != "" {
 		out.Printf("\n%s\n", out.Paint(term.Faint, fmt.Sprintf("Measured with %s, %s.", h.Version, h.Date)))
 	}
@@ -320,66 +343,10 @@ func loginText(a launch.AgentInfo) string {
 	return string(a.Login) + ": " + a.LoginBy
 }
 
-// printHonour prints how far an agent honours one thing, and why.
-func printHonour(out *term.Screen, name, held string, st term.Style, why string) {
-	out.Printf("  %-11s%s  %s\n", name, out.Paint(st, fmt.Sprintf("%-8s", held)), why)
-}
+// reasons says what it means how far an agent honours one thing; "" stands for all levels that are not listed.
+type reasons[Level ~string] map[Level]string
 
-// steerText says what happens to mail in the middle of a turn.
-func steerText(h launch.Hold) string {
-	switch h {
-	case launch.Enforced:
-		return "mail reaches it in the middle of a turn"
-	case launch.Advisory:
-		return "mail reaches it in mid-turn if it says that it can"
-	}
-	return "mail waits until its turn ends"
-}
-
-// resumeText says what happens after a crash.
-func resumeText(h launch.Hold) string {
-	if h == launch.Enforced {
-		return "after a crash it goes on in the same session"
-	}
-	return "after a crash it may have to start over, with a brief"
-}
-
-// systemText says how instructions reach the model.
-func systemText(h launch.Hold) string {
-	if h == launch.Enforced {
-		return "instructions stand in its system prompt"
-	}
-	return "instructions stand at the head of its first prompt"
-}
-
-// usageText says what is known about tokens.
-func usageText(h launch.Hold) string {
-	switch h {
-	case launch.Enforced:
-		return "it reports what each turn has used"
-	case launch.Absent:
-		return "it reports nothing: limits on tokens have no effect"
-	}
-	return "it may report too little: limits on tokens may come late"
-}
-
-// mcpText says how the agent gets the team tools.
-func mcpText(way string) string {
-	switch way {
-	case "builtin":
-		return "the team tools are its own tools"
-	case "shell":
-		return "the covey commands in its shell replace the team tools"
-	case "stdio":
-		return "the team tools come to it through a child process"
-	}
-	return "the team tools come to it over loopback, with a token"
-}
-
-// toolText says when a rule applies to a call.
-func toolText(h launch.Hold) string {
-	if h == launch.Enforced {
-		return "it asks before each call"
-	}
-	return "calls may run unasked; what they did is seen afterwards"
+// printHonour prints how far an agent honours one thing, and what that means.
+func printHonour[Level ~string](out *term.Screen, name string, level Level, st term.Style, why reasons[Level]) {
+	out.Printf("  %-11s%s  %s\n", name, out.Paint(st, fmt.Sprintf("%-8s", level)), cmp.Or(why[level], why[""]))
 }

@@ -125,9 +125,9 @@ func printModels(env *cli.Env, list []launch.ModelInfo) {
 		term.Text("NAME", func(m launch.ModelInfo) string { return m.Name }),
 		term.Text("MODEL", func(m launch.ModelInfo) string { return shownModel(env, m) }),
 		term.Text("USED BY", func(m launch.ModelInfo) string { return strings.Join(m.UsedBy, ", ") }),
-		term.Column[launch.ModelInfo]{Head: "STATE", Cell: func(m launch.ModelInfo) term.Cell {
+		term.Cells("STATE", func(m launch.ModelInfo) term.Cell {
 			return term.Cell{Text: stateText(m), Style: styles[m.State]}
-		}}).Print(out)
+		})).Print(out)
 	var real []launch.ModelInfo
 	for _, m := range list {
 		if m.State != launch.ModelScript {

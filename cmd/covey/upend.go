@@ -136,13 +136,12 @@ func withFault(err error) error {
 // endTable lists what each member did, including those that did nothing.
 func endTable(members []orchestrator.MemberEnding) *term.Table {
 	type member = orchestrator.MemberEnding
-	has := func(what func(member) bool) bool { return slices.ContainsFunc(members, what) }
 	return term.TableOf(members,
 		term.Text("MEMBER", func(m member) string { return m.Name }),
 		term.Text("AGENT", func(m member) string { return m.Agent }),
-		term.Column[member]{Head: "STATE", Cell: func(m member) term.Cell {
+		term.Cells("STATE", func(m member) term.Cell {
 			return term.Cell{Text: string(m.State), Style: view.MemberStyle(m.State)}
-		}},
+		}),
 		term.Text("TURNS", func(m member) string { return fmt.Sprint(m.Turns) }),
 		term.Text("PASSES", func(m member) string { return fmt.Sprint(m.Passes) }),
 		term.Text("COMPLETED", func(m member) string {
@@ -152,12 +151,9 @@ func endTable(members []orchestrator.MemberEnding) *term.Table {
 		}),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
 		term.Text("TOKENS", tokensText),
-		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return m.CostUSD > 0 }), Cell: func(m member) term.Cell {
-			return term.Cell{Text: fmt.Sprintf("$%.2f", m.CostUSD)}
-		}},
-		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }), Cell: func(m member) term.Cell {
-			return view.UsedCell(m.Limits)
-		}},
+		term.Text("COST", func(m member) string { return fmt.Sprintf("$%.2f", m.CostUSD) }).
+			If(slices.ContainsFunc(members, func(m member) bool { return m.CostUSD > 0 })),
+		term.Cells("USED", func(m member) term.Cell { return view.UsedCell(m.Limits) }).IfAny(),
 	)
 }
 

@@ -159,13 +159,12 @@ func statusLine(s api.Status, now time.Time) string {
 // member does and what it waits for share a column, because it is never both.
 func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 	type member = api.MemberStatus
-	has := func(what func(member) bool) bool { return slices.ContainsFunc(members, what) }
 	return term.TableOf(members,
 		term.Text("MEMBER", func(m member) string { return m.Name }),
 		term.Text("AGENT", func(m member) string { return m.Agent }),
-		term.Column[member]{Head: "STATE", Cell: func(m member) term.Cell {
+		term.Cells("STATE", func(m member) term.Cell {
 			return term.Cell{Text: stateText(m, now), Style: view.MemberStyle(m.State)}
-		}},
+		}),
 		term.Text("TURN", func(m member) string { return count(m.Turn) }),
 		term.Text("PASS", func(m member) string { return count(m.Pass) }),
 		term.Text("TASK", func(m member) string { return m.Task + " " + m.Subject }),
@@ -173,14 +172,11 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("DONE", func(m member) string { return fmt.Sprint(m.TasksDone) }),
 		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
-		term.Column[member]{Head: "TOKENS", Hidden: !has(func(m member) bool { return m.Tokens > 0 }),
-			Cell: func(m member) term.Cell { return term.Cell{Text: count(int(m.Tokens))} }},
-		term.Column[member]{Head: "CONTEXT", Hidden: !has(func(m member) bool { return m.Context.Window > 0 }),
-			Cell: func(m member) term.Cell { return view.ContextCell(m.Context) }},
-		term.Column[member]{Head: "COST", Hidden: !has(func(m member) bool { return view.Dollars(m.CostUSD) != "" }),
-			Cell: func(m member) term.Cell { return term.Cell{Text: view.Dollars(m.CostUSD)} }},
-		term.Column[member]{Head: "USED", Hidden: !has(func(m member) bool { return len(m.Limits) > 0 }),
-			Cell: func(m member) term.Cell { return view.UsedCell(m.Limits) }},
+		term.Text("TOKENS", func(m member) string { return count(int(m.Tokens)) }).IfAny(),
+		term.Cells("CONTEXT", func(m member) term.Cell { return view.ContextCell(m.Context) }).
+			If(slices.ContainsFunc(members, func(m member) bool { return m.Context.Window > 0 })),
+		term.Text("COST", func(m member) string { return view.Dollars(m.CostUSD) }).IfAny(),
+		term.Cells("USED", func(m member) term.Cell { return view.UsedCell(m.Limits) }).IfAny(),
 	)
 }
 

@@ -116,22 +116,19 @@ func printTasks(out *term.Screen, list, all []tasks.Outline) {
 		out.Printf("no tasks\n")
 		return
 	}
-	has := func(what func(tasks.Outline) bool) bool { return slices.ContainsFunc(all, what) }
 	term.TableOf(list,
 		term.Text("ID", func(t tasks.Outline) string { return t.ID }),
-		term.Column[tasks.Outline]{Head: "STATUS", Cell: func(t tasks.Outline) term.Cell {
+		term.Cells("STATUS", func(t tasks.Outline) term.Cell {
 			text := string(t.Status)
 			if t.Unchanged {
 				text += ", no change"
 			}
 			return term.Cell{Text: text, Style: statusStyle(t.Status)}
-		}},
+		}),
 		term.Text("OWNER", func(t tasks.Outline) string { return t.Owner }),
 		term.Text("WAITS FOR", func(t tasks.Outline) string { return strings.Join(t.OpenBlockers(all), ", ") }),
-		term.Column[tasks.Outline]{Head: "TOKENS", Hidden: !has(func(t tasks.Outline) bool { return t.Cost.Tokens > 0 }),
-			Cell: func(t tasks.Outline) term.Cell { return term.Cell{Text: tokensOf(t.Cost)} }},
-		term.Column[tasks.Outline]{Head: "COST", Hidden: !has(func(t tasks.Outline) bool { return t.Cost.USD > 0 }),
-			Cell: func(t tasks.Outline) term.Cell { return term.Cell{Text: view.Dollars(t.Cost.USD)} }},
+		term.Text("TOKENS", func(t tasks.Outline) string { return tokensOf(t.Cost) }).IfAny(),
+		term.Text("COST", func(t tasks.Outline) string { return view.Dollars(t.Cost.USD) }).IfAny(),
 		term.Text("SUBJECT", func(t tasks.Outline) string { return t.Subject }),
 	).Print(out)
 }

@@ -231,18 +231,16 @@ func (l *hookListing) table() *term.Table {
 		}
 		return term.Cell{Text: text}
 	}
-	ran := term.Text("RAN", func(h hook) string { return fmt.Sprint(h.Runs) })
-	ran.Hidden = !l.ran
 	return term.TableOf(l.infos,
-		term.Column[hook]{Head: "RUNS", Cell: wouldRun, Hidden: !asks},
+		term.Cells("RUNS", wouldRun).If(asks),
 		term.Text("EVENT", func(h hook) string { return h.Event }),
 		term.Text("MATCHER", func(h hook) string { return h.Matcher }),
-		term.Column[hook]{Head: "TYPE", Cell: func(h hook) term.Cell { return of(h.Type, h) }},
-		term.Column[hook]{Head: "COMMAND", Cell: func(h hook) term.Cell { return of(h.Command, h) }},
+		term.Cells("TYPE", func(h hook) term.Cell { return of(h.Type, h) }),
+		term.Cells("COMMAND", func(h hook) term.Cell { return of(h.Command, h) }),
 		term.Text("FROM", l.from),
-		ran,
-		term.Column[hook]{Head: "REFUSED", Cell: refusals, Hidden: !l.ran},
-		term.Column[hook]{Head: "OPEN", Cell: failures, Hidden: !l.ran},
+		term.Text("RAN", func(h hook) string { return fmt.Sprint(h.Runs) }).If(l.ran),
+		term.Cells("REFUSED", refusals).If(l.ran),
+		term.Cells("OPEN", failures).If(l.ran),
 	)
 }
 

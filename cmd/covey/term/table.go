@@ -42,10 +42,10 @@ func (t *Table) Add(cells ...Cell) {
 // wider than the terminal.
 func (t *Table) Print(s *Screen) {
 	width, _ := s.Size()
-	widths := t.widths()
+	widths := t.widths(textWidth)
 	if room := width - 2*(len(widths)-1); width > 0 {
 		if t.Whole {
-			shrink(widths, t.words(), room)
+			shrink(widths, t.widths(longestWord), room)
 		}
 		shrink(widths, make([]int, len(widths)), room)
 	}
@@ -71,35 +71,26 @@ func (t *Table) Print(s *Screen) {
 	_ = w.Flush() // ignored as in Printf
 }
 
-// widths returns the columns' natural widths, in columns of a terminal: Chinese
-// characters and emoji take two.
-func (t *Table) widths() []int {
+// widths returns the widths of the columns, as of measures their texts, but none below that of its heading.
+func (t *Table) widths(of func(string) int) []int {
 	widths := make([]int, len(t.Head))
 	for i, h := range t.Head {
 		widths[i] = textWidth(h)
 	}
 	for _, row := range t.Rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], textWidth(c.Text))
+			widths[i] = max(widths[i], of(c.Text))
 		}
 	}
 	return widths
 }
 
-// words returns the widths of the longest words of the columns.
-func (t *Table) words() []int {
-	widths := make([]int, len(t.Head))
-	for i, h := range t.Head {
-		widths[i] = textWidth(h)
+// longestWord returns the width of the longest word of a text.
+func longestWord(text string) (width int) {
+	for word := range strings.FieldsSeq(text) {
+		width = max(width, textWidth(word))
 	}
-	for _, row := range t.Rows {
-		for i, c := range row {
-			for _, word := range strings.Fields(c.Text) {
-				widths[i] = max(widths[i], textWidth(word))
-			}
-		}
-	}
-	return widths
+	return width
 }
 
 // split returns the first line of a row whose cells are wrapped, and the rest; nil: there is none.
@@ -152,32 +143,48 @@ func shrink(widths, least []int, room int) {
 	}
 }
 
-// Column is one column of a table of things: its heading and a function for its
-// cells. A hidden column is left out.
+// Column is one column of a table of things.
 type Column[T any] struct {
-	Head   string
-	Cell   func(T) Cell
-	Hidden bool
+	head string
+	cell func(T) Cell
+	left func([]T) bool // reports whether it is left out; nil: never
+}
+
+// Cells returns a column of cells.
+func Cells[T any](head string, cell func(T) Cell) Column[T] { return Column[T]{head: head, cell: cell} }
+
+// Text returns a column without colours.
+func Text[T any](head string, text func(T) string) Column[T] {
+	return Cells(head, func(thing T) Cell { return Cell{Text: text(thing)} })
+}
+
+// If returns the column, which is left out unless a condition holds.
+func (c Column[T]) If(holds bool) Column[T] {
+	c.left = func([]T) bool { return !holds }
+	return c
+}
+
+// IfAny returns the column, which is left out if all its cells are empty.
+func (c Column[T]) IfAny() Column[T] {
+	c.left = func(things []T) bool {
+		return !slices.ContainsFunc(things, func(thing T) bool { return c.cell(thing).Text != "" })
+	}
+	return c
 }
 
 // TableOf returns a table with a row for each thing.
 func TableOf[T any](things []T, columns ...Column[T]) *Table {
-	columns = slices.DeleteFunc(columns, func(c Column[T]) bool { return c.Hidden })
+	columns = slices.DeleteFunc(columns, func(c Column[T]) bool { return c.left != nil && c.left(things) })
 	t := &Table{}
 	for _, c := range columns {
-		t.Head = append(t.Head, c.Head)
+		t.Head = append(t.Head, c.head)
 	}
 	for _, thing := range things {
 		row := make([]Cell, len(columns))
 		for i, c := range columns {
-			row[i] = c.Cell(thing)
+			row[i] = c.cell(thing)
 		}
 		t.Add(row...)
 	}
 	return t
-}
-
-// Text returns a column without colours.
-func Text[T any](head string, text func(T) string) Column[T] {
-	return Column[T]{Head: head, Cell: func(thing T) Cell { return Cell{Text: text(thing)} }}
 }
