@@ -51,15 +51,15 @@ func (w *taskWalk) readTasks(c *store.Checker) {
 	w.tasks = map[uint64]*taskRecord{}
 	last := c.Count(store.TaskCounter)
 	for _, bucket := range []string{bucketTasks, bucketProposed} {
-		c.Bucket(bucket).Each(nil, func(k, v []byte) bool {
+		for k, v := range c.Bucket(bucket).Each(nil) {
 			rec, err := decodeTask(fmt.Sprintf("%s %x", bucket, k), v)
 			switch {
 			case err != nil:
 				c.Fault("%v", err)
-				return true
+				continue
 			case len(k) != 8 || rec.ID != store.FormatID(store.LastNum(k)):
 				c.Fault("%s: key %x holds task %q", bucket, k, rec.ID)
-				return true
+				continue
 			case store.LastNum(k) > last:
 				c.Fault("task %s is above the high-water mark %d", rec.ID, last)
 			case (rec.Status == Proposed) != (bucket == bucketProposed):
@@ -71,8 +71,7 @@ func (w *taskWalk) readTasks(c *store.Checker) {
 			} else if c.Bucket(bucketTasks).Get(k) != nil {
 				c.Fault("task %s is both proposed and confirmed", rec.ID)
 			}
-			return true
-		})
+		}
 	}
 }
 
@@ -137,7 +136,7 @@ func (w *taskWalk) checkGraph(c *store.Checker) {
 		}
 		return nil
 	}
-	if cycle := acyclic(order, blockers); cycle != nil {
+	if cycle := findCycle(order, blockers); cycle != nil {
 		slices.Reverse(cycle)
 		c.Fault("%v", cycleError(cycle))
 	}

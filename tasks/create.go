@@ -288,7 +288,7 @@ func checkNewGraph(recs []*taskRecord) error {
 			blocks[b] = append(blocks[b], rec.ID)
 		}
 	}
-	if cycle := acyclic(order, func(id string) []string { return blocks[id] }); cycle != nil {
+	if cycle := findCycle(order, func(id string) []string { return blocks[id] }); cycle != nil {
 		return cycleError(cycle)
 	}
 	return nil

@@ -10,77 +10,35 @@ import (
 // only close a cycle that passes through its own ends, so a change searches from the
 // changed task alone; Add and Check search the whole graph.
 
-// findCycle looks for a path from start back to start along next, and returns its
-// nodes, with start at both ends, or nil. It visits each node once and keeps its own
-// stack, because a chain of tasks may be long.
-func findCycle(start string, next func(string) []string) []string {
-	type visit struct {
-		id   string
-		todo []string
-	}
-	seen := map[string]bool{start: true}
-	path := []visit{{start, next(start)}}
-	for len(path) > 0 {
-		top := &path[len(path)-1]
-		if len(top.todo) == 0 {
-			path = path[:len(path)-1]
-			continue
-		}
-		id := top.todo[0]
-		top.todo = top.todo[1:]
-		if id == start {
-			cycle := make([]string, 0, len(path)+1)
-			for _, v := range path {
-				cycle = append(cycle, v.id)
-			}
-			return append(cycle, start)
-		}
-		if !seen[id] {
-			seen[id] = true
-			path = append(path, visit{id, next(id)})
-		}
-	}
-	return nil
-}
-
-// acyclic checks a whole graph: order holds its nodes, next returns the edges of a
-// node. It returns a cycle as findCycle does.
-//
-// It takes away nodes into which no edge goes any more; those that remain are on a cycle or
-// behind one. Its time is linear in the edges, while findCycle from every node would be
-// quadratic.
-func acyclic(order []string, next func(string) []string) []string {
-	waits := make(map[string]int, len(order)) // number of edges into a node from nodes not removed yet
-	for _, id := range order {
+// findCycle looks along next for a cycle that can be reached from one of the starts, and returns its
+// nodes, the first at both ends, or nil. It visits each node once.
+func findCycle(starts []string, next func(string) []string) (cycle []string) {
+	const left = -1
+	place := map[string]int{} // position on path, counted from 1; left if it was removed again
+	var path []string
+	var visit func(id string) bool
+	visit = func(id string) bool {
+		path = append(path, id)
+		place[id] = len(path)
 		for _, to := range next(id) {
-			waits[to]++
-		}
-	}
-	var free []string
-	for _, id := range order {
-		if waits[id] == 0 {
-			free = append(free, id)
-		}
-	}
-	for len(free) > 0 {
-		id := free[len(free)-1]
-		free = free[:len(free)-1]
-		for _, to := range next(id) {
-			if waits[to]--; waits[to] == 0 {
-				free = append(free, to)
+			switch at := place[to]; {
+			case at > 0:
+				cycle = append(path[at-1:], to)
+				return true
+			case at == 0 && visit(to):
+				return true
 			}
 		}
+		path = path[:len(path)-1]
+		place[id] = left
+		return false
 	}
-	// A node that still waits is on a cycle or depends on one.
-	for _, id := range order {
-		if waits[id] == 0 {
-			continue
-		}
-		if cycle := findCycle(id, next); cycle != nil {
-			return cycle
+	for _, id := range starts {
+		if place[id] == 0 && visit(id) {
+			break
 		}
 	}
-	return nil
+	return cycle
 }
 
 // cycleError names the tasks of a cycle found along "blocks".

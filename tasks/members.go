@@ -36,13 +36,12 @@ func (m *Members) Detach(member string) {
 func (m *Members) Lapsed(ctx context.Context) ([]string, error) {
 	return store.View(ctx, m.db, "members whose session nobody holds", func(r store.Reader) ([]string, error) {
 		var names []string
-		r.Bucket(bucketProgress).Each(nil, func(k, _ []byte) bool {
+		for k := range r.Bucket(bucketProgress).Each(nil) {
 			name, _, ok := store.SplitName(k)
 			if _, held := m.held.Load(name); ok && !held {
 				names = append(names, name)
 			}
-			return true
-		})
+		}
 		return slices.Compact(names), nil
 	})
 }

@@ -179,7 +179,7 @@ func (t *txn) emit(a actors.Actor, c changeRecord) {
 // checkOutbox decodes the events.
 func checkOutbox(c *store.Checker) {
 	last := c.Count(store.EventCounter)
-	c.Bucket(store.OutboxBucket).Each(nil, func(k, v []byte) bool {
+	for k, v := range c.Bucket(store.OutboxBucket).Each(nil) {
 		id := store.LastNum(k)
 		if len(k) != 8 || id == 0 || id > last {
 			c.Fault("event %x of %d", k, last)
@@ -187,7 +187,7 @@ func checkOutbox(c *store.Checker) {
 		rec, err := store.Decode[eventRecord](fmt.Sprintf("event %d", id), v)
 		if err != nil {
 			c.Fault("%v", err)
-			return true
+			continue
 		}
 		// Such an event could never become a journal line, and the forwarder would
 		// stop at it for good.
@@ -199,6 +199,5 @@ func checkOutbox(c *store.Checker) {
 			c.Fault("%v", err)
 		}
 		c.Needs(store.Place{Bucket: store.OutboxBucket, Key: k}, held)
-		return true
-	})
+	}
 }

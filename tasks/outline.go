@@ -23,13 +23,17 @@ type Outline struct {
 func Outlines(list []Task) []Outline {
 	out := make([]Outline, len(list))
 	for i := range list {
-		t := &list[i]
-		out[i] = Outline{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, Cost: t.Cost, Unchanged: t.Unchanged}
-		if len(t.BlockedBy) > 0 {
-			out[i].BlockedBy = t.BlockedBy
+		out[i] = list[i].outline()
+		if len(list[i].BlockedBy) > 0 {
+			out[i].BlockedBy = list[i].BlockedBy
 		}
 	}
 	return out
+}
+
+// outline returns the outline of a task without its blockers.
+func (t *Task) outline() Outline {
+	return Outline{ID: t.ID, Subject: t.Subject, Status: t.Status, Owner: t.Owner, Cost: t.Cost, Unchanged: t.Unchanged}
 }
 
 // Outline returns the outlines of all tasks in the order of their ids. It is a
@@ -44,18 +48,15 @@ func (s *Store) outlines(r store.Reader) ([]Outline, error) {
 	pass := s.decoded.pass()
 	list := make([]Outline, 0, len(pass.old))
 	var blockers []string
-	var failed error
-	r.Bucket(bucketTasks).Each(nil, func(k, v []byte) bool {
-		if failed = r.Stopped(len(list)); failed != nil {
-			return false
+	for k, v := range r.Bucket(bucketTasks).Each(nil) {
+		if err := r.Stopped(len(list)); err != nil {
+			return nil, err
 		}
-		var rec *taskRecord
-		if rec, failed = pass.record(store.LastNum(k), v); failed != nil {
-			return false
+		rec, err := pass.record(store.LastNum(k), v)
+		if err != nil {
+			return nil, err
 		}
-		o := Outline{
-			ID: rec.ID, Subject: rec.Subject, Status: rec.Status, Owner: rec.Owner, Cost: rec.Cost, Unchanged: rec.Unchanged,
-		}
+		o := rec.outline()
 		if len(rec.BlockedBy) > 0 {
 			first := len(blockers)
 			blockers = append(blockers, rec.BlockedBy...)
@@ -65,12 +66,9 @@ func (s *Store) outlines(r store.Reader) ([]Outline, error) {
 			o.BlockedBy = blockers[first:len(blockers):len(blockers)]
 		}
 		list = append(list, o)
-		return true
-	})
-	if failed == nil {
-		pass.end()
 	}
-	return list, failed
+	pass.end()
+	return list, nil
 }
 
 // Blockers returns the ids in o.BlockedBy that are in the list, each once. The list

@@ -99,21 +99,21 @@ func (s *Store) Actable(ctx context.Context, member string) ([]Task, error) {
 // FirstReady returns the first of Ready that wants what suits. The bool is false if there is none.
 func (s *Store) FirstReady(ctx context.Context, suits func(Wants) bool) (first Task, found bool, err error) {
 	first, err = store.View(ctx, s.db, "look for a ready task", func(r store.Reader) (Task, error) {
-		var rec *taskRecord
-		var failed error
 		looks := 0
-		r.Bucket(bucketReady).Each(nil, func(k, _ []byte) bool {
-			if failed = r.Stopped(looks); failed == nil {
-				rec, failed = reader{r}.load(store.FormatID(store.LastNum(k)))
+		for k := range r.Bucket(bucketReady).Each(nil) {
+			if err := r.Stopped(looks); err != nil {
+				return Task{}, err
 			}
 			looks++
-			found = failed == nil && suits(rec.Wants)
-			return failed == nil && !found
-		})
-		if !found {
-			return Task{}, failed
+			rec, err := reader{r}.load(store.FormatID(store.LastNum(k)))
+			if err != nil {
+				return Task{}, err
+			}
+			if found = suits(rec.Wants); found {
+				return reader{r}.task(rec)
+			}
 		}
-		return reader{r}.task(rec)
+		return Task{}, nil
 	})
 	return first, found && err == nil, err
 }
@@ -163,31 +163,29 @@ func (s *Store) Snapshot(ctx context.Context) (Snapshot, error) {
 // than from one search per task.
 func (s *Store) allTasks(r store.Reader) ([]Task, error) {
 	blocks := map[uint64][]string{}
-	r.Bucket(bucketDeps).Each(nil, func(k, _ []byte) bool {
+	for k := range r.Bucket(bucketDeps).Each(nil) {
 		blocker := store.LastNum(k[:8])
 		blocks[blocker] = append(blocks[blocker], store.FormatID(store.LastNum(k)))
-		return true
-	})
+	}
 	pass := s.decoded.pass()
 	list := make([]Task, 0, len(pass.old))
-	var failed error
-	r.Bucket(bucketTasks).Each(nil, func(k, v []byte) bool {
-		var rec *taskRecord
-		var t Task
-		if failed = r.Stopped(len(list)); failed == nil {
-			rec, failed = pass.record(store.LastNum(k), v)
+	for k, v := range r.Bucket(bucketTasks).Each(nil) {
+		if err := r.Stopped(len(list)); err != nil {
+			return nil, err
 		}
-		if failed == nil {
-			t, failed = rec.Open(r.Blobs())
+		rec, err := pass.record(store.LastNum(k), v)
+		if err != nil {
+			return nil, err
+		}
+		t, err := rec.Open(r.Blobs())
+		if err != nil {
+			return nil, err
 		}
 		if b := blocks[store.LastNum(k)]; b != nil {
 			t.Blocks = b
 		}
 		list = append(list, t)
-		return failed == nil
-	})
-	if failed == nil {
-		pass.end()
 	}
-	return list, failed
+	pass.end()
+	return list, nil
 }

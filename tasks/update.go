@@ -283,7 +283,7 @@ func (t *txn) newEdges(rec *taskRecord, p Patch) (edges, error) {
 	if len(e.blocks)+len(e.blockedBy) == 0 {
 		return e, nil
 	}
-	if cycle := findCycle(rec.ID, t.withEdges(rec.ID, e)); cycle != nil {
+	if cycle := findCycle([]string{rec.ID}, t.withEdges(rec.ID, e)); cycle != nil {
 		return e, cycleError(cycle)
 	}
 	return e, nil

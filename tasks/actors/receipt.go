@@ -147,12 +147,11 @@ func files(stored []byte) ([]store.BlobRef, error) {
 func Last(r store.Reader, member, callID string) []byte {
 	var newest uint64
 	var data []byte
-	r.Bucket(ReceiptsBucket).Each(callKey(member, callID, ""), func(_, v []byte) bool {
+	for _, v := range r.Bucket(ReceiptsBucket).Each(callKey(member, callID, "")) {
 		if n, rest := cutNum(v); n > newest {
 			newest, data = n, rest
 		}
-		return true
-	})
+	}
 	return data
 }
 
@@ -171,13 +170,13 @@ func cutNum(v []byte) (uint64, []byte) {
 
 // CheckReceipts checks the receipts, decoded as T, and their entries in CallsBucket.
 func CheckReceipts[T any](c *store.Checker) {
-	c.Bucket(ReceiptsBucket).Each(nil, func(k, v []byte) bool {
+	for k, v := range c.Bucket(ReceiptsBucket).Each(nil) {
 		name, _, ok := store.SplitName(k)
 		number, data := cutNum(v)
 		_, err := store.Decode[T](fmt.Sprintf("receipt %q", k), data)
 		if !ok || err != nil {
 			c.Fault("receipt %q: %v", k, err)
-			return true
+			continue
 		}
 		call := store.NameNumKey(name, number)
 		c.Expect(CallsBucket, call)
@@ -187,6 +186,5 @@ func CheckReceipts[T any](c *store.Checker) {
 			c.Fault("receipt %q: %v", k, err)
 		}
 		c.Needs(store.Place{Bucket: ReceiptsBucket, Key: k}, held)
-		return true
-	})
+	}
 }

@@ -28,15 +28,14 @@ func Check(c *store.Checker) {
 	// The counts are stored apart from the mail because whether a team is done is
 	// checked after every change. A wrong count would keep a team up for ever, or let
 	// it end with unread mail.
-	c.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
+	for k, v := range c.Bucket(UnreadBucket).Each(nil) {
 		name, _, _ := store.SplitName(k)
 		// A count of zero is a fault as well: the last delivery removes the entry.
 		if n := store.LastNum(v); n == 0 || n != unread[name] {
 			c.Fault("%q has %d unread messages, counted as %d", name, unread[name], n)
 		}
 		delete(unread, name)
-		return true
-	})
+	}
 	for name, n := range unread {
 		c.Fault("the %d unread messages of %q are not counted", n, name)
 	}

@@ -371,12 +371,11 @@ func (b *Boxes) UnreadCounts(ctx context.Context) (map[string]int, error) {
 // none.
 func Counts(r store.Reader) map[string]int {
 	counts := map[string]int{}
-	r.Bucket(UnreadBucket).Each(nil, func(k, v []byte) bool {
+	for k, v := range r.Bucket(UnreadBucket).Each(nil) {
 		if name, _, ok := store.SplitName(k); ok {
 			counts[name] = int(store.LastNum(v))
 		}
-		return true
-	})
+	}
 	return counts
 }
 

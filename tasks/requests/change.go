@@ -300,12 +300,11 @@ func load(r store.Reader, id string) (*Record, error) {
 // the order in which they were made.
 func openIDs(r store.Reader, prefix []byte) []string {
 	var ids []string
-	r.Bucket(openBucket).Each(prefix, func(k, _ []byte) bool {
+	for k := range r.Bucket(openBucket).Each(prefix) {
 		if _, id, ok := store.SplitName(k); ok {
 			ids = append(ids, string(id))
 		}
-		return true
-	})
+	}
 	slices.SortFunc(ids, compareIDs)
 	return ids
 }

@@ -39,20 +39,16 @@ func Check(c *store.Checker) {
 // times it names the newest request, which no record tells: so the index is checked
 // against the records and not the other way round.
 func checkAsked(c *store.Checker) {
-	c.Bucket(askedBucket).Each(nil, func(k, id []byte) bool {
-		rec, err := load(c.Reader, string(id))
-		if err != nil {
+	for k, id := range c.Bucket(askedBucket).Each(nil) {
+		if rec, err := load(c.Reader, string(id)); err != nil {
 			c.Fault("question %q: %v", k, err)
-			return true
+		} else {
+			c.SameKey("question of request "+rec.ID, k, rec.askedKey())
 		}
-		c.SameKey("question of request "+rec.ID, k, rec.askedKey())
-		return true
-	})
-	c.Bucket(closedBucket).Each(nil, func(k, id []byte) bool {
-		rec, err := load(c.Reader, string(id))
-		if err != nil || rec.Number != store.LastNum(k) {
+	}
+	for k, id := range c.Bucket(closedBucket).Each(nil) {
+		if rec, err := load(c.Reader, string(id)); err != nil || rec.Number != store.LastNum(k) {
 			c.Fault("closed request %d is %q: %v", store.LastNum(k), id, err)
 		}
-		return true
-	})
+	}
 }

@@ -231,10 +231,9 @@ func get(r store.Reader, id string) (Request, error) {
 func (d *Requests) List(ctx context.Context) ([]Request, error) {
 	return d.list(ctx, func(r store.Reader) []string {
 		var ids []string
-		r.Bucket(requestsBucket).Each(nil, func(k, _ []byte) bool {
+		for k := range r.Bucket(requestsBucket).Each(nil) {
 			ids = append(ids, string(k))
-			return true
-		})
+		}
 		slices.SortFunc(ids, compareIDs)
 		return ids
 	})

@@ -120,14 +120,13 @@ func (c *Checker) SameKey(what string, have, want []byte) {
 // CheckAll decodes the records of a bucket and calls check for each. format formats a
 // record's key into its name for errors.
 func CheckAll[R any](c *Checker, bucket, format string, check func(key []byte, r *R)) {
-	c.Bucket(bucket).Each(nil, func(k, v []byte) bool {
+	for k, v := range c.Bucket(bucket).Each(nil) {
 		if r, err := Decode[R](fmt.Sprintf(format, k), v); err != nil {
 			c.Fault("%v", err)
 		} else {
 			check(k, r)
 		}
-		return true
-	})
+	}
 }
 
 // checkBucketNames looks for unknown buckets.
@@ -156,14 +155,13 @@ func (c *Checker) checkDigest() {
 func (c *Checker) checkIndex(bucket string) {
 	want := c.want[bucket]
 	found := 0
-	c.Bucket(bucket).Each(nil, func(k, _ []byte) bool {
+	for k := range c.Bucket(bucket).Each(nil) {
 		if want[string(k)] {
 			found++
 		} else {
 			c.Fault("index %s holds %q, which no record explains", bucket, k)
 		}
-		return true
-	})
+	}
 	if found == len(want) {
 		return
 	}

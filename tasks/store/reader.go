@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -87,13 +88,15 @@ func (b Bucket) Get(key []byte) []byte {
 // Cursor returns a cursor over the entries of the bucket.
 func (b Bucket) Cursor() Cursor { return Cursor{b.bolt.Cursor(), b.name} }
 
-// Each calls f for the keys that start with prefix, in order, until f returns false.
-// f must not change the bucket.
-func (b Bucket) Each(prefix []byte, f func(key, value []byte) bool) {
-	c := b.Cursor()
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if !f(k, v) {
-			return
+// Each iterates over the keys that start with prefix, in order, with their values. Meanwhile the bucket
+// must not change.
+func (b Bucket) Each(prefix []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		c := b.Cursor()
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			if !yield(k, v) {
+				return
+			}
 		}
 	}
 }
@@ -108,10 +111,11 @@ func (b Bucket) Any(prefix []byte) bool {
 // most limit of them; 0 means all.
 func (b Bucket) Numbers(prefix []byte, limit int) []uint64 {
 	var list []uint64
-	b.Each(prefix, func(k, _ []byte) bool {
-		list = append(list, LastNum(k))
-		return limit == 0 || len(list) < limit
-	})
+	for k := range b.Each(prefix) {
+		if list = append(list, LastNum(k)); len(list) == limit {
+			break
+		}
+	}
 	return list
 }
 
@@ -156,16 +160,15 @@ func Decode[R any](what string, data []byte) (*R, error) {
 // list is never nil.
 func All[T any](r Reader, bucket string, prefix []byte, open func(key, value []byte) (T, error)) ([]T, error) {
 	list := []T{}
-	var failed error
-	r.Bucket(bucket).Each(prefix, func(k, v []byte) bool {
-		var value T
-		if failed = r.Stopped(len(list)); failed == nil {
-			value, failed = open(k, v)
+	for k, v := range r.Bucket(bucket).Each(prefix) {
+		if err := r.Stopped(len(list)); err != nil {
+			return nil, err
 		}
-		if failed == nil {
-			list = append(list, value)
+		value, err := open(k, v)
+		if err != nil {
+			return nil, err
 		}
-		return failed == nil
-	})
-	return list, failed
+		list = append(list, value)
+	}
+	return list, nil
 }
