@@ -264,13 +264,7 @@ func (ms *Merges) List(ctx context.Context) ([]Merge, error) {
 
 // readMerges reads all of them.
 func readMerges(r store.Reader) ([]Merge, error) {
-	return store.All(r, bucketMerges, nil, func(k, v []byte) (Merge, error) {
-		m, err := store.Decode[Merge](fmt.Sprintf("merge %d", store.LastNum(k)), v)
-		if err != nil {
-			return Merge{}, err
-		}
-		return *m, nil
-	})
+	return store.Records[Merge](r, bucketMerges, "merge %x", nil)
 }
 
 // checkMerges decodes the merges. A branch must not have two open merges: both would

@@ -32,7 +32,7 @@ func (m Member) Life() string { return cmp.Or(m.First, m.Session) }
 
 // All returns the members in the order of their names.
 func All(r store.Reader) ([]Member, error) {
-	return store.All(r, MembersBucket, nil, func(k, v []byte) (Member, error) { return decodeMember(string(k), v) })
+	return store.Records[Member](r, MembersBucket, "member %s", nil)
 }
 
 // Find returns one member; found is false if it is unknown.
@@ -41,16 +41,11 @@ func Find(r store.Reader, name string) (m Member, found bool, err error) {
 	if data == nil {
 		return Member{}, false, nil
 	}
-	m, err = decodeMember(name, data)
-	return m, err == nil, err
-}
-
-func decodeMember(name string, data []byte) (Member, error) {
-	m, err := store.Decode[Member]("member "+name, data)
+	stored, err := store.Decode[Member]("member "+name, data)
 	if err != nil {
-		return Member{}, err
+		return Member{}, false, err
 	}
-	return *m, nil
+	return *stored, true, nil
 }
 
 // Begin begins a member's session under a new Epoch. The first call creates the

@@ -21,14 +21,11 @@ const (
 	HeadText = 4 << 10  // bytes of a longer text that the message shows
 )
 
-// maxSummary is the length of a summary in characters (TEAMS.md section 2).
-const maxSummary = 200
-
 // ReportSummary is the summary of a team_report message.
 const ReportSummary = "report"
 
 // Summary returns the summary of a text that has none: its first line, shortened.
-func Summary(text string) string { return texts.Short(texts.FirstLine(text), maxSummary) }
+func Summary(text string) string { return texts.Short(texts.FirstLine(text), MaxSummary) }
 
 // Folder holds the files of long messages: a folder for each receiver, below the
 // team's state, which only covey and that member read. The files stay as long as the

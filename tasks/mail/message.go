@@ -65,7 +65,7 @@ type Outgoing struct {
 	WaitFor []string // ids of tasks, see Message.WaitFor; each task must exist
 }
 
-// MaxSummary is the length of a default summary in characters.
+// MaxSummary is the length of a default summary in characters (TEAMS.md section 2).
 const MaxSummary = 200
 
 // Boxes are the mailboxes of a team.

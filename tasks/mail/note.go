@@ -83,13 +83,7 @@ func (b *Boxes) Notes(ctx context.Context, to string) ([]Note, error) {
 }
 
 func notes(r store.Reader, to string) ([]Note, error) {
-	return store.All(r, NotesBucket, store.NameKey(to), func(_, v []byte) (Note, error) {
-		n, err := store.Decode[Note]("note for "+to, v)
-		if err != nil {
-			return Note{}, err
-		}
-		return *n, nil
-	})
+	return store.Records[Note](r, NotesBucket, "note %q", store.NameKey(to))
 }
 
 // DropNotes removes the notes with these ids for a member, the actor, that has seen

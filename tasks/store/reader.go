@@ -156,6 +156,18 @@ func Decode[R any](what string, data []byte) (*R, error) {
 	return r, nil
 }
 
+// Records returns the records whose keys start with prefix. format formats a record's key into its name for
+// errors. The list is never nil.
+func Records[R any](r Reader, bucket, format string, prefix []byte) ([]R, error) {
+	return All(r, bucket, prefix, func(k, v []byte) (record R, err error) {
+		decoded, err := Decode[R](fmt.Sprintf(format, k), v)
+		if err == nil {
+			record = *decoded
+		}
+		return record, err
+	})
+}
+
 // All returns the results of open for the entries whose keys start with prefix. The
 // list is never nil.
 func All[T any](r Reader, bucket string, prefix []byte, open func(key, value []byte) (T, error)) ([]T, error) {
