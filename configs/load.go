@@ -98,7 +98,8 @@ func resolve(r *resolver) *Team {
 	if r.Root == nil {
 		return nil
 	}
-	spec := teamSpec{defaults: memberSpec{inherited: inherited{limits: defaultLimits()}}}
+	spec := teamSpec{}
+	spec.defaults.Limits = defaultLimits()
 	r.Object(nil, r.Root, spec.fields())
 	if r.Root.Kind != yaml.MappingKind || !r.required(spec.requires) {
 		return nil

@@ -85,18 +85,12 @@ type memberSpec struct {
 
 // inherited are the keys that a member inherits one by one.
 type inherited struct {
-	description yaml.Value[string]
-	tools       yaml.List[yaml.Value[string]]
-	mode        yaml.Value[PermissionMode]
-	isolation   yaml.Value[Isolation]
-	selfClaim   yaml.Value[bool]
-	limits      Limits
-	role        yaml.Value[string]
-	labels      yaml.List[yaml.Value[string]]
-	owns        yaml.List[yaml.Value[string]]
-	plan        yaml.Value[string]
-	rotate      yaml.Value[Rotation]
-	memory      yaml.Value[bool]
+	Member    // as far as its keys need no more than being read
+	tools     yaml.List[yaml.Value[string]]
+	mode      yaml.Value[PermissionMode]
+	isolation yaml.Value[Isolation]
+	selfClaim yaml.Value[bool]
+	memory    yaml.Value[bool]
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -106,7 +100,7 @@ func (m *memberSpec) fields() []yaml.Field {
 			Doc: "The member's agent: a name under agents, or a program that covey knows, such as claude."},
 		{Key: "model", Part: modelPart(&m.model),
 			Doc: "Short for a builtin agent with that model."},
-		{Key: "description", Part: yaml.Text(&m.description),
+		{Key: "description", Part: yaml.Into(&m.Description, yaml.Text),
 			Doc: "What the member is for; the other members see it."},
 		{Key: "instructions", Part: yaml.Text(&m.instructions),
 			Doc: "The member's instructions, which precede everything else."},
@@ -122,12 +116,12 @@ func (m *memberSpec) fields() []yaml.Field {
 		{Key: "isolation", Part: isolationPart{&m.isolation},
 			Doc: "Where it works: shared, in the workspace; worktree, in a git working copy of its own. Default: " +
 				"worktree where two or more members can write in a git repository, else shared."},
-		{Key: "owns", Part: yaml.Globs(&m.owns),
+		{Key: "owns", Part: yaml.Via(&m.Owns, yaml.Globs, yaml.Words),
 			Doc: "Where it may write, as globs below the workspace. What it has written, with whatever tool, is " +
 				"checked against them. Default: everywhere."},
 		{Key: "self_claim", Part: yaml.Truth(&m.selfClaim),
 			Doc: "Take a ready task when idle. Default: true for teammates, false for the lead."},
-		{Key: "limits", Part: yaml.Object(nil, m.limits.fields()),
+		{Key: "limits", Part: yaml.Object(nil, m.Limits.fields()),
 			Doc: "What it may use."},
 	}
 	return append(fields, m.teamworkFields()...)
@@ -192,19 +186,20 @@ func (m *memberSpec) inherit(defaults *memberSpec) {
 
 // teamworkFields returns the keys of a member about its place in the team.
 func (m *memberSpec) teamworkFields() []yaml.Field {
+	planWord := func(v *yaml.Value[string]) yaml.Part { return yaml.OneOf(v, planRequired, planNone) }
 	return []yaml.Field{
-		{Key: "role", Part: yaml.Text(&m.role),
+		{Key: "role", Part: yaml.Into(&m.Role, yaml.Text),
 			Doc: "Its role, for tasks that want one. Default: the name of its agent, or else its own name."},
-		{Key: "labels", Part: yaml.Texts(&m.labels),
+		{Key: "labels", Part: yaml.Via(&m.Labels, yaml.Texts, yaml.Words),
 			Doc: "Words for what it is good at, for tasks that want labels. Default: none."},
-		{Key: "plan", Part: yaml.OneOf(&m.plan, planRequired, planNone),
+		{Key: "plan", Part: yaml.Via(&m.PlanRequired, planWord, func(v yaml.Value[string]) bool { return v.V == planRequired }),
 			Doc: "required: it may only read until its plan is approved. none: it needs no plan. Default: none."},
 		{Key: "depends_on", Part: yaml.Texts(&m.dependsOn),
 			Doc: "Members that must have no open work before it gets any."},
 		{Key: "restart", Part: yaml.Object(&m.restart.at, m.restart.fields()),
 			Doc: "How often it is restarted when its agent or a turn fails, before it leaves. Default: an agent program that " +
 				"dies is restarted three times in a row, nothing else is."},
-		{Key: "rotate", Part: yaml.OneOf(&m.rotate, RotateNever, RotateAfterTask),
+		{Key: "rotate", Part: yaml.IntoWord(&m.Rotate, RotateNever, RotateAfterTask),
 			Doc: "When it begins a new session, with a brief of the old one. task: with its next work after it has completed " +
 				"a task and has none in progress. Default: never."},
 		{Key: "memory", Part: yaml.OnOff(&m.memory),
@@ -224,23 +219,13 @@ func join[T any](a, b yaml.List[T]) yaml.List[T] {
 // member resolves everything of a member but its name. The defaults for members are set
 // here.
 func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
-	out := Member{
-		Description:    m.description.V,
-		Instructions:   m.instructions.V,
-		Tools:          yaml.Words(m.tools),
-		PermissionMode: m.mode.Or(cmp.Or(r.mode, Default)),
-		Permissions:    permissions(m.permissions),
-		Isolation:      m.isolation.V,
-		SelfClaim:      m.selfClaim.Or(selfClaim),
-		Limits:         m.limits,
-		Owns:           yaml.Words(m.owns),
-		PlanRequired:   m.plan.V == planRequired,
-		DependsOn:      yaml.Words(m.dependsOn),
-		Restart:        r.restart(&m.restart),
-		Rotate:         m.rotate.Or(RotateNever),
-		Role:           m.role.V,
-		Labels:         yaml.Words(m.labels),
-	}
+	out := m.Member
+	out.Instructions = m.instructions.V
+	out.Tools, out.Isolation = yaml.Words(m.tools), m.isolation.V
+	out.PermissionMode, out.Permissions = m.mode.Or(cmp.Or(r.mode, Default)), permissions(m.permissions)
+	out.SelfClaim = m.selfClaim.Or(selfClaim)
+	out.DependsOn = yaml.Words(m.dependsOn)
+	out.Restart, out.Rotate = r.restart(&m.restart), cmp.Or(m.Rotate, RotateNever)
 	if m.memory.V {
 		out.Memory = MemoryInState
 	}

@@ -139,7 +139,7 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 	if m.at == nil || m.at.Broken {
 		return Model{}
 	}
-	p := m.provider.V
+	p := m.Provider
 	// Forbidden keys, by whether the provider is a script.
 	keys := map[bool][]string{
 		true:  {"model", "base_url", "api", "key_file", "max_output", "thinking", "temperature", "stream_idle", "headers"},
@@ -157,20 +157,18 @@ func (r *resolver) inlineModel(m *modelSpec) Model {
 		}
 		return Model{Provider: p, Script: r.Path(m.script, "script"), Fallback: r.fallback(m)}
 	}
-	if !m.model.Given() {
+	if m.at.Lookup("model") == nil {
 		r.Fail(m.at.At, "model is missing; add `model:` with the provider's name of a model")
 	}
 	base, err := p.Base(m.baseURL.V)
 	if err != nil {
 		r.Fail(m.baseURL.At.At, "%v", err)
 	}
-	out := Model{
-		Provider: p, Model: m.model.V, BaseURL: base, KeyFile: r.Path(m.keyFile, "key file"),
-		MaxOutput: m.maxOutput.V, Thinking: m.thinking.V, StreamIdle: m.streamIdle.V, Headers: r.headers(m.headers), Fallback: r.fallback(m),
-	}
-	out.API = m.api.Or(p.API(base))
-	if p == Anthropic && m.api.Given() {
-		r.Fail(m.api.At.At, "provider: anthropic has one API; remove api")
+	out := m.Model
+	out.BaseURL, out.KeyFile, out.Headers, out.Fallback = base, r.Path(m.keyFile, "key file"), r.headers(m.headers), r.fallback(m)
+	out.API = cmp.Or(m.API, p.API(base))
+	if p == Anthropic && m.API != "" {
+		r.Fail(m.at.Lookup("api").At, "provider: anthropic has one API; remove api")
 	}
 	if m.temperature.Given() {
 		if out.Temperature = &m.temperature.V; m.temperature.V > 2 {
@@ -200,18 +198,13 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 
 // modelSpec is a model: a mapping, or a text that names one.
 type modelSpec struct {
+	Model                          // as far as its keys need no more than being read
 	at          *yaml.Node         // of a mapping
 	name        yaml.Value[string] // of a text
-	provider    yaml.Value[Provider]
 	script      yaml.Value[string]
-	model       yaml.Value[string]
 	baseURL     yaml.Value[string]
-	api         yaml.Value[string]
 	keyFile     yaml.Value[string]
-	maxOutput   yaml.Value[int]
-	thinking    yaml.Value[string]
 	temperature yaml.Value[float64]
-	streamIdle  yaml.Value[time.Duration]
 	fallback    yaml.Value[string]
 	headers     []yaml.Entry[yaml.Value[string]]
 }
@@ -225,25 +218,25 @@ func (m *modelSpec) given() bool { return m.at != nil || m.name.Given() }
 // fields returns the keys of a model that is written as a mapping.
 func (m *modelSpec) fields() []yaml.Field {
 	return []yaml.Field{
-		{Key: "provider", Need: true, Part: yaml.OneOf(&m.provider, Script, Anthropic, OpenAI, Ollama),
+		{Key: "provider", Need: true, Part: yaml.IntoWord(&m.Provider, Script, Anthropic, OpenAI, Ollama),
 			Doc: "Who answers: script, an offline model that plays a script; anthropic; openai, also for hosts with an " +
 				"OpenAI-compatible API; or ollama."},
 		{Key: "script", Part: yaml.Text(&m.script),
 			Doc: "With provider: script, the script's path, relative to the spec."},
-		{Key: "model", Part: yaml.Text(&m.model), Doc: "The provider's name for the model."},
+		{Key: "model", Part: yaml.Into(&m.Model.Model, yaml.Text), Doc: "The provider's name for the model."},
 		{Key: "base_url", Part: yaml.Text(&m.baseURL),
 			Doc: "The URL of the API: with /v1 for openai and ollama, without it for anthropic. Default: the provider's own."},
-		{Key: "api", Part: yaml.OneOf(&m.api, apiResponses, apiChat),
+		{Key: "api", Part: yaml.IntoWord(&m.API, apiResponses, apiChat),
 			Doc: "The API of an OpenAI-compatible host. Default: responses at OpenAI itself, chat elsewhere."},
 		{Key: "key_file", Part: yaml.Text(&m.keyFile),
 			Doc: "A file that holds the API key. Without it, the provider's own host gets ANTHROPIC_API_KEY or " +
 				"OPENAI_API_KEY of covey's environment, and other hosts get no key."},
-		{Key: "max_output", Part: yaml.WholeFrom(1, 1_000_000)(&m.maxOutput),
+		{Key: "max_output", Part: yaml.Into(&m.MaxOutput, yaml.WholeFrom(1, 1_000_000)),
 			Doc: "The limit of one answer in tokens. Default: 16000 for anthropic, else the provider's."},
-		{Key: "thinking", Part: yaml.OneOf(&m.thinking, "off", "low", "medium", "high"),
+		{Key: "thinking", Part: yaml.IntoWord(&m.Thinking, "off", "low", "medium", "high"),
 			Doc: "How much a model that can reason does so. Default: the provider's."},
 		{Key: "temperature", Part: yaml.Amount(&m.temperature), Doc: "From 0 to 2. Default: the provider's."},
-		{Key: "stream_idle", Part: yaml.SomeTime(&m.streamIdle),
+		{Key: "stream_idle", Part: yaml.Into(&m.StreamIdle, yaml.SomeTime),
 			Doc: "How long an answer may be silent after its first byte, before the request is made again. Default: 90s."},
 		{Key: "headers", Part: yaml.TextsByKey(&m.headers, "headers"), Doc: "HTTP headers of each request."},
 		{Key: "fallback", Part: yaml.Text(&m.fallback),

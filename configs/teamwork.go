@@ -87,10 +87,8 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	}
 	r.ref(w.worktree.base, "base")
 	r.ref(w.merge.into, "into")
-	t.Merge = Merge{
-		Into: w.merge.into.V, Via: cmp.Or(w.merge.via, ViaBranch), Per: cmp.Or(w.merge.per, PerTask),
-		Given: w.merge.at != nil,
-	}
+	t.Merge.Into, t.Merge.Given = w.merge.into.V, w.merge.at != nil
+	t.Merge.Via, t.Merge.Per = cmp.Or(w.merge.via, ViaBranch), cmp.Or(w.merge.per, PerTask)
 	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).mergeGates(s.gates.merge)
 	t.Git = w.git
 	t.Protect = yaml.Words(w.protect)
