@@ -68,7 +68,7 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 		}
 	}
 	ask.PrintUnmerged(out, e.Unmerged)
-	view.PrintTrouble(out, run)
+	view.PrintTrouble(out, run.Run().Spec, view.TroubleIn(run))
 }
 
 // turnsLine says how many turns the tasks took; empty if no task was completed and no

@@ -131,8 +131,7 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 		out.Printf("%s\n", out.Paint(term.Yellow, term.Plural(s.Requests, "question")+
 			" for you: covey inbox shows and answers"))
 	}
-	view.PrintDenied(out, s.Spec, view.DeniedOf(s.Members))
-	view.PrintHookTrouble(out, view.HooksOf(s.Members))
+	view.PrintTrouble(out, s.Spec, s.Members)
 }
 
 // statusLine summarizes a team in one line, and a result in a second one, which may

@@ -10,30 +10,21 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
-// deniedCalls are the calls of one member that nobody was asked about, and that did not run.
-type deniedCalls struct {
-	member string
-	accounts.Counts
+// PrintTrouble prints what the operator should know of a run: the calls that nobody was asked about, and the
+// hooks that need a look. spec is the path of the team's spec.
+func PrintTrouble(out *term.Screen, spec string, members []api.MemberStatus) {
+	printDenied(out, spec, members)
+	printHooks(out, members)
 }
 
-// PrintTrouble prints what the operator should know of the present run: the calls that nobody was asked
-// about, and the hooks that need a look.
-func PrintTrouble(out *term.Screen, run *view.State) {
-	var list []deniedCalls
+// TroubleIn returns what PrintTrouble needs to know of the members of a run, also of those that have left. The
+// gates at merges belong to none.
+func TroubleIn(run *view.State) []api.MemberStatus {
+	var list []api.MemberStatus
 	for _, m := range run.Members {
-		list = append(list, deniedCalls{m.Name, m.Done.Counts})
+		list = append(list, api.MemberStatus{Name: m.Name, Counts: m.Done.Counts, Hooks: m.Hooks.Noteworthy()})
 	}
-	PrintDenied(out, run.Run().Spec, list)
-	PrintHookTrouble(out, hooksIn(run))
-}
-
-// DeniedOf returns the calls that nobody was asked about from the status of a team's members.
-func DeniedOf(members []api.MemberStatus) []deniedCalls {
-	var list []deniedCalls
-	for _, m := range members {
-		list = append(list, deniedCalls{m.Name, m.Counts})
-	}
-	return list
+	return append(list, api.MemberStatus{Hooks: run.MergeHooks.Noteworthy()})
 }
 
 // DeniedText says which calls of a member did not run because nobody was asked; empty: there were none.
@@ -45,15 +36,14 @@ func DeniedText(of accounts.Counts) string {
 		term.Plural(of.DeniedCalls, "tool call"), term.Short(of.FirstDenied))
 }
 
-// PrintDenied prints, per member, the calls that did not run because nobody was asked, and how a person
-// allows them. A team whose members could do nothing looks like one that had nothing to do. spec is the
-// path of the team's spec.
-func PrintDenied(out *term.Screen, spec string, list []deniedCalls) {
+// printDenied prints, per member, the calls that did not run because nobody was asked, and how a person
+// allows them. A team whose members could do nothing looks like one that had nothing to do.
+func printDenied(out *term.Screen, spec string, list []api.MemberStatus) {
 	told := false
-	for _, d := range list {
-		if text := DeniedText(d.Counts); text != "" {
+	for _, m := range list {
+		if text := DeniedText(m.Counts); text != "" {
 			told = true
-			out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(d.member)+" "+text))
+			out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(m.Name)+" "+text))
 		}
 	}
 	switch {

@@ -31,7 +31,7 @@ func TestHookTroubleOfMembers(t *testing.T) {
 	finished("", "./gone$", `,"outcome":"non_blocking_error","exit_code":127,"failed_open":true`)
 	note("ana", "text", `{"text":"x","failed_open":true}`)
 	screen, out := teamtest.Screen()
-	PrintHookTrouble(screen, hooksIn(counted))
+	printHooks(screen, TroubleIn(counted))
 	want := "! ana: 3 hooks failed open: ./slow (no answer in time) ×2, ./odd (its JSON is broken)\n" +
 		"! team: 1 hook failed open: ./gone$ (exit 127)\n" +
 		"  covey hooks doctor tells why\n" +
