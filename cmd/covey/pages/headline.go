@@ -35,9 +35,10 @@ type budgetRow struct {
 }
 
 // header is the section of the headline.
-func (d *Drawing) header() (*Section, error) {
+func (d *Drawing) header() *Section {
 	s := &Section{ID: "team", Class: "team", Title: d.State.Team}
-	return s, d.row(s, "headline", "headline", d.headline())
+	d.row(s, "headline", "headline", d.headline())
+	return s
 }
 
 // headline summarizes the team.

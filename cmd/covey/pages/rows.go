@@ -1,8 +1,8 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"html/template"
 )
@@ -24,21 +24,19 @@ var seed = maphash.MakeSeed()
 func (d *Drawing) Rows() Rows { return d.rows }
 
 // drawn returns a template filled in with data, from an earlier drawing if the data are the same.
-func (d *Drawing) drawn(id, name string, data any) (template.HTML, error) {
+func (d *Drawing) drawn(id, name string, data any) template.HTML {
 	text, err := json.Marshal(data)
-	if err != nil {
-		return "", fmt.Errorf("row %s: %w", id, err)
-	}
+	d.err = cmp.Or(d.err, err)
 	one := drawnRow{sum: maphash.Bytes(seed, text)}
 	if was, ok := d.Before[id]; ok && was.sum == one.sum {
 		one.html = was.html
 	} else {
-		if one.html, err = Execute(d.Templates, name, data); err != nil {
-			return "", fmt.Errorf("row %s: %w", id, err)
-		}
+		one.html = d.execute(name, data)
 	}
-	d.note(id, one)
-	return one.html, nil
+	if d.err == nil { // else it may be a part only
+		d.note(id, one)
+	}
+	return one.html
 }
 
 // note keeps a row for the next drawing.

@@ -118,8 +118,8 @@ func TestHash(t *testing.T) {
 	}
 	sum := func(v any) uint64 {
 		d := Drawing{Templates: template.Must(template.New("any").Parse(""))}
-		if _, err := d.drawn("id", "any", v); err != nil {
-			t.Fatal(err)
+		if d.drawn("id", "any", v); d.err != nil {
+			t.Fatal(d.err)
 		}
 		return d.Rows()["id"].sum
 	}

@@ -68,6 +68,7 @@ type Drawing struct {
 
 	most *limits // of a report; nil: of a page
 	rows Rows
+	err  error // the first one of a template
 }
 
 // Sections returns the sections of the main page, in the order in which a person needs them. All
@@ -78,7 +79,7 @@ func (d *Drawing) Sections() ([]*Section, error) {
 	}
 	var done []*Section
 	for i, part := range []struct {
-		draw func(*Drawing) (*Section, error)
+		draw func(*Drawing) *Section
 		work bool // it depends on what State.Work is about alone
 	}{
 		{(*Drawing).needs, false}, {(*Drawing).header, false}, {(*Drawing).members, false}, {(*Drawing).graph, true},
@@ -88,9 +89,9 @@ func (d *Drawing) Sections() ([]*Section, error) {
 			done = append(done, d.keep(d.Kept[i]))
 			continue
 		}
-		one, err := part.draw(d)
-		if err != nil {
-			return nil, fmt.Errorf("draw the team: %w", err)
+		one := part.draw(d)
+		if d.err != nil {
+			return nil, fmt.Errorf("draw the team: %w", d.err)
 		}
 		if more := len(one.Rows) - d.most.Rows; more > 0 {
 			one.Rows = append(one.Rows[:d.most.Rows:d.most.Rows], Row{HTML: template.HTML(fmt.Sprintf( //nolint:gosec // a number
@@ -116,26 +117,31 @@ func Execute(t *template.Template, name string, data any) (template.HTML, error)
 	return template.HTML(out.String()), err //nolint:gosec // it was escaped by the template
 }
 
+// execute is Execute for a part of the drawing.
+func (d *Drawing) execute(name string, data any) template.HTML {
+	html, err := Execute(d.Templates, name, data)
+	d.err = cmp.Or(d.err, err)
+	return html
+}
+
 // row adds a row to a section, made by a template of which ID is the first field.
-func (d *Drawing) row(s *Section, id, name string, data any) error {
+func (d *Drawing) row(s *Section, id, name string, data any) {
 	all := struct {
 		ID   string
 		Form string
 		Up   bool
 		Data any
 	}{id, d.Form, d.Now != nil, data}
-	html, err := d.drawn(id, name, all)
-	s.Rows = append(s.Rows, Row{ID: id, HTML: html})
-	return err
+	s.Rows = append(s.Rows, Row{ID: id, HTML: d.drawn(id, name, all)})
 }
 
 // needs lists what waits for a person, the oldest first.
-func (d *Drawing) needs() (*Section, error) {
+func (d *Drawing) needs() *Section {
 	list := d.State.Needs()
 	s := &Section{ID: "needs", Class: "needs", Title: "Needs you"}
 	if len(list) == 0 {
 		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
-		return s, nil
+		return s
 	}
 	requests, works := map[string]*view.Request{}, d.State.Works()
 	for _, r := range d.State.Requests {
@@ -154,11 +160,9 @@ func (d *Drawing) needs() (*Section, error) {
 		if n.Kind == view.NeedsAnswer {
 			one.Request = requests[n.ID]
 		}
-		if err := d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one); err != nil {
-			return nil, err
-		}
+		d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one)
 	}
-	return s, nil
+	return s
 }
 
 // classOf returns the class of a colour, as style sheets call it.
@@ -225,7 +229,7 @@ func RowOf(s *view.State, m *view.Member, graph []tasks.Outline) MemberRow {
 }
 
 // members lists the members.
-func (d *Drawing) members() (*Section, error) {
+func (d *Drawing) members() *Section {
 	s := &Section{ID: "members", Class: "members", Title: "Members"}
 	graph := d.State.Graph()
 	for _, m := range d.State.Roster(!d.Stopped) {
@@ -236,11 +240,9 @@ func (d *Drawing) members() (*Section, error) {
 		if own := d.copyOf(m.Name); own != nil {
 			one.Branch, one.Copy = own.Branch, strings.Join(termview.CopyWords(*own), " · ")
 		}
-		if err := d.row(s, "member-"+DomID(m.Name), "member", one); err != nil {
-			return nil, err
-		}
+		d.row(s, "member-"+DomID(m.Name), "member", one)
 	}
-	return s, nil
+	return s
 }
 
 // copyOf returns what the running team says of a member's working copy; nil: nothing.
@@ -257,20 +259,19 @@ func (d *Drawing) copyOf(member string) *workcopies.Status {
 }
 
 // graph shows what waits for what.
-func (d *Drawing) graph() (*Section, error) {
+func (d *Drawing) graph() *Section {
 	g := drawGraph(d.State)
 	s := &Section{ID: "graph", Class: "graph", Title: "What waits for what"}
 	if len(g.Nodes) == 0 {
 		s.Class = "graph empty"
 	}
-	html, err := d.drawn("drawing", "graph", g)
-	s.Rows = []Row{{ID: "drawing", HTML: html}}
-	return s, err
+	s.Rows = []Row{{ID: "drawing", HTML: d.drawn("drawing", "graph", g)}}
+	return s
 }
 
 // tasks lists the tasks. Of those that are over it has the newest: after a day there are a thousand,
 // which a browser takes half a second to show.
-func (d *Drawing) tasks() (*Section, error) {
+func (d *Drawing) tasks() *Section {
 	counts := d.State.TaskCounts()
 	s := &Section{ID: "tasks", Class: "tasks", Title: fmt.Sprintf("Tasks: %d of %d done", counts.Completed, counts.Total())}
 	works := d.State.Works()
@@ -304,11 +305,9 @@ func (d *Drawing) tasks() (*Section, error) {
 			line.Marks = d.Marks(works, t)
 		}
 		line.Gates = signs(one.Gates, shownGates)
-		if err := d.row(s, "task-"+DomID(t.ID), "task", line); err != nil {
-			return nil, err
-		}
+		d.row(s, "task-"+DomID(t.ID), "task", line)
 	}
-	return s, nil
+	return s
 }
 
 // taskLine is what the list of tasks says of one.
@@ -352,13 +351,10 @@ type bar struct {
 }
 
 // turns is the timeline of turn ends: the newest turns with gates first.
-func (d *Drawing) turns() (*Section, error) {
+func (d *Drawing) turns() *Section {
 	s := &Section{ID: "turns", Class: "turns", Title: "Turn ends"}
 	if d.most.Marks > 0 {
-		var err error
-		if s.Head, err = Execute(d.Templates, "lanes", timelineOf(d.State, d.most.Marks)); err != nil {
-			return nil, err
-		}
+		s.Head = d.execute("lanes", timelineOf(d.State, d.most.Marks))
 	}
 	type turnKey struct { // a text in its place took most of the time of this list
 		member string
@@ -386,11 +382,9 @@ func (d *Drawing) turns() (*Section, error) {
 			last := len(one.Rounds) - 1
 			one.Rounds[last] = append(one.Rounds[last], b)
 		}
-		if err := d.row(s, fmt.Sprintf("turn-%s-%d", DomID(t.Member), t.Number), "turn", one); err != nil {
-			return nil, err
-		}
+		d.row(s, fmt.Sprintf("turn-%s-%d", DomID(t.Member), t.Number), "turn", one)
 	}
-	return s, nil
+	return s
 }
 
 // bars lays out gates that ran one after another.
@@ -413,7 +407,7 @@ func bars(gates []*view.Gate, now time.Time) []bar {
 }
 
 // merges lists the work that is not merged, and the last that is.
-func (d *Drawing) merges() (*Section, error) {
+func (d *Drawing) merges() *Section {
 	s := &Section{ID: "merges", Class: "merges", Title: "Merges"}
 	if len(d.State.Merges) == 0 {
 		s.Class = "merges empty"
@@ -425,15 +419,13 @@ func (d *Drawing) merges() (*Section, error) {
 				continue
 			}
 		}
-		if err := d.row(s, "merge-"+DomID(m.ID), "merge", m); err != nil {
-			return nil, err
-		}
+		d.row(s, "merge-"+DomID(m.ID), "merge", m)
 	}
-	return s, nil
+	return s
 }
 
 // mail lists the newest messages.
-func (d *Drawing) mail() (*Section, error) {
+func (d *Drawing) mail() *Section {
 	s := &Section{ID: "mail", Class: "mail", Title: "Mail"}
 	spent := struct {
 		events.Coordination
@@ -443,22 +435,16 @@ func (d *Drawing) mail() (*Section, error) {
 	if spent.Finished > 0 {
 		spent.TaskTokens, spent.TaskTurns = spent.PerTask()
 	}
-	head, err := Execute(d.Templates, "mailhead", spent)
-	if err != nil {
-		return nil, err
-	}
-	s.Head = head
+	s.Head = d.execute("mailhead", spent)
 	list := d.State.Mail
 	for _, m := range slices.Backward(list[max(0, len(list)-shownMail):]) {
-		if err := d.row(s, "letter-"+DomID(m.ID), "letter", m); err != nil {
-			return nil, err
-		}
+		d.row(s, "letter-"+DomID(m.ID), "letter", m)
 	}
-	return s, nil
+	return s
 }
 
 // answers lists the newest questions that were answered.
-func (d *Drawing) answers() (*Section, error) {
+func (d *Drawing) answers() *Section {
 	s := &Section{ID: "answers", Class: "answers", Title: "Questions that were answered"}
 	for _, q := range slices.Backward(d.State.Requests) {
 		if q.Open() {
@@ -467,12 +453,10 @@ func (d *Drawing) answers() (*Section, error) {
 		if len(s.Rows) == d.most.Answers {
 			break
 		}
-		if err := d.row(s, "answer-"+DomID(q.ID), "answer", q); err != nil {
-			return nil, err
-		}
+		d.row(s, "answer-"+DomID(q.ID), "answer", q)
 	}
 	if len(s.Rows) == 0 {
 		s.Class = "answers empty"
 	}
-	return s, nil
+	return s
 }
