@@ -158,7 +158,7 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 // may still be open in a child that another goroutine has forked and that has not reached
 // its exec.
 func (p Process) start() (*exec.Cmd, *plumbing, error) {
-	path, err := lookPath(p.Args[0], p.Env)
+	path, err := LookPath(p.Args[0], p.Env)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -68,10 +68,10 @@ func signalName(state *os.ProcessState) string {
 	return state.String()
 }
 
-// lookPath finds a program in the PATH of env. Unlike os/exec it uses the program's own
+// LookPath finds a program in the PATH of env. Unlike os/exec it uses the program's own
 // environment. Like os/exec it ignores relative PATH entries, because agents write to the
 // current folder.
-func lookPath(name string, env []string) (string, error) {
+func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}

@@ -28,5 +28,5 @@ func groupAlive(int) bool { return false }
 
 func signalName(state *os.ProcessState) string { return state.String() }
 
-// lookPath follows Windows' own rules, PATHEXT included.
-func lookPath(name string, _ []string) (string, error) { return exec.LookPath(name) }
+// LookPath follows Windows' own rules, PATHEXT included.
+func LookPath(name string, _ []string) (string, error) { return exec.LookPath(name) }

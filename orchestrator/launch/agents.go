@@ -436,7 +436,7 @@ func (a AgentInfo) probe(ctx context.Context) (acp.About, error) {
 	}
 	return acp.Probe(ctx, acp.Options{
 		Options: shared.Options{
-			Command: append(l.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace,
+			Command: append(l.argv[:1:1], start.args...), Env: start.env, Dir: start.workspace,
 		},
 		Meta: start.meta, Timeouts: acp.Timeouts{Start: probeTimeout},
 	})
@@ -450,22 +450,6 @@ func (l Found) probeOffer(dir string, a configs.Agent) (*offer, error) {
 		return nil, err
 	}
 	start := &offer{args: slices.Clone(l.argv[1:]), dir: dir, workspace: workspace}
-	for _, kv := range l.preset.environment(Environment(os.Environ()), os.Environ()) {
-		name, value, _ := strings.Cut(kv, "=")
-		start.set(name, value)
-	}
-	start.env = append(start.env, l.program.env...)
-	if l.key.Name != "" {
-		start.env = append(start.env, l.key)
-	}
-	start.env = append(start.env, a.Env...)
-	for _, step := range []func(*offer) error{l.program.writeSettings, l.program.nativeHooksOff} {
-		if step == nil {
-			continue
-		}
-		if err := step(start); err != nil {
-			return nil, err
-		}
-	}
-	return start, nil
+	start.env = l.preset.environment(Environment(os.Environ()), os.Environ())
+	return start, l.complete(start, a.Env, false)
 }

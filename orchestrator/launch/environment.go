@@ -69,7 +69,7 @@ func programEnvironment(bin string, place state.Place, p preset) []string {
 	env := p.environment(ChildEnvironment(bin, place), os.Environ())
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
 	// Its shell finds the covey that started it, unless PATH has another one first.
-	dirs := append(filepath.SplitList(lastOf(env, "PATH")), filepath.Dir(bin))
+	dirs := append(filepath.SplitList(proc.Getenv(env, "PATH")), filepath.Dir(bin))
 	env = append(env, "PWD="+place.Workspace, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
 	return append(env, bypassProxy(env)...)
 }
@@ -80,23 +80,12 @@ func bypassProxy(env []string) []string {
 	var set []string
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		hosts := "127.0.0.1,localhost"
-		if old := lastOf(env, name); old != "" {
+		if old := proc.Getenv(env, name); old != "" {
 			hosts = old + "," + hosts
 		}
 		set = append(set, name+"="+hosts)
 	}
 	return set
-}
-
-// lastOf returns the value of a variable. The last one counts, as for a process with
-// that environment.
-func lastOf(env []string, name string) string {
-	for _, kv := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // route is a set of variables that decide where the programs of a preset send their requests and
@@ -214,7 +203,7 @@ func (p preset) environment(env, environ []string) []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return p.foreign(name)
 	})
-	set := func(name string) string { return lastOf(environ, name) }
+	set := func(name string) string { return proc.Getenv(environ, name) }
 	for _, kv := range environ {
 		if name, _, _ := strings.Cut(kv, "="); p.routed(name, set) {
 			env = append(env, kv)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -67,11 +68,8 @@ func AgentsInUse(team *configs.Team) []configs.Agent {
 
 // findProgram finds one agent's program in the PATH that it will run with.
 func findProgram(a configs.Agent, workspace string) (Found, error) {
-	env := Environment(os.Environ())
-	for _, v := range a.Env {
-		env = append(env, v.Name+"="+v.Value)
-	}
-	look := func(name string) (string, error) { return lookIn(lastOf(env, "PATH"), workspace, name) }
+	env := append(Environment(os.Environ()), pairs(a.Env)...)
+	look := func(name string) (string, error) { return lookIn(env, workspace, name) }
 	p, known := presetOf(a.Preset)
 	if a.Preset != "" && !known {
 		return Found{}, texts.Errorf(configs.ErrSpec, "%s: there is no preset %q", a.Name, a.Preset)
@@ -110,7 +108,7 @@ func FindServers(team *configs.Team) error {
 		for name, value := range s.Env {
 			env = append(env, name+"="+value)
 		}
-		if _, err := lookIn(lastOf(env, "PATH"), team.Workspace, s.Command[0]); err != nil {
+		if _, err := lookIn(env, team.Workspace, s.Command[0]); err != nil {
 			errs = append(errs, team.PlacedServer(s.Name, &missingProgram{fmt.Errorf("MCP server %s: its program %s is not "+
 				"installed: %w; install it, or correct mcp_servers", s.Name, s.Command[0], err)}))
 		}
@@ -126,7 +124,7 @@ func (e *missingProgram) Unwrap() []error { return []error{ErrNoProgram, configs
 
 // lookIn finds a program in a PATH, but never in the current folder, where agents
 // write. A name with a slash is a path relative to the workspace.
-func lookIn(path, workspace, name string) (string, error) {
+func lookIn(env []string, workspace, name string) (string, error) {
 	if filepath.Base(name) != name {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(workspace, name)
@@ -138,15 +136,11 @@ func lookIn(path, workspace, name string) (string, error) {
 		}
 		return found, err
 	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return found, nil
-		}
+	found, err := proc.LookPath(name, env)
+	if err != nil {
+		err = errors.New("not found in PATH")
 	}
-	return "", errors.New("not found in PATH")
+	return found, err
 }
 
 // programOf returns the program that a command of the spec runs: the one whose package
@@ -220,15 +214,11 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 func WithKinds(team *configs.Team, programs map[string]Found) *configs.Team {
 	changed := *team
 	changed.Teammates = slices.Clone(team.Teammates)
-	set := func(m *configs.Member) {
+	for m := range changed.Each() {
 		if l, ok := programs[m.Agent.Name]; ok {
 			m.Agent.Kind = l.Kind(m.Agent.Kind)
 			m.Agent.TeamTools = l.program.connect != nil
 		}
-	}
-	set(&changed.Lead)
-	for i := range changed.Teammates {
-		set(&changed.Teammates[i])
 	}
 	return &changed
 }

@@ -115,6 +115,14 @@ func commandHonours() Honours {
 	}
 }
 
+// measuredCommand is what holds with `claude -p` and `codex exec`: they print their usage, and
+// resume their session.
+func measuredCommand(version string) Honours {
+	h := commandHonours()
+	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", version, "2026-11"
+	return h
+}
+
 // honoursOf returns what holds with an agent of a spec. For a preset it is that of the
 // installed program, or of the first program if none is installed.
 func honoursOf(a configs.Agent, look func(string) (string, error)) Honours {

@@ -47,7 +47,7 @@ type instance struct {
 // options returns what programs of all kinds are started with.
 func (f *instance) options(start *offer) shared.Options {
 	return shared.Options{
-		Command: append(f.launch.argv[:1:1], start.args...), Env: pairs(start.env), Dir: start.workspace,
+		Command: append(f.launch.argv[:1:1], start.args...), Env: start.env, Dir: start.workspace,
 		Enter: f.enter(start), System: f.system, Session: f.past.ID, OnSession: f.keepSession,
 		Brief: f.lostBrief, History: f.History, Started: f.alive,
 		// A program that reports its cost (claude) counts from the start of its session.
@@ -69,38 +69,42 @@ func (f *instance) acp(start *offer) (thinker, error) {
 // offer returns how to start the program: its environment and arguments, with the files
 // that it reads written.
 func (f *instance) offer(ctx context.Context) (*offer, error) {
-	p, member := f.launch.program, f.Member.Current()
+	member := f.Member.Current()
 	dir := filepath.Join(f.programs.opts.Place.Scratch(), member.Name+".agent")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.Member.Dir, rules: f.Rules}
-	for _, kv := range programEnvironment(f.programs.opts.Bin, f.programs.opts.Place, f.launch.preset) {
-		name, value, _ := strings.Cut(kv, "=")
-		start.set(name, value)
-	}
+	start.env = programEnvironment(f.programs.opts.Bin, f.programs.opts.Place, f.launch.preset)
 	start.set("COVEY_MEMBER", member.Name)
 	start.set("PWD", f.Member.Dir)
-	for _, kv := range f.Environ {
-		name, value, _ := strings.Cut(kv, "=")
-		start.set(name, value)
-	}
-	start.env = append(start.env, p.env...)
-	if f.launch.key.Name != "" {
-		start.env = append(start.env, f.launch.key)
-	}
-	start.env = append(start.env, member.Agent.Env...)
-	if p.writeSettings != nil {
-		if err := p.writeSettings(start); err != nil {
-			return nil, err
-		}
-	}
-	if !member.Agent.NativeHooks && p.nativeHooksOff != nil {
-		if err := p.nativeHooksOff(start); err != nil {
-			return nil, err
-		}
+	start.env = append(start.env, f.Environ...)
+	if err := f.launch.complete(start, member.Agent.Env, member.Agent.NativeHooks); err != nil {
+		return nil, err
 	}
 	return start, f.scripted(ctx, start)
+}
+
+// complete adds to an offer what the program and its agent set, and writes the program's settings.
+func (l Found) complete(start *offer, own []configs.EnvVar, nativeHooks bool) error {
+	start.env = append(start.env, l.program.env...)
+	if l.key.Name != "" {
+		start.set(l.key.Name, l.key.Value)
+	}
+	start.env = append(start.env, pairs(own)...)
+	steps := []func(*offer) error{l.program.writeSettings}
+	if !nativeHooks {
+		steps = append(steps, l.program.nativeHooksOff)
+	}
+	for _, step := range steps {
+		if step == nil {
+			continue
+		}
+		if err := step(start); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scripted lets the program use its member's script as its model, if there is one.
@@ -119,9 +123,10 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 	}
 	// The locations of the user's settings do not concern it then.
 	before := offer{env: slices.Clone(start.env)}
-	start.env = slices.DeleteFunc(start.env, func(v configs.EnvVar) bool {
+	start.env = slices.DeleteFunc(start.env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
 		user := []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
-		return slices.Contains(user, v.Name) || f.launch.preset.routed(v.Name, before.value)
+		return slices.Contains(user, name) || f.launch.preset.routed(name, before.value)
 	})
 	return f.launch.program.offline(start, url, key, home)
 }

@@ -55,7 +55,7 @@ type program struct {
 	connect func(url string) []string
 	// env is always set, whatever the user's environment says, for example to keep the
 	// program from updating itself during a turn.
-	env      []configs.EnvVar
+	env      []string // NAME=VALUE
 	quirks   acp.Quirks
 	systemBy acp.SystemMode
 	// mode is the session mode to set before the first prompt; empty: the program's
@@ -78,8 +78,8 @@ type program struct {
 // offer is how a program is about to be started.
 type offer struct {
 	args []string
-	env  []configs.EnvVar // the last of a name counts
-	dir  string           // an existing folder of the member's own, outside the workspace
+	env  []string // NAME=VALUE; the last of a name counts
+	dir  string   // an existing folder of the member's own, outside the workspace
 	// workspace is where the program will work; programs must be told to trust it.
 	workspace string
 	rules     permission.Policy // of the member

@@ -92,7 +92,7 @@ func TestOffline(t *testing.T) {
 			if o.value("HOME") != home {
 				t.Errorf("%s: HOME is %q", w.bin, o.value("HOME"))
 			}
-			said := strings.Join(pairs(o.env), "\n") + everything(t, home)
+			said := strings.Join(o.env, "\n") + everything(t, home)
 			if !strings.Contains(said, "http://127.0.0.1:1") || !strings.Contains(said, "sk-covey-1") {
 				t.Errorf("%s is told neither the server nor the key:\n%s", w.bin, said)
 			}
@@ -132,9 +132,10 @@ func TestOnline(t *testing.T) {
 	for _, p := range presets() {
 		for _, w := range p.programs {
 			o, home := offered(t, w, false)
-			for _, v := range o.env {
-				if v.Name == "HOME" || slices.Contains(p.keyVars, v.Name) || p.routed(v.Name, o.value) {
-					t.Errorf("%s: %s is set to %q", w.bin, v.Name, v.Value)
+			for _, kv := range o.env {
+				name, value, _ := strings.Cut(kv, "=")
+				if name == "HOME" || slices.Contains(p.keyVars, name) || p.routed(name, o.value) {
+					t.Errorf("%s: %s is set to %q", w.bin, name, value)
 				}
 			}
 			if text := everything(t, home); text != "" {
@@ -170,7 +171,7 @@ func TestNativeHooksOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				said := strings.Join(o.args, " ") + strings.Join(pairs(o.env), " ") + string(meta) + everything(t, o.dir)
+				said := strings.Join(o.args, " ") + strings.Join(o.env, " ") + string(meta) + everything(t, o.dir)
 				said = strings.NewReplacer(" ", "", "\n", "").Replace(said)
 				if !strings.Contains(said, want) {
 					t.Errorf("%s (%s) gets %s, want %s in it", bin, w.pkg, said, want)

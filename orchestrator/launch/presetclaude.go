@@ -14,15 +14,15 @@ import (
 
 // claude is Claude Code, run by an adapter that speaks ACP or as one process a turn.
 func claude() preset {
-	env := []configs.EnvVar{
-		{Name: "DISABLE_AUTOUPDATER", Value: "1"},
-		{Name: "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", Value: "1"},
+	env := []string{
+		"DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		// Give the model the team tools at once instead of behind a search.
-		{Name: "ENABLE_TOOL_SEARCH", Value: "false"},
-		{Name: "NO_BROWSER", Value: "1"},
+		"ENABLE_TOOL_SEARCH=false",
+		"NO_BROWSER=1",
 		// By default it hides a model that refuses its requests for minutes; covey tries a
 		// failed turn again by itself.
-		{Name: "CLAUDE_CODE_MAX_RETRIES", Value: "4"},
+		"CLAUDE_CODE_MAX_RETRIES=4",
 	}
 	adapter := program{
 		bin: "claude-agent-acp", pkg: "@agentclientprotocol/claude-agent-acp", since: "0.100",
@@ -68,7 +68,7 @@ func claude() preset {
 			writeSettings:  func(o *offer) error { return o.claudeArgument(object{"permissions": claudeRules(o.rules)}) },
 			nativeHooksOff: func(o *offer) error { return o.claudeArgument(object{"disableAllHooks": true}) },
 			offline:        claudeOffline,
-			honours:        claudeCommandHonours(),
+			honours:        measuredCommand("claude 2.1.330"),
 		}},
 		keyVars: []string{"ANTHROPIC_API_KEY"},
 		logins:  []loginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
@@ -134,12 +134,4 @@ func claudeOffline(o *offer, url, key, home string) error {
 	o.set("ANTHROPIC_API_KEY", key)
 	o.set("CLAUDE_CODE_MAX_RETRIES", "2") // show errors of the script instead of retrying for minutes
 	return nil
-}
-
-// claudeCommandHonours is what holds with `claude -p`: it prints its usage, and resumes
-// its session.
-func claudeCommandHonours() Honours {
-	h := commandHonours()
-	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "claude 2.1.330", "2026-11"
-	return h
 }

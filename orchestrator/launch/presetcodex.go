@@ -14,11 +14,11 @@ import (
 func codex() preset {
 	adapter := program{
 		bin: "codex-acp", pkg: "@agentclientprotocol/codex-acp", kind: configs.ACP,
-		env: []configs.EnvVar{
-			{Name: "NO_BROWSER", Value: "1"},
+		env: []string{
+			"NO_BROWSER=1",
 			// In its default mode a model decides what may run, instead of the member's
 			// rules.
-			{Name: "INITIAL_AGENT_MODE", Value: "workspace-write"},
+			"INITIAL_AGENT_MODE=workspace-write",
 		},
 		quirks: acp.Quirks{Usage: acp.UsagePerPrompt}, systemBy: acp.SystemField,
 		nativeHooksOff: func(o *offer) error {
@@ -49,7 +49,7 @@ func codex() preset {
 			resume:  []string{"resume", "{session}"},
 			connect: codexConnect,
 			offline: codexOffline("on-request"), nativeHooksOff: codexHooksOff,
-			honours: codexCommandHonours(),
+			honours: measuredCommand("codex 0.169.0"),
 		}},
 		keyVars: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
 		logins:  []loginFile{{"CODEX_HOME", ".codex", "auth.json"}},
@@ -119,12 +119,4 @@ func codexConnect(url string) []string {
 		"-c", server + "url=" + strconv.Quote(url), "-c", server + "bearer_token_env_var=" + strconv.Quote(mcpTokenVar),
 		"-c", server + `default_tools_approval_mode="approve"`,
 	}
-}
-
-// codexCommandHonours is what holds with `codex exec`: it prints its usage, and resumes
-// its session.
-func codexCommandHonours() Honours {
-	h := commandHonours()
-	h.Resume, h.Usage, h.Native, h.MCP, h.Version, h.Date = Enforced, Enforced, Enforced, "http", "codex 0.169.0", "2026-11"
-	return h
 }

@@ -14,7 +14,7 @@ func copilot() preset {
 		programs: []program{{
 			bin: "copilot", args: []string{"--acp"}, kind: configs.ACP,
 			// An update during a run would replace the version that was measured.
-			env: []configs.EnvVar{{Name: "COPILOT_AUTO_UPDATE", Value: "false"}},
+			env: []string{"COPILOT_AUTO_UPDATE=false"},
 			// It counts usage from the start of its process; counted per turn, each
 			// turn would include all earlier ones.
 			quirks:  acp.Quirks{Usage: acp.UsageCumulative},

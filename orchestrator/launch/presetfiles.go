@@ -8,22 +8,17 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/proc"
 )
 
 // set sets a variable of the program, replacing an earlier value.
 func (o *offer) set(name, value string) {
-	o.env = append(o.env, configs.EnvVar{Name: name, Value: value})
+	o.env = append(o.env, name+"="+value)
 }
 
 // value returns the current value of a variable of the program.
 func (o *offer) value(name string) string {
-	for i := len(o.env) - 1; i >= 0; i-- {
-		if o.env[i].Name == name {
-			return o.env[i].Value
-		}
-	}
-	return ""
+	return proc.Getenv(o.env, name)
 }
 
 // object is a JSON object.
@@ -49,6 +44,14 @@ func patchJSON(path string, fields object) error {
 		return err
 	}
 	return writePrivate(path, data)
+}
+
+// patchFile adds fields, and more that wins, to a file of settings, which a variable names.
+func (o *offer) patchFile(variable, file string, more, fields object) error {
+	path := filepath.Join(o.dir, file)
+	merge(fields, more)
+	o.set(variable, path)
+	return patchJSON(path, fields)
 }
 
 // merge merges fields into an object.

@@ -14,11 +14,11 @@ func gemini() preset {
 		name: configs.Gemini,
 		programs: []program{{
 			bin: "gemini", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
-			env: []configs.EnvVar{
-				{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"},
-				{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "true"}, // one process, so that signals reach it
-				{Name: "GEMINI_TELEMETRY_ENABLED", Value: "false"},
-				{Name: "NO_BROWSER", Value: "true"},
+			env: []string{
+				"GEMINI_CLI_TRUST_WORKSPACE=true",
+				"GEMINI_CLI_NO_RELAUNCH=true", // one process, so that signals reach it
+				"GEMINI_TELEMETRY_ENABLED=false",
+				"NO_BROWSER=true",
 			},
 			quirks: acp.Quirks{Usage: acp.UsageQuota, LoadAfterMinute: true, TitleCommand: true},
 			writeSettings: func(o *offer) error {
@@ -74,17 +74,13 @@ priority = 998
 // geminiSettings adds to the settings that override the user's own. Without the first
 // of them, a start after session/load deletes the session.
 func geminiSettings(o *offer, more object) error {
-	path := filepath.Join(o.dir, "gemini-settings.json")
-	fields := object{
+	return o.patchFile("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "gemini-settings.json", more, object{
 		"general": object{
 			"sessionRetention": object{"enabled": false}, "disableAutoUpdate": true, "enableAutoUpdate": false,
 		},
 		"privacy":   object{"usageStatisticsEnabled": false},
 		"telemetry": object{"enabled": false},
-	}
-	merge(fields, more)
-	o.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH", path)
-	return patchJSON(path, fields)
+	})
 }
 
 // geminiOffline makes Gemini CLI use a model server.

@@ -11,16 +11,16 @@ func openCode() preset {
 		name: configs.OpenCode,
 		programs: []program{{
 			bin: "opencode", args: []string{"acp"}, kind: configs.ACP,
-			env: []configs.EnvVar{
-				{Name: "OPENCODE_DISABLE_AUTOUPDATE", Value: "1"},
-				{Name: "OPENCODE_DISABLE_LSP_DOWNLOAD", Value: "1"},
+			env: []string{
+				"OPENCODE_DISABLE_AUTOUPDATE=1",
+				"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 			},
 			quirks: acp.Quirks{Usage: acp.UsageLastCall},
 			writeSettings: func(o *offer) error {
 				if err := o.patchVariable("OPENCODE_PERMISSION", openCodeAsks()); err != nil {
 					return err
 				}
-				return openCodeConfig(o, object{"autoupdate": false, "share": "disabled"})
+				return o.patchVariable(openCodeConfig, object{"autoupdate": false, "share": "disabled"})
 			},
 			offline: openCodeOffline,
 			honours: Honours{
@@ -50,10 +50,8 @@ func openCodeAsks() object {
 	return all
 }
 
-// openCodeConfig adds to the configuration that overrides the user's own.
-func openCodeConfig(o *offer, fields object) error {
-	return o.patchVariable("OPENCODE_CONFIG_CONTENT", fields)
-}
+// openCodeConfig is the configuration that overrides the user's own.
+const openCodeConfig = "OPENCODE_CONFIG_CONTENT"
 
 // openCodeOffline makes opencode use a model server.
 func openCodeOffline(o *offer, url, key, home string) error {
@@ -65,7 +63,7 @@ func openCodeOffline(o *offer, url, key, home string) error {
 	}
 	o.set("OPENCODE_DISABLE_MODELS_FETCH", "1")
 	o.set("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1") // they log in
-	return openCodeConfig(o, object{
+	return o.patchVariable(openCodeConfig, object{
 		"model": "covey/script", "small_model": "covey/script",
 		"provider": object{"covey": object{
 			"npm": "@ai-sdk/openai-compatible", "name": "covey",

@@ -13,10 +13,10 @@ func qwen() preset {
 		name: configs.Qwen,
 		programs: []program{{
 			bin: "qwen", args: []string{"--acp", "--approval-mode", "default"}, kind: configs.ACP,
-			env: []configs.EnvVar{
-				{Name: "QWEN_CODE_NO_RELAUNCH", Value: "true"},
-				{Name: "QWEN_CODE_LEGACY_MCP_BLOCKING", Value: "1"}, // else it sends its first prompt before it knows the team tools
-				{Name: "NO_BROWSER", Value: "1"},
+			env: []string{
+				"QWEN_CODE_NO_RELAUNCH=true",
+				"QWEN_CODE_LEGACY_MCP_BLOCKING=1", // else it sends its first prompt before it knows the team tools
+				"NO_BROWSER=1",
 			},
 			quirks: acp.Quirks{Usage: acp.UsageChunks, ReopenAfterCancel: true},
 			// Without this, commands that it considers harmless run without asking.
@@ -44,16 +44,12 @@ func qwen() preset {
 // qwenSettings adds to the settings that override the user's own. Tool search would
 // hide the team tools; suggestions for the user and memory cost requests that it does not report.
 func qwenSettings(o *offer, more object) error {
-	path := filepath.Join(o.dir, "qwen-settings.json")
-	fields := object{
+	return o.patchFile("QWEN_CODE_SYSTEM_SETTINGS_PATH", "qwen-settings.json", more, object{
 		"general": object{"disableAutoUpdate": true}, "telemetry": object{"enabled": false},
 		"ui":     object{"enableFollowupSuggestions": false},
 		"memory": object{"enableManagedAutoMemory": false, "enableManagedAutoDream": false},
 		"tools":  object{"approvalMode": "default", "toolSearch": object{"enabled": false}},
-	}
-	merge(fields, more)
-	o.set("QWEN_CODE_SYSTEM_SETTINGS_PATH", path)
-	return patchJSON(path, fields)
+	})
 }
 
 // qwenOffline makes Qwen Code use a model server.

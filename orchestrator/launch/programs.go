@@ -165,8 +165,11 @@ func (p *Programs) Complete(ctx context.Context, m *members.Member, e events.Eve
 	if !ok {
 		return e, nil
 	}
-	cost, unknown := p.billed(m)
-	end.CostUSD, end.UsageUnknown = end.CostUSD+cost, unknown
+	cost := 0.0 // since the last turn
+	if run := p.running(m); run != nil {
+		cost, end.UsageUnknown = run.bill.EndTurn()
+	}
+	end.CostUSD += cost
 	e.Data = end
 	if cost <= 0 {
 		return e, nil
@@ -188,23 +191,13 @@ func (p *Programs) Stopped(m *members.Member) error {
 
 // running returns the program of a member; nil if it has none.
 func (p *Programs) running(m *members.Member) *instance {
+	known := p.of(m, false)
+	if known == nil {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known := p.members[m.Name]; known != nil && known.member == m {
-		return known.run
-	}
-	return nil
-}
-
-// billed returns the cost of a member's program since the last call, in US dollars, and
-// whether there were prompts without a token count. Only the member's goroutine may
-// call it.
-func (p *Programs) billed(m *members.Member) (usd float64, unknown bool) {
-	run := p.running(m)
-	if run == nil {
-		return 0, false
-	}
-	return run.bill.EndTurn()
+	return known.run
 }
 
 // Close ends what all programs share. Call it after each of them has ended.

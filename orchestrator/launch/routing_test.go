@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -96,7 +97,7 @@ func TestProgramEnvironmentIsRouted(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-of-the-operator")
 	place := state.Place{Workspace: t.TempDir(), Team: "t"}
 	env := programEnvironment("/bin/covey", place, claude())
-	if lastOf(env, "ANTHROPIC_BASE_URL") != "https://gateway.example.com" || lastOf(env, "ANTHROPIC_API_KEY") != "" {
+	if proc.Getenv(env, "ANTHROPIC_BASE_URL") != "https://gateway.example.com" || proc.Getenv(env, "ANTHROPIC_API_KEY") != "" {
 		t.Errorf("a member's program gets %q", env)
 	}
 	found := Found{argv: []string{"/bin/claude"}, preset: claude(), program: claude().programs[0]}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -53,9 +52,9 @@ type ProcessOptions struct {
 // the pipes itself, because Wait would close those of package exec before the last output is read.
 func Start(o ProcessOptions) (*Process, error) {
 	// Look the program up in the PATH of its own environment.
-	path, err := lookPath(o.Command[0], o.Env)
+	path, err := proc.LookPath(o.Command[0], o.Env)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look for %s on the PATH of the agent's environment: %w", o.Command[0], err)
 	}
 	p := &Process{Stderr: &Tail{}, grace: o.Grace, Ended: make(chan struct{}), release: func() {}}
 	in, inWrite, err := os.Pipe()
@@ -127,30 +126,6 @@ func (p *Process) Summary() string {
 		text += "; its last words: " + said
 	}
 	return text
-}
-
-// lookPath finds a program on the PATH of env, never in the current folder, where agents
-// write. A name with a slash is returned unchanged. Of several PATH entries the last counts,
-// as for the program itself.
-func lookPath(name string, env []string) (string, error) {
-	if filepath.Base(name) != name {
-		return name, nil
-	}
-	var dirs string
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
-			dirs = value
-		}
-	}
-	for _, dir := range filepath.SplitList(dirs) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s is not on the PATH of the agent's environment: %w", name, exec.ErrNotFound)
 }
 
 // maxRest is more than a pipe holds, and bounds what is read, after a program's end, from a
