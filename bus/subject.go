@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,12 +45,9 @@ func validToken(s string) bool {
 	if s == "" || len(s) > maxToken {
 		return false
 	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
 }
 
 // subject returns a subject of the team.

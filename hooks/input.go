@@ -102,12 +102,12 @@ type PostToolUseFailureInput struct {
 // StopInput is the payload of Stop. The last two fields are covey's own: the member whose
 // turn it is.
 type StopInput struct {
-	StopHookActive       bool             `json:"stop_hook_active"`
-	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`
-	BackgroundTasks      []BackgroundTask `json:"background_tasks"`
-	SessionCrons         []SessionCron    `json:"session_crons"`
-	TeammateName         string           `json:"teammate_name,omitempty"`
-	TeamName             string           `json:"team_name,omitempty"`
+	StopHookActive       bool                 `json:"stop_hook_active"`
+	LastAssistantMessage string               `json:"last_assistant_message,omitempty"`
+	BackgroundTasks      list[BackgroundTask] `json:"background_tasks"`
+	SessionCrons         list[SessionCron]    `json:"session_crons"`
+	TeammateName         string               `json:"teammate_name,omitempty"`
+	TeamName             string               `json:"team_name,omitempty"`
 }
 
 // BackgroundTask is work that continues in the background of the conversation.
@@ -208,14 +208,10 @@ func (TaskCompletedInput) Event() Event { return TaskCompleted }
 // Event returns Notification.
 func (NotificationInput) Event() Event { return Notification }
 
-// MarshalJSON writes nil lists as empty ones, because hooks may rely on both.
-func (p StopInput) MarshalJSON() ([]byte, error) {
-	type plain StopInput
-	if p.BackgroundTasks == nil {
-		p.BackgroundTasks = []BackgroundTask{}
-	}
-	if p.SessionCrons == nil {
-		p.SessionCrons = []SessionCron{}
-	}
-	return texts.Marshal(plain(p))
+// list is written as an empty one if it is nil, because hooks may rely on it.
+type list[T any] []T
+
+// MarshalJSON never writes null.
+func (l list[T]) MarshalJSON() ([]byte, error) {
+	return texts.Marshal(append([]T{}, l...))
 }

@@ -2,8 +2,6 @@ package hooks
 
 import (
 	"strings"
-
-	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // SubagentStartInput is the payload of SubagentStart. The helper is in the common fields
@@ -12,11 +10,11 @@ type SubagentStartInput struct{}
 
 // SubagentStopInput is the payload of SubagentStop. The helper is in the common fields.
 type SubagentStopInput struct {
-	StopHookActive       bool             `json:"stop_hook_active"`
-	AgentTranscriptPath  string           `json:"agent_transcript_path"` // the helper's own; complete up to this event
-	LastAssistantMessage string           `json:"last_assistant_message,omitempty"`
-	BackgroundTasks      []BackgroundTask `json:"background_tasks"`
-	SessionCrons         []SessionCron    `json:"session_crons"`
+	StopHookActive       bool                 `json:"stop_hook_active"`
+	AgentTranscriptPath  string               `json:"agent_transcript_path"` // the helper's own; complete up to this event
+	LastAssistantMessage string               `json:"last_assistant_message,omitempty"`
+	BackgroundTasks      list[BackgroundTask] `json:"background_tasks"`
+	SessionCrons         list[SessionCron]    `json:"session_crons"`
 }
 
 // Event returns SubagentStart.
@@ -30,16 +28,4 @@ func (SubagentStopInput) Event() Event { return SubagentStop }
 // not, so a member named like the kind does not match.
 func (in Input) ForHelper(kind string) bool {
 	return kind == "" || kind == in.AgentType && in.AgentID != "" && !strings.Contains(in.AgentID, "@")
-}
-
-// MarshalJSON writes nil lists as empty ones, because hooks may rely on both.
-func (p SubagentStopInput) MarshalJSON() ([]byte, error) {
-	type plain SubagentStopInput
-	if p.BackgroundTasks == nil {
-		p.BackgroundTasks = []BackgroundTask{}
-	}
-	if p.SessionCrons == nil {
-		p.SessionCrons = []SessionCron{}
-	}
-	return texts.Marshal(plain(p))
 }

@@ -270,11 +270,11 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 	if mate, err = teammate.New(options); err != nil {
 		return crew.Occupant{}, err
 	}
-	caller := mcp.NewCaller(mcp.Life{
+	caller := &mcp.Caller{
 		Member: s.Member, Life: &s.Life, Teammate: mate, Rights: mate.Rights(),
 		Asker: h.r.asks.Asker(s.Member.Name),
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
-	})
+	}
 	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
 }
 

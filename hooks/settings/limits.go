@@ -207,12 +207,9 @@ func (l Layer) URL(u *web.Target) (why string, listed bool) {
 
 // Variable reports whether an http hook of the layer may use a variable.
 func (l Layer) Variable(name string) bool {
-	for _, list := range l.bindingOn(l.limits.env) {
-		if !slices.Contains(list.entries, name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.bindingOn(l.limits.env), func(list *allowList) bool {
+		return !slices.Contains(list.entries, name)
+	})
 }
 
 // bindingOn returns the lists that apply to the hooks of a layer. All of them must allow, so

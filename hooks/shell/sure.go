@@ -32,12 +32,7 @@ type sure struct {
 // statements adds statements that run one after another. goOn reports whether the
 // statements after them run as well.
 func (s *sure) statements(list []*syntax.Stmt) (goOn bool) {
-	for _, stmt := range list {
-		if !s.statement(stmt) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(stmt *syntax.Stmt) bool { return !s.statement(stmt) })
 }
 
 // statement adds one statement that is sure to run.

@@ -22,15 +22,15 @@ import (
 )
 
 // Caller applies the rules and hooks of a member to the calls of its agent
-// program, in one session of the member. Its methods may be called from any
-// goroutine.
+// program, in one session of the member. All fields must be set. Its methods may
+// be called from any goroutine.
 type Caller struct {
-	member *members.Member
-	life   *members.Life
-	mate   Teammate
-	rights *permission.Rights
-	asker  teammate.Asker
-	tools  func() ([]teamtools.Tool, error)
+	Member   *members.Member
+	Life     *members.Life
+	Teammate Teammate
+	Rights   *permission.Rights               // the member's rules
+	Asker    teammate.Asker                   // asks a person about calls
+	Tools    func() ([]teamtools.Tool, error) // that the member has over MCP
 
 	mu    sync.Mutex
 	asked map[string]int // allowed calls that the program has not made yet, by tool
@@ -44,30 +44,12 @@ type Teammate interface {
 	Interrupt(reason string)
 }
 
-// Life holds the dependencies of a Caller. All fields must be set.
-type Life struct {
-	Member   *members.Member
-	Life     *members.Life
-	Teammate Teammate
-	Rights   *permission.Rights // the member's rules
-	Asker    teammate.Asker     // asks a person about calls
-	Tools    func() ([]teamtools.Tool, error)
-}
-
-// NewCaller makes the Caller of a member's session.
-func NewCaller(l Life) *Caller {
-	return &Caller{member: l.Member, life: l.Life, mate: l.Teammate, rights: l.Rights, asker: l.Asker, tools: l.Tools}
-}
-
-// Tools returns the team tools that the member has over MCP.
-func (c *Caller) Tools() ([]teamtools.Tool, error) { return c.tools() }
-
 // guard checks a call of a team tool by the member's rules and PreToolUse hooks,
 // because many programs do not ask before they call a tool over MCP. It returns
 // the input to run with, or the result to return instead.
 func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.RawMessage, *agent.ToolResult) {
 	name := ToolName(call.Tool)
-	may := c.rights.Now()
+	may := c.Rights.Now()
 	if rule, ok := catches(may.Deny, call.Tool, call.Input); ok {
 		return nil, refused("Permission to use %s has been denied (rule %s).", name, rule)
 	}
@@ -87,7 +69,7 @@ func (c *Caller) guard(ctx context.Context, call api.TeamCall, id string) (json.
 func (c *Caller) askHooks(
 	ctx context.Context, name string, input json.RawMessage, id string,
 ) (json.RawMessage, *agent.ToolResult) {
-	out, err := c.mate.Fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
+	out, err := c.Teammate.Fire(ctx, hooks.PreToolUseInput{ToolName: name, ToolInput: input, ToolUseID: id})
 	switch {
 	case err != nil:
 		return nil, refused("The hooks that guard %s could not run, so it was not run: %v", name, err)
@@ -118,7 +100,7 @@ func ToolName(tool string) string { return "mcp__" + launch.MCPName + "__" + too
 // forbids returns the deny or ask rule that matches a call of a team tool, for
 // callers that cannot ask a person.
 func (c *Caller) forbids(tool string, input json.RawMessage) (rule string, yes bool) {
-	may := c.rights.Now()
+	may := c.Rights.Now()
 	return catches(slices.Concat(may.Deny, may.Ask), tool, input)
 }
 
@@ -142,10 +124,10 @@ func catches(list []rules.Rule, tool string, input json.RawMessage) (rule string
 // askPeople asks a person about a call of a team tool, if one is present. It
 // returns nil if the call may run.
 func (c *Caller) askPeople(ctx context.Context, call agent.ToolCall, rule string) *agent.ToolResult {
-	if !c.asker.Present() {
+	if !c.Asker.Present() {
 		return refused("Permission to use %s has been denied (rule %s).", call.Name, rule)
 	}
-	said := c.asker.Ask(ctx, teammate.Question{Member: c.member.Name, Call: call, Reason: "ask rule " + rule})
+	said := c.Asker.Ask(ctx, teammate.Question{Member: c.Member.Name, Call: call, Reason: "ask rule " + rule})
 	switch {
 	case said.Allow:
 		return nil

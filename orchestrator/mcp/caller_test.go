@@ -38,10 +38,10 @@ func TestGuardAsksPeople(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			asks := inboxOf(r, tc.onAsk)
-			c := NewCaller(Life{
+			c := &Caller{
 				Member: r.members["dev"], Life: &members.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
 				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
-			})
+			}
 			testkit.Must(t, asks.Begin(t.Context()))
 			defer func() { testkit.Must(t, asks.Ended(t.Context())) }()
 			done := make(chan *agent.ToolResult, 1)

@@ -74,7 +74,7 @@ func (s *Server) GuardCommand(ctx context.Context, member string, req any) error
 // hooks.
 func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMessage) error {
 	name := ToolName(tool)
-	if kind := c.member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
+	if kind := c.Member.CurrentAgent().Kind; kind == configs.Builtin || kind == "" {
 		name = teamtools.Twins()[tool]
 	}
 	if rule, yes := c.forbids(tool, input); yes {
@@ -85,7 +85,7 @@ func (c *Caller) guardCommand(ctx context.Context, tool string, input json.RawMe
 		return sameInput(name, input, wanted)
 	}
 	if no.Halted != "" {
-		c.mate.Interrupt(no.Halted)
+		c.Teammate.Interrupt(no.Halted)
 	}
 	return texts.Errorf(api.ErrDenied, "%s", no.Content)
 }

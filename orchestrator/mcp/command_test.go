@@ -54,12 +54,12 @@ func TestCommandCallsFitTheirTools(t *testing.T) {
 func guardRig(t *testing.T, kind configs.AgentKind, out hooks.Outcome, err error) (server *Server, asked *[]string) {
 	r, asked := newRig(t), &[]string{}
 	ana := &members.Member{Member: &configs.Member{Name: "ana", Agent: configs.Agent{Kind: kind}}}
-	r.callers["ana"] = NewCaller(Life{Member: ana, Life: &members.Life{}, Rights: permission.NewRights(permission.Policy{}, nil), Teammate: fakeMate{
+	r.callers["ana"] = &Caller{Member: ana, Life: &members.Life{}, Rights: permission.NewRights(permission.Policy{}, nil), Teammate: fakeMate{
 		fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
 			*asked = append(*asked, p.(hooks.PreToolUseInput).ToolName)
 			return out, err
 		},
-	}})
+	}}
 	return r.server, asked
 }
 

@@ -34,9 +34,9 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	if !ok {
 		return answer(failed(fmt.Errorf("there is no team tool %q", c.Tool)))
 	}
-	if gone := d.caller.life.State().Gone; gone != "" {
+	if gone := d.caller.Life.State().Gone; gone != "" {
 		return answer(failed(fmt.Errorf("%s takes no more turns and has left the team: %s",
-			d.caller.member.Name, gone)))
+			d.caller.Member.Name, gone)))
 	}
 	input, err := permission.PrepareInput(tool, c.Input)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	if result.Halted != "" {
 		// A hook has stopped the member. Only an interrupt ends an agent
 		// program's turn.
-		d.caller.mate.Interrupt(result.Halted)
+		d.caller.Teammate.Interrupt(result.Halted)
 	}
 	return answer(result)
 }
@@ -87,7 +87,7 @@ func (d *desk) request(tool teamtools.Tool, c api.TeamCall) request {
 		id = "mcp/" + key
 	}
 	moment := func() view.Position {
-		now := d.state.Position(d.caller.member.Name)
+		now := d.state.Position(d.caller.Member.Name)
 		return view.Position{Turn: now.Turn, InTurn: now.InTurn}
 	}
 	asked := moment()

@@ -50,7 +50,7 @@ type openRequest struct {
 // newGrant makes a grant of the tools of a desk.
 func newGrant(d *desk, token string, processes *process.Processes) *grant {
 	g := &grant{
-		member: d.caller.member.Name, hash: sha256.Sum256([]byte(token)), processes: processes,
+		member: d.caller.Member.Name, hash: sha256.Sum256([]byte(token)), processes: processes,
 		open: map[string]*openRequest{},
 	}
 	g.server = newServer(d.list(), func(ctx context.Context, h http.Header, c api.TeamCall) api.TeamAnswer {

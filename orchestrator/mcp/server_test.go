@@ -75,7 +75,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		member := &members.Member{Member: &m, Lead: i == 0, Session: session}
 		mate, rights := fakeMate{r.fire}, permission.NewRights(permission.Policy{}, nil)
 		r.members[m.Name] = member
-		r.callers[m.Name] = NewCaller(Life{
+		r.callers[m.Name] = &Caller{
 			Member: member, Life: &members.Life{}, Teammate: mate, Rights: rights, Asker: asks.Asker(m.Name),
 			Tools: func() ([]teamtools.Tool, error) {
 				return r.board.Tools(teamtools.MCPNames, teamtools.Caller{Member: member, Act: func(id string) teamtools.Actor {
@@ -84,7 +84,7 @@ func newRig(t testing.TB, subjects ...string) *rig {
 					return teamtools.Actor{Actor: by, Fire: r.fire, Teammate: m.Name, Lead: member.Lead}
 				}})
 			},
-		})
+		}
 	}
 	for _, subject := range subjects {
 		_, err := r.store.Add(t.Context(), actors.Actor{}, []tasks.New{{Subject: subject, Owner: "dev"}})

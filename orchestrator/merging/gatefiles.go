@@ -31,8 +31,8 @@ type gateFiles struct {
 	mu   sync.Mutex
 	read bool
 	made map[string]map[string]bool // false: the member has named it
-	// wanted are names of files that calls of this run have written or added, by top folder.
-	wanted map[string]map[string]bool
+	// wanted has the files that calls of this run have written or added: the top folder, and a name.
+	wanted map[[2]string]bool
 }
 
 // of returns the files in a copy that no call has named.
@@ -47,7 +47,7 @@ func (g *gateFiles) of(ctx context.Context, copy *worktree.Repo) map[string]bool
 	g.recall(ctx)
 	folders := map[string]bool{}
 	g.add(ctx, copy.Top, "a test or a build made", slices.DeleteFunc(fresh, func(file string) bool {
-		return g.wanted[copy.Top][path.Base(file)] || !leftover(copy.Top, file, folders)
+		return g.wanted[[2]string{copy.Top, path.Base(file)}] || !leftover(copy.Top, file, folders)
 	}))
 	left := map[string]bool{}
 	for file, out := range g.made[copy.Top] {
@@ -111,15 +111,9 @@ func (g *gateFiles) called(ctx context.Context, top string, c events.ToolCalled)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recall(ctx)
-	if g.wanted == nil {
-		g.wanted = map[string]map[string]bool{}
-	}
-	if g.wanted[top] == nil {
-		g.wanted[top] = map[string]bool{}
-	}
 	names, input := wanted(c), string(c.Input)
 	for _, name := range names {
-		g.wanted[top][name] = true
+		g.wanted[[2]string{top, name}] = true
 	}
 	changed := false
 	for file, out := range g.made[top] {

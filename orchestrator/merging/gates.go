@@ -151,7 +151,7 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, d.observe))
+	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, func(p hooks.Progress) { d.opts.Journal.Tell(teammate.HookEvent(p)) }))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -210,18 +210,5 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 		},
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.opts.Slots.Acquire(ctx, t.Member) },
 		Spawned:  d.opts.Spawned,
-	})
-}
-
-// observe journals runs of merge gates like those of any hook.
-func (d *Merger) observe(p hooks.Progress) {
-	if p.Result == nil {
-		d.opts.Journal.Tell(events.HookStarted{Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command})
-		return
-	}
-	d.opts.Journal.Tell(events.HookFinished{
-		Event: string(p.Event), ToolUseID: p.ToolUseID, Command: p.Command, Outcome: string(p.Result.Outcome),
-		ExitCode: p.Result.ExitCode, DurationMS: p.Result.Duration.Milliseconds(),
-		Stdout: p.Result.Stdout, Stderr: p.Result.Stderr, Warning: p.Result.Warning,
 	})
 }

@@ -70,10 +70,5 @@ func (j *Judges) add(workspace, file string) {
 
 // Include reports whether a file of the workspace is one of the files.
 func (j Judges) Include(file string) bool {
-	for _, f := range j.Files {
-		if f == file || strings.HasPrefix(file, f+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.Files, func(f string) bool { return f == file || strings.HasPrefix(file, f+"/") })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -64,10 +65,8 @@ func (q *Queue) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range copies {
-		if c.Path == q.Scratch {
-			return q.Repo.DiscardCopy(ctx, q.Scratch)
-		}
+	if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Path == q.Scratch }) {
+		return q.Repo.DiscardCopy(ctx, q.Scratch)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func New(o Options) *Merger {
 			}
 		},
 	}
-	d.made = &gateFiles{store: o.Store, warn: d.warn, tell: func(top string, w events.Warning) {
+	d.made = &gateFiles{store: o.Store, warn: d.warn, wanted: map[[2]string]bool{}, tell: func(top string, w events.Warning) {
 		for member, at := range o.Trees.Tops() {
 			if at == top {
 				o.Journal.Append(events.Event{Member: member, Data: w})

@@ -79,12 +79,9 @@ func (w *Watch) read(ctx context.Context) (*watched, error) {
 	if w.known != nil && w.Ask != nil {
 		return w.known, nil
 	}
-	k := &watched{}
+	k := &watched{Targets: map[string]target{}}
 	if err := tasks.ReadValue(ctx, w.Store, keyWatched, k); err != nil {
 		return nil, fmt.Errorf("where the target branches were: %w", err)
-	}
-	if k.Targets == nil {
-		k.Targets = map[string]target{}
 	}
 	w.known = k
 	return k, nil

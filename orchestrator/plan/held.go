@@ -36,10 +36,8 @@ func heldWork(s Scene) (reason string, byPerson bool) {
 		return "", false
 	}
 	known := map[string]bool{}
-	for _, t := range tasks.OpenTasks(s.Tasks) {
-		if !heldUp(s, t, known) {
-			return "", false
-		}
+	if slices.ContainsFunc(tasks.OpenTasks(s.Tasks), func(t tasks.Task) bool { return !heldUp(s, t, known) }) {
+		return "", false
 	}
 	return fmt.Sprintf("%s is held; `covey resume %s` lets it go on",
 		strings.Join(names, " and "), names[0]), byPerson

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/coveyteam/covey/tasks/mail"
+import (
+	"slices"
+
+	"github.com/coveyteam/covey/tasks/mail"
+)
 
 // leadWaits reports whether the lead's mail begins no turn yet, because the lead
 // could only reply that it waits: the mail is its first goal or reports of
@@ -11,10 +15,8 @@ func leadWaits(s Scene, lead Seat, show []mail.Message) bool {
 	if !lead.Lead || len(show) == 0 || len(s.Tasks) == 0 {
 		return false
 	}
-	for _, m := range show {
-		if !isReport(m) && (m.Kind != mail.Goal || lead.Turn > 0) {
-			return false
-		}
+	if slices.ContainsFunc(show, func(m mail.Message) bool { return !isReport(m) && (m.Kind != mail.Goal || lead.Turn > 0) }) {
+		return false
 	}
 	x := withIndexes(s).index
 	for name := range x.owned {

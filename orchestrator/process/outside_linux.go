@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -83,10 +84,8 @@ func outside(pid, team int, marked func(pid int) bool) error {
 	if err != nil {
 		return err
 	}
-	for _, at := range chain {
-		if at.PID == team || marked(at.PID) {
-			return fmt.Errorf("process %d %w", pid, ErrInside)
-		}
+	if slices.ContainsFunc(chain, func(at Process) bool { return at.PID == team || marked(at.PID) }) {
+		return fmt.Errorf("process %d %w", pid, ErrInside)
 	}
 	return nil
 }

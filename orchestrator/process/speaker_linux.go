@@ -78,10 +78,8 @@ func (p *Processes) holds(member string, made socket) error {
 		if err != nil {
 			return err
 		}
-		for _, at := range below {
-			if look.In(at.PID) {
-				return nil
-			}
+		if slices.ContainsFunc(below, func(at Process) bool { return look.In(at.PID) }) {
+			return nil
 		}
 	}
 	// A hook has fewer rights than its member; a token must not give it more.

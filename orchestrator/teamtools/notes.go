@@ -38,9 +38,9 @@ type Notes struct {
 	changed func()        // called when a note waits that is worth a turn
 
 	mu       sync.Mutex
-	activity map[string]*activity // by member; most idle members have none
-	waits    bool                 // a note waits that is worth a turn
-	digests  int                  // consecutive turns of the lead for notes only
+	activity map[string]activity // by member; most idle members have none
+	waits    bool                // a note waits that is worth a turn
+	digests  int                 // consecutive turns of the lead for notes only
 }
 
 // activity is what a member has done since it was last idle.
@@ -53,7 +53,7 @@ type activity struct {
 // NewNotes makes the Notes of a team. changed is called when a note waits that is
 // worth a turn.
 func NewNotes(boxes *mail.Boxes, lead func() string, changed func()) *Notes {
-	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]*activity{}}
+	return &Notes{boxes: boxes, lead: lead, changed: changed, activity: map[string]activity{}}
 }
 
 // Begin reads from the store whether notes of an earlier run wait for a turn. It implements
@@ -72,16 +72,6 @@ func (n *Notes) Describe(s *plan.Scene, _ []*members.Member) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.Noted, s.Digests = n.waits, n.digests
-}
-
-// of returns a member's activity, and makes it if needed. n.mu must be held.
-func (n *Notes) of(member string) *activity {
-	s, ok := n.activity[member]
-	if !ok {
-		s = &activity{}
-		n.activity[member] = s
-	}
-	return s
 }
 
 // Complete adds the tasks that a member has completed to its idle event. A turn is not empty if its
@@ -124,15 +114,16 @@ func (n *Notes) Asked(member string, letters []mail.Message) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.of(member).asked = true
+	now := n.activity[member]
+	now.asked = true
+	n.activity[member] = now
 }
 
 // WasAsked reports whether somebody waits for a member's answer.
 func (n *Notes) WasAsked(member string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s, ok := n.activity[member]
-	return ok && s.asked
+	return n.activity[member].asked
 }
 
 // Sent records that members have sent texts, so nobody waits for their answers
@@ -145,8 +136,9 @@ func (n *Notes) Sent(texts []mail.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range texts {
-		s := n.of(m.From)
-		s.asked, s.summary = false, "[to "+m.To+"] "+m.Summary
+		now := n.activity[m.From]
+		now.asked, now.summary = false, "[to "+m.To+"] "+m.Summary
+		n.activity[m.From] = now
 	}
 }
 
@@ -157,8 +149,9 @@ func (n *Notes) Closed(t tasks.Task) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s := n.of(t.Owner); !slices.Contains(s.completed, t.ID) {
-		s.completed = append(s.completed, t.ID)
+	if now := n.activity[t.Owner]; !slices.Contains(now.completed, t.ID) {
+		now.completed = append(now.completed, t.ID)
+		n.activity[t.Owner] = now
 	}
 }
 
@@ -167,10 +160,7 @@ func (n *Notes) Closed(t tasks.Task) {
 func (n *Notes) CompletedBy(member string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s, ok := n.activity[member]; ok {
-		return slices.Clone(s.completed)
-	}
-	return nil
+	return slices.Clone(n.activity[member].completed)
 }
 
 // Of makes a member's note and resets its activity.
@@ -191,10 +181,9 @@ func (n *Notes) Of(member string, idle events.Idle) mail.Note {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s, ok := n.activity[member]; ok {
-		note.Completed, note.Summary, note.Wakes = s.completed, s.summary, s.asked
-		delete(n.activity, member)
-	}
+	did := n.activity[member]
+	delete(n.activity, member)
+	note.Completed, note.Summary, note.Wakes = did.completed, did.summary, did.asked
 	return note
 }
 

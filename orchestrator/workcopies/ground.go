@@ -100,10 +100,8 @@ func refuseNames(git worktree.Git, team *configs.Team, hooked bool) error {
 // MadeByHook reports whether a hook of a team creates its working copies.
 func MadeByHook(sources []settings.Source) bool {
 	for _, s := range sources {
-		for _, g := range s.Settings[hooks.WorktreeCreate] {
-			if len(g.Hooks) > 0 {
-				return true
-			}
+		if slices.ContainsFunc(s.Settings[hooks.WorktreeCreate], func(g hooks.Group) bool { return len(g.Hooks) > 0 }) {
+			return true
 		}
 	}
 	return false

@@ -159,10 +159,8 @@ func (l *Log) Judge(q Question) Ruling {
 	if !slices.Contains(suspects, q.Me) {
 		return Ruling{}
 	}
-	for _, who := range suspects {
-		if who == Hooks || who != q.Me && q.May(who) {
-			return Ruling{}
-		}
+	if slices.ContainsFunc(suspects, func(who string) bool { return who == Hooks || who != q.Me && q.May(who) }) {
+		return Ruling{}
 	}
 	if len(suspects) == 1 {
 		return Ruling{Mine: true}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,12 +126,7 @@ func (w wire) failed(status int, words said) *failure {
 		if s != 0 && status == s {
 			return true
 		}
-		for _, p := range parts {
-			if strings.Contains(code, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(code, p) })
 	}
 	switch {
 	case overflows(code, text) || status == http.StatusRequestEntityTooLarge:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,12 +164,7 @@ func newTexts(req agent.Request) []string {
 // matchAny reports whether expr matches one of texts. Each text is matched
 // separately, so that ^ and $ match the ends of a message.
 func matchAny(expr *regexp.Regexp, texts []string) bool {
-	for _, text := range texts {
-		if expr.MatchString(text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, expr.MatchString)
 }
 
 // pause waits for d, or returns ctx's error. It also checks ctx if d is 0, because
