@@ -3,11 +3,12 @@ package yaml
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // ReadFile reads a spec: at most one byte more than MaxSize, so that Parse can tell that the
@@ -25,12 +26,7 @@ func ReadFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file; write the spec to a file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+	return texts.ReadStart(path, MaxSize+1)
 }
 
 // OverridePath returns the path of a spec's local override: team.override.yaml next to

@@ -1,8 +1,7 @@
 package yaml
 
 import (
-	"io"
-	"os"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -16,18 +15,13 @@ const maxSecret = 64 << 10
 // readSecret reads the value of a variable from the file that the spec names for it. fault says why
 // the file holds none.
 func readSecret(path string) (value, fault string) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", "cannot be read (" + texts.Cause(err) + "); change its permissions"
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	data, err := texts.ReadFile(path, maxSecret)
 	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
-	case err != nil:
-		return "", "cannot be read (" + texts.Cause(err) + ")"
-	case len(data) > maxSecret:
+	case errors.Is(err, texts.ErrTooLarge):
 		return "", "is larger than 64 KiB, too large for a variable; name another one"
+	case err != nil:
+		return "", "cannot be read (" + texts.Cause(err) + "); change its permissions"
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return "", "is not UTF-8 text without NUL, as a variable must be; name another one"
 	case text == "":

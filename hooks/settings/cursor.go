@@ -42,7 +42,7 @@ func cursorInput(d hooks.Dialect, given, out []texts.Field) ([]texts.Field, erro
 		add("command", texts.Get(call, "command"))
 		add("output", output)
 	case "beforeReadFile":
-		content, err := ReadBounded(texts.Text(texts.Get(call, "file_path")), maxSettings)
+		content, err := texts.ReadFile(texts.Text(texts.Get(call, "file_path")), maxSettings)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the content of the file: %w", err)
 		}

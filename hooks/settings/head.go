@@ -20,9 +20,9 @@ const maxPrompt = 1 << 20
 // ReadPrompt reads a prompt file. The message completes "the prompt file …"; it is
 // empty if the file can be used.
 func ReadPrompt(path string) (data, message string) {
-	raw, err := ReadBounded(path, maxPrompt)
+	raw, err := texts.ReadFile(path, maxPrompt)
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, texts.ErrTooLarge):
 		return "", "is larger than 1 MiB; shorten it"
 	case err != nil:
 		return "", "cannot be read (" + texts.Cause(err) + "); correct the path"

@@ -61,7 +61,7 @@ func LoadManaged(folders []string) (Managed, []error, error) {
 		}
 		var file File
 		var errs []error
-		data, err := ReadBounded(path, maxSettings)
+		data, err := texts.ReadFile(path, maxSettings)
 		if err != nil {
 			err = fmt.Errorf("%s: %s", path, texts.Cause(err))
 		} else {

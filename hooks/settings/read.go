@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,36 +28,12 @@ func ReadSettings(path string, read ReadFile) (File, []error) {
 	return Parse(path, data)
 }
 
-// errTooLarge is ReadBounded's error for a file above its limit.
-var errTooLarge = errors.New("the file is too large")
-
-// ReadBounded reads a regular file of at most limit bytes.
-func ReadBounded(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = errTooLarge
-	}
-	return data, err
-}
-
 // ReadFile reads one file of a team's hooks. A function other than Read may return
 // content that differs from the disk, such as an earlier version.
 type ReadFile func(path string) ([]byte, error)
 
 // Read is the ReadFile for the disk: it reads regular files of at most 1 MiB.
-func Read(path string) ([]byte, error) { return ReadBounded(path, maxSettings) }
+func Read(path string) ([]byte, error) { return texts.ReadFile(path, maxSettings) }
 
 // isMarkdown reports whether the hooks of a file are in its head.
 func isMarkdown(path string) bool { return filepath.Ext(path) == ".md" }

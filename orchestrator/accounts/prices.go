@@ -4,9 +4,7 @@ import (
 	_ "embed" // for the price file
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -107,17 +105,9 @@ func LoadPrices(path string) (PriceList, error) {
 	if err != nil || path == "" {
 		return PriceList{shipped}, err
 	}
-	file, err := os.Open(path)
+	data, err := texts.ReadFile(path, maxPriceFile)
 	if err != nil {
-		return nil, fmt.Errorf("read budget.prices: %w", err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxPriceFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read budget.prices: %w", err)
-	}
-	if len(data) > maxPriceFile {
-		return nil, fmt.Errorf("%s: more than %d KiB, which no price file needs", path, maxPriceFile>>10)
+		return nil, fmt.Errorf("read budget.prices: %s: %w", path, err)
 	}
 	own, err := parsePrices(path, data)
 	own.File = path

@@ -115,7 +115,7 @@ func TestLoadPrices(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, maxPriceFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadPrices(path); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
+	if _, err := LoadPrices(path); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("a file that is too large: %v", err)
 	}
 }

@@ -66,14 +66,7 @@ func ModelKey(m configs.Model) (string, error) {
 // ReadKey returns the key in a file. A file with anything else in it is refused: it
 // would be sent to the host as a key.
 func ReadKey(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("look at it: %w", err)
-	}
-	if info.Size() > maxKey {
-		return "", fmt.Errorf("%s has more than %d bytes, so it is not a key", path, maxKey)
-	}
-	data, err := os.ReadFile(path)
+	data, err := texts.ReadFile(path, maxKey)
 	key := strings.TrimSpace(string(data))
 	if err == nil && (key == "" || strings.ContainsAny(key, " \t\r\n")) {
 		err = fmt.Errorf("%s must hold the key and nothing else", path)

@@ -167,13 +167,6 @@ func keyFiles(team *configs.Team) []string {
 
 // secretFile returns what a key file holds, also if it is no key; empty if it cannot be read.
 func secretFile(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxKey {
-		return ""
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
+	data, _ := texts.ReadFile(path, maxKey)
 	return strings.TrimSpace(string(data))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -155,17 +154,9 @@ const minSecret = 16
 
 // secretOf reads the secret of a webhook. Its errors do not quote it.
 func secretOf(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	data, err := texts.ReadFile(path, 4<<10)
 	if err != nil {
-		return nil, fmt.Errorf("the secret file cannot be read: %w", err)
-	}
-	const most = 4 << 10
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("the secret file %s must be a file of at most %d bytes", path, most)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the secret file cannot be read: %w", err)
+		return nil, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
 	}
 	if data = bytes.TrimSpace(data); len(data) < minSecret {
 		return nil, fmt.Errorf("the secret in %s is too short; write at least %d characters, "+

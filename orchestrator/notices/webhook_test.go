@@ -227,7 +227,7 @@ func TestWebhookSecret(t *testing.T) {
 	r.team.Notify[0].SecretFile = r.team.Workspace // a folder
 	r.ask("dev", "may I?")
 	r.step()
-	if w := r.warnings(); len(h.bodies) != 0 || len(w) != 1 || !strings.Contains(w[0], "must be a file") {
+	if w := r.warnings(); len(h.bodies) != 0 || len(w) != 1 || !strings.Contains(w[0], "not a regular file") {
 		t.Errorf("posted %q, warnings: %q", h.bodies, w)
 	}
 	testkit.Put(t, r.team.Workspace, "short", "abc\n")

@@ -3,11 +3,12 @@ package writes
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Print identifies the state of a path, to detect writes. The zero value stands for a
@@ -65,21 +66,11 @@ func printOf(path string, last Print) Print {
 			p.Sum = sumOf([]byte(to))
 		}
 	case info.Mode().IsRegular() && info.Size() <= maxSum:
-		if data, err := readAtMost(path, maxSum); err == nil {
+		if data, err := texts.ReadStart(path, maxSum); err == nil {
 			p.Sum = sumOf(data)
 		}
 	}
 	return p
-}
-
-// readAtMost reads at most limit bytes of a file, which may grow meanwhile.
-func readAtMost(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 func sumOf(data []byte) string {

@@ -9,16 +9,14 @@ package script
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -72,21 +70,9 @@ type helper struct {
 // Load reads the script at path. A script with mistakes returns Errors; a missing
 // file returns an error that matches fs.ErrNotExist.
 func Load(path string) (*Script, error) {
-	info, err := os.Stat(path)
+	data, err := texts.ReadStart(path, MaxSize+1)
 	if err != nil {
-		return nil, fmt.Errorf("script: %w", err)
-	}
-	// Reading a named pipe could block for ever.
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("script: %s is not a regular file; name the script's YAML file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("script: %w", err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("script: %s: %w", path, err)
+		return nil, fmt.Errorf("script %s: %w", path, err)
 	}
 	return Parse(path, data)
 }

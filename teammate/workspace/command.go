@@ -2,13 +2,14 @@ package workspace
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // PromptCommand is a named prompt: a person types /NAME with arguments, and the agent
@@ -44,12 +45,7 @@ func FindCommand(root, name string) (c PromptCommand, ok bool) {
 // ReadBody returns the text of a Markdown file without its head. A long file is cut, as
 // files of instructions are.
 func ReadBody(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxInstructionFile))
+	data, err := texts.ReadStart(path, maxInstructionFile)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}

@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // Bounds on instructions: a model reads all of them with each request.
@@ -215,13 +216,8 @@ func (r *instructionReader) file(f InstructionFile, depth int) {
 
 // read returns the text of one file, cut to the remaining room.
 func (r *instructionReader) read(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
 	limit := min(maxInstructionFile, r.room)
-	data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+	data, err := texts.ReadStart(path, limit+1)
 	if err != nil {
 		return "", err
 	}

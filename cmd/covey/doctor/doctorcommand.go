@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 )
 
 // flaw is a problem of a hook, and what to do about it. The zero flaw is none.
@@ -157,7 +157,7 @@ func (s commandCheck) program(words []string) []flaw {
 		return []flaw{bad}
 	}
 	if script, ok := s.scriptOf(words); ok {
-		if _, err := headOfFile(script); err != nil {
+		if _, err := texts.ReadStart(script, 4096); err != nil {
 			if by := s.provider(script); by != "" {
 				return []flaw{{fmt.Sprintf("%s is to run %s, which is not there yet", program, script),
 					"see that " + by + " creates it", true}}
@@ -229,7 +229,7 @@ func (s commandCheck) scriptOf(words []string) (script string, ok bool) {
 // gets it as an argument, so that its first line does not count; strict, that no
 // shell runs a script without one.
 func scriptFlaws(path string, given, strict bool) []flaw {
-	head, err := headOfFile(path)
+	head, err := texts.ReadStart(path, 4096)
 	if err != nil || len(head) == 0 || bytes.IndexByte(head, 0) >= 0 {
 		return nil // a binary, or not readable
 	}
@@ -274,14 +274,4 @@ func interpreterFlaws(path string, words []string) []flaw {
 			"install it, or name another interpreter in the script's first line", false}}
 	}
 	return nil
-}
-
-// headOfFile returns the beginning of a file.
-func headOfFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 4096))
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
@@ -83,7 +82,7 @@ func FindTest(ctx context.Context, dir string) (t FoundTest) {
 // program, or a module of that program.
 func testCommand(dir string) (command, found, missing string) {
 	for _, t := range toolchains() {
-		manifest, err := settings.ReadBounded(filepath.Join(dir, t.file), maxManifest)
+		manifest, err := texts.ReadFile(filepath.Join(dir, t.file), maxManifest)
 		if err != nil {
 			continue
 		}
@@ -224,7 +223,7 @@ func pythonTest(dir string) (command, found, missing string) {
 	}
 	// The environment that a lock file describes has the tests' modules, and is made by worktree.setup.
 	for _, manager := range []string{"uv", "poetry"} {
-		lock, err := settings.ReadBounded(filepath.Join(dir, manager+".lock"), maxLock)
+		lock, err := texts.ReadFile(filepath.Join(dir, manager+".lock"), maxLock)
 		if err != nil || !bytes.Contains(lock, []byte(`name = "`+pytest+`"`)) {
 			continue
 		}
@@ -278,7 +277,7 @@ func findPythonTests(dir string) (tests pythonTests) {
 			return true
 		}
 		tests.all = append(tests.all, rel)
-		if text, err := settings.ReadBounded(path, maxManifest); first && err == nil && importsUnittest().Match(text) {
+		if text, err := texts.ReadFile(path, maxManifest); first && err == nil && importsUnittest().Match(text) {
 			tests.unittest = append(tests.unittest, rel)
 		}
 		return true
