@@ -54,7 +54,7 @@ func Start(o ProcessOptions) (*Process, error) {
 	// Look the program up in the PATH of its own environment.
 	path, err := proc.LookPath(o.Command[0], o.Env)
 	if err != nil {
-		return nil, fmt.Errorf("look for %s on the PATH of the agent's environment: %w", o.Command[0], err)
+		return nil, fmt.Errorf("%s is not on the PATH of the agent's environment: %w", o.Command[0], err)
 	}
 	p := &Process{Stderr: &Tail{}, grace: o.Grace, Ended: make(chan struct{}), release: func() {}}
 	in, inWrite, err := os.Pipe()
