@@ -63,7 +63,7 @@ func life(t *rapid.T, tb testing.TB, path string, ids *atomic.Int64) {
 	r.opts.Tools = append(r.opts.Tools,
 		fakeTool{spec: agent.Spec{Name: "Fails"}, run: func(context.Context,
 			agent.ToolCall) agent.ToolResult {
-			return failure("no")
+			return agent.Failed("no")
 		}},
 		fakeTool{spec: agent.Spec{Name: "Panics"}, run: func(context.Context,
 			agent.ToolCall) agent.ToolResult {

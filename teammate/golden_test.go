@@ -237,11 +237,11 @@ func (r *rig) taskTool(c goldenCase) agent.Tool {
 		call agent.ToolCall) agent.ToolResult {
 		var in struct{ TaskID, Status string }
 		if err := json.Unmarshal(call.Input, &in); err != nil {
-			return failure("%v", err)
+			return agent.Failed("%v", err)
 		}
 		i := slices.IndexFunc(c.Tasks, func(task tasks.Task) bool { return task.ID == in.TaskID })
 		if i < 0 {
-			return failure("no task %s", in.TaskID)
+			return agent.Failed("no task %s", in.TaskID)
 		}
 		r.tasks.mu.Lock()
 		defer r.tasks.mu.Unlock()
@@ -318,7 +318,7 @@ func shellTool() agent.Tool {
 		call agent.ToolCall) agent.ToolResult {
 		var in struct{ Command string }
 		if err := json.Unmarshal(call.Input, &in); err != nil {
-			return failure("%v", err)
+			return agent.Failed("%v", err)
 		}
 		cmd := exec.CommandContext(ctx, "sh", "-c", "exec 2>&1; "+in.Command)
 		cmd.Dir = os.TempDir()
@@ -328,13 +328,13 @@ func shellTool() agent.Tool {
 		out, err := cmd.Output()
 		text := string(bytes.TrimSpace(out))
 		if err != nil {
-			return failure("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s",
+			return agent.Failed("%s", strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s",
 				cmd.ProcessState.ExitCode(), text)))
 		}
 		response, err := texts.Marshal(map[string]any{
 			"stdout": text, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false})
 		if err != nil {
-			return failure("%v", err)
+			return agent.Failed("%v", err)
 		}
 		return agent.ToolResult{Content: text, Response: response}
 	}}, render}

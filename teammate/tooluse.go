@@ -55,7 +55,7 @@ func (run *agentRun) callAndRecord(ctx context.Context, call agent.ToolCall) age
 		err = run.Record(agent.Record{Message: asked})
 	}
 	if err != nil {
-		return failure("The call could not be recorded and was not made: %v", err)
+		return agent.Failed("The call could not be recorded and was not made: %v", err)
 	}
 	r := run.Call(ctx, call)
 	answer := agent.Message{Role: agent.User, Content: []agent.Block{
@@ -76,7 +76,7 @@ type waiting func() (r agent.ToolResult, below []agent.Input)
 
 // unused returns the failure of a call whose tool was not run.
 func unused(format string, args ...any) waiting {
-	return func() (agent.ToolResult, []agent.Input) { return failure(format, args...), nil }
+	return func() (agent.ToolResult, []agent.Input) { return agent.Failed(format, args...), nil }
 }
 
 // use runs one call: input check, PreToolUse hooks, permission, the tool, PostToolUse
@@ -179,7 +179,7 @@ func (run *agentRun) execute(ctx context.Context, tl *permission.Tool, call agen
 		defer close(ended)
 		defer release()
 		if wasCut(ctx, called) { // before it began
-			r = failure("%s The call was not made.", agent.CutShort)
+			r = agent.Failed("%s The call was not made.", agent.CutShort)
 			return
 		}
 		if r = run.runToolSafely(called, tl, call); wasCut(ctx, called) {
@@ -243,11 +243,11 @@ func (run *agentRun) runToolSafely(ctx context.Context, tl *permission.Tool, cal
 	defer func() {
 		if p := recover(); p != nil {
 			run.u.at.warn("tool %s panicked: %v", call.Name, p)
-			r = failure("<tool_use_error>Error: internal error in %s: %v</tool_use_error>", call.Name, p)
+			r = agent.Failed("<tool_use_error>Error: internal error in %s: %v</tool_use_error>", call.Name, p)
 		}
 	}()
 	if err := run.syncCall(tl); err != nil {
-		return failure("%s was not run, because its call could not be written to the disk: %v", call.Name, err)
+		return agent.Failed("%s was not run, because its call could not be written to the disk: %v", call.Name, err)
 	}
 	return run.delegate(ctx, tl, call)
 }
@@ -298,11 +298,6 @@ func (s *hookContext) replace(r *agent.ToolResult, tl *permission.Tool, out hook
 		return
 	}
 	r.Content, r.Images, r.Response = shown.Content, shown.Images, updated
-}
-
-// failure returns the result of a call that did not run or failed.
-func failure(format string, args ...any) agent.ToolResult {
-	return agent.ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
 // maxFailure is how many characters of an error PostToolUseFailure hooks get.

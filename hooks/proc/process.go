@@ -57,8 +57,10 @@ type Process struct {
 	Grace          time.Duration // from TERM to KILL; 0 means 500 ms
 	// Marker is an entry of Env, NAME=value, that no other process has. It identifies
 	// children that have left the session (on Linux). May be empty.
-	Marker  string
-	Started func(pid int) // called once the program runs, before anything is read; may be nil
+	Marker string
+	// Started is called once the program runs, before anything is read, and its result when the
+	// program has ended. Both may be nil.
+	Started func(pid int) (ended func())
 	// Reap also ends processes that the program has left behind when it ended by itself, as
 	// if the context had ended: children in its group, and those that hold an output.
 	// Without it they continue to run.
@@ -112,6 +114,7 @@ type Running struct {
 	killed  []int
 	crowd   *crowd
 	lease   *lease // nil: none
+	told    func() // that it has ended; nil: nobody
 }
 
 // Start starts p, with the errors of Run, and kills its tree when ctx ends. The kill has a
@@ -142,11 +145,12 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 			return nil, fmt.Errorf("%w the shell that watches %s: %w", ErrStart, p.Args[0], err)
 		}
 	}
+	var told func()
 	if p.Started != nil {
-		p.Started(cmd.Process.Pid)
+		told = p.Started(cmd.Process.Pid)
 	}
 	r := &Running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
-		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid), lease: held}
+		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid), lease: held, told: told}
 	r.cancel = context.AfterFunc(ctx, func() {
 		defer close(r.killing)
 		r.killed = EndTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
@@ -188,6 +192,9 @@ func (r *Running) Drained() <-chan struct{} { return r.plumbing.drained }
 func (r *Running) Wait() Exit {
 	pid := r.cmd.Process.Pid
 	defer r.lease.end()
+	if r.told != nil {
+		defer r.told()
+	}
 	err := r.cmd.Wait()
 	close(r.ended)
 	stopped := !r.cancel()

@@ -52,7 +52,7 @@ func TestProcessRuns(t *testing.T) {
 		Stdin: []byte("in\n"), Stdout: &out, Stderr: &errs,
 		Env: []string{"PATH=" + os.Getenv("PATH"), "X=1"}}
 	pids := 0
-	p.Started = func(int) { pids++ }
+	p.Started = func(int) func() { pids++; return nil }
 	exit, err := p.Run(t.Context())
 	if err != nil || exit.Code != 3 || exit.Stopped || exit.Held || exit.Left != nil || exit.Signal != "" ||
 		pids != 1 {

@@ -30,7 +30,7 @@ func TestReadHostileNames(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		p := Process{Args: []string{file, "30"}}
-		p.Started = func(pid int) {
+		p.Started = func(pid int) func() {
 			s, ok := Read(pid)
 			if !ok || s.PID != pid || s.Parent != os.Getpid() || s.Session != pid || s.Dead {
 				t.Errorf("%q: %+v, %v", name, s, ok)
@@ -39,6 +39,7 @@ func TestReadHostileNames(t *testing.T) {
 				t.Errorf("%q: started at %q", name, s.Started)
 			}
 			cancel()
+			return nil
 		}
 		if exit, err := p.Run(ctx); err != nil || !exit.Stopped {
 			t.Errorf("%q: %+v, %v", name, exit, err)
@@ -79,7 +80,7 @@ func TestFamilyKnowsItsOwn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := sh("sleep 30 & echo $!; wait", &out)
 	started := make(chan int, 1)
-	p.Started = func(pid int) { started <- pid }
+	p.Started = func(pid int) func() { started <- pid; return nil }
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = p.Run(ctx) }()
 	root := <-started
@@ -131,24 +132,26 @@ func TestCPUOf(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	p := Process{Args: []string{"/bin/sh", "-c", "(while :; do :; done) & wait"}}
-	p.Started = func(pid int) {
+	p.Started = func(pid int) func() {
 		defer cancel()
 		for CPUOf(pid) < 50*time.Millisecond { // it ends because the child computes
 			if t.Context().Err() != nil {
-				return
+				break
 			}
 		}
+		return nil
 	}
 	if _, err := p.Run(ctx); err != nil {
 		t.Error(err)
 	}
 	p = Process{Args: []string{"/bin/sh", "-c", "read line"}}
 	ctx, cancel = context.WithCancel(t.Context())
-	p.Started = func(pid int) {
+	p.Started = func(pid int) func() {
 		defer cancel()
 		if got := CPUOf(pid); got > time.Second {
 			t.Errorf("one that waits has computed %v", got)
 		}
+		return nil
 	}
 	if _, err := p.Run(ctx); err != nil {
 		t.Error(err)

@@ -53,7 +53,6 @@ type launched struct {
 	out            *outputs
 	outEnd, errEnd tail // only filled for gates
 	running        *proc.Running
-	release        func()
 	fault          string // why it did not start; empty if it did
 }
 
@@ -61,7 +60,7 @@ type launched struct {
 // continue in the background. The caller must call wait, even if the start failed.
 func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration)) *launched {
 	h = r.located(h)
-	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect, release: func() {}}
+	c := &launched{run: r, gate: h.Gate, dialect: h.Dialect}
 	c.out = &outputs{stdout: answerCapture{capture{limit: r.opts.OutputCap}},
 		stderr: capture{limit: r.opts.OutputCap}}
 	// Both count: the hooks that this process runs inside of, and those of this program
@@ -112,8 +111,8 @@ func (c *launched) process(h *armed, args []string, dir string) proc.Process {
 		p.OnTooMany = func(warning string) { c.opts.OnTooManyProcesses(c.in, h.label, "what it left behind "+warning) }
 	}
 	if c.opts.Spawned != nil {
-		p.Started = func(pid int) {
-			c.release = c.opts.Spawned(pid, Spawn{Input: c.in, Member: c.opts.session(c.in).Member, Hook: h.Handler, Depth: c.depth + 1})
+		p.Started = func(pid int) func() {
+			return c.opts.Spawned(pid, Spawn{Input: c.in, Member: c.opts.session(c.in).Member, Hook: h.Handler, Depth: c.depth + 1})
 		}
 	}
 	return p
@@ -130,7 +129,6 @@ func (c *launched) wait(ctx context.Context) (judging.Finding, *outputs) {
 		return found, c.out
 	}
 	exit := c.running.Wait()
-	c.release()
 	found.Tail = endOf(&c.outEnd, &c.errEnd)
 	c.out.note = exitNote(exit, c.opts.MaxProcesses)
 	found.Stderr = c.out.stderr.text(c.opts.OutputCap)

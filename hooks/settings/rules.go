@@ -62,11 +62,12 @@ func (r *settingsReader) allowed(path string, raw json.RawMessage) []string {
 		if !r.into(at, entry, &text) {
 			continue
 		}
-		if _, err := rules.Parse(text); err != nil {
+		rule, err := rules.Parse(text)
+		if err != nil {
 			r.warn(at, "%v: it is left out", err)
 			continue
 		}
-		r.misspelt(at, text)
+		r.misspelt(at, text, rule)
 		list = append(list, text)
 	}
 	return list
@@ -91,9 +92,9 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 			r.unreadable(into, at, "want a rule, got %s", texts.Preview(string(entry), 40))
 			continue
 		}
-		_, err := rules.Parse(text)
+		rule, err := rules.Parse(text)
 		if err == nil {
-			r.misspelt(at, text)
+			r.misspelt(at, text, rule)
 			list = append(list, text)
 			continue
 		}
@@ -110,11 +111,7 @@ func (r *settingsReader) forbidden(into *Permissions, path string, raw json.RawM
 
 // misspelt warns of a rule with an unknown tool. The rule stays in its list, because an
 // agent program may have a tool that covey does not know.
-func (r *settingsReader) misspelt(path, text string) {
-	rule, err := rules.Parse(text)
-	if err != nil {
-		return
-	}
+func (r *settingsReader) misspelt(path, text string, rule rules.Rule) {
 	known, near := KnownTool(rule.Tool)
 	if known {
 		return

@@ -212,7 +212,9 @@ func (a *Approvals) ask(ctx context.Context, member, id, approver, folder string
 		}
 	}
 	if approver != actors.Operator {
-		n.Mail = func(r requests.Request) mail.Outgoing { return approvalMail(r, t, a.inbox.deps.Clock.Now()) }
+		n.Mail = func(r requests.Request) mail.Outgoing {
+			return ApprovalMail(r, t.ID, t.Subject, a.inbox.deps.Clock.Now())
+		}
 	}
 	r, err := a.inbox.Ask(ctx, actors.Actor{Name: n.Member}, n)
 	if err == nil && approver == actors.Operator {
@@ -238,12 +240,12 @@ func requestText(member string, t tasks.Task, files string) string {
 	return text
 }
 
-// approvalMail asks a member to look at a task.
-func approvalMail(r requests.Request, t tasks.Task, now time.Time) mail.Outgoing {
+// ApprovalMail asks a member to look at a task.
+func ApprovalMail(r requests.Request, task, subject string, now time.Time) mail.Outgoing {
 	return mail.Outgoing{
 		Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
 		Data: texts.Encode(mail.ApprovalRequest{
-			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: t.ID, Subject: t.Subject,
+			Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: task, Subject: subject,
 			Timestamp: now,
 		}),
 	}

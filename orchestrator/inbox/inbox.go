@@ -110,11 +110,11 @@ const defaultLimit = 10 * time.Minute
 func New(team *configs.Team, deps Deps) *Inbox {
 	b := &Inbox{
 		deps: deps, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
-		reminders: reminders{store: deps.Store}, due: map[string]time.Time{},
+		reminders: reminders{store: deps.Store}, waits: midTurnWaits{members: map[string]string{}}, due: map[string]time.Time{},
 		changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 	b.Attention = &Attention{inbox: b, members: map[string]trouble{}}
-	b.Questions = &Questions{inbox: b}
+	b.Questions = &Questions{inbox: b, calls: map[string]int{}}
 	b.Plans = &PlanGate{inbox: b, approved: map[string]bool{}}
 	return b
 }

@@ -141,9 +141,6 @@ func (a *midTurnWaits) set(member, what string) {
 		delete(a.members, member)
 		return
 	}
-	if a.members == nil {
-		a.members = map[string]string{}
-	}
 	a.members[member] = what
 }
 

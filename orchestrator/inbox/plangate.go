@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -157,7 +156,7 @@ func (g *PlanGate) Submit(
 		return agent.ToolResult{Content: "Your plan is approved already. Go on with the work.",
 			Response: texts.Encode(planOutput{Plan: in.Plan, IsAgent: !m.Lead})}
 	case strings.TrimSpace(in.Plan) == "":
-		return refused(errors.New("the plan is empty; write into \"plan\" what you mean to do"))
+		return agent.Failed("the plan is empty; write into \"plan\" what you mean to do")
 	}
 	if teammate.SettledByHook(ctx) {
 		return g.approvedByHook(ctx, m, in, string(usualMode(m)))
@@ -167,7 +166,7 @@ func (g *PlanGate) Submit(
 	}
 	r, err := g.askPlan(ctx, m, by, in.Plan)
 	if err != nil {
-		return refused(err)
+		return agent.Failed("%v", err)
 	}
 	who := AnswererName(r.To)
 	if m.Lead || r.To == actors.Operator {
@@ -213,7 +212,7 @@ func (g *PlanGate) planHooks(
 		if reason == "" {
 			reason = "a PermissionRequest hook refused it"
 		}
-		return refused(fmt.Errorf("your plan is not approved: %s\nRevise it and submit it again", reason)), true
+		return agent.Failed("your plan is not approved: %s\nRevise it and submit it again", reason), true
 	}
 	return r, false
 }
@@ -222,7 +221,7 @@ func (g *PlanGate) planHooks(
 // withdraws the requests for its earlier plans.
 func (g *PlanGate) approvedByHook(ctx context.Context, m *members.Member, in PlanInput, mode string) agent.ToolResult {
 	if err := g.grant(ctx, m, mode); err != nil {
-		return refused(err)
+		return agent.Failed("%v", err)
 	}
 	if err := g.inbox.withdrawAll(ctx, "a hook has approved another plan", func(r requests.Request) bool {
 		return r.Kind == requests.AskPlan && r.Member == m.Name
@@ -313,39 +312,33 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 	if g.isApproved(m.Name) {
 		return nil
 	}
-	// The mode is set before it is stored, because the mail with the answer is
-	// already sent. After a crash in between, the next start acts on the answer
-	// again.
-	if err := g.inbox.deps.Members.SetMode(m.Name, mode); err != nil {
+	if err := g.setMode(ctx, m, grantedMode{Mode: mode}); err != nil {
 		return err
-	}
-	granted := grantedMode{Session: m.Session.Life(), Mode: mode}
-	if err := g.inbox.deps.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
-		return fmt.Errorf("store that the plan of %s is approved: %w", m.Name, err)
 	}
 	g.approve(m.Name, true) // only now: whoever acts on the answer again after an error must store it
 	return nil
 }
 
-// GiveMode gives a member a permission mode for its session. It sets the mode
-// before it stores it; the call can be repeated after an error.
-func (g *PlanGate) GiveMode(ctx context.Context, m *members.Member, mode string) error {
-	g.deciding.Lock()
-	defer g.deciding.Unlock()
-	if err := g.inbox.deps.Members.SetMode(m.Name, mode); err != nil {
+// setMode sets a member's mode, and then stores it, because the mail with the answer is
+// already sent. After a crash in between, the next start acts on the answer again.
+func (g *PlanGate) setMode(ctx context.Context, m *members.Member, granted grantedMode) error {
+	granted.Session = m.Session.Life()
+	if err := g.inbox.deps.Members.SetMode(m.Name, granted.Mode); err != nil {
 		return err
 	}
-	granted := grantedMode{Session: m.Session.Life(), Mode: mode, Spec: usualMode(m)}
 	if err := g.inbox.deps.Store.Put(ctx, keyPlan(m.Name), texts.Encode(granted)); err != nil {
 		return fmt.Errorf("store the permission mode of %s: %w", m.Name, err)
 	}
 	return nil
 }
 
+// GiveMode gives a member a permission mode for its session. The call can be repeated after
+// an error.
+func (g *PlanGate) GiveMode(ctx context.Context, m *members.Member, mode string) error {
+	g.deciding.Lock()
+	defer g.deciding.Unlock()
+	return g.setMode(ctx, m, grantedMode{Mode: mode, Spec: usualMode(m)})
+}
+
 // Fire runs the hooks of one event for a member.
 type Fire func(context.Context, hooks.Payload) (hooks.Outcome, error)
-
-// refused returns the result of a call that did not submit a plan.
-func refused(err error) agent.ToolResult {
-	return agent.ToolResult{Content: err.Error(), IsError: true}
-}

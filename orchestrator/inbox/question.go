@@ -34,9 +34,6 @@ func questionKey(member, key string) string { return member + "\x00" + key }
 
 // add counts a call that begins to wait (1) or stops (-1). mu must be held.
 func (q *Questions) add(key string, n int) {
-	if q.calls == nil {
-		q.calls = map[string]int{}
-	}
 	if q.calls[key] += n; q.calls[key] == 0 {
 		delete(q.calls, key)
 	}

@@ -34,7 +34,7 @@ func (c *counting) run(ctx context.Context) agent.ToolResult {
 		return agent.ToolResult{Content: fmt.Sprintf("run %d", n)}
 	case <-ctx.Done():
 		c.cut.Add(1)
-		return failed(context.Cause(ctx))
+		return agent.Failed("%v", context.Cause(ctx))
 	}
 }
 

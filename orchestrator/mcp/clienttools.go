@@ -220,7 +220,7 @@ func (t memberTool) Locations(json.RawMessage) []string { return nil }
 func (t memberTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	c := t.clients.named(t.server)
 	if c == nil {
-		return agent.Failed(fmt.Sprintf("MCP server '%s' is no longer in the team's spec.", t.server))
+		return agent.Failed("MCP server '%s' is no longer in the team's spec.", t.server)
 	}
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -229,8 +229,8 @@ func (t memberTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResu
 	case err == nil:
 		return resultOf(result)
 	case ctx.Err() == nil && limited.Err() != nil:
-		return agent.Failed(fmt.Sprintf("MCP server '%s' did not answer within %s; the call may have had an effect.",
-			t.server, callTimeout))
+		return agent.Failed("MCP server '%s' did not answer within %s; the call may have had an effect.",
+			t.server, callTimeout)
 	}
-	return agent.Failed(err.Error())
+	return agent.Failed("%v", err)
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -32,15 +31,15 @@ type desk struct {
 func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	tool, ok := d.tools[c.Tool]
 	if !ok {
-		return answer(failed(fmt.Errorf("there is no team tool %q", c.Tool)))
+		return answer(agent.Failed("there is no team tool %q", c.Tool))
 	}
 	if gone := d.caller.Life.State().Gone; gone != "" {
-		return answer(failed(fmt.Errorf("%s takes no more turns and has left the team: %s",
-			d.caller.Member.Name, gone)))
+		return answer(agent.Failed("%s takes no more turns and has left the team: %s",
+			d.caller.Member.Name, gone))
 	}
 	input, err := permission.PrepareInput(tool, c.Input)
 	if err != nil {
-		return answer(failed(err))
+		return answer(agent.Failed("%v", err))
 	}
 	c.Input = input
 	if tool.ReadOnly { // a repeated call must return the current state
@@ -53,7 +52,7 @@ func (d *desk) call(ctx context.Context, c api.TeamCall) api.TeamAnswer {
 	case errors.Is(err, errPending):
 		return stillChecking(c.Tool) // not an error, after which a model would try something else
 	case err != nil:
-		return answer(failed(err))
+		return answer(agent.Failed("%v", err))
 	}
 	if result.Halted != "" {
 		// A hook has stopped the member. Only an interrupt ends an agent
@@ -71,7 +70,7 @@ func (d *desk) run(ctx context.Context, tool teamtools.Tool, c api.TeamCall, id 
 	}
 	input, err := permission.PrepareInput(tool, input) // a hook may have changed it
 	if err != nil {
-		return failed(err)
+		return agent.Failed("%v", err)
 	}
 	return tool.Run(ctx, agent.ToolCall{ID: id, Name: c.Tool, Input: input})
 }
@@ -137,9 +136,4 @@ func answer(r agent.ToolResult) api.TeamAnswer {
 		}{!r.IsError, cmp.Or(r.Content, "no answer")})
 	}
 	return a
-}
-
-// failed returns a result that tells the model of an error.
-func failed(err error) agent.ToolResult {
-	return agent.ToolResult{Content: err.Error(), IsError: true}
 }

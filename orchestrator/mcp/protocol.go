@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // requestMeta is the key in the _meta of tools/call under which a client may name
@@ -131,7 +132,7 @@ func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
 	server := newServer(tools, func(ctx context.Context, _ http.Header, call api.TeamCall) api.TeamAnswer {
 		a, err := c.CallTool(ctx, call)
 		if err != nil {
-			return answer(failed(err))
+			return answer(agent.Failed("%v", err))
 		}
 		return a
 	})

@@ -76,13 +76,7 @@ func (d *Merger) askOne(ctx context.Context, m tasks.Merge, files []string, othe
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
-			return mail.Outgoing{
-				Kind: mail.ApprovalAsked, Text: r.Text, Summary: mail.Summary(r.Text),
-				Data: texts.Encode(mail.ApprovalRequest{
-					Type: mail.ApprovalAsked, RequestRef: mail.Ref(r.ID), From: r.Member, TaskID: m.Subject(),
-					Subject: m.Title, Timestamp: d.opts.Clock.Now(),
-				}),
-			}
+			return inbox.ApprovalMail(r, m.Subject(), m.Title, d.opts.Clock.Now())
 		}
 	}
 	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)

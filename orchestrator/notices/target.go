@@ -91,16 +91,12 @@ func (n *Notices) command(ctx context.Context, args []string, within time.Durati
 	timed, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	out := &output{}
-	release := func() {}
 	marker := markerName + "=" + uuid.NewString()
 	exit, err := proc.Process{
 		Args: args, Dir: n.deps.Team().Workspace, Env: append(slices.Clip(n.deps.Environ), marker),
 		Stdin: input, Stdout: out, Stderr: out, Reap: true, Marker: marker,
-		Started: func(pid int) {
-			release = n.deps.Processes.Register(pid, process.Owner{Kind: process.Hook})
-		},
+		Started: func(pid int) func() { return n.deps.Processes.Register(pid, process.Owner{Kind: process.Hook}) },
 	}.Run(timed)
-	release()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

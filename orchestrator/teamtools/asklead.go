@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,17 +35,17 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	lead, question := c.board.names()[0], strings.TrimSpace(in.Question)
 	switch {
 	case question == "":
-		return toolError(texts.Errorf(api.ErrEmpty, "the question is empty; write what you need to know"))
+		return agent.Failed("the question is empty; write what you need to know")
 	case len(question) > maxQuestion:
-		return toolError(texts.Errorf(api.ErrEmpty, "the question has %d bytes, at most %d are allowed; "+
-			"put the rest into a file and name it", len(question), maxQuestion))
+		return agent.Failed("the question has %d bytes, at most %d are allowed; "+
+			"put the rest into a file and name it", len(question), maxQuestion)
 	case c.me.Name == lead:
-		return toolError(texts.Errorf(api.ErrNoMember, "you are the lead: there is nobody to ask"))
+		return agent.Failed("you are the lead: there is nobody to ask")
 	}
 	instead := "Go on without the answer, or send it a message with " + c.names.phrases().send +
 		" and end your turn"
 	if why := c.board.cannotAnswer(lead); why != "" {
-		return toolError(texts.Errorf(api.ErrNoMember, "%s %s. %s.", lead, why, instead))
+		return agent.Failed("%s %s. %s.", lead, why, instead)
 	}
 	q := inbox.Question{To: lead, Text: question}
 	if c.names == MCPNames {
@@ -55,7 +54,7 @@ func askLead(ctx context.Context, c call, in askInput) agent.ToolResult {
 	r, err := c.board.deps.Questions.Consult(ctx, c.me.Actor, q)
 	switch {
 	case err != nil:
-		return toolError(err)
+		return agent.Failed("%v", err)
 	case r.Open():
 		return agent.ToolResult{Content: lead + " has not answered yet. Call this tool again with the same " +
 			"question to wait on, or end your turn: the answer comes as a message then."}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -23,17 +22,17 @@ func report(ctx context.Context, c call, in reportInput) agent.ToolResult {
 	lead := c.board.names()[0]
 	switch {
 	case c.me.Name != lead && in.Answered:
-		return toolError(texts.Errorf(api.ErrDenied, "only the lead, %s, can say that the goal is answered; report without answered", lead))
+		return agent.Failed("only the lead, %s, can say that the goal is answered; report without answered", lead)
 	case c.me.Name != lead:
 		return sendMessage(ctx, c, SendMessageInput{To: lead, Message: texts.Encode(in.Report), Summary: mail.ReportSummary})
 	case !in.Answered:
-		return toolError(texts.Errorf(api.ErrNoMember, "you are the lead: your answer at the end of the turn is the report; "+
-			"set answered to true only if the goal was a question and your report answers it"))
+		return agent.Failed("you are the lead: your answer at the end of the turn is the report; " +
+			"set answered to true only if the goal was a question and your report answers it")
 	case strings.TrimSpace(in.Report) == "":
-		return toolError(texts.Errorf(api.ErrEmpty, "the report is empty; write the answer into it"))
+		return agent.Failed("the report is empty; write the answer into it")
 	}
 	if err := c.board.deps.Goals.Answer(ctx, in.Report); err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{Content: "Noted: the goal was a question, and this is its answer."}
 }

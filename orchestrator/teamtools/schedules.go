@@ -23,7 +23,7 @@ func scheduleCreate(ctx context.Context, c call, in scheduleInput) agent.ToolRes
 	own := specs.Own{Member: c.me.Name, Cron: in.Cron, Text: in.Prompt, Once: in.Recurring != nil && !*in.Recurring}
 	id, next, err := c.board.deps.Schedules.Add(ctx, c.me.CallID, own)
 	if err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{Content: fmt.Sprintf("Scheduled as %s; it comes at %s.", id, next.Format(time.DateTime)),
 		Response: texts.Encode(map[string]any{"id": id, "next": next, "recurring": !own.Once})}
@@ -37,7 +37,7 @@ type scheduleID struct {
 // scheduleDelete deletes one of the caller's schedules.
 func scheduleDelete(ctx context.Context, c call, in scheduleID) agent.ToolResult {
 	if err := c.board.deps.Schedules.Remove(ctx, c.me.Name, in.ID); err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{Content: "Deleted " + in.ID + "."}
 }

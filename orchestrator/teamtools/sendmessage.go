@@ -30,7 +30,7 @@ type SendMessageInput struct {
 func sendMessage(ctx context.Context, c call, in SendMessageInput) agent.ToolResult {
 	a, err := c.board.Send(ctx, c.me, in)
 	if err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{Content: string(texts.Encode(a)), Response: texts.Encode(a)}
 }

@@ -33,7 +33,7 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata,
 	})
 	if err != nil {
-		return toolError(err) // unlike a refused update, a refused creation is a tool error, as recorded
+		return agent.Failed("%v", err) // unlike a refused update, a refused creation is a tool error, as recorded
 	}
 	type created struct {
 		ID          string `json:"id"`
@@ -77,7 +77,7 @@ func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer{})}
 	}
 	if err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: texts.Encode(answer{shown(t)})}
 }
@@ -112,7 +112,7 @@ func shown(t tasks.Task) *taskShown {
 func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 	all, err := c.board.deps.Store.List(ctx)
 	if err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	type row struct {
 		ID        string       `json:"id"`
@@ -150,7 +150,7 @@ func taskList(ctx context.Context, c call, _ struct{}) agent.ToolResult {
 func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	t, err := c.board.Claim(ctx, c.me, in.TaskID, c.me.Name)
 	if err != nil {
-		return toolError(err)
+		return agent.Failed("%v", err)
 	}
 	return agent.ToolResult{
 		Content: "The task is yours.\n" + inFull(t, c.me.Name),

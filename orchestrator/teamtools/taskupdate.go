@@ -165,5 +165,5 @@ func (c call) notUpdated(id string, err error) agent.ToolResult {
 	case errors.Is(err, tasks.ErrNotFound):
 		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer)}
 	}
-	return toolError(err)
+	return agent.Failed("%v", err)
 }

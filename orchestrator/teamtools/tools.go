@@ -240,7 +240,7 @@ func does[In any](do func(ctx context.Context, c call, in In) agent.ToolResult) 
 	return work{schema, func(ctx context.Context, c call, name string, input json.RawMessage) agent.ToolResult {
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
-			return toolError(fmt.Errorf("input of %s: %w", name, err))
+			return agent.Failed("input of %s: %v", name, err)
 		}
 		return do(ctx, c, in)
 	}}
@@ -277,9 +277,4 @@ func rename(wrong spelling) func(ToolNames, json.RawMessage) json.RawMessage {
 		}
 		return texts.Encode(fields)
 	}
-}
-
-// toolError returns a result that tells the model of an error.
-func toolError(err error) agent.ToolResult {
-	return agent.ToolResult{Content: err.Error(), IsError: true}
 }

@@ -118,18 +118,14 @@ func (s setup) command(ctx context.Context, command string) error {
 	defer free()
 	timed, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("it ran longer than %v", setupLimit))
 	defer cancel()
-	var release func()
 	exit, err := proc.Process{
 		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
 		Env:    slices.Concat(s.opts.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
 		Stdout: file, Stderr: file,
-		Started: func(pid int) {
-			release = s.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
+		Started: func(pid int) func() {
+			return s.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
 		},
 	}.Run(timed)
-	if release != nil {
-		release()
-	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -88,17 +88,11 @@ func (g Git) run(ctx context.Context, c call) ([]byte, error) {
 func (g Git) once(ctx context.Context, c call) ([]byte, error) {
 	marker := "COVEY_GIT=" + strconv.FormatUint(rand.Uint64(), 36)
 	var out, said bytes.Buffer
-	ended := func() {}
 	exit, err := proc.Process{
 		Args: append(append([]string{"git"}, baseOptions()...), c.args...), Dir: c.dir, Env: g.environ(c, marker),
 		Stdin: c.stdin, Stdout: &out, Stderr: &said, Grace: stopGrace, Marker: marker, Reap: true,
-		Started: func(pid int) {
-			if g.Started != nil {
-				ended = g.Started(pid)
-			}
-		},
+		Started: g.Started,
 	}.Run(ctx)
-	ended()
 	if err == nil && exit.Code == 0 && !exit.Stopped {
 		return out.Bytes(), nil
 	}

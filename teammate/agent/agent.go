@@ -136,7 +136,9 @@ func (r ToolResult) Output() json.RawMessage {
 }
 
 // Failed returns the result of a failed call.
-func Failed(text string) ToolResult { return ToolResult{Content: text, IsError: true} }
+func Failed(format string, args ...any) ToolResult {
+	return ToolResult{Content: fmt.Sprintf(format, args...), IsError: true}
+}
 
 // Spec describes a tool to a model.
 type Spec struct {

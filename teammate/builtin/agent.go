@@ -337,7 +337,7 @@ func (t *turn) batch(ctx context.Context, calls []agent.ToolCall,
 func (t *turn) begin(ctx context.Context, c agent.ToolCall, ok bool,
 	allowed func(agent.ToolCall) bool) (result func() agent.ToolResult) {
 	failed := func(text string) func() agent.ToolResult {
-		return func() agent.ToolResult { return agent.Failed(text) }
+		return func() agent.ToolResult { return agent.Failed("%s", text) }
 	}
 	switch {
 	case ctx.Err() != nil || !ok:

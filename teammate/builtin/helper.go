@@ -141,14 +141,14 @@ func (a *agentTool) kind(name string) (HelperType, error) {
 func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammate.Employer) agent.ToolResult {
 	in, err := a.Read(call)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("%s: %v", AgentTool, err))
+		return agent.Failed("%s: %v", AgentTool, err)
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
 		return agent.Failed(AgentTool + ": prompt is empty; write what the helper has to do, and all that it needs to know.")
 	}
 	kind, err := a.kind(in.Type)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("%s: %v.", AgentTool, err))
+		return agent.Failed("%s: %v.", AgentTool, err)
 	}
 	h := teammate.Helper{
 		Call: call.ID, Type: kind.Name, Description: in.Description, Prompt: in.Prompt,
@@ -162,7 +162,7 @@ func (a *agentTool) Delegate(ctx context.Context, call agent.ToolCall, e teammat
 	case help.Background:
 		return launched(in, help)
 	case help.Problem != "":
-		return agent.Failed(failureText(help))
+		return agent.Failed("%s", failureText(help))
 	}
 	output := newAgentOutput(in, kind, help)
 	return tools.Success(output.text(), output)

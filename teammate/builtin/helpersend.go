@@ -63,7 +63,7 @@ func (s *sender) Delegate(ctx context.Context, call agent.ToolCall, e teammate.E
 		},
 	})
 	if help.Problem != "" {
-		return agent.Failed(failureText(help))
+		return agent.Failed("%s", failureText(help))
 	}
 	output := newAgentOutput(asked, kind, help)
 	return tools.Success(output.text(), output)

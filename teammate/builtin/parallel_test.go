@@ -51,7 +51,7 @@ func (t stageTool) Spec() agent.Spec { return t.spec }
 func (t stageTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	var in struct{ N string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Failed(err.Error())
+		return agent.Failed("%v", err)
 	}
 	t.s.mu.Lock()
 	t.s.running++
@@ -213,7 +213,7 @@ func TestReadOnlyCallsAreInterruptedTogether(t *testing.T) {
 		both.Wait()
 		m.mate.Interrupt("enough")
 		<-ctx.Done()
-		return agent.Failed("cut " + name)
+		return agent.Failed("cut %s", name)
 	}
 	m = s.onStage("Look:a", "Look:b", "Touch:x")
 	m.run(t, "go")

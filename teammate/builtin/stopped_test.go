@@ -27,7 +27,7 @@ func (s *stopTool) Run(ctx context.Context, call agent.ToolCall) agent.ToolResul
 	}
 	s.stop(errTold)
 	<-ctx.Done()
-	return agent.Failed(ctx.Err().Error())
+	return agent.Failed("%v", ctx.Err())
 }
 
 // A call of a team tool that an orderly stop interrupts is made again in the next life, under

@@ -67,14 +67,10 @@ func (t *talk) run(ctx context.Context, p proc.Process) ended {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	t.stop = stop
-	var release func()
-	p.Started = func(pid int) { release = t.a.opts.Started(pid) }
+	p.Started = t.a.opts.Started
 	over := make(chan ended, 1)
 	go func() { // run waits for this goroutine
 		exit, err := p.Run(within)
-		if release != nil {
-			release()
-		}
 		t.box.close()
 		over <- ended{exit, err}
 	}()

@@ -74,9 +74,6 @@ func (o *Options) Complete() error {
 	if o.Brief == nil {
 		o.Brief = func() string { return "" }
 	}
-	if o.Started == nil {
-		o.Started = func(int) func() { return func() {} }
-	}
 	if o.OnUsage == nil {
 		o.OnUsage = func(Spent) {}
 	}

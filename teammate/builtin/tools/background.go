@@ -93,7 +93,7 @@ func (r *run) status() string {
 func (t *Set) startRun(in bashInput, note string) agent.ToolResult {
 	r, err := t.owner().newRun(in, t.env.Workdir.Dir())
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Bash: %v", err))
+		return agent.Failed("Bash: %v", err)
 	}
 	<-r.began
 	text := fmt.Sprintf("Command running in background with ID: %s. Output is being written to: %s. You will be "+
@@ -149,15 +149,13 @@ func (t *Set) waitForRun(ctx context.Context, r *run, p proc.Process, remove fun
 	t.tell(r, RunBegan, "")
 	close(r.began)
 	p.Stdout, p.Stderr = r.output, r.output
-	release := func() {}
 	var watching sync.WaitGroup
-	p.Started = func(pid int) {
-		release = t.env.track(pid)
+	p.Started = func(pid int) func() {
 		watching.Go(func() { t.watch(r, pid, p.Marker) })
+		return t.env.track(pid)
 	}
 	r.exit, r.err = p.Run(ctx)
 	remove()
-	release()
 	t.recordStrays(r.exit, p.Marker)
 	r.output.close()
 	r.cancel()

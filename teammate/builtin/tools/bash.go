@@ -91,14 +91,14 @@ func (t *Set) bash(ctx context.Context, in bashInput) agent.ToolResult {
 		return agent.Failed("Bash: timeout is a number of milliseconds; leave it out for the default.")
 	}
 	if t.isClosed() {
-		return agent.Failed("Bash: " + errClosed.Error())
+		return agent.Failed("Bash: %v", errClosed)
 	}
 	note, err := t.enter()
 	if err == nil {
 		err = t.env.makeOutputDir()
 	}
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Bash: %v", err))
+		return agent.Failed("Bash: %v", err)
 	}
 	if in.Background {
 		return t.startRun(in, note)
@@ -125,7 +125,7 @@ func (t *Set) enter() (note string, err error) {
 func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.ToolResult {
 	s, err := t.shell.script(in.Command, true)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Bash: the command could not be prepared: %v", err))
+		return agent.Failed("Bash: the command could not be prepared: %v", err)
 	}
 	defer s.remove()
 	timed, cancel := context.WithTimeout(ctx, t.env.timeout(in))
@@ -137,14 +137,12 @@ func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.T
 	}
 	p := t.process(s)
 	p.Stdout, p.Stderr = &r.stdout, &r.stderr
-	release := func() {}
-	p.Started = func(pid int) { release = t.env.track(pid) }
+	p.Started = t.env.Started
 	r.exit, err = p.Run(timed)
-	release()
 	// A context that ended before the start is an interrupt or a timeout like any
 	// other; every other error means that the shell did not start.
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
-		return agent.Failed(fmt.Sprintf("Bash: the shell could not be started: %v", err))
+		return agent.Failed("Bash: the shell could not be started: %v", err)
 	}
 	r.interrupted = ctx.Err() != nil && (r.exit.Stopped || err != nil)
 	r.cut = errors.Is(context.Cause(ctx), agent.ErrCut)
@@ -233,18 +231,18 @@ func (f *finished) result() agent.ToolResult {
 	text := joinLines([]string{output.Stdout, output.Stderr})
 	switch {
 	case f.interrupted && f.cut:
-		return agent.Failed(joinLines([]string{agent.CutShort + " The command was killed, with all that it had started.", text}))
+		return agent.Failed("%s", joinLines([]string{agent.CutShort + " The command was killed, with all that it had started.", text}))
 	case f.interrupted:
-		return agent.Failed(joinLines([]string{"Interrupted: the command was killed, with all that it had started.",
+		return agent.Failed("%s", joinLines([]string{"Interrupted: the command was killed, with all that it had started.",
 			text}))
 	case f.exit.Stopped:
-		return agent.Failed(joinLines([]string{
+		return agent.Failed("%s", joinLines([]string{
 			fmt.Sprintf("Exit code %d", exitCode(f.exit)),
 			fmt.Sprintf("Command timed out after %v and was killed, with all that it had started. "+
 				"Give it more time with timeout, or use run_in_background.", f.timedOut), text,
 		}))
 	case exitCode(f.exit) != 0:
-		return agent.Failed(joinLines([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
+		return agent.Failed("%s", joinLines([]string{fmt.Sprintf("Exit code %d", exitCode(f.exit)), text}))
 	}
 	return Success(output.text(), output)
 }

@@ -51,18 +51,18 @@ func (t *Set) bashOutputTool() agent.Tool {
 func (t *Set) bashOutput(_ context.Context, in outputInput) agent.ToolResult {
 	r, err := t.find(in.BashID)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("BashOutput: %v", err))
+		return agent.Failed("BashOutput: %v", err)
 	}
 	filter, err := regexp.Compile(in.Filter)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("BashOutput: filter is no regular expression: %v", err))
+		return agent.Failed("BashOutput: filter is no regular expression: %v", err)
 	}
 	// Read the status before the output: if the run has ended by then, all of its
 	// output is in the file. In the other order its last lines could be lost.
 	status := r.status()
 	text, err := r.unreadOutput(status == "running")
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("BashOutput: %s: %v", r.output.path, cause(err)))
+		return agent.Failed("BashOutput: %s: %v", r.output.path, cause(err))
 	}
 	if in.Filter != "" {
 		text = matching(text, filter)

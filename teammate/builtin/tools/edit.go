@@ -69,20 +69,20 @@ func (t *Set) edit(_ context.Context, in editInput) agent.ToolResult {
 	}
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return agent.Failed("Edit: " + t.paths.explain(in.FilePath, err))
+		return agent.Failed("Edit: %s", t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	// old is the file as it was checked; its mode is kept.
 	before, old, err := t.original(s, in)
 	if err != nil {
-		return agent.Failed("Edit: " + t.paths.explain(s.path, err))
+		return agent.Failed("Edit: %s", t.paths.explain(s.path, err))
 	}
 	after, err := substitute(before, in)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Edit: %s: %v", s.path, err))
+		return agent.Failed("Edit: %s: %v", s.path, err)
 	}
 	if err := t.replace(s, []byte(after), old); err != nil {
-		return agent.Failed(fmt.Sprintf("Edit: %v; the file is as it was", err))
+		return agent.Failed("Edit: %v; the file is as it was", err)
 	}
 	output := editOutput{
 		FilePath: s.path, OldString: in.OldString, NewString: in.NewString,

@@ -71,7 +71,7 @@ func (t *Set) glob(ctx context.Context, in globInput) agent.ToolResult {
 	begun := t.now()
 	dir, pattern := t.paths.globStart(in)
 	if err := checkGlob(in.Pattern); err != nil {
-		return agent.Failed("Glob: " + err.Error())
+		return agent.Failed("Glob: %v", err)
 	}
 	s, only, err := t.paths.openSearch(dir)
 	if err != nil {
@@ -79,8 +79,8 @@ func (t *Set) glob(ctx context.Context, in globInput) agent.ToolResult {
 	}
 	defer s.close()
 	if only != "" {
-		return agent.Failed(fmt.Sprintf("Glob: path is the file %s; name the folder to look in",
-			filepath.Join(s.base, only)))
+		return agent.Failed("Glob: path is the file %s; name the folder to look in",
+			filepath.Join(s.base, only))
 	}
 	// Results are ordered by time, so all files must be found first.
 	var files []found

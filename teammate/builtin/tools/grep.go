@@ -102,7 +102,7 @@ func (t *Set) grepTool() agent.Tool {
 func (t *Set) grep(ctx context.Context, in grepInput) agent.ToolResult {
 	expr, err := in.compile()
 	if err != nil {
-		return agent.Failed("Grep: " + err.Error())
+		return agent.Failed("Grep: %v", err)
 	}
 	s, only, err := t.paths.openSearch(in.Path)
 	if err != nil {

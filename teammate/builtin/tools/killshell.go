@@ -34,7 +34,7 @@ func (t *Set) killShellTool() agent.Tool {
 func (t *Set) killShell(_ context.Context, in killInput) agent.ToolResult {
 	r, err := t.find(in.ShellID)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("KillShell: %v", err))
+		return agent.Failed("KillShell: %v", err)
 	}
 	// This takes at most the grace time plus the time that KILL takes.
 	r.kill()

@@ -124,7 +124,7 @@ func firstRunes(s string, n int) string {
 func (p *page) result(path string) agent.ToolResult {
 	// An offset beyond the end is an error, which an empty page would hide.
 	if p.from > p.total {
-		return agent.Failed(fmt.Sprintf("Read: %s has %d lines only; choose a smaller offset.", path, p.total))
+		return agent.Failed("Read: %s has %d lines only; choose a smaller offset.", path, p.total)
 	}
 	output := readOutput{Type: "text", File: readFile{
 		FilePath:   path,

@@ -67,12 +67,12 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	}
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return agent.Failed("Read: " + t.paths.explain(in.FilePath, err))
+		return agent.Failed("Read: %s", t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	f, _, err := openRegular(s)
 	if err != nil {
-		return agent.Failed("Read: " + t.paths.explain(s.path, err))
+		return agent.Failed("Read: %s", t.paths.explain(s.path, err))
 	}
 	defer f.Close()
 	head := make([]byte, 512)
@@ -90,7 +90,7 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 	}
 	sum := sha256.New()
 	if err := p.read(ctx, io.TeeReader(f, sum)); err != nil {
-		return agent.Failed(fmt.Sprintf("Read: %s: %v", s.path, err))
+		return agent.Failed("Read: %s: %v", s.path, err)
 	}
 	t.stamps.record(s.path, sum.Sum(nil))
 	return p.result(s.path)
@@ -101,11 +101,11 @@ func (t *Set) read(ctx context.Context, in readInput) agent.ToolResult {
 func readImage(path string, file io.Reader) (r agent.ToolResult, sum [sha256.Size]byte) {
 	data, err := io.ReadAll(io.LimitReader(file, agent.MaxImage+1))
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Read: %s: %v", path, cause(err))), sum
+		return agent.Failed("Read: %s: %v", path, cause(err)), sum
 	}
 	i, err := agent.NewImage(data)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Read: the image %s cannot be shown: %v", path, err)), sum
+		return agent.Failed("Read: the image %s cannot be shown: %v", path, err), sum
 	}
 	r = Success(i.String(), i.AsRead())
 	r.Images = []agent.Image{i}

@@ -129,11 +129,11 @@ func (s *Skills) load(_ context.Context, in skillInput) agent.ToolResult {
 		names = append(names, k.Name)
 	}
 	if !slices.Contains(names, in.Skill) {
-		return agent.Failed(fmt.Sprintf("Skill: there is no skill %.60q; there are %s", in.Skill, strings.Join(names, ", ")))
+		return agent.Failed("Skill: there is no skill %.60q; there are %s", in.Skill, strings.Join(names, ", "))
 	}
 	c, err := s.Command(in.Skill)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("Skill: %s cannot be loaded: %v", in.Skill, err))
+		return agent.Failed("Skill: %s cannot be loaded: %v", in.Skill, err)
 	}
 	return Success(c.Expand(in.Args), skillOutput{true, in.Skill})
 }

@@ -91,7 +91,7 @@ func (t *Typed[In]) Spec() agent.Spec { return t.spec }
 func (t *Typed[In]) Run(ctx context.Context, call agent.ToolCall) agent.ToolResult {
 	in, err := t.Read(call)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("%s: %v", t.spec.Name, err))
+		return agent.Failed("%s: %v", t.spec.Name, err)
 	}
 	return t.run(ctx, in)
 }

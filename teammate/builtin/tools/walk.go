@@ -222,7 +222,7 @@ func newest(files []found) {
 
 // searchFailure returns the result of a search that could not begin.
 func (t *Set) searchFailure(tool, name string, err error) agent.ToolResult {
-	return agent.Failed(tool + ": " + t.paths.explain(name, err))
+	return agent.Failed("%s", tool+": "+t.paths.explain(name, err))
 }
 
 // repository returns the root of the git work tree that dir lies in, or "".

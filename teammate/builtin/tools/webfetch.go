@@ -88,11 +88,11 @@ func (f *fetcher) run(ctx context.Context, in fetchInput) agent.ToolResult {
 	begun := f.now()
 	to, err := web.ParseTarget(in.URL)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("WebFetch: %v", err))
+		return agent.Failed("WebFetch: %v", err)
 	}
 	page, text, err := f.get(ctx, to, in.Offset)
 	if err != nil {
-		return agent.Failed(fmt.Sprintf("WebFetch: %s: %v", to, err))
+		return agent.Failed("WebFetch: %s: %v", to, err)
 	}
 	output := fetchOutput{Bytes: len(page.Body), Code: page.Status, CodeText: http.StatusText(page.Status), URL: page.URL}
 	// The permission for this URL says nothing about another host: the model must ask for
@@ -101,7 +101,7 @@ func (f *fetcher) run(ctx context.Context, in fetchInput) agent.ToolResult {
 		output.Result = fmt.Sprintf("%s redirects to another host, which was not followed: %s\n%s", page.URL, page.Elsewhere,
 			f.advice(ctx, page.Elsewhere))
 	} else if output.Result, err = pagePart(page, text, in.Offset); err != nil {
-		return agent.Failed(fmt.Sprintf("WebFetch: %s: %v", to, err))
+		return agent.Failed("WebFetch: %s: %v", to, err)
 	}
 	output.DurationMS = f.now().Sub(begun).Milliseconds()
 	return Success(output.Result, output)

@@ -62,12 +62,12 @@ func (o writeOutput) text() string {
 func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 	s, err := t.paths.spot(in.FilePath)
 	if err != nil {
-		return agent.Failed("Write: " + t.paths.explain(in.FilePath, err))
+		return agent.Failed("Write: %s", t.paths.explain(in.FilePath, err))
 	}
 	defer s.close()
 	old, before, err := t.known(s, maxOriginal)
 	if err != nil {
-		return agent.Failed("Write: " + t.paths.explain(s.path, err))
+		return agent.Failed("Write: %s", t.paths.explain(s.path, err))
 	}
 	output := writeOutput{Type: "create", FilePath: s.path, Content: in.Content, Patch: []hunk{}}
 	if old != nil {
@@ -77,7 +77,7 @@ func (t *Set) write(_ context.Context, in writeInput) agent.ToolResult {
 		}
 	}
 	if err := t.replace(s, []byte(in.Content), old); err != nil {
-		return agent.Failed(fmt.Sprintf("Write: %v; the file is as it was", err))
+		return agent.Failed("Write: %v; the file is as it was", err)
 	}
 	return Success(output.text(), output)
 }
