@@ -24,37 +24,33 @@ type gateRules struct {
 // gates compiles the section `gates` to handlers that fail closed.
 func (r *gateRules) gates(s *gatesSpec) hooks.Settings {
 	out := hooks.Settings{}
-	r.gateGroup(out, hooks.TaskCompleted, s.task)
-	r.gateGroup(out, hooks.TeammateIdle, s.idle)
-	r.gateGroup(out, hooks.Stop, s.stop)
+	for event, gates := range map[hooks.Event]yaml.List[gateSpec]{
+		hooks.TaskCompleted: s.task, hooks.TeammateIdle: s.idle, hooks.Stop: s.stop,
+	} {
+		if len(gates.Items) > 0 {
+			out[event] = []hooks.Group{r.group(event, gates)}
+		}
+	}
 	if len(out) == 0 {
 		return nil
 	}
 	return out
 }
 
-// gateGroup compiles the gates of one event to one group in out, so that they run
-// concurrently.
-func (r *gateRules) gateGroup(out hooks.Settings, event hooks.Event, gates yaml.List[gateSpec]) {
+// group compiles gates to one group, so that they run concurrently, and checks their timeouts by the rules of
+// package settings.
+func (r *gateRules) group(event hooks.Event, gates yaml.List[gateSpec]) hooks.Group {
 	var group hooks.Group
 	for i := range gates.Items {
 		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
 	}
-	if len(group.Hooks) == 0 {
-		return
-	}
-	out[event] = []hooks.Group{group}
-	r.gateTimes(event, group, gates)
-}
-
-// gateTimes checks the timeouts of gates by the rules of package settings.
-func (r *gateRules) gateTimes(event hooks.Event, group hooks.Group, gates yaml.List[gateSpec]) {
 	for _, p := range settings.Validate(hooks.Settings{event: []hooks.Group{group}}) {
 		if p.Field == "timeout" && p.Hook >= 0 && p.Hook < len(gates.Items) {
 			r.Fail(gates.Items[p.Hook].timeout.At.At,
 				"the timeout is longer than a gate may take; write less, such as 10m")
 		}
 	}
+	return group
 }
 
 // hasOther reports whether a gate has a key that the decoder has refused. That is its
@@ -121,17 +117,6 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 			}
 		}
 	}
-}
-
-// mergeGates compiles the gates on a merge. They belong to no event: the merge runs them
-// itself.
-func (r *gateRules) mergeGates(gates yaml.List[gateSpec]) []hooks.Handler {
-	var group hooks.Group
-	for i := range gates.Items {
-		group.Hooks = append(group.Hooks, r.gate(&gates.Items[i]))
-	}
-	r.gateTimes(hooks.TaskCompleted, group, gates)
-	return group.Hooks
 }
 
 // gatePrograms reports the programs of gates that do not exist. Such a gate refuses

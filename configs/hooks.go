@@ -155,40 +155,26 @@ func (r *hookRules) hooks(s *hookSection) hooks.Settings {
 		}
 		r.Fail(n.At, "%s", p.Text)
 	}
-	r.mandatoryHooks(s)
-	r.actingHooks(s)
+	r.flagsOfHooks(s)
 	r.warnSilentEvents(s)
 	return section
 }
 
-// mandatoryHooks refuses `mandatory` on hooks that can never hold a call back.
-func (r *hookRules) mandatoryHooks(s *hookSection) {
+// flagsOfHooks refuses `mandatory` on hooks that can never hold a call back, and may_act on hooks that run on
+// tool calls: such a hook would run again on each call that it makes, without end.
+func (r *hookRules) flagsOfHooks(s *hookSection) {
 	for event, groups := range s.groups {
+		decides := event == hooks.PreToolUse || event == hooks.PermissionRequest
 		for _, g := range groups.Items {
 			for _, h := range g.hooks.Items {
 				switch {
-				case !h.Mandatory:
-				case event != hooks.PreToolUse && event != hooks.PermissionRequest:
+				case h.Mandatory && !decides:
 					r.Fail(h.at.Lookup("mandatory").At, "only hooks on PreToolUse and PermissionRequest can be mandatory, "+
 						"not those on %s; remove it", event)
-				case h.Async || h.AsyncRewake:
+				case h.Mandatory && (h.Async || h.AsyncRewake):
 					r.Fail(h.at.Lookup("mandatory").At, "a hook in the background cannot be mandatory; remove async, or mandatory")
 				}
-			}
-		}
-	}
-}
-
-// actingHooks refuses may_act on hooks that run on tool calls: such a hook would run again
-// on each call that it makes, without end.
-func (r *hookRules) actingHooks(s *hookSection) {
-	for event, groups := range s.groups {
-		if !slices.Contains([]hooks.Event{hooks.PreToolUse, hooks.PermissionRequest, hooks.PermissionDenied}, event) {
-			continue
-		}
-		for _, g := range groups.Items {
-			for _, h := range g.hooks.Items {
-				if h.MayAct {
+				if h.MayAct && (decides || event == hooks.PermissionDenied) {
 					r.Fail(h.at.Lookup("may_act").At, "a hook on %s cannot act, because it would run on its own calls; remove it", event)
 				}
 			}

@@ -89,7 +89,8 @@ func (r *resolver) teamwork(t *Team, s *teamSpec) {
 	r.ref(w.merge.into, "into")
 	t.Merge.Into, t.Merge.Given = w.merge.into.V, w.merge.at != nil
 	t.Merge.Via, t.Merge.Per = cmp.Or(w.merge.via, ViaBranch), cmp.Or(w.merge.per, PerTask)
-	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).mergeGates(s.gates.merge)
+	// Gates on a merge belong to no event: the merge runs them itself.
+	t.Merge.Gates = (&gateRules{r.Decoder, r.Workspace}).group(hooks.TaskCompleted, s.gates.merge).Hooks
 	t.Git = w.git
 	t.Protect = yaml.Words(w.protect)
 	t.Sandbox = r.sandbox(&w.sandbox)

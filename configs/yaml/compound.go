@@ -148,16 +148,7 @@ func (p uniqueTexts) Decode(d *Decoder, key, n *Node) {
 // Words returns the texts of a list that are not empty: nil if the spec does not give the
 // list, and never nil if it does.
 func Words(l List[Value[string]]) []string {
-	if !l.Given() {
-		return nil
-	}
-	out := make([]string, 0, len(l.Items))
-	for _, item := range l.Items {
-		if item.V != "" {
-			out = append(out, item.V)
-		}
-	}
-	return out
+	return slices.DeleteFunc(Arguments(l), func(text string) bool { return text == "" })
 }
 
 // Arguments returns the texts of a list as Words does, empty ones too.

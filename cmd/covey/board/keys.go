@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -186,12 +187,12 @@ func (m *model) search(text string) {
 
 // verb does what a key does with the chosen row, or asks about it first.
 func (m *model) verb(name string) tea.Cmd {
-	known := false
+	known := Verb("") // of the key
 	for _, d := range deeds {
 		if d.key != name {
 			continue
 		}
-		known = true
+		known = cmp.Or(known, d.verb)
 		r := m.chosen()
 		switch {
 		case !m.scene.runs && m.stop != nil:
@@ -208,8 +209,8 @@ func (m *model) verb(name string) tea.Cmd {
 			return nil
 		}
 	}
-	if known {
-		m.say("there is nothing to "+strings.ToLower(string(verbOf(name)))+" here", true)
+	if known != "" {
+		m.say("there is nothing to "+string(known)+" here", true)
 	}
 	return nil
 }
@@ -221,16 +222,6 @@ func (m *model) ask(d deed) {
 	a := d.act(r)
 	m.typing = &typing{label: d.question(a, r), deed: d, act: a, stays: d.verb == Send && m.whole && m.readsLog()}
 	m.line.set("")
-}
-
-// verbOf returns the verb of a key.
-func verbOf(key string) Verb {
-	for _, d := range deeds {
-		if d.key == key {
-			return d.verb
-		}
-	}
-	return ""
 }
 
 // quitDelay is how long a lone q in a line that stays waits for more to be typed before it leaves:
