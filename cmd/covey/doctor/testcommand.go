@@ -32,14 +32,11 @@ type toolchain struct {
 // Makefile, which is written for one project, takes precedence over what a kind of
 // project has in common.
 func toolchains() []toolchain {
-	always := func(command string) func(string, []byte) string {
-		return func(string, []byte) string { return command }
-	}
 	return []toolchain{
 		{"Makefile", makeTest},
 		{"go.mod", goTest},
 		{"package.json", nodeTest},
-		{"Cargo.toml", always("cargo test")},
+		{"Cargo.toml", func(string, []byte) string { return "cargo test" }},
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 type board struct {
 	feed   *termview.Feed
 	tmpl   *template.Template
-	form   string     // the token of the forms
-	alarms *alarmBook // nil: none are known
+	form   string // the token of the forms
+	alarms *alarmBook
 
 	mu       sync.Mutex
 	drawn    <-chan struct{} // closed when the team has changed since it was drawn
@@ -45,8 +45,8 @@ type section struct {
 }
 
 // newBoard returns the board of a feed.
-func newBoard(f *termview.Feed, t *template.Template, form string) *board {
-	return &board{feed: f, tmpl: t, form: form}
+func newBoard(f *termview.Feed, t *template.Template, form string, alarms *alarmBook) *board {
+	return &board{feed: f, tmpl: t, form: form, alarms: alarms}
 }
 
 // share is what part of the time is spent on drawing a board, at most: a fortieth. So a page that

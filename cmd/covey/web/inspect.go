@@ -17,8 +17,7 @@ import (
 const maxInspected = 200
 
 // alarmBook knows the alarms of finished work, for the main page. They come from git, so they are
-// looked for beside the page, once for each commit. The zero value is ready to use; a nil one
-// knows nothing.
+// looked for beside the page, once for each commit. The zero value is ready to use.
 type alarmBook struct {
 	mu     sync.Mutex
 	known  map[string]inspection // by task
@@ -34,9 +33,6 @@ type inspection struct {
 
 // of returns the alarms of a task's work, as far as they are known.
 func (b *alarmBook) of(id string) []pages.Alarm {
-	if b == nil {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.known[id].alarms
@@ -59,9 +55,6 @@ func (b *alarmBook) looked(id, stamp string) { b.put(id, stamp, b.of(id)) }
 // words returns what the main page says of a task: the words of its strong alarms. w is the Works
 // of s.
 func (b *alarmBook) words(s *view.State, w view.Works, t *view.Task) []string {
-	if b == nil {
-		return nil
-	}
 	b.mu.Lock()
 	gated := b.judged
 	b.mu.Unlock()

@@ -74,9 +74,8 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
 	p.tmpl = p.guard.templates
-	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	p.alarms = &alarmBook{}
-	p.board.alarms = p.alarms
+	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken(), p.alarms)
 	return p, nil
 }
 

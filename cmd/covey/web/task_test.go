@@ -202,7 +202,7 @@ func TestAlarmBook(t *testing.T) {
 		t.Errorf("%q, %+v", got, b.known)
 	}
 	b.looked("2", "c1")
-	if got := (*alarmBook)(nil).words(&view.State{}, view.Works{}, done); got != nil || b.of("2") != nil {
+	if got := (&alarmBook{}).words(&view.State{}, view.Works{}, done); got != nil || b.of("2") != nil {
 		t.Errorf("%q", got)
 	}
 }
