@@ -2,7 +2,7 @@ package web
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	termview "github.com/coveyteam/covey/cmd/covey/view"
@@ -16,26 +16,22 @@ import (
 // never sent.
 type draftReader struct {
 	changed chan struct{} // signaled when drafting returns something else
-
-	mu  sync.Mutex
-	now members.Drafting
+	now     atomic.Pointer[members.Drafting]
 }
 
 // newReader returns a reader that begins with run.
-func newReader() *draftReader { return &draftReader{changed: make(chan struct{}, 1)} }
+func newReader() *draftReader {
+	d := &draftReader{changed: make(chan struct{}, 1)}
+	d.now.Store(&members.Drafting{})
+	return d
+}
 
 // drafting returns what the member is writing.
-func (d *draftReader) drafting() members.Drafting {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.now
-}
+func (d *draftReader) drafting() members.Drafting { return *d.now.Load() }
 
 // set notes what the member is writing.
 func (d *draftReader) set(now members.Drafting) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.now = now
+	d.now.Store(&now)
 	members.Signal(d.changed)
 }
 
