@@ -138,7 +138,7 @@ func memberPart(m, defaults *memberSpec) yaml.Part {
 // mapping.
 func (m *memberSpec) heir(defaults *memberSpec, mapping yaml.Part) yaml.Part {
 	part := yaml.Either(yaml.Text(&m.agent), mapping, "an agent's name, or a mapping such as {model: NAME}")
-	return yaml.Around(part, func() { m.inherited = defaults.inherited }, func() { m.inherit(defaults) })
+	return yaml.Around(part, func() { m.inherited = defaults.inherited }, func(*yaml.Decoder) { m.inherit(defaults) })
 }
 
 // isolationPart decodes a kind of isolation.

@@ -53,24 +53,14 @@ func (p *permissionSpec) fields() []yaml.Field {
 
 const wantRules = "a list of permission rules"
 
-// rulesPart decodes permission rules. A rule that cannot be parsed protects nothing, so it
+// ruleList returns the part of a list of permission rules. A rule that cannot be parsed protects nothing, so it
 // is a mistake.
-type rulesPart struct {
-	yaml.Part
-	to *yaml.List[yaml.Value[string]]
-}
-
-// ruleList returns the part of a list of permission rules.
 func ruleList(to *yaml.List[yaml.Value[string]]) yaml.Part {
-	return rulesPart{yaml.TextsOf(to, wantRules), to}
-}
-
-// Decode checks each rule.
-func (p rulesPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
-	p.Part.Decode(d, key, n)
-	for _, rule := range p.to.Items {
-		checkRule(d, rule)
-	}
+	return yaml.Then(yaml.TextsOf(to, wantRules), func(d *yaml.Decoder) {
+		for _, rule := range to.Items {
+			checkRule(d, rule)
+		}
+	})
 }
 
 // checkRule parses a rule with package rules, which has the only parser for them.

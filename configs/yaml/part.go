@@ -41,23 +41,27 @@ func IntoWord[T ~string](to *T, words ...T) Part {
 // Via takes what part takes, and stores what plain makes of it.
 func Via[T, V any](to *T, part func(*V) Part, plain func(V) T) Part {
 	v := new(V)
-	return Around(part(v), func() {}, func() { *to = plain(*v) })
+	return Then(part(v), func(*Decoder) { *to = plain(*v) })
 }
 
-// Around calls functions before and after a part takes a value, also one that it refuses.
-func Around(p Part, before, after func()) Part { return aroundPart{p, before, after} }
+// Then calls a function after a part has taken a value, also one that it refuses.
+func Then(p Part, after func(*Decoder)) Part { return aroundPart{p, func() {}, after} }
+
+// Around is Then with a function that is called before.
+func Around(p Part, before func(), after func(*Decoder)) Part { return aroundPart{p, before, after} }
 
 // aroundPart calls functions around another part.
 type aroundPart struct {
 	Part
-	before, after func()
+	before func()
+	after  func(*Decoder)
 }
 
 // Decode has the other part take the value.
 func (p aroundPart) Decode(d *Decoder, key, n *Node) {
 	p.before()
 	p.Part.Decode(d, key, n)
-	p.after()
+	p.after(d)
 }
 
 // textPart takes a text that is not empty.
@@ -89,7 +93,7 @@ func OneOf[T ~string](to *Value[T], words ...T) Part {
 		desc = names[0]
 	}
 	text := new(Value[string])
-	return Around(textPart{to: text, enum: names, desc: desc}, func() {}, func() { *to = Value[T]{T(text.V), text.At} })
+	return Then(textPart{to: text, enum: names, desc: desc}, func(*Decoder) { *to = Value[T]{T(text.V), text.At} })
 }
 
 // Want lists the words, if only some are allowed.

@@ -55,23 +55,16 @@ func quantity(to *Value[int64], want string, bare int64, form func() *regexp.Reg
 	}
 }
 
-// globsPart takes globs below a folder.
-type globsPart struct{ uniqueTexts }
-
-// Globs takes a list of globs below the workspace, such as docs/**.
+// Globs takes a list of globs below the workspace, such as docs/**. It refuses those that nothing there could
+// fit: one that is silently never met would protect nothing.
 func Globs(to *List[Value[string]]) Part {
-	return globsPart{uniqueTexts{listPart[Value[string]]{to, Text, "a list of globs, such as [docs/**]"}}}
-}
-
-// Decode refuses globs that nothing below the workspace could fit. One that is
-// silently never met would protect nothing.
-func (p globsPart) Decode(d *Decoder, key, n *Node) {
-	p.uniqueTexts.Decode(d, key, n)
-	for _, glob := range p.to.Items {
-		if fault := globFault(glob.V); fault != "" {
-			d.Fail(glob.At.At, "%s %s", Quote(glob.V), fault)
+	return Then(TextsOf(to, "a list of globs, such as [docs/**]"), func(d *Decoder) {
+		for _, glob := range to.Items {
+			if fault := globFault(glob.V); fault != "" {
+				d.Fail(glob.At.At, "%s %s", Quote(glob.V), fault)
+			}
 		}
-	}
+	})
 }
 
 // globFault says what is wrong with a glob; "" if nothing is. An empty one has been
