@@ -60,15 +60,10 @@ func MemberWord(m *view.Member) (string, term.Style) {
 	case m.State == api.Limited && m.Lockout != nil && m.Lockout.Known: // a guess is no promise
 		return "limited until " + texts.ShortTime(m.Lockout.Until.Local(), m.Lockout.Since.Local()), term.Yellow
 	}
-	switch m.State {
-	case api.Working:
-		return string(m.State), term.Green
-	case api.Waiting, api.Limited, api.Held:
+	if m.State == api.Held {
 		return string(m.State), term.Yellow
-	case api.NeedsAttention, api.LoggedOut:
-		return string(m.State), term.Red
 	}
-	return string(m.State), term.Faint
+	return string(m.State), cmp.Or(MemberStyle(m.State), term.Faint)
 }
 
 // TaskWord says how far a task has come. merge is the newest merge of its work, nil if there is none,
