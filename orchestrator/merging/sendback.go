@@ -102,7 +102,7 @@ func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.Re
 		merged = merged || m.State == tasks.MergeDone
 	}
 	if merged {
-		fix := s.fix(t.Owner, "Revise task "+t.ID+": "+t.Subject, sentBack("task "+t.ID, text))
+		fix := fixFor(s.team, t.Owner, "Revise task "+t.ID+": "+t.Subject, sentBack("task "+t.ID, text))
 		made, err := s.store.Add(ctx, actors.Actor{Name: actors.Operator}, []tasks.New{fix})
 		if err != nil {
 			return api.ReturnReply{}, fmt.Errorf("make a task of merged work: %w", err)
@@ -127,16 +127,16 @@ func (s sender) stop(ctx context.Context, m tasks.Merge, text string) (api.Retur
 			"%s is being moved to it at this moment; send it back when it is merged", m.Into)
 	}
 	m.State, m.Reason, m.Files, m.Refused = tasks.MergeReturned, "a person sent it back: "+texts.FirstLine(text), nil, true
-	fix := s.fix(m.Member, "Revise "+subject(m), sentBack(name(m), text))
+	fix := fixFor(s.team, m.Member, "Revise "+subject(m), sentBack(name(m), text))
 	next, err := s.store.Merges().Move(ctx, actors.Actor{Name: actors.Operator}, m, &fix)
 	return api.ReturnReply{How: api.ReturnedStopped, Task: next.Fix, Member: fix.Owner}, err
 }
 
-// fix is the task of an author whose work was returned. If the author is no member any more,
+// fixFor is the task of an author whose work was returned. If the author is no member any more,
 // anybody may take it.
-func (s sender) fix(author, title, todo string) tasks.New {
+func fixFor(team *configs.Team, author, title, todo string) tasks.New {
 	n := tasks.New{Subject: title, Description: todo}
-	if slices.Contains(s.team.MemberNames(), author) {
+	if slices.Contains(team.MemberNames(), author) {
 		n.Owner = author
 	}
 	return n

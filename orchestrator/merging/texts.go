@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
@@ -87,14 +88,10 @@ func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (t
 	if m.Round++; m.Round > maxRounds {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d attempts to fix it", s.reason, maxRounds))
 	}
-	fix := &tasks.New{
-		Subject: s.title, Description: s.todo, Metadata: map[string]json.RawMessage{KeyMerge: json.RawMessage(`"` + m.ID + `"`)},
-	}
-	if slices.Contains(q.Team().MemberNames(), m.Member) {
-		fix.Owner = m.Member
-	}
+	fix := fixFor(q.Team(), m.Member, s.title, s.todo)
+	fix.Metadata = map[string]json.RawMessage{KeyMerge: texts.Encode(m.ID)}
 	m.State, m.Reason = tasks.MergeReturned, s.reason
-	return q.move(ctx, m, fix)
+	return q.move(ctx, m, &fix)
 }
 
 // inInbox ends the reason of work that is held for an answer.
@@ -148,16 +145,12 @@ func (q *Queue) revert(ctx context.Context, m tasks.Merge, a Answer) error {
 	if err != nil || slices.ContainsFunc(all, func(t tasks.Task) bool { return string(t.Metadata[keyRefused]) == string(mark) }) {
 		return err
 	}
-	n := tasks.New{
-		Subject: "Undo " + name(m) + ", which was not approved", Metadata: map[string]json.RawMessage{keyRefused: mark},
-		Description: fmt.Sprintf("Your work (%s) was merged into %s as %.10s, and was not approved then: %s\n"+
+	fix := fixFor(q.Team(), m.Member, "Undo "+name(m)+", which was not approved",
+		fmt.Sprintf("Your work (%s) was merged into %s as %.10s, and was not approved then: %s\n"+
 			"Undo it in your working copy (`git merge %[2]s`, then take back its changes), commit that, and set this task to completed.",
-			subject(m), m.Into, cmp.Or(m.Result, m.Commit), cmp.Or(a.Text, "no reason was given")),
-	}
-	if slices.Contains(q.Team().MemberNames(), m.Member) {
-		n.Owner = m.Member
-	}
-	_, err = q.Store.Add(ctx, actors.Actor{}, []tasks.New{n})
+			subject(m), m.Into, cmp.Or(m.Result, m.Commit), cmp.Or(a.Text, "no reason was given")))
+	fix.Metadata = map[string]json.RawMessage{keyRefused: mark}
+	_, err = q.Store.Add(ctx, actors.Actor{}, []tasks.New{fix})
 	return err
 }
 

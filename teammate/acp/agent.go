@@ -135,7 +135,7 @@ func (a *Agent) pause(ctx context.Context, err error) error {
 	}
 	wait := program.Rest(a.opts.Backoff, a.failures)
 	a.reportRestart(err.Error(), wait)
-	return program.Sleep(ctx, wait)
+	return agent.Sleep(ctx, wait)
 }
 
 // drop drops the session: the next program begins a new one.

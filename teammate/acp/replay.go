@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coveyteam/covey/teammate/program"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // replayQuiet is how long a program must be silent after loading a session until its replay
@@ -18,7 +18,7 @@ const replayQuiet = 300 * time.Millisecond
 func (l *live) replayed(ctx context.Context) error {
 	for heard := int64(-1); heard != l.conn.heard.Load(); {
 		heard = l.conn.heard.Load()
-		if err := program.Sleep(ctx, replayQuiet); err != nil {
+		if err := agent.Sleep(ctx, replayQuiet); err != nil {
 			return err
 		}
 	}

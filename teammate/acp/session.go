@@ -468,7 +468,7 @@ func (a *Agent) waitForMinute(ctx context.Context) error {
 	}
 	over := now.Truncate(time.Minute).Add(time.Minute)
 	a.reportHeldUp("%s, when the program may enter its session again", over.Format(time.TimeOnly))
-	return program.Sleep(ctx, over.Sub(now)+100*time.Millisecond)
+	return agent.Sleep(ctx, over.Sub(now)+100*time.Millisecond)
 }
 
 // system adds the system prompt to the parameters of a new session, if the program takes it

@@ -135,7 +135,7 @@ func (a *Agent) pause(ctx context.Context) error {
 	if a.restarts == 0 {
 		return nil
 	}
-	return program.Sleep(ctx, a.rest())
+	return agent.Sleep(ctx, a.rest())
 }
 
 // rest returns how long to wait before a killed program is started again.

@@ -189,10 +189,8 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 		if !f.again || n == m.wire.Tries {
 			return nothing, &f.APIError
 		}
-		select {
-		case <-time.After(max(m.pause(n), f.wait)):
-		case <-ctx.Done():
-			return nothing, ctx.Err()
+		if err := agent.Sleep(ctx, max(m.pause(n), f.wait)); err != nil {
+			return nothing, err
 		}
 	}
 }

@@ -213,18 +213,6 @@ func DefaultTimes(defaults map[*time.Duration]time.Duration) {
 	}
 }
 
-// Sleep waits for d, or fails with ctx's error.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // IsAPIError reports whether err is a failed model request. Then the transcript is intact, unlike
 // after a failure to write it.
 func IsAPIError(err error) bool {

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -65,7 +64,7 @@ func (m *Model) Generate(ctx context.Context, req agent.Request) (agent.Response
 		return m.exhausted(ctx)
 	}
 	s := m.script.steps[i]
-	if err := pause(ctx, s.delay); err != nil {
+	if err := agent.Sleep(ctx, s.delay); err != nil {
 		m.releaseStep(i)
 		return agent.Response{}, err
 	}
@@ -108,7 +107,7 @@ func (m *Model) releaseStep(i int) {
 // exhausted returns the answer to a request for which no step is left.
 func (m *Model) exhausted(ctx context.Context) (agent.Response, error) {
 	// This pass has the same delay as any other model request.
-	if err := pause(ctx, m.script.delay); err != nil {
+	if err := agent.Sleep(ctx, m.script.delay); err != nil {
 		return agent.Response{}, err
 	}
 	if m.script.stop {
@@ -165,20 +164,4 @@ func newTexts(req agent.Request) []string {
 // separately, so that ^ and $ match the ends of a message.
 func matchAny(expr *regexp.Regexp, texts []string) bool {
 	return slices.ContainsFunc(texts, expr.MatchString)
-}
-
-// pause waits for d, or returns ctx's error. It also checks ctx if d is 0, because
-// a script must stop as a model does.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
