@@ -30,17 +30,14 @@ func commandCall(req any) (tool string, input json.RawMessage, is bool) {
 		}{teamtools.TaskCreateInput{Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Metadata: r.Metadata},
 			r.Owner, r.BlockedBy}), true
 	case api.TaskUpdate:
-		return teamtools.UpdateTool, texts.Encode(struct {
-			TaskID       string                     `json:"taskId"`
-			Status       *tasks.Status              `json:"status,omitempty"`
-			Subject      *string                    `json:"subject,omitempty"`
-			Description  *string                    `json:"description,omitempty"`
-			ActiveForm   *string                    `json:"activeForm,omitempty"`
-			Owner        *string                    `json:"owner,omitempty"`
-			AddBlocks    []string                   `json:"addBlocks,omitempty"`
-			AddBlockedBy []string                   `json:"addBlockedBy,omitempty"`
-			Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
-		}{r.ID, r.Status, r.Subject, r.Description, r.ActiveForm, r.Owner, r.AddBlocks, r.AddBlockedBy, r.Metadata}), true
+		in := teamtools.TaskUpdateInput{
+			TaskID: r.ID, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
+			AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
+		}
+		if r.Status != nil {
+			in.Status = string(*r.Status)
+		}
+		return teamtools.UpdateTool, texts.Encode(in), true
 	case api.TaskClaim: // the builtin agent claims with TaskUpdate, so the call has its fields
 		return teamtools.ClaimTool, texts.Encode(map[string]string{
 			"taskId": r.ID, "status": string(tasks.InProgress), "owner": r.As,

@@ -79,7 +79,7 @@ func TestToolResultsAreDefused(t *testing.T) {
 		t.Fatal(r.Content)
 	}
 	owner := "dev"
-	if r := taskUpdate(t.Context(), b.calling(ana), taskUpdateInput{TaskID: "1", Owner: &owner}); r.IsError {
+	if r := taskUpdate(t.Context(), b.calling(ana), TaskUpdateInput{TaskID: "1", Owner: &owner}); r.IsError {
 		t.Fatal(r.Content)
 	}
 	frame := []string{"<teammate-message", "</teammate-message"}

@@ -48,6 +48,11 @@ func taskCreate(ctx context.Context, c call, in TaskCreateInput) agent.ToolResul
 	}
 }
 
+// oneTask is the answer of the tools that show a task; null if there is none.
+type oneTask struct {
+	Task *taskShown `json:"task"`
+}
+
 // taskGetInput is the input of the tools that take only a task's id.
 type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"the task's id"`
@@ -69,17 +74,14 @@ type taskShown struct {
 // taskGet shows one task. An unknown id is not an error: models ask for tasks
 // that others have deleted, and would retry after an error.
 func taskGet(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
-	type answer struct {
-		Task *taskShown `json:"task"`
-	}
 	t, err := c.board.deps.Store.Task(ctx, in.TaskID)
 	if errors.Is(err, tasks.ErrNotFound) {
-		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(answer{})}
+		return agent.ToolResult{Content: "Task not found", Response: texts.Encode(oneTask{})}
 	}
 	if err != nil {
 		return agent.Failed("%v", err)
 	}
-	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: texts.Encode(answer{shown(t)})}
+	return agent.ToolResult{Content: inFull(t, c.me.Name), Response: texts.Encode(oneTask{shown(t)})}
 }
 
 // inFull returns all of a task as text for the member named reader.
@@ -152,10 +154,5 @@ func taskClaim(ctx context.Context, c call, in taskGetInput) agent.ToolResult {
 	if err != nil {
 		return agent.Failed("%v", err)
 	}
-	return agent.ToolResult{
-		Content: "The task is yours.\n" + inFull(t, c.me.Name),
-		Response: texts.Encode(struct {
-			Task *taskShown `json:"task"`
-		}{shown(t)}),
-	}
+	return agent.ToolResult{Content: "The task is yours.\n" + inFull(t, c.me.Name), Response: texts.Encode(oneTask{shown(t)})}
 }

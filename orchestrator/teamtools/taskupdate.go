@@ -16,9 +16,9 @@ import (
 // deletes the task.
 const statusDeleted = "deleted"
 
-// taskUpdateInput is the input of TaskUpdate. Its texts are pointers because only
+// TaskUpdateInput is the input of TaskUpdate. Its texts are pointers because only
 // fields that are present change. An empty owner releases the task.
-type taskUpdateInput struct {
+type TaskUpdateInput struct {
 	TaskID       string                     `json:"taskId" jsonschema:"the task's id"`
 	Status       string                     `json:"status,omitempty" jsonschema:"pending, in_progress, completed or deleted"`
 	Subject      *string                    `json:"subject,omitempty" jsonschema:"new title"`
@@ -51,7 +51,7 @@ type statusChange struct {
 // taskUpdate changes a task. It reads the task first only to report the old
 // status; the board and the store decide by the task's state at the time of the
 // change.
-func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResult {
+func taskUpdate(ctx context.Context, c call, in TaskUpdateInput) agent.ToolResult {
 	if in.Status == statusDeleted {
 		// No lookup first: when the call is repeated, the task is gone and only
 		// its receipt remains.
@@ -77,7 +77,7 @@ func taskUpdate(ctx context.Context, c call, in taskUpdateInput) agent.ToolResul
 }
 
 // patch returns the change that the input asks for.
-func (in taskUpdateInput) patch(b *TaskAPI) (tasks.Patch, error) {
+func (in TaskUpdateInput) patch(b *TaskAPI) (tasks.Patch, error) {
 	p := tasks.Patch{
 		Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm,
 		AddBlocks: in.AddBlocks, AddBlockedBy: in.AddBlockedBy, Metadata: in.Metadata,
