@@ -84,3 +84,21 @@ tasks: [{id: a, subject: Note it, owner: dev}, {id: b, subject: Steal it, owner:
 		t.Errorf("the next session is told %s", text)
 	}
 }
+
+// TestMemoryOfAProgram: an agent program that asks may write to its own memory, and to no other.
+func TestMemoryOfAProgram(t *testing.T) {
+	t.Parallel()
+	r, dir := newFakeRig(t, leadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n")
+	r.rewrite("team.yaml", "dev: {agent: fake}", "dev: {agent: fake, memory: on}")
+	memory := r.place().Memory()
+	setPlay(t, dir, play{Scenes: []act{{When: "You own task #1", Do: []string{
+		"askedit " + memory + "/dev/MEMORY.md tabs", "askread " + memory + "/dev/MEMORY.md", "askedit " + memory + "/lead/MEMORY.md x",
+		"askedit " + memory + "/../notes x", finishes}}}})
+	r.want(r.run(Options{}), CodeDone, "all work is done")
+	if got := strings.Join(toldFake(t, dir, "result")[:4], ", "); got != "written, tabs, denied, denied" {
+		t.Errorf("it was answered %q", got)
+	}
+	if prompt := strings.Join(toldFake(t, dir, "prompt"), "\n"); !strings.Contains(prompt, "You have a memory, the folder "+memory+"/dev.") {
+		t.Errorf("it was told %s", prompt)
+	}
+}
