@@ -3,6 +3,7 @@ package configs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -237,4 +238,23 @@ func TestNoKeyTakesAnything(t *testing.T) {
 			t.Errorf("%s takes %d of %d values", path, taken, len(values))
 		}
 	})
+}
+
+// makeSchema builds the schema from the tables.
+func makeSchema() ([]byte, error) {
+	root := yaml.ObjectSchema((&teamSpec{}).fields())
+	root.Schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = "covey team"
+	root.Description = "A team of AI agents that `covey up` runs."
+	root.Schema.Defs = root.Defs
+	compact, err := root.Schema.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, compact, "", "  "); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	indented.WriteByte('\n')
+	return indented.Bytes(), nil
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -18,7 +17,7 @@ import (
 )
 
 // main runs the program with the streams of the process, and keeps its stack if it
-// crashes. Tests call run.
+// crashes.
 func main() {
 	c := cli.New(os.Stdin, os.Stdout, os.Stderr, thisBuild().Version)
 	c.Crash = &cli.CrashWatch{What: thisBuild().String()}
@@ -29,11 +28,6 @@ func main() {
 	code := execute(context.Background(), c, os.Args[1:])
 	c.Crash.End()
 	os.Exit(code)
-}
-
-// run is the program without the process. It may be called more than once.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return execute(ctx, cli.New(stdin, stdout, stderr, thisBuild().Version), args)
 }
 
 // execute is the part that main and tests share, apart from what concerns the whole process,

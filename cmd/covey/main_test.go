@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -107,4 +108,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s --help: code %d, stderr %q", cmd.CommandPath(), got.code, got.errOut)
 		}
 	}
+}
+
+// run is the program without the process. It may be called more than once.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return execute(ctx, cli.New(stdin, stdout, stderr, thisBuild().Version), args)
 }
