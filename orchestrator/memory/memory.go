@@ -9,12 +9,10 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -111,31 +109,19 @@ func Open(state string, m *members.Member) (string, error) {
 }
 
 // read makes a folder and returns the start of its index, each line marked as quoted, and whether
-// there is more of it. A link would lead to files that the member may not read.
+// there is more of it.
 func read(dir string) (notes string, more bool, err error) {
-	if workspace.Real(dir) != dir {
+	file := filepath.Join(dir, index)
+	if workspace.Real(file) != file { // it could lead to a file that the member may not read
 		return "", false, errors.New("it is behind a link; remove the link")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", false, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer root.Close()
-	file, err := root.OpenFile(index, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait for its writer
+	data, err := texts.ReadStart(file, maxBytes+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
-	if err != nil {
-		return "", false, err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", false, errors.Join(err, errors.New(index+" is not a regular file"))
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
 		return "", false, err
 	}
