@@ -57,7 +57,7 @@ var floors = []arrows{
 	{"orchestrator/members", "configs hooks/rules events teammate teammate/agent orchestrator/journal tasks tasks/* " +
 		"orchestrator/plan orchestrator/state"},
 	{"orchestrator/memory", "configs orchestrator/members teammate/workspace"},
-	{"orchestrator/accounts", "configs tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
+	{"orchestrator/accounts", "configs configs/yaml tasks tasks/actors tasks/mail events teammate teammate/agent teammate/program teammate/transcript " +
 		"orchestrator/plan orchestrator/journal orchestrator/members"},
 	{"orchestrator/writes", "configs hooks hooks/runner hooks/settings tasks/requests events teammate/agent teammate/workspace " +
 		"teammate/permission teammate/builtin/tools orchestrator/journal orchestrator/members orchestrator/worktree"},

@@ -4,16 +4,13 @@ import (
 	_ "embed" // for the price file
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -22,11 +19,10 @@ import (
 //go:embed prices.yaml
 var shippedPrices []byte
 
-// Limits of a price file.
+// Limits of what a price file says.
 const (
-	maxPriceFile = 128 << 10 // bytes
-	maxPrice     = 100_000   // US dollars per million tokens; more is a typing mistake
-	maxContext   = 1e9       // tokens; more is a typing mistake
+	maxPrice   = 100_000 // US dollars per million tokens; more is a typing mistake
+	maxContext = 1e9     // tokens; more is a typing mistake
 )
 
 // oldPrices is the age at which people are warned of a price file, because vendors change
@@ -105,7 +101,7 @@ func LoadPrices(path string) (PriceList, error) {
 	if err != nil || path == "" {
 		return PriceList{shipped}, err
 	}
-	data, err := texts.ReadFile(path, maxPriceFile)
+	data, err := texts.ReadFile(path, yaml.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("read budget.prices: %s: %w", path, err)
 	}
@@ -114,121 +110,108 @@ func LoadPrices(path string) (PriceList, error) {
 	return PriceList{own, shipped}, err
 }
 
-// priceText is a price file as it is written.
-type priceText struct {
-	Version *int       `yaml:"covey_prices"`
-	Date    string     `yaml:"date"`
-	Source  string     `yaml:"source"`
-	Prices  []priceRow `yaml:"prices"`
-}
-
-// priceRow is one line of it.
+// priceRow is one line of a price file.
 type priceRow struct {
 	Model   string
 	Context int64 // what the model can read, in tokens; 0: the row does not say
 	priced  bool  // it has a price
 	price
-	at       string // line:col
-	problems []string
 }
 
-// UnmarshalYAML reads a row with its place, and what is wrong with it.
-func (r *priceRow) UnmarshalYAML(n ast.Node) error {
-	var text struct {
-		Model      string   `yaml:"model"`
-		Input      *float64 `yaml:"input"`
-		Output     *float64 `yaml:"output"`
-		CacheRead  *float64 `yaml:"cache_read"`
-		CacheWrite *float64 `yaml:"cache_write"`
-		Context    *int64   `yaml:"context"`
+// priceText is a price file as it is written.
+type priceText struct {
+	version      yaml.Value[int]
+	date, source yaml.Value[string]
+	rows         yaml.List[rowText]
+}
+
+// rowText is a row as it is written.
+type rowText struct {
+	at                                   *yaml.Node
+	model                                yaml.Value[string]
+	input, output, cacheRead, cacheWrite yaml.Value[float64]
+	context                              yaml.Value[int64]
+}
+
+func (t *priceText) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "covey_prices", Part: yaml.Whole(&t.version), Need: true},
+		{Key: "date", Part: yaml.Text(&t.date), Need: true},
+		{Key: "source", Part: yaml.AnyText(&t.source)},
+		{Key: "prices", Part: yaml.ListOf(&t.rows, "a list of models, such as [{model: openai/gpt-5*, input: 1.25, output: 10}]",
+			func(r *rowText) yaml.Part { return yaml.Object(&r.at, r.fields()) }), Need: true},
 	}
-	if err := yaml.NodeToValue(n, &text, yaml.Strict()); err != nil {
-		return err
+}
+
+func (r *rowText) fields() []yaml.Field {
+	return []yaml.Field{
+		{Key: "model", Part: yaml.Text(&r.model), Need: true},
+		{Key: "input", Part: yaml.Amount(&r.input)},
+		{Key: "output", Part: yaml.Amount(&r.output)},
+		{Key: "cache_read", Part: yaml.Amount(&r.cacheRead)},
+		{Key: "cache_write", Part: yaml.Amount(&r.cacheWrite)},
+		{Key: "context", Part: yaml.WholeFrom[int64](1, maxContext)(&r.context)},
 	}
-	pos := n.GetToken().Position
-	r.at = fmt.Sprintf("%d:%d", pos.Line, pos.Column)
-	r.Model = strings.TrimSpace(text.Model)
-	if provider, model, ok := strings.Cut(r.Model, "/"); !ok || provider == "" || model == "" {
-		r.problems = append(r.problems, fmt.Sprintf("model is %q; write provider/model, such as anthropic/claude-sonnet-4*",
-			text.Model))
+}
+
+// row checks a row and returns its value.
+func (r *rowText) row(d *yaml.Decoder) priceRow {
+	model := strings.TrimSpace(r.model.V)
+	if provider, name, ok := strings.Cut(model, "/"); r.model.Given() && (!ok || provider == "" || name == "") {
+		d.Fail(r.model.At.At, "model is %q; write provider/model, such as anthropic/claude-sonnet-4*", r.model.V)
 	}
-	if text.Context != nil {
-		if r.Context = *text.Context; r.Context < 1 || r.Context > maxContext {
-			r.problems = append(r.problems, fmt.Sprintf("context is %d; write how many tokens the model can read, up to %d",
-				r.Context, int64(maxContext)))
+	for _, v := range []yaml.Value[float64]{r.input, r.output, r.cacheRead, r.cacheWrite} {
+		if v.V > maxPrice {
+			d.Fail(v.At.At, "a price of %v; write US dollars for a million tokens, at most %d", v.V, maxPrice)
 		}
-		if text.Input == nil && text.Output == nil {
-			return nil // a model without a price, such as a local one
-		}
 	}
-	r.priced = true
-	r.Input = r.amount("input", text.Input, nil)
-	r.Output = r.amount("output", text.Output, nil)
-	r.CacheRead = r.amount("cache_read", text.CacheRead, &r.Input)
-	r.CacheWrite = r.amount("cache_write", text.CacheWrite, &r.Input)
-	return nil
+	// A model without a price, such as a local one, has only a context.
+	if priced := r.input.Given() || r.output.Given(); !r.at.Broken && (priced || !r.context.Given()) && !(r.input.Given() && r.output.Given()) {
+		d.Fail(r.at.At, "input and output are both needed; write US dollars for a million tokens")
+	}
+	return priceRow{Model: model, Context: r.context.V, priced: r.input.Given(), price: price{
+		Input: r.input.V, Output: r.output.V, CacheRead: r.cacheRead.Or(r.input.V), CacheWrite: r.cacheWrite.Or(r.input.V),
+	}}
 }
 
-// amount returns one price of a row, or its default.
-func (r *priceRow) amount(key string, v, otherwise *float64) float64 {
-	switch {
-	case v == nil && otherwise != nil:
-		return *otherwise
-	case v == nil:
-		r.problems = append(r.problems, key+" is missing; write US dollars for a million tokens")
-	case math.IsNaN(*v) || *v < 0 || *v > maxPrice:
-		r.problems = append(r.problems, fmt.Sprintf("%s is %v; write US dollars for a million tokens, from 0 to %d",
-			key, *v, maxPrice))
-	default:
-		return *v
-	}
-	return 0
-}
-
-// parsePrices reads a price file. Its error has one line per mistake, with the position and
-// what to do.
+// parsePrices reads a price file. Its error lists all mistakes, with their places and what to do.
 func parsePrices(name string, data []byte) (PriceFile, error) {
+	d := &yaml.Decoder{Document: yaml.ParseAs(yaml.Form{
+		Name: "price file", MaxSize: yaml.MaxSize, MaxKeys: 20_000, MaxDepth: 8, InsteadOfMerge: "write the keys out",
+		IfEmpty: "write `covey_prices: 1`, a date and prices", IfLarge: "leave out models that the team does not use",
+	}, name, data)}
 	var text priceText
-	if err := yaml.UnmarshalWithOptions(data, &text, yaml.Strict()); err != nil {
-		return PriceFile{}, priceError(name, err)
+	if d.Root != nil {
+		d.Object(&yaml.Node{Text: "the price file"}, d.Root, text.fields())
 	}
-	var errs []error
-	wrong := func(at, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s:%s: %s", name, at, fmt.Sprintf(format, args...)))
+	if text.version.Given() && text.version.V != 1 {
+		d.Fail(text.version.At.At, "no price file that covey can read; write covey_prices: 1")
 	}
-	if text.Version == nil || *text.Version != 1 {
-		wrong("1:1", "no price file that covey can read; write `covey_prices: 1`")
+	f := PriceFile{Source: text.source.V, Models: len(text.rows.Items)}
+	var err error
+	if f.Date, err = time.Parse(time.DateOnly, text.date.V); err != nil && text.date.V != "" {
+		d.Fail(text.date.At.At, "date is %q; write the day for which the prices hold, such as 2026-05-05", text.date.V)
 	}
-	date, err := time.Parse(time.DateOnly, text.Date)
-	if err != nil {
-		wrong("1:1", "date is %q; write the day for which the prices hold, such as 2026-05-05", text.Date)
+	if text.rows.Given() && f.Models == 0 {
+		d.Fail(text.rows.At.At, "no prices; write prices: [{model: openai/gpt-5*, input: 1.25, output: 10}]")
 	}
-	if len(text.Prices) == 0 {
-		wrong("1:1", "no prices; write `prices: [{model: openai/gpt-5*, input: 1.25, output: 10}]`")
-	}
-	seen := map[string]string{}
-	for _, r := range text.Prices {
-		for _, p := range r.problems {
-			wrong(r.at, "%s", p)
+	seen := map[string]*yaml.Node{}
+	for i := range text.rows.Items {
+		r := &text.rows.Items[i]
+		if r.at == nil {
+			continue // no mapping
 		}
-		if first, ok := seen[r.Model]; ok {
-			wrong(r.at, "%s stands at %s already; leave one of them out", r.Model, first)
+		row := r.row(d)
+		if first := seen[row.Model]; first != nil && row.Model != "" {
+			d.Fail(r.at.At, "%s stands at %d:%d already; leave one of them out", row.Model, first.At.Line, first.At.Col)
 		}
-		seen[r.Model] = r.at
+		seen[row.Model] = r.at
+		f.rows = append(f.rows, row)
 	}
-	f := PriceFile{Date: date, Source: text.Source, Models: len(text.Prices), rows: text.Prices}
-	return f, errors.Join(errs...)
-}
-
-// priceError returns the parser's error on one line.
-func priceError(name string, err error) error {
-	var e yaml.Error
-	if !errors.As(err, &e) || e.GetToken() == nil {
-		return fmt.Errorf("%s: %s", name, texts.OneLine(err.Error()))
+	if len(d.Problems) > 0 {
+		return PriceFile{}, yaml.Errors(yaml.SortProblems(d.Problems))
 	}
-	pos := e.GetToken().Position
-	return fmt.Errorf("%s:%d:%d: %s; the keys are covey_prices, date, source and prices, and of a price model, input, "+
-		"output, cache_read, cache_write and context", name, pos.Line, pos.Column, texts.OneLine(e.GetMessage()))
+	return f, nil
 }
 
 // subscribed reports whether an agent uses a login of the user. A subscription pays for its

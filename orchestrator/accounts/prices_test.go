@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -65,15 +66,20 @@ func TestPriceOfTokens(t *testing.T) {
 // All mistakes of a price file are told, each with its place and the way out.
 func TestPriceFileMistakes(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": {"p.yaml:1:1: no price file that covey can read", "date is \"\"", "no prices"},
-		"covey_prices: 2\ndate: 2026-11-01\nprices: [{model: a/b, input: 1, output: 1}]": {"write `covey_prices: 1`"},
-		"covey_prices: 1\ndate: today\nprices: [{model: a/b, input: 1, output: 1}]":      {`date is "today"; write the day`},
-		"covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: a/b, input: -1}\n  - {model: a/b, input: 1, output: .inf}": {
-			"p.yaml:4:5: input is -1; write US dollars", "p.yaml:4:5: output is missing", "p.yaml:5:5: output is +Inf",
-			"p.yaml:5:5: a/b stands at 4:5 already",
+		"":   {"p.yaml:1:1: the price file is empty; write `covey_prices: 1`"},
+		"{}": {"the price file has no covey_prices", "the price file has no date", "the price file has no prices"},
+		"covey_prices: 2\ndate: 2026-11-01\nprices: []":                             {"p.yaml:1:15: no price file that covey can read; write covey_prices: 1", "p.yaml:3:9: no prices"},
+		"covey_prices: 1\ndate: today\nprices: [{model: a/b, input: 1, output: 1}]": {`p.yaml:2:7: date is "today"; write the day`},
+		"covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: a/b, input: -1}\n  - {model: a/b, input: 1, output: .inf}\n  - {model: b, context: 0}": {
+			"p.yaml:4:25: input must be a number, 0 or more, not -1", "p.yaml:5:36: output must be a number", "p.yaml:5:5: a/b stands at 4:5 already",
+			`p.yaml:6:13: model is "b"; write provider/model`, "p.yaml:6:25: context must be a whole number from 1",
 		},
-		"covey_prices: 1\ndate: 2026-11-01\nprices: [{model: a/b, in: 1, output: 1}]": {"p.yaml:3:", "the keys are"},
-		"covey_prices: 1\nprice: 3\n":  {"p.yaml:2:1", "the keys are"},
+		"covey_prices: 1\ndate: 2026-11-01\nprices: [{model: a/b, input: 1}, {model: a/c}, {input: 1e9, output: 1}, 3]": {
+			"p.yaml:3:10: input and output are both needed", "p.yaml:3:34: input and output are both needed",
+			"p.yaml:3:56: a price of 1e+09; write", "has no model", "p.yaml:3:73:",
+		},
+		"covey_prices: 1\ndate: 2026-11-01\nprices: [{model: a/b, in: 1, output: 1}]": {`p.yaml:3:23: unknown key "in"; the keys here are model, input,`},
+		"covey_prices: 1\nprice: 3\n":  {`p.yaml:2:1: unknown key "price"; write prices`},
 		"covey_prices: 1\nprices: [\n": {"p.yaml:2:"},
 		"[]":                           {"p.yaml:1:"},
 	} {
@@ -112,7 +118,7 @@ func TestLoadPrices(t *testing.T) {
 		"read budget.prices") {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if err := os.WriteFile(path, make([]byte, maxPriceFile+1), 0o600); err != nil {
+	if err := os.WriteFile(path, make([]byte, yaml.MaxSize+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadPrices(path); err == nil || !strings.Contains(err.Error(), "too large") {
