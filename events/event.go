@@ -139,7 +139,7 @@ var types = sync.OnceValue(func() map[string]reflect.Type {
 		TeamStarted{}, TeamWaits{}, TeamEnded{}, BudgetUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
 		AfterTurn{}, Warning{}, Notification{},
 		MemberStarted{}, MemberEnded{}, MemberLeft{}, MemberHeld{}, MemberResumed{}, MemberRestarts{}, AgentChanged{},
-		WatchdogFound{}, NeedsAttention{}, Limited{}, LoggedOut{}, Waiting{}, SettingUp{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},
+		WatchdogFound{}, NeedsAttention{}, AttentionOver{}, Limited{}, LoggedOut{}, Waiting{}, SettingUp{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},
 		TurnStarted{}, TurnEnded{}, TurnFailed{}, Idle{}, PassStarted{}, TextSaid{}, PromptExpanded{}, ToolCalled{},
 		ToolReturned{}, CallDetected{}, PermissionDecided{}, HelperStarted{}, HelperEnded{}, HeldUp{}, Planned{},
 		Compacted{}, ModelSwitched{}, TokensUsed{},

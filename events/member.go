@@ -21,6 +21,21 @@ const (
 	ByHook    Cause = "hook" // a background hook with asyncRewake
 )
 
+// WaitKind says what a member waits for.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	ForSlot   WaitKind = "slot"   // of its agent's login, before or in its turn
+	ForAnswer WaitKind = "answer" // to what a call of its turn asks
+	ForGates  WaitKind = "gates"  // other gates, before its own or the setup of its working copy
+	ForRetry  WaitKind = "retry"  // the next try of a turn that failed in an earlier run
+	ForLimit  WaitKind = "limit"  // the end of a usage limit that another member, or an earlier run, has met
+	ForLogin  WaitKind = "login"  // a person who logs its agent in
+	ForRun    WaitKind = "run"    // the end of a command in its background
+	ForHook   WaitKind = "hook"   // a hook in its background that may wake it
+)
+
 // The events of a member. Programs read their JSON, so a field may be added, but none is renamed.
 type (
 	// MemberStarted is sent once a member's session has begun.
@@ -31,9 +46,11 @@ type (
 		// program, which opens its session later and may send FreshSession.
 		Resumed bool `json:"resumed,omitempty"`
 	}
-	// MemberEnded is sent when a member takes no more turns.
+	// MemberEnded is sent when a member takes no more turns. Again says that it is about to begin
+	// another life in this run.
 	MemberEnded struct {
 		Reason string `json:"reason"`
+		Again  bool   `json:"again,omitempty"`
 	}
 	// TurnStarted is sent when a turn begins.
 	TurnStarted struct {
@@ -157,6 +174,8 @@ type (
 		// LoggedOut.
 		Kind string `json:"kind,omitempty"`
 	}
+	// AttentionOver is sent when a member does not need attention any more.
+	AttentionOver struct{}
 	// Limited is sent when a turn ends because the account behind the agent has reached the
 	// limit of its plan. The inputs of the turn are kept: the member continues with them at
 	// Until.
@@ -186,9 +205,12 @@ type (
 		// NoStart says that the agent program ended before it printed anything.
 		NoStart bool `json:"no_start,omitempty"`
 	}
-	// Waiting is sent when a member that has work cannot begin its turn yet.
+	// Waiting is sent when a member begins to wait for something that only a part of the team knows.
+	// A later one of the same Kind replaces it, and one with an empty For ends it.
 	Waiting struct {
-		For string `json:"for"` // for people: "a slot of codex"
+		Kind  WaitKind  `json:"kind"`
+		For   string    `json:"for"`            // for people: "a slot of codex"
+		Until time.Time `json:"until,omitzero"` // when it ends by itself; zero: not known
 	}
 	// PermissionDecided reports the decision on a tool call.
 	PermissionDecided struct {
@@ -262,6 +284,9 @@ func (Idle) Type() string { return "idle" }
 
 // Type implements Data.
 func (NeedsAttention) Type() string { return "needs_attention" }
+
+// Type implements Data.
+func (AttentionOver) Type() string { return "attention_over" }
 
 // Type implements Data.
 func (Limited) Type() string { return "limited" }

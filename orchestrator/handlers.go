@@ -226,7 +226,7 @@ func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
 	for _, s := range q.r.seats.All() {
 		now := s.Life.State()
-		takes[s.Member.Name] = now.Idle && now.Gone == "" && (person || q.r.logins.State(s.Member.Name).Lockout == nil)
+		takes[s.Member.Name] = now.Idle && now.Gone == "" && (person || q.r.logins.Lockout(s.Member.Name) == nil)
 	}
 	return takes
 }
@@ -240,7 +240,7 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 		return api.InterruptReply{}, q.r.board.NoSeat(r.Member)
 	}
 	reply := api.InterruptReply{
-		Interrupted: !s.Life.State().Idle && q.r.logins.State(s.Member.Name).Waits == "", Turn: s.Turn(),
+		Interrupted: !s.Life.State().Idle && !q.r.state.Waits(s.Member.Name, events.ForSlot), Turn: s.Turn(),
 	}
 	// A member that waits after a failed turn is in no turn that could end. For it,
 	// interrupt means to try again now, and then it must not be held.
@@ -319,8 +319,12 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	owned := api.OwnedTasks(all)
 	var names []string
 	for _, s := range r.seats.All() {
-		m := s.Status(owned[s.Member.Name], all)
-		m.Unread = unread[s.Member.Name]
+		m := r.state.Status(s.Member.Name)
+		m.Lead, m.Agent = s.Member.Lead, members.AgentTitle(s.Member.CurrentAgent())
+		m.Limits, m.CostUSD = r.usage.ledger.ReportOf(m.Name)
+		m.Background, m.Unread = r.hooks.background.Commands(m.Name), unread[m.Name]
+		m.SetTask(owned[m.Name], all)
+		m.SetBlocker(owned[m.Name], all)
 		st.FailOpen += m.FailedOpen
 		st.Members = append(st.Members, m)
 		names = append(names, m.Name)

@@ -356,7 +356,7 @@ func (h seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *
 			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},
 		OnRun:      func(e tools.RunEvent) { s.ObserveRun(ctx, e) },
-		AwaitLimit: s.Member.Limits.Background, AwaitChanged: h.r.loop.Poke,
+		AwaitLimit: s.Member.Limits.Background, AwaitChanged: s.TellAwaitedRun,
 	})
 	s.UseWorkspace(t, skills)
 	return t

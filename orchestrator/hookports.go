@@ -34,13 +34,6 @@ func hookInfos(o *Orchestrator, r *rooms) ([]hookinfo.Info, error) {
 	return infos, nil
 }
 
-// newBackground returns the tracker of members' background hooks.
-func newBackground(r *rooms) *teamhooks.Background {
-	return teamhooks.NewBackground(r.store, r.clock, r.loop.Poke, func(member, text string) {
-		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: events.Warning{Text: text}})
-	})
-}
-
 // newServers returns the MCP servers of a team's spec and plugins. Hooks that a server fires outside
 // of a member's call are the lead's.
 func newServers(o *Orchestrator, r *rooms, list []settings.Server) *mcp.Clients {

@@ -48,7 +48,7 @@ func TestFailedTurnIsTriedAgain(t *testing.T) {
 	for m.State != api.Waiting { // the turn is just ending
 		m = u.member("dev")
 	}
-	if !strings.HasPrefix(m.WaitsFor, "try 1 of 8 in ") || !strings.Contains(m.WaitsFor,
+	if !strings.Contains(m.WaitsFor, ": try 1 of 8, after: ") || !strings.Contains(m.WaitsFor,
 		"429 Too Many Requests") || m.Task != "1" {
 		t.Errorf("dev is %+v", m)
 	}

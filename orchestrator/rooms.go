@@ -119,7 +119,7 @@ func newRooms(
 	r.notes = teamtools.NewNotes(store.Mail(), func() string { return r.seats.Lead().Member.Name }, r.loop.Poke)
 	r.asks = newInbox(o, r)
 	r.times = specs.NewTimetable(store, j, r.clock, r.loop)
-	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce })
+	r.work.Slots = state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce }, r.tell)
 	r.work.Trees = newTrees(o, r)
 	r.work.Writes = newWrites(o, r)
 	r.work.Merges = newDesk(o, r)
@@ -127,7 +127,7 @@ func newRooms(
 	r.tools = mcp.New(mcp.Options{Log: r.log, Processes: r.processes, State: live, Members: mcpMembers{r}, Append: j.Append})
 	r.servers = newServers(o, r, o.hooks().Servers)
 	r.programs = programsOf(o, r)
-	r.hooks.background = newBackground(r)
+	r.hooks.background = teamhooks.NewBackground(store, r.clock, r.loop.Poke, r.tell)
 	r.trust = trust.NewGuard(o.place, j.Warn)
 	r.hooks.policies = newPolicies(o, r)
 	r.hooks.reload = newReloader(o, r)
@@ -146,7 +146,7 @@ func newCrew(o *Orchestrator, r *rooms) *crew.Crew {
 		Team: o.team, Store: r.store, Journal: r.journal, Place: o.place, Short: r.short, Bus: r.bus, Processes: r.processes,
 		Log: r.log, Clock: r.clock, Loop: r.loop, Group: &r.group, Seats: &r.seats, Board: r.board,
 		Programs: r.programs, Hooks: r.hooks.background, Logins: r.logins, Ledger: r.usage.ledger, Notices: &r.usage.notices,
-		Writes: r.work.Writes, Merges: r.work.Merges, Slots: r.work.Slots, State: r.state, Watch: &r.watch, Asks: r.asks,
+		Writes: r.work.Writes, Merges: r.work.Merges, State: r.state, Watch: &r.watch, Asks: r.asks,
 		Holds: r.holds, Notes: r.notes, Purpose: purposeOf(o, r), Parts: r.parts(o.drafts), MakeOccupant: seatBuilder{o, r}.makeOccupant,
 		StaysUp: func() bool { return o.staysUp() || r.times.Awaits(r.seats.TakesTurns) },
 	})
@@ -166,9 +166,14 @@ func (r *rooms) parts(d *members.Drafts) []crew.Part {
 // newHolds reads the holds. A change is journaled and pokes the crew's loop.
 func newHolds(ctx context.Context, r *rooms) (*members.Holds, error) {
 	return members.OpenHolds(ctx, r.store, r.clock, func(member string, e events.Data) {
-		r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: e})
+		r.tell(member, e)
 		r.loop.Poke()
 	})
+}
+
+// tell reports an event of a member in its turn, or of the team.
+func (r *rooms) tell(member string, e events.Data) {
+	r.journal.Append(events.Event{Member: member, Turn: r.seats.Turn(member), Data: e})
 }
 
 // dismiss closes what members had open, in reverse order of opening, after all of them

@@ -128,12 +128,14 @@ func (t *Teammate) Run(ctx context.Context) error {
 		t.begun.Store(false)
 		return err
 	}
-	why := "other"
+	why, again := "other", true
 	switch {
 	case errors.Is(err, ErrContinued):
 		why, err = "resume", nil
 	case errors.Is(err, errRotated): // what /clear does in recorded hosts
 		why, err = "clear", nil
+	default:
+		again = false
 	}
 	// The end has an order. Nothing new may begin: files are no longer watched and helpers
 	// are stopped. Hooks that run are waited for, because their output belongs to this
@@ -150,7 +152,7 @@ func (t *Teammate) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		reason = "stopped"
 	}
-	t.emit(events.MemberEnded{Reason: reason})
+	t.emit(events.MemberEnded{Reason: reason, Again: again})
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("member %q: %w", t.opts.Name, err)
 	}

@@ -71,7 +71,7 @@ var floors = []arrows{
 		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +
 		"orchestrator/state orchestrator/workcopies"},
 	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
-		"orchestrator/hookinfo orchestrator/journal"},
+		"orchestrator/hookinfo orchestrator/inbox orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
 		"orchestrator/plan orchestrator/state orchestrator/writes"},
 	{"orchestrator/trust", "configs hooks/settings orchestrator/api orchestrator/journal orchestrator/state " +

@@ -63,7 +63,7 @@ func (l *Logins) usedUpUntil(ctx context.Context, m *members.Member, until time.
 // Switch selects the agent with which an idle member continues: its own if that has no
 // limit, else the first fallback without one. It returns the agent, and whether it
 // changed.
-func (l *Logins) Switch(m *members.Member, turn int) (a configs.Agent, changed bool) {
+func (l *Logins) Switch(m *members.Member) (a configs.Agent, changed bool) {
 	l.mu.Lock()
 	used := l.of(m.Name).used
 	l.mu.Unlock()
@@ -82,6 +82,6 @@ func (l *Logins) Switch(m *members.Member, turn int) (a configs.Agent, changed b
 		m.SwitchAgent(&a)
 		news.Until = used[m.Agent.Name]
 	}
-	l.deps.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: news})
+	l.tell(m.Name, news)
 	return a, true
 }

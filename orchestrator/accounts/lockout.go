@@ -112,7 +112,7 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 // LimitText says that a member that has reached a usage limit waits or continues with
 // another agent. again reports that the others know it already.
 func (l *Logins) LimitText(m *members.Member, e events.Limited) (text string, waits, again bool) {
-	lockout := l.State(m.Name).Lockout
+	lockout := l.Lockout(m.Name)
 	if lockout == nil || lockout.Until.IsZero() {
 		return fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
 			m.Name, e.Agent), false, lockout != nil && lockout.Again
@@ -124,7 +124,7 @@ func (l *Logins) LimitText(m *members.Member, e events.Limited) (text string, wa
 // Ending returns the lock that a member has at the end of a run, and its text.
 func (l *Logins) Ending(m *members.Member) (plan.Lock, string) {
 	now := l.deps.Clock.Now()
-	lockout := l.State(m.Name).Lockout
+	lockout := l.Lockout(m.Name)
 	if !lockout.Holds(now) {
 		return "", ""
 	}
@@ -164,7 +164,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 	case events.NeedsAttention:
 		if e.Kind == "login" {
 			hint := ""
-			if was := l.State(m.Name).Lockout; was != nil {
+			if was := l.Lockout(m.Name); was != nil {
 				hint = was.Text
 			}
 			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("`covey send %s \"go on\"`, or `covey up` if the team "+
@@ -175,7 +175,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 	default:
 		return all, nil
 	}
-	l.change(m.Name, func(m *member) { m.state.Lockout = out })
+	l.change(m.Name, func(m *member) { m.lockout = out })
 	if out != nil && out.GivenUp {
 		out = nil
 	}
@@ -199,14 +199,14 @@ func (l *Logins) Saw(ctx context.Context, m *members.Member, e events.Event) err
 	}
 	over := false
 	l.change(m.Name, func(m *member) {
-		was := m.state.Lockout
+		was := m.lockout
 		switch {
 		case was != nil && was.Fresh: // it belongs to this turn
 			kept := *was
 			kept.Fresh = false
-			m.state.Lockout = &kept
+			m.lockout = &kept
 		case was != nil:
-			m.state.Lockout, over = nil, true
+			m.lockout, over = nil, true
 		}
 	})
 	if !over {
@@ -217,7 +217,7 @@ func (l *Logins) Saw(ctx context.Context, m *members.Member, e events.Event) err
 
 // next returns a lockout that follows the member's current one, if any.
 func (l *Logins) next(name, text string) *Lockout {
-	was := l.State(name).Lockout
+	was := l.Lockout(name)
 	if was == nil || was.Failed {
 		return &Lockout{Tries: 1, Text: text}
 	}
@@ -229,15 +229,16 @@ func (l *Logins) next(name, text string) *Lockout {
 func (l *Logins) Retry(name string) bool {
 	now, held := l.deps.Clock.Now(), false
 	l.change(name, func(m *member) {
-		if held = m.state.Lockout.Holds(now); !held {
+		if held = m.lockout.Holds(now); !held {
 			return
 		}
-		out := *m.state.Lockout
+		out := *m.lockout
 		out.LoggedOut, out.Until = false, time.Time{}
 		out.Tries = max(out.Tries-1, 0)
-		m.state.Lockout = &out
+		m.lockout = &out
 	})
 	if held {
+		l.tell(name, events.Waiting{Kind: events.ForLimit})
 		l.deps.Changed()
 	}
 	return held

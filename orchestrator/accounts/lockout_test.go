@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
+	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // atThree is the time of these tests.
@@ -242,7 +245,7 @@ func TestNoStart(t *testing.T) {
 			if e.Left != tc.left[i] || lock.GivenUp != (e.Left == 0) {
 				t.Errorf("%s: failure %d: %+v, %+v, want %d left", name, i+1, lock, e, tc.left[i])
 			}
-			l.change("dev", func(m *member) { m.state.Lockout = lock })
+			l.change("dev", func(m *member) { m.lockout = lock })
 		}
 		again, why := l.TriesAgain("dev")
 		if again || !strings.HasSuffix(why, "x; run that program by hand to see what is wrong with it") {
@@ -272,7 +275,7 @@ func TestDescribeTellsWhenLimitsEnd(t *testing.T) {
 		s := plan.Scene{Seats: []plan.Seat{{Name: "ana", Gone: tt.gone}, {Name: "ben"}}}
 		var all []*members.Member
 		for i, lockout := range []*Lockout{tt.ana, tt.ben} {
-			l.change(s.Seats[i].Name, func(m *member) { m.state.Lockout = lockout })
+			l.change(s.Seats[i].Name, func(m *member) { m.lockout = lockout })
 			all = append(all, &members.Member{Member: &configs.Member{Name: s.Seats[i].Name}})
 		}
 		l.Describe(&s, all)
@@ -292,21 +295,26 @@ func TestForget(t *testing.T) {
 	one := configs.Agent{Name: "one", Parallel: 1}
 	dev := &members.Member{Member: &configs.Member{Name: "dev", Agent: one}}
 	for _, same := range []bool{true, false} {
-		l := NewLogins(LoginDeps{OnLimit: func() configs.OnLimit { return configs.WaitForLimit }})
+		var told []events.Data
+		l := NewLogins(LoginDeps{
+			OnLimit: func() configs.OnLimit { return configs.WaitForLimit }, Members: nobody{},
+			Journal: recorder(func(e events.Event) { told = append(told, e.Data) }),
+		})
 		l.Allot([]configs.Member{*dev.Member})
-		if _, err := l.Admit(t.Context(), dev, 1); err != nil {
+		if _, err := l.Admit(t.Context(), dev); err != nil {
 			t.Fatal(err)
 		}
 		l.change("dev", func(m *member) {
-			m.state = LoginWait{Lockout: &Lockout{LoggedOut: true}, Lent: atThree, Waits: "a slot"}
-			m.used = map[string]time.Time{"one": atThree}
+			m.lockout, m.used = &Lockout{LoggedOut: true}, map[string]time.Time{"one": atThree}
 		})
 		if err := l.Rejoined(t.Context(), dev, members.Return{SameAgent: same}); err != nil {
 			t.Fatal(err)
 		}
-		now := l.State("dev")
-		if now.Lent != (time.Time{}) || now.Waits != "" || (now.Lockout != nil) != same || len(l.of("dev").used) != 0 {
-			t.Errorf("same agent %v: %+v is left", same, now)
+		if (l.Lockout("dev") != nil) != same || len(l.of("dev").used) != 0 {
+			t.Errorf("same agent %v: %+v is left", same, l.of("dev"))
+		}
+		if over := slices.Contains(told, events.Data(events.Waiting{Kind: events.ForLimit})); over == same {
+			t.Errorf("same agent %v: told %v", same, told)
 		}
 		if free := l.Free()["one"]; free != 1 || l.GiveBack("dev") {
 			t.Errorf("same agent %v: %d slots are free", same, free)
@@ -336,3 +344,81 @@ func TestAllotAnew(t *testing.T) {
 		}
 	}
 }
+
+// TestTellsOfWaits: what keeps members from their turns is told once when it begins, and when it ends: a
+// limit that another member on the same login has met, one of an earlier run, a failed turn, and a slot.
+func TestTellsOfWaits(t *testing.T) {
+	store := testkit.OpenStore(t, tasks.Open)
+	told := make(chan string, 100)
+	l := NewLogins(LoginDeps{
+		Store: store, Changed: func() {}, OnLimit: func() configs.OnLimit { return configs.WaitForLimit },
+		Clock: members.Clock{TimeNow: func() time.Time { return atThree }}, Members: nobody{},
+		Journal: recorder(func(e events.Event) {
+			w := e.Data.(events.Waiting)
+			if w.For != "" && !w.Until.IsZero() {
+				w.For += " for " + w.Until.Sub(atThree).String()
+			}
+			told <- fmt.Sprintf("%s %s: %s", e.Member, w.Kind, w.For)
+		}),
+	})
+	want := func(what string, lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			if got := <-told; got != line {
+				t.Errorf("%s: told %q, want %q", what, got, line)
+			}
+		}
+		if len(told) > 0 {
+			t.Errorf("%s: told %q, too", what, <-told)
+		}
+	}
+	agent := configs.Agent{Name: "one", Kind: configs.Builtin, Parallel: 1}
+	all := []*members.Member{{Member: &configs.Member{Name: "ana", Agent: agent}}, {Member: &configs.Member{Name: "ben", Agent: agent}}}
+	seats := func(idle bool) {
+		l.Describe(&plan.Scene{Seats: []plan.Seat{{Name: "ana", Idle: idle}, {Name: "ben", Idle: idle}}}, all)
+	}
+	testkit.Must(t, l.keep(t.Context(), "ana", &Lockout{Until: atThree.Add(time.Hour), Text: "no more"}))
+	testkit.Must(t, l.recall(t.Context(), "ana"))
+	want("an earlier limit", "ana limit: its usage limit to end for 1h0m0s")
+	seats(true)
+	seats(true)
+	want("the limit of another", "ben limit: the usage limit that ana has met for 1h0m0s")
+	l.Retry("ana")
+	want("a try", "ana limit: ")
+	seats(true)
+	want("a try on the same login", "ben limit: ")
+	l.forget("ana", false)
+	testkit.Must(t, l.keep(t.Context(), "ana", &Lockout{Failed: true, Tries: 2, Until: atThree.Add(time.Minute), Text: "busy"}))
+	want("a new life", "ana limit: ")
+	testkit.Must(t, l.recall(t.Context(), "ana"))
+	want("a failed turn", "ana retry: try 2 of 8, after: busy for 1m0s")
+	l.Allot([]configs.Member{*all[0].Member})
+	release, err := l.Admit(t.Context(), all[0])
+	testkit.Must(t, err)
+	want("a free slot")
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := l.Admit(ctx, all[1])
+		failed <- err
+	}()
+	want("a slot", "ben slot: a slot of one")
+	cancel()
+	if <-failed == nil {
+		t.Error("two have the only slot")
+	}
+	want("no slot", "ben slot: ")
+	release()
+}
+
+// recorder is a journal that is a function.
+type recorder func(events.Event)
+
+func (r recorder) Append(e events.Event) { r(e) }
+
+// nobody is a team in which nobody has taken a turn.
+type nobody struct{}
+
+func (nobody) Member(string) (*members.Member, bool) { return nil, false }
+func (nobody) Members() []*members.Member            { return nil }
+func (nobody) Turn(string) int                       { return 0 }

@@ -52,19 +52,13 @@ type Logins struct {
 
 // member is the state of one member.
 type member struct {
-	state LoginWait
-	used  map[string]time.Time // its used-up agents, and until when; replaced, never changed
-	slot  func()               // releases its slot; nil: it has none
+	lockout *Lockout             // what keeps it from its turns; nil: nothing; replaced, never changed
+	lent    time.Time            // until when it waits because another member's lockout applies
+	used    map[string]time.Time // its used-up agents, and until when; replaced, never changed
+	slot    func()               // releases its slot; nil: it has none
 
 	agent *configs.Agent // its agent at the last Describe
 	login string         // the login of agent
-}
-
-// LoginWait is what keeps a member from its turns.
-type LoginWait struct {
-	Lockout *Lockout  // nil: none; replaced, never changed
-	Lent    time.Time // until when it waits because another member's lockout applies
-	Waits   string    // what it waits for before its next turn; empty: nothing
 }
 
 // NewLogins returns the logins of a team without members.
@@ -80,14 +74,19 @@ func (l *Logins) of(name string) *member {
 	return m
 }
 
-// State returns the state of a member.
-func (l *Logins) State(name string) LoginWait {
+// Lockout returns what keeps a member from its turns; nil: nothing.
+func (l *Logins) Lockout(name string) *Lockout {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m := l.members[name]; m != nil {
-		return m.state
+		return m.lockout
 	}
-	return LoginWait{}
+	return nil
+}
+
+// tell journals an event of a member, or of the team.
+func (l *Logins) tell(member string, e events.Data) {
+	l.deps.Journal.Append(events.Event{Member: member, Turn: l.deps.Members.Turn(member), Data: e})
 }
 
 // change edits the state of a member.
@@ -104,19 +103,30 @@ func (l *Logins) Rejoined(ctx context.Context, m *members.Member, r members.Retu
 	if r.Rotated && r.SameAgent {
 		return nil
 	}
-	lockout := l.State(m.Name).Lockout
-	if err := l.Left(ctx, m.Name); err != nil || !r.SameAgent {
-		return err
-	}
-	l.change(m.Name, func(m *member) { m.state.Lockout = lockout })
+	l.forget(m.Name, r.SameAgent)
 	return nil
 }
 
 // Left drops the state of a member that has left the team. It implements crew.Leaver.
 func (l *Logins) Left(_ context.Context, name string) error {
-	l.GiveBack(name)
-	l.change(name, func(m *member) { *m = member{} })
+	l.forget(name, false)
 	return nil
+}
+
+// forget drops the state of a member, but not its lockout if that is kept.
+func (l *Logins) forget(name string, keep bool) {
+	l.GiveBack(name)
+	over := false
+	l.change(name, func(m *member) {
+		kept := member{lockout: m.lockout}
+		if over = !keep && m.lockout != nil || !m.lent.IsZero(); !keep {
+			kept.lockout = nil
+		}
+		*m = kept
+	})
+	if over {
+		l.tell(name, events.Waiting{Kind: events.ForLimit})
+	}
 }
 
 // Begin reads which members were locked out when the last run ended, so that an interrupted turn
@@ -147,7 +157,13 @@ func (l *Logins) recall(ctx context.Context, name string) error {
 	if lockout != nil && lockout.LoggedOut {
 		lockout.LoggedOut, lockout.Until = false, time.Time{}
 	}
-	l.change(name, func(m *member) { m.state.Lockout, m.used = lockout, used })
+	l.change(name, func(m *member) { m.lockout, m.used = lockout, used })
+	switch now := l.deps.Clock.Now(); lockout.State(now) {
+	case plan.LockFailed:
+		l.tell(name, events.Waiting{Kind: events.ForRetry, For: lockout.retryText(), Until: lockout.Until})
+	case plan.LockUsedUp:
+		l.tell(name, events.Waiting{Kind: events.ForLimit, For: "its usage limit to end", Until: lockout.Until})
+	}
 	return nil
 }
 
@@ -190,13 +206,19 @@ func (m *member) loginOf(a *configs.Agent) string {
 func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
 	s.Free = l.Free()
 	now, seats := l.deps.Clock.Now(), s.Seats
+	var news []func()
+	defer func() {
+		for _, tell := range news { // without the lock
+			tell()
+		}
+	}()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := map[string]*plan.Seat{}
 	for i := range seats {
 		v := &seats[i]
 		is, m := all[i], l.places.At(i, v.Name, l.of)
-		lockout := m.state.Lockout
+		lockout := m.lockout
 		v.Agent, v.Lock = m.loginOf(is.AgentInUse()), lockout.State(now)
 		if v.Lock == plan.LockUsedUp || v.Lock == plan.LockFailed {
 			v.Until = lockout.Until
@@ -223,17 +245,19 @@ func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
 	for i := range seats {
 		v := &seats[i]
 		m := l.places.At(i, v.Name, l.of)
-		m.state.Lent = time.Time{}
-		from := known[v.Agent]
-		if from == nil || v.Agent == "" || m.state.Lockout != nil {
-			continue
+		from, lent := known[v.Agent], events.Waiting{Kind: events.ForLimit}
+		if from != nil && v.Agent != "" && m.lockout == nil {
+			v.Lock, v.Until, v.Borrowed = from.Lock, from.Until, true
+			if v.Lock == plan.LockOver {
+				v.Lock = plan.LockTried
+			}
+			if v.Idle && v.Lock == plan.LockUsedUp {
+				lent.For, lent.Until = "the usage limit that "+from.Name+" has met", v.Until
+			}
 		}
-		v.Lock, v.Until, v.Borrowed = from.Lock, from.Until, true
-		if v.Lock == plan.LockOver {
-			v.Lock = plan.LockTried
-		}
-		if v.Idle && v.Lock == plan.LockUsedUp {
-			m.state.Lent = v.Until
+		if !lent.Until.Equal(m.lent) {
+			m.lent = lent.Until
+			news = append(news, func() { l.tell(v.Name, lent) })
 		}
 	}
 }
@@ -243,12 +267,12 @@ func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
 func (l *Logins) answered(name string) {
 	news := false
 	l.change(name, func(m *member) {
-		if news = m.state.Lockout != nil && !m.state.Lockout.Answered; !news {
+		if news = m.lockout != nil && !m.lockout.Answered; !news {
 			return
 		}
-		heard := *m.state.Lockout
+		heard := *m.lockout
 		heard.Answered = true
-		m.state.Lockout = &heard
+		m.lockout = &heard
 	})
 	if news {
 		l.deps.Changed()
@@ -262,7 +286,7 @@ func (l *Logins) TellOfWait(mark string, w events.TeamWaits) {
 	l.waits = mark
 	l.mu.Unlock()
 	if !told {
-		l.deps.Journal.Append(events.Event{Data: w})
+		l.tell("", w)
 	}
 }
 

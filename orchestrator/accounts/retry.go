@@ -52,7 +52,7 @@ func (l *Logins) failedTurn(m *members.Member, e events.TurnFailed) (*Lockout, e
 		return nil, e
 	}
 	failed := &Lockout{Failed: true, Tries: 1, Text: e.Text, Fresh: true}
-	if was := l.State(m.Name).Lockout; was != nil && was.Failed {
+	if was := l.Lockout(m.Name); was != nil && was.Failed {
 		failed.Tries, failed.NoStarts = was.Tries+1, was.NoStarts
 	}
 	if failed.NoStarts++; !e.NoStart {
@@ -81,14 +81,14 @@ func (l *Logins) TriesAgain(name string) (again bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.of(name)
-	failed := m.state.Lockout
+	failed := m.lockout
 	switch {
 	case failed == nil || !failed.Failed:
 		return false, ""
 	case !failed.GivenUp:
 		return true, ""
 	}
-	m.state.Lockout = nil
+	m.lockout = nil
 	if failed.Tries == 1 {
 		return false, "its last turn failed: " + failed.Text
 	}
@@ -107,8 +107,7 @@ func (l *Lockout) limit() int {
 	return min(retryLimit, startLimit+l.Tries-l.NoStarts)
 }
 
-// RetryText says what a member waits for after a failed turn.
-func (l *Lockout) RetryText(now time.Time) string {
-	return fmt.Sprintf("try %d of %d in %s, after: %s", l.Tries, l.limit(),
-		max(l.Until.Sub(now).Round(time.Second), 0), texts.OneLine(l.Text))
+// retryText says what a member waits for after a failed turn.
+func (l *Lockout) retryText() string {
+	return fmt.Sprintf("try %d of %d, after: %s", l.Tries, l.limit(), texts.OneLine(l.Text))
 }

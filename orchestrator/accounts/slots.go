@@ -77,20 +77,19 @@ func (l *Logins) Free() map[string]int {
 }
 
 // Admit waits for a slot of a member's agent before its turn. release gives it back.
-func (l *Logins) Admit(ctx context.Context, m *members.Member, turn int) (release func(), err error) {
-	what := "a slot of " + members.AgentName(m.CurrentAgent())
+func (l *Logins) Admit(ctx context.Context, m *members.Member) (release func(), err error) {
+	told := false
 	give, err := l.slots.of(LoginOf(m.AgentInUse())).acquire(ctx, func() {
-		l.change(m.Name, func(m *member) { m.state.Waits = what })
-		l.deps.Journal.Append(events.Event{Member: m.Name, Turn: turn, Data: events.Waiting{For: what}})
+		told = true
+		l.tell(m.Name, events.Waiting{Kind: events.ForSlot, For: "a slot of " + members.AgentName(m.CurrentAgent())})
 	})
-	l.change(m.Name, func(m *member) {
-		if m.state.Waits = ""; err == nil { // after an error a later life may have a slot already
-			m.slot = give
-		}
-	})
+	if told {
+		l.tell(m.Name, events.Waiting{Kind: events.ForSlot})
+	}
 	if err != nil {
 		return nil, err
 	}
+	l.change(m.Name, func(m *member) { m.slot = give })
 	return func() { l.GiveBack(m.Name) }, nil
 }
 
@@ -115,7 +114,7 @@ func (l *Logins) Lend(name string) (takeBack func(context.Context) error) {
 		if now, _ := l.deps.Members.Member(name); now != m {
 			return nil // the call outlived its member's life, and the slot belongs to the next one
 		}
-		_, err := l.Admit(ctx, m, l.deps.Members.Turn(name))
+		_, err := l.Admit(ctx, m)
 		return err
 	}
 }

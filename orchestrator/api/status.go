@@ -144,6 +144,16 @@ func (m *MemberStatus) SetTask(own []int, all []tasks.Outline) {
 	}
 }
 
+// SetBlocker sets what a member at rest waits for: the first pending task of its own that is blocked,
+// unless it waits for something else.
+func (m *MemberStatus) SetBlocker(own []int, all []tasks.Outline) {
+	for _, i := range own {
+		if by := all[i].OpenBlockers(all); m.State == Resting && m.WaitsFor == "" && all[i].Status == tasks.Pending && len(by) > 0 {
+			m.WaitsFor = tasks.Named(by...)
+		}
+	}
+}
+
 // OwnedTasks returns the indexes in all of each member's tasks, completed ones too.
 func OwnedTasks(all []tasks.Outline) map[string][]int {
 	owned := map[string][]int{}

@@ -62,8 +62,7 @@ type Deps struct {
 	Notices   *accounts.Notices
 	Writes    *writes.Watch
 	Merges    *merging.Merger
-	Slots     *state.Slots // of gates and setups
-	State     *view.Live   // what the members do and have done
+	State     *view.Live // what the members do and have done
 	Watch     *members.Watch
 	Asks      *inbox.Inbox
 	Holds     *members.Holds

@@ -43,7 +43,7 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	p.State.Apply(events.Event{Data: events.TeamStarted{Members: names}})
 	p.Logins, p.Holds = loginsOf(p.Store, p.Journal, p.Seats), &members.Holds{}
 	p.Ledger, p.Notices = accounts.NewLedger(configs.Budget{}, nil, accounts.LedgerDeps{}), &accounts.Notices{}
-	p.Hooks = teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, string) {})
+	p.Hooks = teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, events.Data) {})
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
 	p.Asks = inbox.New(team, inbox.Deps{
 		Store: p.Store, Journal: p.Journal, Clock: p.Clock, Log: p.Log, Members: p.Seats, Group: p.Group, Changed: p.Loop.Poke,

@@ -115,7 +115,7 @@ func (d *director) handRetry(ctx context.Context, s *Seat) error {
 	}
 	d.c.TryNow(s)
 	goOn := agent.Input{Kind: agent.FromCovey, Text: agent.GoOn}
-	if lockout := d.c.deps.Logins.State(s.Member.Name).Lockout; lockout != nil && lockout.Failed {
+	if lockout := d.c.deps.Logins.Lockout(s.Member.Name); lockout != nil && lockout.Failed {
 		goOn.Text = agent.TryAgain
 	}
 	d.hand(s, teammate.Work{Cause: events.ByResume, Inputs: append([]agent.Input{goOn}, in...)}, "")

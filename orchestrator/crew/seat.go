@@ -39,6 +39,8 @@ type Seat struct {
 	mu         sync.Mutex                   // guards occupant.Permissions, too
 	closers    []func() error               // in the order of opening
 	waiting    bool                         // the last turn's work was harvested and the member waits; used by its goroutine only
+	awaiting   sync.Mutex                   // held while awaited is read and told
+	awaited    string                       // the last command that TellAwaitedRun has told of
 	rotation   rotation                     // used by its goroutine, and by the loop before and after it runs
 }
 
@@ -94,6 +96,20 @@ func (s *Seat) AwaitedRun() string {
 	return ""
 }
 
+// TellAwaitedRun reports which command in the background the member waits for, if that has changed, and
+// wakes the crew's loop.
+func (s *Seat) TellAwaitedRun() {
+	s.awaiting.Lock()
+	defer s.awaiting.Unlock()
+	if now := s.AwaitedRun(); now != s.awaited {
+		s.awaited = now
+		s.crew.deps.Journal.Append(events.Event{
+			Member: s.Member.Name, Turn: s.Turn(), Data: events.Waiting{Kind: events.ForRun, For: now},
+		})
+	}
+	s.crew.deps.Loop.Poke()
+}
+
 // ObserveRun handles a change of a command in the member's background. The member's next life is told of
 // commands that were cut off.
 func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
@@ -101,6 +117,7 @@ func (s *Seat) ObserveRun(ctx context.Context, e tools.RunEvent) {
 	switch e.Change {
 	case tools.RunBegan:
 		mate.RunBegan(e.ID)
+		s.TellAwaitedRun()
 	case tools.RunEnded, tools.RunKilled:
 		mate.RunEnded(context.WithoutCancel(ctx), e.ID, e.Notice)
 	case tools.RunStopped:

@@ -122,8 +122,7 @@ func (l *Seats) Now(name string) (state, gone string) {
 	if !ok {
 		return "", ""
 	}
-	now := s.Life.State()
-	return string(s.State(now)), now.Gone
+	return string(s.crew.deps.State.Status(name).State), s.Life.State().Gone
 }
 
 // Turn returns the number of a member's turn; 0: it has no seat.

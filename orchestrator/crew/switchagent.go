@@ -1,15 +1,10 @@
 package crew
 
-import (
-	"context"
-	"time"
-
-	"github.com/coveyteam/covey/orchestrator/plan"
-)
+import "context"
 
 // switchAgent gives an idle member the agent for its next turn.
 func (c *Crew) switchAgent(s *Seat) {
-	if a, changed := c.deps.Logins.Switch(s.Member, s.Turn()); changed {
+	if a, changed := c.deps.Logins.Switch(s.Member); changed {
 		s.occupant.Teammate.Renew(s.Member.FallbackAgent())
 		// The ledger prices what the member uses by its agent's models.
 		c.deps.Ledger.SetAgent(s.Member.Name, a)
@@ -18,7 +13,7 @@ func (c *Crew) switchAgent(s *Seat) {
 
 // Admit waits for a slot of the member's agent. It implements teammate.Admitter.
 func (s *Seat) Admit(ctx context.Context) (release func(), err error) {
-	return s.crew.deps.Logins.Admit(ctx, s.Member, s.Turn())
+	return s.crew.deps.Logins.Admit(ctx, s.Member)
 }
 
 // TryNow lets an idle, locked-out member try again at once. It reports whether there was
@@ -26,9 +21,4 @@ func (s *Seat) Admit(ctx context.Context) (release func(), err error) {
 func (c *Crew) TryNow(s *Seat) bool {
 	now := s.Life.State()
 	return now.Idle && now.Gone == "" && c.deps.Logins.Retry(s.Member.Name)
-}
-
-// waitsToRetry reports whether an idle member waits to try its last turn again.
-func (s *Seat) waitsToRetry(now time.Time) bool {
-	return !s.held() && s.crew.deps.Logins.State(s.Member.Name).Lockout.State(now) == plan.LockFailed
 }

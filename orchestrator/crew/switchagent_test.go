@@ -47,7 +47,7 @@ func TestPermissionLendsTheSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := c.deps.Logins.Lend("dev")
-	other, err := c.deps.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}}, 1)
+	other, err := c.deps.Logins.Admit(ctx, &members.Member{Member: &configs.Member{Name: "ops", Agent: member.Agent}})
 	if err != nil {
 		t.Fatal(err)
 	}

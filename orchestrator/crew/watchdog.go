@@ -42,7 +42,7 @@ func (c *Crew) watched() []members.Watched {
 	for i, s := range seats {
 		m := members.Watched{
 			Name: s.Member.Name, Helped: s.occupant.Teammate.Helpers() > 0,
-			Waits:  c.deps.Asks.Awaits(s.Member.Name) != "" || s.midTurnWait() != "",
+			Waits:  c.deps.State.WaitsOnOthers(s.Member.Name),
 			ByWire: isProgram(*s.Member.Member), Limit: s.Member.Limits.TurnTimeout,
 		}
 		now := s.Life.State()

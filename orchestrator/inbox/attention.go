@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -36,8 +37,12 @@ func (a *Attention) change(member string, do func(*trouble)) {
 	a.set(member, t)
 }
 
-// set replaces the trouble of a member. a.mu must be held.
+// set replaces the trouble of a member, and reports the end of its need for attention. a.mu must be
+// held, so that the reports have the order of the changes.
 func (a *Attention) set(member string, t trouble) {
+	if t.reason == "" && a.members[member].reason != "" {
+		defer a.inbox.report(member, events.AttentionOver{})
+	}
 	if t == (trouble{}) {
 		delete(a.members, member)
 		return

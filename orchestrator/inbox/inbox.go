@@ -47,7 +47,6 @@ type Inbox struct {
 	limit time.Duration // how long a question waits for its answer
 
 	reminders reminders
-	waits     midTurnWaits
 
 	acting sync.Mutex // held by act for answers that ActOn acts on too
 
@@ -110,7 +109,7 @@ const defaultLimit = 10 * time.Minute
 func New(team *configs.Team, deps Deps) *Inbox {
 	b := &Inbox{
 		deps: deps, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
-		reminders: reminders{store: deps.Store}, waits: midTurnWaits{members: map[string]string{}}, due: map[string]time.Time{},
+		reminders: reminders{store: deps.Store}, due: map[string]time.Time{},
 		changed: make(chan struct{}), poked: make(chan struct{}, 1),
 	}
 	b.Attention = &Attention{inbox: b, members: map[string]trouble{}}
@@ -410,6 +409,11 @@ func (b *Inbox) Withdraw(ctx context.Context, id, reason string) error {
 	return b.refresh(ctx)
 }
 
+// report journals an event of a member.
+func (b *Inbox) report(member string, e events.Data) {
+	b.deps.Journal.Append(events.Event{Member: member, Turn: b.deps.Members.Turn(member), Data: e})
+}
+
 // Notify journals a question that a person has to answer, for attached screens, and fires the
 // Notification hooks. Questions for permission are announced by the turn that asks.
 func (b *Inbox) Notify(ctx context.Context, member string, r requests.Request) {
@@ -417,9 +421,7 @@ func (b *Inbox) Notify(ctx context.Context, member string, r requests.Request) {
 		Message:          fmt.Sprintf("%s; `covey inbox approve %s` or `deny` answers", texts.FirstLine(r.Text), r.ID),
 		NotificationType: "agent_needs_input",
 	}
-	b.deps.Journal.Append(events.Event{
-		Member: member, Turn: b.deps.Members.Turn(member), Data: events.Notification{Kind: n.NotificationType, Message: n.Message},
-	})
+	b.report(member, events.Notification{Kind: n.NotificationType, Message: n.Message})
 	// Only the end of the team waits for the hooks, which may be slow.
 	ctx, done := b.UntilEnd(ctx)
 	if !b.deps.Group.Go(func() {
@@ -445,10 +447,10 @@ func (b *Inbox) withdrawAll(ctx context.Context, reason string, want func(reques
 	return nil
 }
 
-// Rejoined drops what the member's last life waited for, and sets the mode of the new one. It
+// Rejoined drops that the member's last life needed attention, and sets the mode of the new one. It
 // implements crew.Rejoiner.
 func (b *Inbox) Rejoined(ctx context.Context, m *members.Member, _ members.Return) error {
-	b.forget(m.Name)
+	b.Attention.clear(m.Name)
 	return b.Plans.restart(ctx, m)
 }
 
@@ -458,7 +460,7 @@ func (b *Inbox) Retired(ctx context.Context, m *members.Member) error { return b
 // Left drops what is known of a member that has left the team, and closes its questions. It
 // implements crew.Leaver.
 func (b *Inbox) Left(ctx context.Context, member string) error {
-	b.forget(member)
+	b.Attention.clear(member)
 	if err := b.leave(ctx, member); err != nil {
 		return fmt.Errorf("the questions of %s: %w", member, err)
 	}
@@ -480,18 +482,13 @@ func (b *Inbox) leave(ctx context.Context, member string) error {
 	})
 }
 
-// forget drops the state of a member's session that has ended: that it needs
-// attention, and what it waits for within its turn. The questions stay.
-func (b *Inbox) forget(member string) {
-	b.waits.set(member, "")
-	b.Attention.clear(member)
-}
-
-// holdsUp reports whether the member that a question is about waits for the
-// answer.
-func holdsUp(r requests.Request) bool {
-	return r.Kind == requests.AskPlan || r.Kind == requests.AskApproval ||
-		!actsAtOnce(r) || asksToKeep(r)
+// Awaits returns whose answer the member that an open request is about waits for, as text after
+// "waits for "; empty: it does not wait.
+func Awaits(r requests.Request) string {
+	if r.Kind == requests.AskPlan || r.Kind == requests.AskApproval || !actsAtOnce(r) || asksToKeep(r) {
+		return Awaited(r)
+	}
+	return ""
 }
 
 // toAnswer returns the questions that a member has to answer.

@@ -2,11 +2,14 @@ package inbox
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/tasks"
@@ -94,39 +97,55 @@ func TestUsualMode(t *testing.T) {
 	}
 }
 
-// TestAside: a member that waits in its turn lends its slot, and says what it waits for
+// told is a journal, and a team in which nobody has taken a turn.
+type told struct {
+	Members
+	lines []string
+}
+
+func (t *told) Turn(string) int { return 0 }
+
+func (t *told) Append(e events.Event) {
+	text := e.Member + " " + e.Data.Type()
+	if w, ok := e.Data.(events.Waiting); ok {
+		text += fmt.Sprintf(" %s: %s", w.Kind, w.For)
+	}
+	t.lines = append(t.lines, text)
+}
+
+// TestAside: a member that waits in its turn lends its slot, and tells what it waits for
 // until it has one again.
 func TestAside(t *testing.T) {
-	lent, said := "", ""
-	var b *Inbox
-	b = New(&configs.Team{}, Deps{Lend: func(member string) func(context.Context) error {
-		lent = member
+	var j told
+	say := func(text string) { j.lines = append(j.lines, text) }
+	b := New(&configs.Team{}, Deps{Journal: &j, Members: &j, Lend: func(member string) func(context.Context) error {
+		say(member + " lends")
 		return func(context.Context) error {
-			said = b.MidTurnWait(member)
+			say(member + " has a slot")
 			return nil
 		}
 	}})
-	back := b.Asker("dev").beginWait("permission")
-	if lent != "dev" || b.MidTurnWait("dev") != "permission" || b.MidTurnWait("ops") != "" {
-		t.Errorf("%q lends, and waits for %q", lent, b.MidTurnWait("dev"))
+	if err := b.Asker("dev").beginWait("permission")(t.Context()); err != nil {
+		t.Error(err)
 	}
-	if err := back(t.Context()); err != nil || said != "permission" || b.MidTurnWait("dev") != "" {
-		t.Errorf("%v; it waited for %q, and then for %q", err, said, b.MidTurnWait("dev"))
+	want := []string{"dev waiting answer: permission", "dev lends", "dev has a slot", "dev waiting answer: "}
+	if !slices.Equal(j.lines, want) {
+		t.Errorf("%q, want %q", j.lines, want)
 	}
 }
 
 // TestClearSolved: attention ends when the tasks that it is about have changed, and when a
-// limit was raised; of a member's life that has ended nothing is left.
+// limit was raised; of a member's life that has ended nothing is left. The end is told once.
 func TestClearSolved(t *testing.T) {
-	b := New(&configs.Team{}, Deps{})
+	var j told
+	b := New(&configs.Team{}, Deps{Journal: &j, Members: &j})
 	stuck := []tasks.Task{{ID: "1", Owner: "dev", Status: tasks.Pending}}
 	for _, member := range []string{"dev", "ops", "rev", "old"} {
 		b.Attention.change(member, func(tr *trouble) { tr.reason = "it does not get on" })
 	}
 	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
 	b.Attention.Stuck("old", plan.Fingerprint(stuck))
-	b.waits.set("old", "permission")
-	if b.forget("old"); b.Attention.Of("old") != "" || b.MidTurnWait("old") != "" || len(b.Attention.members) != 3 {
+	if b.Attention.clear("old"); b.Attention.Of("old") != "" || len(b.Attention.members) != 3 {
 		t.Errorf("%+v is left", b.Attention.members)
 	}
 	look := func(list []tasks.Task) (needing string) {
@@ -144,6 +163,10 @@ func TestClearSolved(t *testing.T) {
 	}
 	if needing := look(nil); needing != "rev " || b.Attention.Of("dev") != "" {
 		t.Errorf("%sneed attention after the task has gone", needing)
+	}
+	b.Attention.clear("dev")
+	if want := []string{"old attention_over", "ops attention_over", "dev attention_over"}; !slices.Equal(j.lines, want) {
+		t.Errorf("told %q, want %q", j.lines, want)
 	}
 }
 

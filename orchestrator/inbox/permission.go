@@ -3,15 +3,17 @@ package inbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 	"github.com/coveyteam/covey/teammate"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Asker asks people for permission to make a member's tool calls. It implements
@@ -39,12 +41,9 @@ func (a Asker) Ask(ctx context.Context, q teammate.Question) teammate.Answer {
 		b.logError(ctx, fmt.Errorf("ask for %s: %w", member, err))
 		return teammate.Answer{}
 	}
-	end := a.beginWait("permission to use " + q.Call.Name)
+	end := a.beginWait("permission to use " + named(q.Call))
 	done, err := b.Wait(ctx, r.ID)
-	if err == nil {
-		err = end(ctx)
-	}
-	if err != nil {
+	if err = errors.Join(err, end(ctx)); err != nil {
 		a.drop(context.WithoutCancel(ctx), r.ID)
 		return teammate.Answer{}
 	}
@@ -83,7 +82,6 @@ func (a Asker) Unbegun(ctx context.Context, callID string) bool {
 // mistake is shown to people until its deadline.
 func (a Asker) drop(ctx context.Context, id string) {
 	b := a.inbox
-	b.waits.set(a.member, "")
 	if b.ending() {
 		return
 	}
@@ -94,10 +92,7 @@ func (a Asker) drop(ctx context.Context, id string) {
 // key is made of the tool and the input, so that a repeated call is the same
 // question.
 func permissionRequest(member string, q teammate.Question, limit time.Duration) requests.New {
-	text := fmt.Sprintf("%s asks to use %s", member, q.Call.Name)
-	if input := texts.MainInput(q.Call.Input); input != "" {
-		text += ": " + texts.Preview(input, 2000)
-	}
+	text := member + " asks to use " + named(q.Call)
 	return requests.New{
 		Kind: requests.AskPermission, Member: member, To: actors.Operator, Key: requests.KeyOf(q.Call.Name,
 			q.Call.Input),
@@ -106,6 +101,14 @@ func permissionRequest(member string, q teammate.Question, limit time.Duration) 
 			Tool: q.Call.Name, Call: q.Call.ID, Input: asJSON(q.Call.Input), Reason: q.Reason,
 		}),
 	}
+}
+
+// named returns the tool of a call and the input that people know the call by.
+func named(c agent.ToolCall) string {
+	if input := texts.MainInput(c.Input); input != "" {
+		return c.Name + ": " + texts.Preview(input, 2000)
+	}
+	return c.Name
 }
 
 // asJSON returns an input as valid JSON, for a payload.
@@ -127,39 +130,14 @@ func permissionAnswer(r requests.Request) teammate.Answer {
 	return teammate.Answer{}
 }
 
-// midTurnWaits holds what members wait for within their turns.
-type midTurnWaits struct {
-	mu      sync.Mutex
-	members map[string]string
-}
-
-// set records what a member waits for; "" for nothing.
-func (a *midTurnWaits) set(member, what string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if what == "" {
-		delete(a.members, member)
-		return
-	}
-	a.members[member] = what
-}
-
-// MidTurnWait returns what a member waits for within its turn, or "" for nothing.
-func (b *Inbox) MidTurnWait(member string) string {
-	b.waits.mu.Lock()
-	defer b.waits.mu.Unlock()
-	return b.waits.members[member]
-}
-
-// beginWait records what the member waits for within its turn, and lends its slot
+// beginWait reports what the member waits for within its turn, and lends its slot
 // to other members meanwhile. end ends the wait and waits for a slot; it must be
 // called once.
 func (a Asker) beginWait(what string) (end func(ctx context.Context) error) {
-	waits := &a.inbox.waits
-	waits.set(a.member, what)
+	a.inbox.report(a.member, events.Waiting{Kind: events.ForAnswer, For: what})
 	takeBack := a.inbox.deps.Lend(a.member)
 	return func(ctx context.Context) error {
-		defer waits.set(a.member, "")
+		defer a.inbox.report(a.member, events.Waiting{Kind: events.ForAnswer})
 		return takeBack(ctx)
 	}
 }

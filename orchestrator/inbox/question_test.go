@@ -75,7 +75,7 @@ func TestConsult(t *testing.T) {
 		t.Errorf("the question of another is answered: %v, %v", found, err)
 	}
 	found, err := c.Questions.Reply(t.Context(), lead, "dev", "Blue")
-	if r := <-first; !found || err != nil || r.Feedback != "Blue" || r.Taken || c.MidTurnWait("dev") != "" {
+	if r := <-first; !found || err != nil || r.Feedback != "Blue" || r.Taken || c.waitsFor("dev") != "" {
 		t.Errorf("%v, %v: %+v", found, err, r)
 	}
 	again, err := c.Questions.Consult(t.Context(), actors.Actor{Name: "dev", CallID: "c1"}, q)
@@ -141,7 +141,7 @@ func TestConsultEnds(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	got := c.consult(ctx, "dev", "c1", Question{To: "lead", Text: "A?"})
 	interrupt(errors.New("interrupted"))
-	if <-got; len(c.Open()) > 0 || c.MidTurnWait("dev") != "" {
+	if <-got; len(c.Open()) > 0 || c.waitsFor("dev") != "" {
 		t.Errorf("open after an interrupt: %v", c.Open())
 	}
 	got = c.consult(t.Context(), "dev", "c2", Question{To: "lead", Text: "A?"})

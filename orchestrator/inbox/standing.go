@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -52,22 +53,17 @@ func sort(open []requests.Request) questions {
 // waitsFor returns the standing of the member that these requests are about.
 func waitsFor(about []requests.Request) (s standing) {
 	for _, r := range about {
-		if !holdsUp(r) {
+		awaits := Awaits(r)
+		if awaits == "" {
 			continue
 		}
-		if s.awaits == "" {
-			s.awaits = Awaited(r)
-		}
+		s.awaits = cmp.Or(s.awaits, awaits)
 		if s.from == "" && r.To != actors.Operator {
 			s.from = r.To
 		}
 	}
 	return s
 }
-
-// Awaits returns the answer that a member waits for, as text after "waits for ",
-// or "".
-func (b *Inbox) Awaits(member string) string { return b.sorted().standing[member].awaits }
 
 // Describe sets which members wait for an answer, and which owe one. The team does not end before
 // the deadline of an open question; questions about members that need attention have none. It

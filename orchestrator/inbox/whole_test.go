@@ -28,6 +28,7 @@ type planning struct {
 	store   *tasks.Store
 	dev     *members.Member
 	modes   sync.Map // by member
+	waits   sync.Map // what a call waits for, by member
 	granted func()   // called when a mode is set
 	apply   Apply
 }
@@ -64,7 +65,18 @@ func (p *planning) LeadMember() *members.Member                { return p.dev }
 func (p *planning) MemberOf(hooks.Input) string                { return p.dev.Name }
 func (p *planning) GoneFor(string) string                      { return "" }
 func (p *planning) Turn(string) int                            { return 0 }
-func (p *planning) Append(events.Event)                        {}
+
+func (p *planning) Append(e events.Event) {
+	if w, ok := e.Data.(events.Waiting); ok {
+		p.waits.Store(e.Member, w.For)
+	}
+}
+
+// waitsFor returns what a call of a member waits for; empty: nothing.
+func (p *planning) waitsFor(member string) any {
+	what, _ := p.waits.Load(member)
+	return what
+}
 
 func (p *planning) SetMode(member, mode string) error {
 	p.modes.Store(member, mode)

@@ -205,7 +205,7 @@ func (m fakeMate) Interrupt(string) {}
 func inboxOf(r *rig, onAsk configs.OnAsk) *inbox.Inbox {
 	return inbox.New(&configs.Team{OnAsk: onAsk}, inbox.Deps{
 		Store: r.store, Log: slog.New(slog.DiscardHandler), Changed: func() {}, Group: &members.Group{},
-		Attached: func() int { return 0 }, Members: inboxMembers{r: r},
+		Attached: func() int { return 0 }, Members: inboxMembers{r: r}, Journal: nowhere{},
 		Lend: func(string) func(context.Context) error { return func(context.Context) error { return nil } },
 	})
 }
@@ -218,6 +218,12 @@ type inboxMembers struct {
 
 func (m inboxMembers) Member(name string) (*members.Member, bool) { return m.r.Member(name) }
 func (m inboxMembers) GoneFor(string) string                      { return "" }
+func (m inboxMembers) Turn(string) int                            { return 1 }
+
+// nowhere is a journal that nobody reads.
+type nowhere struct{}
+
+func (nowhere) Append(events.Event) {}
 
 func TestSlowGateIsAskedOnce(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/proc"
 )
 
@@ -30,28 +31,24 @@ type Slots struct {
 	most func() int
 	turn chan struct{} // the one of this process that looks for a slot, so that they start in order
 	wait time.Duration // after which a gate runs without a slot
+	// quiet is how long a wait lasts before it is told, because a busy team would fill its journal with
+	// short ones.
+	quiet time.Duration
+
+	tell func(member string, e events.Data)
 
 	mu      sync.Mutex
 	waiting map[string]int // by member
 }
 
 // NewSlots returns the slots in a state home. most returns how many this team uses at once; 0 means
-// half of the cores, at least one.
-func NewSlots(home string, most func() int) *Slots {
-	return &Slots{dir: filepath.Join(home, "gate-slots"), most: most, turn: make(chan struct{}, 1), wait: slotPatience, waiting: map[string]int{}}
-}
-
-// Waits returns what a member waits for; empty: for no slot.
-func (s *Slots) Waits(member string) string {
-	if s == nil {
-		return ""
+// half of the cores, at least one. tell is called when a member begins to wait for a slot, and when it
+// does not wait any more.
+func NewSlots(home string, most func() int, tell func(member string, e events.Data)) *Slots {
+	return &Slots{
+		dir: filepath.Join(home, "gate-slots"), most: most, turn: make(chan struct{}, 1), wait: slotPatience, quiet: time.Second,
+		tell: tell, waiting: map[string]int{},
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting[member] == 0 {
-		return ""
-	}
-	return fmt.Sprintf("other gates (%d at once)", s.limit())
 }
 
 // Acquire waits for a slot for a member, and does without one after an hour. It fails if ctx ends
@@ -60,30 +57,32 @@ func (s *Slots) Acquire(ctx context.Context, member string) (release func(), err
 	if s == nil || os.Getenv("COVEY_HOOK_DEPTH") != "" {
 		return func() {}, nil
 	}
-	s.count(member, 1)
-	defer s.count(member, -1)
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, FolderError(err)
 	}
-	for late := time.After(s.wait); ; {
-		for i := range s.limit() {
-			if release, err := s.take(i); !errors.Is(err, errLocked) {
-				return release, err
-			}
-		}
+	inLine := s.turn // nil once it is the first in line
+	var again, late <-chan time.Time
+	for told := time.After(s.quiet); ; {
 		select {
-		case <-time.After(slotPause):
+		case inLine <- struct{}{}:
+			defer func() { <-s.turn }()
+			inLine, late = nil, time.After(s.wait)
+		case <-again:
+		case <-told:
+			s.count(member, 1)
+			defer s.count(member, -1)
+			continue
 		case <-late:
 			return func() {}, nil
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+		for i := range s.limit() {
+			if release, err := s.take(i); !errors.Is(err, errLocked) {
+				return release, err
+			}
+		}
+		again = time.After(slotPause)
 	}
 }
 
@@ -106,8 +105,17 @@ func (s *Slots) limit() int {
 	return max(runtime.NumCPU()/2, 1)
 }
 
+// count counts the slots that a member waits for, and tells of the first and of the end of the last.
 func (s *Slots) count(member string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.waiting[member]
 	s.waiting[member] += n
+	switch {
+	case member == "": // it is nobody's gate
+	case before == 0:
+		s.tell(member, events.Waiting{Kind: events.ForGates, For: fmt.Sprintf("other gates (%d at once)", s.limit())})
+	case before+n == 0:
+		s.tell(member, events.Waiting{Kind: events.ForGates})
+	}
 }

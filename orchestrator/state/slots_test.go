@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/coveyteam/covey/events"
 )
 
 // TestSlots: over several teams no more gates run at once than the limit allows, all get their turn,
@@ -15,8 +17,8 @@ import (
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	two := func() int { return 2 }
-	teams := []*Slots{NewSlots(home, two), NewSlots(home, two), NewSlots(home, two)}
+	var w waits
+	teams := []*Slots{w.slots(home, 2), w.slots(home, 2), w.slots(home, 2)}
 	var now, most, ran atomic.Int32
 	var all sync.WaitGroup
 	for i := range 30 {
@@ -38,21 +40,51 @@ func TestSlots(t *testing.T) {
 	if ran.Load() != 30 || most.Load() > 2 {
 		t.Errorf("%d ran, %d at once", ran.Load(), most.Load())
 	}
-	if waits := teams[0].Waits("ana"); waits != "" {
-		t.Errorf("ana still waits for %s", waits)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now["ana"] != "" || w.odd > 0 {
+		t.Errorf("ana still waits for %q; %d waits began or ended twice", w.now["ana"], w.odd)
 	}
 }
 
-// TestSlotsWait: who waits is named, and goes away with its context.
+// waits is what members wait for, as slots tell.
+type waits struct {
+	mu      sync.Mutex
+	now     map[string]string
+	odd     int // waits of one team that began or ended twice
+	changed chan struct{}
+}
+
+// slots returns slots that tell of each wait.
+func (w *waits) slots(home string, most int) *Slots {
+	if w.now == nil {
+		w.now, w.changed = map[string]string{}, make(chan struct{}, 100)
+	}
+	before := ""
+	s := NewSlots(home, func() int { return most }, func(member string, e events.Data) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		now := e.(events.Waiting)
+		if (before == "") == (now.For == "") || now.Kind != events.ForGates {
+			w.odd++
+		}
+		w.now[member], before = now.For, now.For
+		w.changed <- struct{}{}
+	})
+	s.quiet = 0
+	return s
+}
+
+// TestSlotsWait: who waits is told, and goes away with its context. A gate of nobody is not told of.
 func TestSlotsWait(t *testing.T) {
 	t.Parallel()
+	var w waits
 	home := t.TempDir()
-	one := NewSlots(home, func() int { return 1 })
-	release, err := one.Acquire(t.Context(), "ana")
+	release, err := w.slots(home, 1).Acquire(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := NewSlots(home, func() int { return 1 })
+	other := w.slots(home, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	failed := make(chan error)
@@ -60,17 +92,13 @@ func TestSlotsWait(t *testing.T) {
 		_, err := other.Acquire(ctx, "ben")
 		failed <- err
 	}()
-	for other.Waits("ben") == "" {
-		if ctx.Err() != nil {
-			t.Fatal("the test is over")
-		}
-	}
-	if got := other.Waits("ben"); got != "other gates (1 at once)" || other.Waits("ana") != "" {
-		t.Errorf("ben waits for %q", got)
+	<-w.changed
+	if w.now["ben"] != "other gates (1 at once)" || len(w.now) != 1 {
+		t.Errorf("they wait: %v", w.now)
 	}
 	cancel(gone)
-	if err := <-failed; !errors.Is(err, gone) || other.Waits("ben") != "" {
-		t.Errorf("%v, and ben waits for %q", err, other.Waits("ben"))
+	if err := <-failed; !errors.Is(err, gone) || w.now["ben"] != "" {
+		t.Errorf("%v, and ben waits for %q", err, w.now["ben"])
 	}
 	release()
 	again, err := other.Acquire(t.Context(), "ben")
@@ -79,24 +107,24 @@ func TestSlotsWait(t *testing.T) {
 	}
 	again()
 	var none *Slots
-	if free, err := none.Acquire(t.Context(), ""); err != nil || none.Waits("") != "" {
-		t.Error("no slots limit something")
-	} else {
-		free()
+	free, err := none.Acquire(t.Context(), "")
+	if err != nil {
+		t.Fatal("no slots limit something")
 	}
+	free()
 }
 
 // TestSlotsHeldForEver: a process that never frees a slot stops no team.
 func TestSlotsHeldForEver(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	one := func() int { return 1 }
-	release, err := NewSlots(home, one).Acquire(t.Context(), "")
+	var w waits
+	release, err := w.slots(home, 1).Acquire(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	other := NewSlots(home, one)
+	other := w.slots(home, 1)
 	other.wait = 1
 	for range 2 {
 		free, err := other.Acquire(t.Context(), "ben")

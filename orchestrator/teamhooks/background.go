@@ -3,6 +3,7 @@ package teamhooks
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +27,8 @@ const wakeLimit = 10 * time.Second
 type Background struct {
 	store *tasks.Store
 	clock members.Clock
-	ended func()                    // called when a hook has ended
-	warn  func(member, text string) // tells people
+	ended func()                                // called when a hook has ended
+	tell  func(member string, data events.Data) // reports what a member waits for, and warnings
 
 	mu      sync.Mutex
 	running map[string]map[string]backgroundHook // by member and by the hook's id
@@ -40,22 +41,19 @@ type backgroundHook struct {
 	since   time.Time
 }
 
-// NewBackground makes a Background. It calls ended when a hook has ended, and warn with
-// warnings for people about a member's hooks.
-func NewBackground(store *tasks.Store, c members.Clock, ended func(), warn func(member, text string)) *Background {
-	return &Background{store: store, clock: c, ended: ended, warn: warn, running: map[string]map[string]backgroundHook{}}
+// NewBackground makes a Background. It calls ended when a hook has ended, and tell with what members
+// wait for and with warnings for people.
+func NewBackground(store *tasks.Store, c members.Clock, ended func(), tell func(member string, data events.Data)) *Background {
+	return &Background{store: store, clock: c, ended: ended, tell: tell, running: map[string]map[string]backgroundHook{}}
 }
 
 // Observe records that a member's background hook has begun or ended.
 func (b *Background) Observe(ctx context.Context, member string, p hooks.Progress) {
 	id := p.Background.ID
 	if p.Result == nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.running[member] == nil {
-			b.running[member] = map[string]backgroundHook{}
-		}
-		b.running[member][id] = backgroundHook{command: p.Command, rewake: p.Background.Rewake, since: b.clock.Now()}
+		b.change(member, func(running map[string]backgroundHook) {
+			running[id] = backgroundHook{command: p.Command, rewake: p.Background.Rewake, since: b.clock.Now()}
+		})
 		return
 	}
 	if p.Background.Wakes {
@@ -63,17 +61,28 @@ func (b *Background) Observe(ctx context.Context, member string, p hooks.Progres
 	}
 	// The hook stays listed until its message is stored, so that the team does not look done in
 	// between.
-	b.mu.Lock()
-	delete(b.running[member], id)
-	b.mu.Unlock()
+	b.change(member, func(running map[string]backgroundHook) { delete(running, id) })
 	b.ended()
+}
+
+// change edits the hooks of a member, and reports for which of them the member waits, if that changes.
+func (b *Background) change(member string, edit func(map[string]backgroundHook)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.waker(member)
+	if b.running[member] == nil {
+		b.running[member] = map[string]backgroundHook{}
+	}
+	edit(b.running[member])
+	if now := b.waker(member); now != before {
+		b.tell(member, events.Waiting{Kind: events.ForHook, For: now})
+	}
 }
 
 // Complete adds the commands of background hooks to an idle event. It implements crew.Completer.
 func (b *Background) Complete(_ context.Context, m *members.Member, e events.Event) (events.Event, error) {
 	if idle, ok := e.Data.(events.Idle); ok {
-		running, _ := b.Commands(m.Name)
-		idle.Background = slices.Concat(idle.Background, running)
+		idle.Background = slices.Concat(idle.Background, b.Commands(m.Name))
 		e.Data = idle
 	}
 	return e, nil
@@ -86,9 +95,7 @@ func (b *Background) Rejoined(ctx context.Context, m *members.Member, _ members.
 
 // Left drops the hooks of a member that has left the team. It implements crew.Leaver.
 func (b *Background) Left(_ context.Context, member string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.running, member)
+	b.change(member, func(running map[string]backgroundHook) { clear(running) })
 	return nil
 }
 
@@ -106,7 +113,8 @@ func (b *Background) wake(ctx context.Context, member string, p hooks.Progress) 
 		}),
 	})
 	if err != nil {
-		b.warn(member, fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, member, err))
+		text := fmt.Sprintf("what the hook %s was to wake %s with could not be stored: %v", p.Command, member, err)
+		b.tell(member, events.Warning{Text: text})
 	}
 }
 
@@ -115,7 +123,7 @@ func (b *Background) Describe(s *plan.Scene, _ []*members.Member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range s.Seats {
-		s.Seats[i].Awaited = b.mayWake(s.Seats[i].Name)
+		s.Seats[i].Awaited = b.waker(s.Seats[i].Name) != ""
 	}
 }
 
@@ -123,29 +131,33 @@ func (b *Background) Describe(s *plan.Scene, _ []*members.Member) {
 func (b *Background) MayWake(member string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.mayWake(member)
+	return b.waker(member) != ""
 }
 
-// mayWake is MayWake with b.mu held.
-func (b *Background) mayWake(member string) bool {
-	for _, h := range b.running[member] {
-		if h.rewake {
-			return true
-		}
+// waker names the first hook that may wake the member; empty: there is none. b.mu must be held.
+func (b *Background) waker(member string) string {
+	if list := b.sorted(member); len(list) > 0 && list[0].rewake {
+		return "hook " + texts.OneLine(list[0].command)
 	}
-	return false
+	return ""
 }
 
 // Commands returns the commands of a member's background hooks, one line each. Those that may
-// wake the member come first, and then the oldest. wakes says that the first one may.
-func (b *Background) Commands(member string) (commands []string, wakes bool) {
+// wake the member come first, and then the oldest.
+func (b *Background) Commands(member string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var list []backgroundHook
-	for _, h := range b.running[member] {
-		list = append(list, h)
+	list := b.sorted(member)
+	commands := make([]string, len(list))
+	for i, h := range list {
+		commands[i] = texts.OneLine(h.command)
 	}
-	slices.SortFunc(list, func(x, y backgroundHook) int {
+	return commands
+}
+
+// sorted returns a member's background hooks in the order of Commands. b.mu must be held.
+func (b *Background) sorted(member string) []backgroundHook {
+	return slices.SortedFunc(maps.Values(b.running[member]), func(x, y backgroundHook) int {
 		if x.rewake != y.rewake {
 			if x.rewake {
 				return -1
@@ -154,9 +166,4 @@ func (b *Background) Commands(member string) (commands []string, wakes bool) {
 		}
 		return x.since.Compare(y.since)
 	})
-	commands = make([]string, len(list))
-	for i, h := range list {
-		commands[i] = texts.OneLine(h.command)
-	}
-	return commands, len(list) > 0 && list[0].rewake
 }

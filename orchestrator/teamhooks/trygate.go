@@ -40,7 +40,7 @@ func TryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, about hoo
 		Env:        slices.Concat(launch.HandEnvironment(bin, place), ports),
 		ProjectDir: team.Workspace, SpillDir: spill,
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) {
-			return state.NewSlots(place.Home(), func() int { return team.GatesAtOnce }).Acquire(ctx, "")
+			return state.NewSlots(place.Home(), func() int { return team.GatesAtOnce }, nil).Acquire(ctx, "")
 		},
 		Locate: func(_ hooks.Input, h hooks.Handler) (string, []string) { return team.Located(h) },
 	})

@@ -132,7 +132,7 @@ var kinds = []string{
 	"team_started", "team_ended", "team_waits", "budget", "coordination", "warning", "spec_changed", "task", "task_unchanged",
 	"message", "message_delivered", "request", "merge", "gate", "hook_started", "hook_finished", "hook_feedback",
 	"hook_stopped_continuation", "verdict", "verdict_reused", "turn_started", "pass_started", "text", "tool_call", "tool_result",
-	"held_up", "turn_ended", "idle", "member_started", "member_ended", "member_left", "needs_attention", "member_held", "member_resumed",
+	"held_up", "turn_ended", "idle", "member_started", "member_ended", "member_left", "needs_attention", "attention_over", "member_held", "member_resumed",
 	"waiting", "hook_model", "worktree", "subagent_started", "subagent_ended", "compacted", "program_starts", "program_restarts", "member_restarts",
 	"model_switched", "agent_changed", "watchdog", "limited", "logged_out", "turn_failed", "plan",
 }

@@ -132,7 +132,7 @@ func (s gateFold) hookStarted(l events.Event, e events.HookStarted) {
 		s.index.judging = append(s.index.judging, g)
 	}
 	if m != nil && g.At == AtTurnEnd {
-		m.enter(api.Working, l.Time)
+		m.enter(InWork, l.Time)
 		m.Gate = e.Event
 	}
 }

@@ -34,6 +34,10 @@ var said = []string{
 	`%m member_held {"by":"operator"}`,
 	`%m member_resumed {}`,
 	`%m needs_attention {"reason":"stuck"}`,
+	`%m attention_over {}`,
+	`%m.%i waiting {"kind":"answer","for":"x%i"}`,
+	`%m.%i waiting {"kind":"limit","for":"","until":"2026-11-25T15:00:00Z"}`,
+	`%m member_ended {"again":true}`,
 	`- task {"op":"claimed","by":"%m","task":{"id":"%i","status":"in_progress","owner":"%m","epoch":%i}}`,
 	`- task {"op":"released","by":"%m","task":{"id":"%i","status":"pending"}}`,
 	`- task {"op":"completed","by":"%m","task":{"id":"%i","status":"completed","owner":"%m"}}`,
@@ -171,7 +175,7 @@ ana.1 turn_ended {"usage":{"input_tokens":10},"cost_usd":1}`, func(s *State) any
 				r := s.Task("1").Returns
 				return words(len(r), r[0].Seq, r[1].Seq, r[1].By, r[1].Member, len(s.Needs()))
 			}, "2 9 12 lead ana 0"},
-		{"asked", "ben.1 turn_started {}\n" + ask, closed, "open 0 waiting |Bash| 1"},
+		{"asked", "ben.1 turn_started {}\n" + ask, closed, "open 0 working || 1"},
 		{"answered", "ben.1 turn_started {}\n" + ask + strings.Replace(ask, "open", "denied", 1), closed, "denied 10 working || 0"},
 		{"expired", "ben.1 turn_started {}\n" + ask + strings.Replace(ask, "open", "expired", 1), closed, "expired 10 working || 0"},
 		{"withdrawn", "ben.1 turn_started {}\n" + ask + strings.Replace(ask, "open", "withdrawn", 1), closed, "withdrawn 10 working || 0"},

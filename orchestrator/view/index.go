@@ -72,6 +72,7 @@ func (s *State) member(name string) *Member {
 		return m
 	}
 	m := newMember(name)
+	m.Awaits = s.awaits(name)
 	s.Members = append(s.Members, m)
 	x.members[name] = m
 	for _, t := range s.Tasks { // before its first line

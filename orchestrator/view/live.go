@@ -106,8 +106,20 @@ func (l *Live) Done(member string) (done accounts.Done) {
 
 // Status returns a member as `covey ps` shows it.
 func (l *Live) Status(member string) (status api.MemberStatus) {
-	l.Read(func(s *State) { status = s.member(member).status() })
+	l.Read(func(s *State) { status = s.member(member).Status() })
 	return status
+}
+
+// Waits reports whether a member waits for something of a kind.
+func (l *Live) Waits(member string, kind events.WaitKind) (waits bool) {
+	l.Read(func(s *State) { waits = s.member(member).Waits[kind].For != "" })
+	return waits
+}
+
+// WaitsOnOthers reports whether others decide when a member goes on.
+func (l *Live) WaitsOnOthers(member string) (waits bool) {
+	l.Read(func(s *State) { waits = s.member(member).waitsOnOthers() })
+	return waits
 }
 
 // Unreported returns the tasks that a member has completed since it last wrote to the lead.

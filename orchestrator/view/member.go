@@ -20,27 +20,31 @@ type Member struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session,omitempty"`
 
+	// State is decided from Stage and from what it waits for (Member.decide).
 	State api.MemberState `json:"state"`
 	Since time.Time       `json:"since,omitzero"` // when State began
+	Stage Stage           `json:"stage"`
 	// Gate is the event of the turn end whose hooks run now: Stop, TaskCompleted or
 	// TeammateIdle. The member is then api.Working.
 	Gate string `json:"gate,omitempty"`
 	// Doing says in one line what it does, or for an idle member what it said last.
 	Doing string `json:"doing,omitempty"`
-	// WaitsFor says for people what it waits for, within its turn or before it.
+	// WaitsFor says for people what it waits for. It is decided with State.
 	WaitsFor string `json:"waits_for,omitempty"`
-	// Asks is what an open request of its turn asks: it waits, whatever else is told of it. The
-	// store tells of the request, and so it may come before the line of the call that asks.
-	Asks string `json:"asks,omitempty"`
+	// Waits are what parts of the team have told that it waits for.
+	Waits map[events.WaitKind]events.Waiting `json:"waits,omitempty"`
+	// HeldUp is why its turn shows no progress.
+	HeldUp string `json:"held_up,omitempty"`
+	// Awaits says whose answer it waits for, of the oldest open request about it.
+	Awaits string `json:"awaits,omitempty"`
 	// Held is set while it begins no turn until it is resumed.
 	Held *Hold `json:"held,omitempty"`
 	// Gone says why it takes no more turns in this run, although its team goes on.
 	Gone string `json:"gone,omitempty"`
 	// Calls are its tool calls without a result.
 	Calls []Call `json:"calls,omitempty"`
-	// Attention says why it needs a person; AttentionKind is "login" if it has to log in.
+	// Attention says why it needs a person.
 	Attention      string    `json:"attention,omitempty"`
-	AttentionKind  string    `json:"attention_kind,omitempty"`
 	AttentionSince time.Time `json:"attention_since,omitzero"`
 	// Lockout is why its agent cannot answer. It ends with the next turn.
 	Lockout *Lockout `json:"lockout,omitempty"`
@@ -72,6 +76,17 @@ type Member struct {
 	Worktree       *Worktree      `json:"worktree,omitempty"`
 }
 
+// Stage is how far a member is in its life.
+type Stage string
+
+// The stages of members.
+const (
+	Begins Stage = "begins" // its session has not begun
+	InWork Stage = "works"  // it is in a turn
+	Idles  Stage = "idles"  // it waits for work
+	Over   Stage = "over"   // it takes no more turns
+)
+
 // Call is a tool call.
 type Call struct {
 	ID   string `json:"id"`
@@ -87,7 +102,6 @@ type Hold struct {
 
 // Lockout is why an agent cannot answer.
 type Lockout struct {
-	Kind  string    `json:"kind"`            // the type of its line: limited, logged_out or turn_failed
 	Agent string    `json:"agent,omitempty"` // in words for people
 	Text  string    `json:"text"`            // what the agent or its vendor said
 	Fix   string    `json:"fix,omitempty"`   // the command that logs in

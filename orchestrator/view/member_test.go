@@ -10,6 +10,8 @@ func TestMemberStates(t *testing.T) {
 	const loggedOut = "ana.1 logged_out {\"agent\":\"codex\",\"hint\":\"log in\",\"fix\":\"codex login\"}\n" +
 		"ana.1 turn_ended {\"reason\":\"logged_out\"}\nana.1 needs_attention {\"reason\":\"not logged in\",\"kind\":\"login\"}\n" +
 		"ana.1 idle {\"reason\":\"logged_out\"}\n"
+	const slot = `ana.1 waiting {"kind":"slot","for":"a slot of codex"}` + "\n"
+	const asks = `ana.1 waiting {"kind":"answer","for":"permission"}` + "\n"
 	facts{
 		{"a turn begins", "", ana, "working||thinking||"},
 		{"a call", `ana.1 tool_call {"id":"c1","name":"Bash","input":{"command":"go  test"}}`, ana, "working||Bash go test||"},
@@ -33,37 +35,53 @@ ana.1 hook_feedback {"event":"Stop","tool_use_id":"t1","text":"no"}`, ana, "work
 ana.1 held_up {"for":"the agent program"}
 ana.1 program_starts {"program":"codex-acp","ready":true}`, ana, "working||thinking||"},
 		{"idle", idle, ana, "idle||Done.||"},
-		{"awaits", "ana.1 turn_ended {}\nana.1 idle {\"reason\":\"awaiting\",\"last_text\":\"it waits for the approval of rev\"}",
-			ana, "idle||it waits for the approval of rev|the approval of rev|"},
-		{"waits for a slot", idle + `ana.1 waiting {"for":"a slot of codex"}`, ana, "waiting||Done.|a slot of codex|"},
+		{"awaits", idle + `ana.1 request {"id":"r1","kind":"plan","member":"ana","to":"rev","state":"open"}`, ana, "idle||Done.|rev's approval of its plan|"},
+		{"awaits the older answer", idle + `ana.1 request {"id":"r1","kind":"plan","member":"ana","to":"rev","state":"open"}
+ana.1 request {"id":"r2","kind":"question","member":"ana","to":"ben","state":"open"}
+ana.1 request {"id":"r1","kind":"plan","member":"ana","to":"rev","state":"approved"}`, ana, "idle||Done.|ben's answer to its question|"},
+		{"awaits nobody", idle + `- request {"id":"r1","kind":"shutdown","member":"ana","to":"ben","state":"open"}`, ana, "idle||Done.||"},
+		{"waits for a slot", idle + slot, ana, "waiting||Done.|a slot of codex|"},
+		{"has a slot", idle + slot + `ana.1 waiting {"kind":"slot","for":""}`, ana, "idle||Done.||"},
+		{"waits for a slot in its turn", slot + `ana.1 tool_call {"id":"c1","name":"Bash"}`, ana, "waiting||Bash|a slot of codex|"},
+		{"waits for other gates", `ana.1 hook_started {"event":"Stop","tool_use_id":"t1","command":"./gate"}
+ana.1 waiting {"kind":"gates","for":"other gates"}`, ana, "waiting|Stop|Stop: ./gate|other gates|"},
+		{"gates of an idle member", idle + `ana.1 waiting {"kind":"gates","for":"other gates"}`, ana, "idle||Done.||"},
+		{"waits before its session", `ana member_restarts {"reason":"failed"}
+ana waiting {"kind":"gates","for":"other gates"}`, ana, "starting||thinking|other gates|"},
+		{"a limit of another", idle + `ana.1 waiting {"kind":"limit","for":"ben's limit","until":"2026-11-25T15:00:00Z"}`, ana, "limited||Done.||"},
+		{"the limit is over", limited + `ana.1 waiting {"kind":"limit","for":""}`,
+			func(s *State) any { return words(ana(s), s.Member("ana").Lockout) }, "idle||thinking|| <nil>"},
+		{"another agent", limited + `ana.1 agent_changed {"from":"codex","to":"claude"}`, ana, "idle||thinking||"},
+		{"a command in its background", idle + `ana.1 waiting {"kind":"run","for":"command bash_1"}`, ana, "waiting||Done.|command bash_1|"},
+		{"a hook in its background", idle + `ana.1 waiting {"kind":"hook","for":"hook ./w"}`, ana, "idle||Done.|hook ./w|"},
 		{"attention in the turn", `ana.1 needs_attention {"reason":"stuck"}`, ana, "working||thinking||stuck"},
 		{"attention after it", "ana.1 turn_ended {}\nana.1 needs_attention {\"reason\":\"stuck\"}\nana.1 idle {\"reason\":\"limited\"}",
 			ana, "needs attention||||stuck"},
 		{"attention ends with a turn", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana.2 turn_started {}", ana, "working||thinking||"},
-		{"attention was answered", idle + `ana.1 needs_attention {"reason":"stuck"}
-- request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"open"}
-- request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"withdrawn"}`, ana, "idle||Done.||"},
+		{"attention is over", idle + "ana.1 needs_attention {\"reason\":\"stuck\"}\nana attention_over {}", ana, "idle||Done.||"},
 		{"attention was left so", idle + `ana.1 needs_attention {"reason":"stuck"}
 - request {"id":"r1","kind":"attention","member":"ana","to":"operator","state":"denied"}`, ana, "needs attention||Done.||stuck"},
 		{"limited", limited, ana, "limited||thinking||"},
 		{"logged out", loggedOut, ana, "logged out||thinking||not logged in"},
-		{"held while idle", idle + `ana member_held {"by":"operator"}`, ana, "held||Done.||"},
+		{"held while idle", idle + `ana member_held {"by":"operator"}`, ana, "held||Done.|covey resume ana|"},
 		{"held in its turn", `ana member_held {"by":"operator","cut":true}`, ana, "working||thinking||"},
-		{"held after it", "ana member_held {\"by\":\"operator\"}\n" + idle, ana, "held||Done.||"},
+		{"held after it", "ana member_held {\"by\":\"operator\"}\n" + idle, ana, "held||Done.|covey resume ana|"},
 		{"resumed", idle + "ana member_held {}\nana member_resumed {}", ana, "idle||Done.||"},
 		{"tries again", "ana.1 turn_failed {\"text\":\"busy\",\"until\":\"2026-11-25T15:00:00Z\",\"left\":3}\nana.1 turn_ended {}\n" +
-			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}", ana, "waiting||thinking||"},
+			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}", ana, "waiting||thinking|try 0 of 2, after: busy|"},
+		{"held between two tries", "ana.1 turn_failed {\"text\":\"busy\",\"until\":\"2026-11-25T15:00:00Z\",\"left\":3}\nana.1 turn_ended {}\n" +
+			"ana.1 idle {\"reason\":\"failed\",\"last_text\":\"x\"}\nana member_held {}", ana, "held||thinking|covey resume ana|"},
 		{"failed for good", "ana.1 turn_failed {\"text\":\"no\"}\nana.1 turn_ended {}\nana.1 idle {\"reason\":\"failed\",\"last_text\":\"no\"}",
 			ana, "idle||no||"},
-		{"asks for permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}`,
-			ana, "waiting||thinking|Bash rm|"},
-		{"asks before its call is told", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
-ana.1 tool_call {"id":"t1","name":"Bash","input":{"command":"rm a"}}`, ana, "waiting||Bash rm a|Bash rm|"},
-		{"has permission", `ana.1 request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"open","text":"Bash rm"}
-- request {"id":"r1","kind":"permission","member":"ana","to":"operator","state":"approved"}`, ana, "working||thinking||"},
+		{"asks for permission", asks, ana, "waiting||thinking|permission|"},
+		{"asks before its call is told", asks + `ana.1 tool_call {"id":"t1","name":"Bash","input":{"command":"rm a"}}`, ana,
+			"waiting||Bash rm a|permission|"},
+		{"has permission", asks + `ana.1 waiting {"kind":"answer","for":""}`, ana, "working||thinking||"},
 		{"ended", `ana member_ended {"reason":"done"}`, ana, "ended||done||"},
 		{"has left", "ana member_ended {\"reason\":\"stopped\"}\nana member_left {\"reason\":\"a person ended it\"}",
 			func(s *State) any { return words(ana(s), s.Member("ana").Gone) }, "ended||a person ended it|| a person ended it"},
+		{"restarts", `ana member_restarts {"reason":"failed"}`, ana, "starting||thinking||"},
+		{"begins another life", "ana.1 member_restarts {}\nana member_ended {\"reason\":\"done\",\"again\":true}", ana, "starting||done||"},
 		{"started again", "ana member_ended {}\nana member_started {\"agent\":\"acp/codex\"}", ana, "idle||||"},
 	}.check(t, atWork)
 }
@@ -94,7 +112,7 @@ ana.1 compacted {"layer":"summary","before_tokens":40,"after_tokens":7}`, member
 ana session_rotated {"session":"s9"}`, member(func(m *Member) string { return words(m.Done.Context, m.Session) }), "{0 0} s9"},
 		{"a lockout", `ana.1 limited {"agent":"codex","until":"2026-11-25T15:00:00Z","known":true,"text":"no"}`,
 			member(func(m *Member) string {
-				return words(m.Lockout.Kind, m.Lockout.Known, m.Lockout.Until.Hour(), m.IncidentCounts)
+				return words(m.State, m.Lockout.Known, m.Lockout.Until.Hour(), m.IncidentCounts)
 			}), "limited true 15 map[limited:1]"},
 		{"hooks", `ana.1 hook_finished {"event":"PreToolUse","command":"./x","outcome":"cancelled","failed_open":true}`,
 			member(func(m *Member) string { return words(m.Hooks.FailedOpen()) }), "1"},

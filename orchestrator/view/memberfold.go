@@ -15,62 +15,18 @@ import (
 type memberFold struct{ *State }
 
 // newMember returns a member of which only the name is known.
-func newMember(name string) *Member { return &Member{Name: name, State: api.Starting} }
+func newMember(name string) *Member { return &Member{Name: name, State: api.Starting, Stage: Begins} }
 
-// enter sets the state of the member, and since when.
-func (m *Member) enter(state api.MemberState, at time.Time) {
-	if m.State != state || m.Since.IsZero() {
-		m.State, m.Since = state, at
-	}
-	m.Gate = ""
-}
-
-// rest returns the state of the member between turns, in the order in which `covey ps` of a
-// running team decides it.
-func (m *Member) rest() api.MemberState {
-	kind := ""
-	if m.Lockout != nil {
-		kind = m.Lockout.Kind
-	}
-	switch {
-	case kind == events.TurnFailed{}.Type():
-		return api.Waiting
-	case m.Held != nil:
-		return api.Held
-	case kind == events.LoggedOut{}.Type(), m.AttentionKind == "login":
-		return api.LoggedOut
-	case kind == events.Limited{}.Type():
-		return api.Limited
-	case m.Attention != "":
-		return api.NeedsAttention
-	}
-	return api.Resting
-}
-
-// Stopped returns the state of the member once its team does not run any more. It does not
-// depend on Held, because a hold may end while no journal is written.
-func (m *Member) Stopped() api.MemberState {
-	free := *m
-	free.Held = nil
-	if state := free.rest(); state != api.Waiting { // the next run tries again
-		return state
-	}
-	return api.Resting
-}
-
-// idles sets the state between turns, unless the member is in a turn, has ended, or has not
-// begun and is well.
-func (m *Member) idles(at time.Time) {
-	state := m.rest()
-	if !m.InTurn && m.State != api.Ended && (m.State != api.Starting || state != api.Resting) {
-		m.enter(state, at)
-	}
+// enter notes that the member is at another stage of its life, or goes on with its turn.
+func (m *Member) enter(stage Stage, at time.Time) {
+	m.Stage, m.Gate, m.HeldUp = stage, "", ""
+	m.settle(at)
 }
 
 // clearAttention handles that the member needs nobody any more.
 func (m *Member) clearAttention(at time.Time) {
-	m.Attention, m.AttentionKind, m.AttentionSince = "", "", time.Time{}
-	m.idles(at)
+	m.Attention, m.AttentionSince = "", time.Time{}
+	m.settle(at)
 }
 
 // says keeps a text of the member.
@@ -89,20 +45,10 @@ func (m *Member) busyWith() string {
 	return "thinking"
 }
 
-// works notes that a member does something in its turn. While a request of it is open it
-// still waits.
+// works notes that a member does something in its turn.
 func (m *Member) works(doing string, at time.Time) {
 	m.Doing = doing
-	m.workOrWait(at)
-}
-
-// workOrWait sets the state of a member in its turn.
-func (m *Member) workOrWait(at time.Time) {
-	state := api.Working
-	if m.WaitsFor = m.Asks; m.Asks != "" {
-		state = api.Waiting
-	}
-	m.enter(state, at)
+	m.enter(InWork, at)
 }
 
 // incident keeps what happened to the member's agent.
@@ -129,7 +75,7 @@ func (s memberFold) apply(l events.Event) bool {
 		m := s.member(l.Member)
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
-		m.enter(m.rest(), l.Time)
+		m.enter(Idles, l.Time)
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:
@@ -139,28 +85,30 @@ func (s memberFold) apply(l events.Event) bool {
 		m := s.member(l.Member)
 		s.cutTurn(m)
 		m.Doing = cut(e.Reason)
-		m.enter(api.Ended, l.Time)
+		if m.enter(Over, l.Time); e.Again {
+			m.enter(Begins, l.Time)
+		}
 	case events.MemberLeft:
 		m := s.member(l.Member)
 		m.Gone = cut(e.Reason)
 		m.Doing = m.Gone
-		m.enter(api.Ended, l.Time)
+		m.enter(Over, l.Time)
 	case events.NeedsAttention:
 		m := s.member(l.Member)
-		m.Attention, m.AttentionKind, m.AttentionSince = cmp.Or(cut(e.Reason), "unknown"), e.Kind, l.Time
-		m.idles(l.Time)
+		m.Attention, m.AttentionSince = cmp.Or(cut(e.Reason), "unknown"), l.Time
+		m.settle(l.Time)
+	case events.AttentionOver:
+		s.member(l.Member).clearAttention(l.Time)
 	case events.MemberHeld:
 		m := s.member(l.Member)
 		m.Held = &Hold{By: e.By, Since: l.Time, Cut: e.Cut}
-		m.idles(l.Time)
+		m.settle(l.Time)
 	case events.MemberResumed:
 		m := s.member(l.Member)
 		m.Held = nil
-		m.idles(l.Time)
+		m.settle(l.Time)
 	case events.Waiting:
-		m := s.member(l.Member)
-		m.WaitsFor = cut(e.For)
-		m.enter(api.Waiting, l.Time)
+		s.member(l.Member).waits(e, l.Time)
 	case events.ModelAsked:
 		m := s.member(l.Member)
 		m.Done.Spend(e.Usage)
@@ -194,24 +142,28 @@ func (s memberFold) applyIncident(l events.Event) bool {
 	case events.MemberRestarts:
 		s.restarts(l, e.Reason)
 		s.cutTurn(s.member(l.Member))
+		s.member(l.Member).enter(Begins, l.Time)
 	case events.ModelSwitched:
 		s.member(l.Member).incident(l, fmt.Sprintf("%s to %s: %s", e.From, e.To, cut(e.Why)))
 	case events.AgentChanged:
 		m := s.member(l.Member)
 		m.incident(l, e.From+" to "+e.To)
 		m.Agent = cmp.Or(e.To, m.Agent)
+		m.answers()
+		m.settle(l.Time)
 	case events.WatchdogFound:
 		s.member(l.Member).incident(l, e.Reason+"; "+e.Did)
 	case events.Limited:
-		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Text), Until: e.Until, Known: e.Known})
+		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Text), Until: e.Until, Known: e.Known}, events.ForLimit, "its limit to end")
 	case events.LoggedOut:
-		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix)})
+		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix)}, events.ForLogin, "a login")
 	case events.TurnFailed:
 		if e.Until.IsZero() {
 			s.member(l.Member).incident(l, e.Text)
 			break
 		}
-		s.lockedOut(l, Lockout{Text: cut(e.Text), Until: e.Until, Known: true, Left: e.Left})
+		s.lockedOut(l, Lockout{Text: cut(e.Text), Until: e.Until, Known: true, Left: e.Left}, events.ForRetry,
+			fmt.Sprintf("try %d of %d, after: %s", e.Failed, e.Failed+e.Left-1, e.Text))
 	default:
 		return false
 	}
@@ -225,14 +177,39 @@ func (s memberFold) restarts(l events.Event, reason string) {
 	m.Calls = nil
 }
 
-// lockedOut ends the turn of a member whose agent cannot answer.
-func (s memberFold) lockedOut(l events.Event, why Lockout) {
+// lockedOut ends the turn of a member whose agent cannot answer, and who waits for that to end.
+func (s memberFold) lockedOut(l events.Event, why Lockout, kind events.WaitKind, waitsFor string) {
 	m := s.member(l.Member)
-	why.Kind, why.Since = l.Data.Type(), l.Time
+	why.Since = l.Time
 	m.Lockout = &why
 	m.incident(l, why.Text)
-	m.WaitsFor = ""
-	m.enter(m.rest(), l.Time)
+	m.enter(Idles, l.Time)
+	m.waits(events.Waiting{Kind: kind, For: waitsFor, Until: why.Until}, l.Time)
+}
+
+// answers notes that the member's agent may answer again.
+func (m *Member) answers() {
+	m.Lockout = nil
+	for _, kind := range []events.WaitKind{events.ForLimit, events.ForLogin, events.ForRetry} {
+		delete(m.Waits, kind)
+	}
+}
+
+// waits notes what a part of the team says that the member waits for, or waits for no more.
+func (m *Member) waits(w events.Waiting, at time.Time) {
+	w.For = cut(w.For)
+	switch {
+	case w.For == "" && (w.Kind == events.ForLimit || w.Kind == events.ForRetry):
+		m.answers()
+	case w.For == "":
+		delete(m.Waits, w.Kind)
+	default:
+		if m.Waits == nil {
+			m.Waits = map[events.WaitKind]events.Waiting{}
+		}
+		m.Waits[w.Kind] = w
+	}
+	m.settle(at)
 }
 
 // setWorktree replaces what is known of the member's working copy. A later line has no Base.

@@ -1,10 +1,83 @@
 package view
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 )
+
+// decide returns what the member does, and what it waits for. Nothing else does. The order is that of
+// importance for people: a hold does not end by itself, so it is shown before a lockout, and a lockout
+// before what its end may solve.
+func (m *Member) decide() (state api.MemberState, waitsFor string) {
+	inTurn, retry, run := m.inTurnWait(), m.Waits[events.ForRetry].For, m.Waits[events.ForRun].For
+	switch {
+	case m.Stage == Over:
+		return api.Ended, ""
+	case m.Stage == Begins:
+		return api.Starting, inTurn
+	case m.Waits[events.ForSlot].For != "", m.Stage == InWork && inTurn != "":
+		return api.Waiting, inTurn
+	case m.Stage == InWork:
+		return api.Working, m.HeldUp
+	case m.Held != nil:
+		return api.Held, "covey resume " + m.Name
+	case retry != "":
+		return api.Waiting, cmp.Or(m.Awaits, retry)
+	case m.Waits[events.ForLogin].For != "":
+		return api.LoggedOut, m.Awaits
+	case m.Waits[events.ForLimit].For != "":
+		return api.Limited, m.Awaits
+	case m.Attention != "":
+		return api.NeedsAttention, m.Awaits
+	case run != "":
+		return api.Waiting, cmp.Or(m.Awaits, run)
+	}
+	return api.Resting, cmp.Or(m.Awaits, m.Waits[events.ForHook].For)
+}
+
+// inTurnWait returns what the member waits for within its turn or before it; empty: for nothing.
+func (m *Member) inTurnWait() string {
+	return cmp.Or(m.Waits[events.ForSlot].For, m.Waits[events.ForAnswer].For, m.Waits[events.ForGates].For)
+}
+
+// settle decides State and WaitsFor again, because something has changed.
+func (m *Member) settle(at time.Time) {
+	state, waitsFor := m.decide()
+	if m.State != state || m.Since.IsZero() {
+		m.State, m.Since = state, at
+	}
+	m.WaitsFor = waitsFor
+}
+
+// Stopped returns the state of the member once its team does not run any more. It does not
+// depend on Held, because a hold may end while no journal is written.
+func (m *Member) Stopped() api.MemberState {
+	free := *m
+	free.Stage, free.Held = Idles, nil
+	if state, _ := free.decide(); state != api.Waiting { // the next run tries again
+		return state
+	}
+	return api.Resting
+}
+
+// WaitText says what the member waits for, with the time of the next try of a turn that has failed.
+func (m *Member) WaitText() string {
+	retry := m.Waits[events.ForRetry]
+	if m.WaitsFor != "" && m.WaitsFor == retry.For {
+		return retry.Until.Local().Format(time.TimeOnly) + ": " + retry.For
+	}
+	return m.WaitsFor
+}
+
+// waitsOnOthers reports whether others decide when the member goes on, so that its silence is no sign of
+// trouble.
+func (m *Member) waitsOnOthers() bool {
+	return m.Awaits != "" || m.inTurnWait() != ""
+}
 
 // Statuses returns the members of the last run that had any, as `covey ps` shows those of a
 // team that does not run. What only the store or a running team knows is left out.
@@ -14,25 +87,29 @@ func (s *State) Statuses() []api.MemberStatus {
 		if m.Left {
 			continue
 		}
-		status := m.status()
-		status.State, status.Doing, status.Pass = m.Stopped(), "", 0
-		if m.Lockout != nil && m.Lockout.Kind == (events.Limited{}).Type() {
-			status.LimitedUntil = m.Lockout.Until
+		status := m.Status()
+		status.State, status.Doing, status.WaitsFor, status.Pass, status.Held = m.Stopped(), "", "", 0, false
+		if status.LimitedUntil = (time.Time{}); status.State == api.Limited {
+			status.LimitedUntil = m.Waits[events.ForLimit].Until
 		}
 		list = append(list, status)
 	}
 	return list
 }
 
-// status returns the member as `covey ps` shows it, without what only the store or a running team
+// Status returns the member as `covey ps` shows it, without what only the store or a running team
 // knows.
-func (m *Member) status() api.MemberStatus {
+func (m *Member) Status() api.MemberStatus {
 	status := api.MemberStatus{
-		Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.State, Turn: m.Turn, Pass: m.Pass, Attention: m.Attention,
+		Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.State, Turn: m.Turn, Pass: m.Pass, WaitsFor: m.WaitText(),
+		Attention: cmp.Or(m.Gone, m.Attention), Held: m.Held != nil,
 		Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
 	}
 	if m.InTurn || m.State == api.Starting {
 		status.Doing = m.Doing
+	}
+	if m.State == api.Limited {
+		status.LimitedUntil = m.Waits[events.ForLimit].Until
 	}
 	return status
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/api"
 )
 
 // teamFold is the part of a fold that handles the team as a whole.
@@ -85,11 +84,11 @@ func (m *Member) begin(at time.Time) {
 	fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
 	fresh.InProgress, fresh.Spent, fresh.Unread = slices.Clone(m.InProgress), m.Spent, m.Unread
 	fresh.Limits, fresh.Texts, fresh.Worktree = slices.Clone(m.Limits), slices.Clone(m.Texts), m.Worktree
-	fresh.Unreported = slices.Clone(m.Unreported)
-	fresh.enter(api.Starting, at)
+	fresh.Unreported, fresh.Awaits = slices.Clone(m.Unreported), m.Awaits
 	if m.Left {
-		fresh.enter(api.Ended, at)
+		fresh.Stage = Over
 	}
+	fresh.settle(at)
 	*m = *fresh
 }
 

@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -33,7 +32,8 @@ func (s turnFold) apply(l events.Event) bool {
 	case events.ToolReturned:
 		if m := s.member(l.Member); l.Helper == "" {
 			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == e.ID })
-			m.Doing, m.WaitsFor = m.busyWith(), ""
+			m.Doing, m.HeldUp = m.busyWith(), ""
+			m.settle(l.Time)
 		}
 	case events.ProgramStarts:
 		m := s.member(l.Member)
@@ -43,7 +43,9 @@ func (s turnFold) apply(l events.Event) bool {
 			m.works("starting "+cut(e.Program), l.Time)
 		}
 	case events.HeldUp:
-		s.member(l.Member).WaitsFor = cut(e.For)
+		m := s.member(l.Member)
+		m.HeldUp = cut(e.For)
+		m.settle(l.Time)
 	case events.TurnEnded:
 		s.turnEnded(l, e)
 	case events.Idle:
@@ -71,11 +73,12 @@ func (s turnFold) turnStarted(l events.Event, e events.TurnStarted) {
 	s.Waits = nil
 	run := s.run()
 	run.Turns = run.Turns.Of(1, 0, 0)
-	m.Lockout, m.InTurn = nil, true
+	m.answers()
+	m.clearAttention(l.Time)
+	m.InTurn = true
 	if e.Cause != events.ByNudge {
 		m.Refused = ""
 	}
-	m.clearAttention(l.Time)
 	m.works("thinking", l.Time)
 	t := &Turn{
 		Member: m.Name, Number: l.Turn, First: l.Seq, Last: l.Seq, Cause: e.Cause, Prompt: cut(e.Prompt),
@@ -94,7 +97,7 @@ func (s turnFold) passStarted(l events.Event, e events.PassStarted) {
 		return
 	}
 	m.Pass = e.Pass
-	m.workOrWait(l.Time)
+	m.enter(InWork, l.Time)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Passes = max(t.Passes, e.Pass)
 	}
@@ -162,10 +165,7 @@ func (s turnFold) idle(l events.Event, e events.Idle) {
 	if m.Lockout == nil {
 		m.Doing = cut(e.LastText)
 	}
-	if e.Reason == events.IdleAwaiting {
-		m.WaitsFor = strings.TrimPrefix(m.Doing, "it waits for ")
-	}
-	m.enter(m.rest(), l.Time)
+	m.enter(Idles, l.Time)
 }
 
 // leaveTurn clears what is true only within a turn. A turn that has no end in the journal is cut:
@@ -175,7 +175,7 @@ func (s *State) leaveTurn(m *Member) {
 		t.Reason = "cut"
 	}
 	delete(s.index.turns, m.Name)
-	m.InTurn, m.Pass, m.Calls, m.WaitsFor, m.Asks = false, 0, nil, "", ""
+	m.InTurn, m.Pass, m.Calls = false, 0, nil
 	for _, g := range slices.Clone(s.index.judging) {
 		if g.Member == m.Name && g.At != AtMerge {
 			s.judged(g, Cut, s.Time)

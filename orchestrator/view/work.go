@@ -14,6 +14,8 @@ type Request struct {
 	requests.Request
 	Asked    uint64 `json:"asked_seq"`              // number of the line with which it was asked
 	Answered uint64 `json:"answered_seq,omitempty"` // of that with which it was closed
+	// Awaits says whose answer Member waits for; empty: it does not wait.
+	Awaits string `json:"awaits,omitempty"`
 }
 
 // Letter is a message between members, or from covey or a person. Its text is in the line Line.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -85,6 +85,10 @@ func (s workFold) request(l events.Event, r requests.Request) {
 	if r.ID == "" {
 		return
 	}
+	awaits := ""
+	if r.Open() {
+		awaits = cut(inbox.Awaits(r))
+	}
 	r.Payload, r.Text, r.Feedback = nil, cut(r.Text), cut(r.Feedback)
 	known := s.found().requests[r.ID]
 	if known == nil {
@@ -100,33 +104,26 @@ func (s workFold) request(l events.Event, r requests.Request) {
 			}
 		}
 	}
-	known.Request = r
+	known.Request, known.Awaits = r, awaits
 	if r.Open() {
 		known.Answered = 0
 	} else {
 		known.Answered = l.Seq
 	}
 	if m := s.index.members[r.Member]; m != nil {
-		m.asks(l, r)
+		m.Awaits = s.awaits(r.Member)
+		m.settle(l.Time)
 	}
 }
 
-// asks notes what a request means for the member that it is about. A member that asks for
-// permission waits in its turn, and so does one whose call asks for values; the question why it
-// needs attention is closed once it does not any more, unless a person leaves it so.
-func (m *Member) asks(l events.Event, r requests.Request) {
-	inTurn := m.InTurn && (r.Kind == requests.AskPermission || r.Kind == requests.AskForm)
-	switch {
-	case inTurn && r.Open():
-		m.Asks = cmp.Or(r.Text, string(r.Kind))
-		m.workOrWait(l.Time)
-	case inTurn:
-		if m.Asks = ""; m.State == api.Waiting {
-			m.workOrWait(l.Time)
+// awaits says whose answer a member waits for, of the oldest request about it; empty: it waits for none.
+func (s *State) awaits(member string) string {
+	for _, r := range s.Requests {
+		if r.Member == member && r.Awaits != "" {
+			return r.Awaits
 		}
-	case r.Kind == requests.AskAttention && (r.Approved() || r.State == requests.Withdrawn):
-		m.clearAttention(l.Time)
 	}
+	return ""
 }
 
 // merge adds a merge, or what became of it. Returned work sends its tasks back.

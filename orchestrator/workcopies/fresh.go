@@ -49,7 +49,7 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 	err = setup{
 		team: team, opts: Options{
 			Environ: environ, Processes: process.New(process.Unmarked),
-			Slots: state.NewSlots(home, func() int { return team.GatesAtOnce }),
+			Slots: state.NewSlots(home, func() int { return team.GatesAtOnce }, nil),
 		},
 		repo: g.repo, warn: func(string, ...any) {}, ports: held, dir: dir, doing: doing, log: filepath.Join(temp, "setup.log"),
 	}.run(ctx)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -56,7 +57,7 @@ func newGrove(t *testing.T) *grove {
 	}}
 	g.options = Options{
 		Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
-		Slots: state.NewSlots(t.TempDir(), func() int { return 0 }), Environ: os.Environ(),
+		Slots: state.NewSlots(t.TempDir(), func() int { return 0 }, func(string, events.Data) {}), Environ: os.Environ(),
 		Team: func() *configs.Team { return g.team },
 	}
 	g.settle(t, "crew-01234567")

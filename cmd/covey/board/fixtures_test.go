@@ -183,6 +183,7 @@ func played() []events.Line {
 		teamtest.Line(8, "", "merge", `{"id":"1","member":"lead","tasks":["3"],"title":"Cover it with tests","state":"waiting","into":"main","branch":"covey/crew/lead","commit":"0123456789abcdef"}`),
 		teamtest.Line(9, "docs", "needs_attention", `{"reason":"8 refusals in a row"}`),
 		asks(10, "r1", "permission", "api", "api asks to use Bash: git push origin main"),
+		teamtest.Line(10, "api", "waiting", `{"kind":"answer","for":"permission to use Bash: git push origin main"}`),
 	}
 	return lines
 }

@@ -20,7 +20,7 @@ func lockedLines() []events.Line {
 		teamtest.Line(1, "lead", "member_started", `{"agent":"acp/codex"}`),
 		teamtest.Line(1, "api", "member_started", `{"agent":"acp/codex"}`),
 		teamtest.Line(1, "docs", "member_started", `{"agent":"acp/gemini"}`),
-		teamtest.Line(2, "lead", "waiting", `{"for":"a slot of codex"}`),
+		teamtest.Line(2, "lead", "waiting", `{"kind":"slot","for":"a slot of codex"}`),
 		teamtest.Line(3, "api", "turn_started", `{"cause":"task"}`),
 		teamtest.Line(4, "api", "limited", `{"agent":"codex","until":"`+until+`","known":true,"text":"5-hour limit reached"}`),
 		teamtest.Line(4, "api", "turn_ended", `{"reason":"usage_limit"}`),

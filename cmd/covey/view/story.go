@@ -361,7 +361,9 @@ func fullText(e events.Event) (string, term.Style) {
 	case events.LoggedOut:
 		return d.Agent + " is not logged in\n" + quoted(d.Hint), term.Yellow
 	case events.Waiting:
-		return "waits for " + d.For, term.Faint
+		if (d.Kind == events.ForSlot || d.Kind == events.ForGates) && d.For != "" { // others are told of otherwise
+			return "waits for " + d.For, term.Faint
+		}
 	case events.HelperStarted:
 		return helperBegins(d), term.Faint
 	case events.HelperEnded:

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -100,18 +100,21 @@ func MemberDoes(s *view.State, m *view.Member, graph []tasks.Outline) string {
 			text = m.Lockout.Text
 		}
 	case m.State == api.Limited:
-		text = m.Lockout.Text
-	case m.State == api.Waiting && m.Lockout != nil:
-		text = "to try again at " + m.Lockout.Until.Local().Format(time.TimeOnly) + ", after: " + m.Lockout.Text
+		text = m.Waits[events.ForLimit].For
+		if m.Lockout != nil {
+			text = m.Lockout.Text
+		}
 	case m.State == api.Waiting:
-		text = "for " + m.WaitsFor
-		if asks, ok := strings.CutPrefix(m.WaitsFor, m.Name+" asks "); ok {
-			text = "asks " + asks
+		text = "for " + m.WaitText()
+		if asks, ok := strings.CutPrefix(m.WaitsFor, "permission to "); ok {
+			text = "asks to " + asks
 		}
 	case m.State == api.Working && m.WaitsFor != "":
 		text = "waits for " + m.WaitsFor
 	case m.State == api.Held:
 		text = "until covey resume " + m.Name
+	case m.State == api.Resting && m.WaitsFor != "":
+		text = "waits for " + m.WaitsFor
 	case m.State == api.Resting:
 		text = cmp.Or(waitsForTask(s, m.Name, graph), m.Doing)
 	}
