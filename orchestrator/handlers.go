@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -60,6 +61,10 @@ func (q commands) handlers() []api.Handler {
 		api.VerbReview.Handle(r.work.Merges.Review),
 		api.VerbReturn.Handle(q.sendBack),
 		api.VerbInbox.Handle(q.inbox),
+		api.VerbNeeds.Handle(func(context.Context, struct{}) (list []api.Need, _ error) {
+			r.state.Read(func(s *view.State) { list = s.OtherNeeds() })
+			return list[:min(len(list), api.InboxMost)], nil
+		}),
 		api.VerbAnswer.Handle(q.answer),
 		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (events.SpecChanged, error) {
 			return o.applySpec(ctx, r, ask)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -11,6 +12,7 @@ import (
 // requests.
 var (
 	VerbInbox  = forAll[InboxQuery, []requests.Request]("inbox")
+	VerbNeeds  = forAll[struct{}, []Need]("needs")
 	VerbAnswer = forOperator[InboxAnswer, requests.Request]("inbox-answer")
 )
 
@@ -39,8 +41,37 @@ func (c *Client) Inbox(ctx context.Context, q InboxQuery) ([]requests.Request, e
 	return ask(ctx, c, VerbInbox, q)
 }
 
+// Needs lists what only a person can do besides answering questions.
+func (c *Client) Needs(ctx context.Context) ([]Need, error) {
+	return ask(ctx, c, VerbNeeds, struct{}{})
+}
+
 // AnswerInbox answers a question. It fails with tasks.ErrAnswered if the question
 // has been answered; the error names who answered it.
 func (c *Client) AnswerInbox(ctx context.Context, a InboxAnswer) (requests.Request, error) {
 	return ask(ctx, c, VerbAnswer, a)
 }
+
+// Need is something that only a person can do.
+type Need struct {
+	Kind   NeedKind      `json:"kind"`
+	ID     string        `json:"id"`             // of the request or the merge; the member's name
+	Member string        `json:"member"`         // who waits for it, or whose work it is
+	Asks   requests.Kind `json:"asks,omitempty"` // what the request asks for
+	Task   string        `json:"task,omitempty"` // whose work it is about; empty: of none
+	Text   string        `json:"text"`
+	Since  time.Time     `json:"since"`
+	// Deadline is when the request is answered without a person; zero: never.
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// NeedKind says what a Need is.
+type NeedKind string
+
+// The kinds of needs.
+const (
+	NeedsAnswer   NeedKind = "request" // an open request to the operator
+	NeedsMerge    NeedKind = "merge"   // finished work that nobody has asked to merge
+	NeedsDecision NeedKind = "held"    // a held merge
+	NeedsHelp     NeedKind = "member"  // a member that needs attention or has to log in
+)

@@ -96,6 +96,7 @@ func TestAllowed(t *testing.T) {
 		{"call a tool as itself", asking(VerbTool, TeamCall{Tool: "team_list", As: "api"}), []process.Caller{byAPI, byActing}},
 		{"call a tool as another", asking(VerbTool, TeamCall{Tool: "team_list", As: "docs"}), nil},
 		{"inbox", asking(VerbInbox, InboxQuery{}), everybody},
+		{"what needs a person", asking(VerbNeeds, struct{}{}), everybody},
 		{"inbox approve", asking(VerbAnswer, InboxAnswer{ID: "x", Approve: true}), operator},
 		{"down --member", asking(VerbEnd, EndMember{Member: "docs"}), operator},
 	} {

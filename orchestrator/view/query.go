@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -170,13 +169,13 @@ func (s *State) BudgetEnd(u events.BudgetUse) time.Time {
 // that holds up nobody. Each is named once: a held merge whose question is open is that question, and so
 // is a member that needs attention. A merge that is ready is left out, because covey does not learn when
 // its pull request is opened.
-func (s *State) Needs() []Need {
-	var list []Need
+func (s *State) Needs() []api.Need {
+	var list []api.Need
 	asked := map[string]bool{} // members with an open request for attention
 	for _, r := range s.Requests {
 		if r.Open() && r.To == actors.Operator {
-			list = append(list, Need{
-				Kind: NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: s.taskAsked(r.ID), Text: r.Text,
+			list = append(list, api.Need{
+				Kind: api.NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: s.taskAsked(r.ID), Text: r.Text,
 				Since: r.Created, Deadline: r.Deadline,
 			})
 			asked[r.Member] = asked[r.Member] || r.Kind == requests.AskAttention
@@ -189,23 +188,33 @@ func (s *State) Needs() []Need {
 	}
 	for _, m := range s.Members {
 		if m.Attention != "" && !asked[m.Name] {
-			list = append(list, Need{
-				Kind: NeedsHelp, ID: m.Name, Member: m.Name, Text: m.Attention, Since: m.AttentionSince,
+			list = append(list, api.Need{
+				Kind: api.NeedsHelp, ID: m.Name, Member: m.Name, Text: m.Attention, Since: m.AttentionSince,
 			})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Need) int {
-		return cmp.Or(a.Kind.rank()-b.Kind.rank(), a.Since.Compare(b.Since))
+	slices.SortStableFunc(list, func(a, b api.Need) int {
+		if merges := a.Kind == api.NeedsMerge; merges == (b.Kind == api.NeedsMerge) {
+			return a.Since.Compare(b.Since)
+		} else if merges { // it holds up nobody
+			return 1
+		}
+		return -1
 	})
 	return list
 }
 
+// OtherNeeds returns the needs that are no questions.
+func (s *State) OtherNeeds() []api.Need {
+	return slices.DeleteFunc(s.Needs(), func(n api.Need) bool { return n.Kind == api.NeedsAnswer })
+}
+
 // need returns what a merge that stands needs.
-func (m *Merge) need() Need {
-	n := Need{Kind: NeedsDecision, ID: m.ID, Member: m.Member, Task: m.task(), Since: m.since()}
+func (m *Merge) need() api.Need {
+	n := api.Need{Kind: api.NeedsDecision, ID: m.ID, Member: m.Member, Task: m.task(), Since: m.since()}
 	n.Text = m.Name() + ": " + m.Reason
 	if m.State == tasks.MergeWaiting {
-		n.Kind, n.Text = NeedsMerge, m.Name()+" waits to be merged into "+m.Into
+		n.Kind, n.Text = api.NeedsMerge, m.Name()+" waits to be merged into "+m.Into
 	}
 	return n
 }
@@ -226,14 +235,6 @@ func (s *State) taskAsked(request string) string {
 		}
 	}
 	return ""
-}
-
-// rank returns which needs come first.
-func (k NeedKind) rank() int {
-	if k == NeedsMerge {
-		return 1
-	}
-	return 0
 }
 
 // isOpen reports whether a request waits for its answer.

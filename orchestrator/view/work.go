@@ -46,27 +46,3 @@ type Step struct {
 	Reason string           `json:"reason,omitempty"`
 	By     string           `json:"by,omitempty"`
 }
-
-// Need is something that only a person can do.
-type Need struct {
-	Kind   NeedKind      `json:"kind"`
-	ID     string        `json:"id"`             // of the request or the merge; the member's name
-	Member string        `json:"member"`         // who waits for it, or whose work it is
-	Asks   requests.Kind `json:"asks,omitempty"` // what the request asks for
-	Task   string        `json:"task,omitempty"` // whose work it is about; empty: of none
-	Text   string        `json:"text"`
-	Since  time.Time     `json:"since"`
-	// Deadline is when the request is answered without a person; zero: never.
-	Deadline time.Time `json:"deadline,omitzero"`
-}
-
-// NeedKind says what a Need is.
-type NeedKind string
-
-// The kinds of needs.
-const (
-	NeedsAnswer   NeedKind = "request" // an open request to the operator
-	NeedsMerge    NeedKind = "merge"   // finished work that nobody has asked to merge
-	NeedsDecision NeedKind = "held"    // a held merge
-	NeedsHelp     NeedKind = "member"  // a member that needs attention or has to log in
-)

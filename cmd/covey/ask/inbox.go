@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
-	teamview "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -57,9 +56,10 @@ func inboxListCommand(env *cli.Env, use string) *cobra.Command {
 			if asJSON {
 				return env.Out.JSON(list)
 			}
-			// What else a person has to do is found in the journal, so it is read
-			// separately, and only for people.
-			needs, err := view.ReadNeeds(place)
+			// What else a person has to do is only for people.
+			ctx, cancel := context.WithTimeout(ctx, cli.AnswerWithin)
+			defer cancel()
+			needs, err := cli.Ask(ctx, place, (*api.Client).Needs, func() ([]api.Need, error) { return view.ReadNeeds(place) })
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ A request is answered once; a second answer fails and says whose the first was.`
 // printInbox prints questions as a table, then what else a person has to do, and how to
 // answer. It says how only if a question is for the operator: members answer what
 // members ask each other.
-func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need, now time.Time) {
+func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now time.Time) {
 	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
 	mine := false
 	for _, r := range list {
@@ -156,9 +156,6 @@ func printInbox(out *term.Screen, list []requests.Request, needs []teamview.Need
 			term.Cell{Text: left}, term.Cell{Text: line})
 	}
 	for _, n := range needs {
-		if n.Kind == teamview.NeedsAnswer {
-			continue // it is in the list
-		}
 		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member},
 			term.Cell{Text: "you"},
 			term.Cell{}, term.Cell{Text: view.NeedText(n)})

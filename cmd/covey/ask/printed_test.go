@@ -19,7 +19,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -158,7 +157,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		"diff": func(c *cli.Env) { printDiffs(c.Out, []merging.Diff{{Title: hostile}}, false) },
 		"inbox": func(c *cli.Env) {
 			printInbox(c.Out, []requests.Request{request},
-				[]view.Need{{Kind: view.NeedsMerge, Member: hostile, Text: hostile}}, noon)
+				[]api.Need{{Kind: api.NeedsMerge, Member: hostile, Text: hostile}}, noon)
 		},
 		"ps":   func(c *cli.Env) { printStatus(c.Out, status, noon) },
 		"json": func(c *cli.Env) { _ = c.Out.JSON(review) },
@@ -225,10 +224,9 @@ func TestPrintedInbox(t *testing.T) {
 			t.Errorf("printed\n%s\nwant %q and not %q", got, tc.want, tc.lack)
 		}
 	}
-	work := []view.Need{
-		{Kind: view.NeedsAnswer, ID: "r7", Member: "ana", Text: "may I?"},
-		{Kind: view.NeedsMerge, ID: "1", Member: "ana", Task: "3", Text: "task 3 is finished"},
-		{Kind: view.NeedsDecision, ID: "2", Member: "ben", Text: "a conflict"},
+	work := []api.Need{
+		{Kind: api.NeedsMerge, ID: "1", Member: "ana", Task: "3", Text: "task 3 is finished"},
+		{Kind: api.NeedsDecision, ID: "2", Member: "ben", Text: "a conflict"},
 	}
 	got := printed(func(c *cli.Env) { printInbox(c.Out, nil, work, noon) })
 	want := `ID  KIND        FROM  TO   LEFT  WHAT

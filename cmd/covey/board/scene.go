@@ -118,9 +118,9 @@ func needRows(s *view.State, runs bool) []row {
 			task: n.Task, returns: n.Task != "",
 		}
 		switch n.Kind {
-		case view.NeedsAnswer:
+		case api.NeedsAnswer:
 			r.request, r.who = n.ID, term.PlainLine(n.ID)
-		case view.NeedsMerge, view.NeedsDecision:
+		case api.NeedsMerge, api.NeedsDecision:
 			r.merges = true
 		}
 		if !runs {

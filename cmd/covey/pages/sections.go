@@ -149,15 +149,15 @@ func (d *Drawing) needs() *Section {
 	}
 	for _, n := range list {
 		one := struct {
-			view.Need
+			api.Need
 			Request *view.Request
 			Merges  bool     // it is merged when a person says so
 			Marks   []string // what to look at before
-		}{Need: n, Merges: n.Kind == view.NeedsMerge || n.Kind == view.NeedsDecision}
+		}{Need: n, Merges: n.Kind == api.NeedsMerge || n.Kind == api.NeedsDecision}
 		if t := d.State.Task(n.Task); t != nil && d.Marks != nil {
 			one.Marks = d.Marks(works, t)
 		}
-		if n.Kind == view.NeedsAnswer {
+		if n.Kind == api.NeedsAnswer {
 			one.Request = requests[n.ID]
 		}
 		d.row(s, "need-"+DomID(string(n.Kind)+"-"+n.ID), "need", one)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -25,14 +26,14 @@ func ReadLastRun(place state.Place) (*view.State, error) {
 	return run, foldAfter(run, place, begin)
 }
 
-// ReadNeeds folds the whole journal of a team, because finished work may wait from an early run on,
-// and returns what only a person can do.
-func ReadNeeds(place state.Place) ([]view.Need, error) {
+// ReadNeeds folds the whole journal of a team that does not run, because finished work may wait from an
+// early run on, and returns what only a person can do besides answering questions.
+func ReadNeeds(place state.Place) ([]api.Need, error) {
 	s := &view.State{}
 	if err := foldAfter(s, place, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return s.Needs(), nil
+	return s.OtherNeeds(), nil
 }
 
 // foldAfter applies the lines after a number. It skips damaged lines.

@@ -143,13 +143,13 @@ func waitsForTask(s *view.State, member string, graph []tasks.Outline) string {
 }
 
 // NeedWord says what a need is about in a word or two.
-func NeedWord(n view.Need) string {
+func NeedWord(n api.Need) string {
 	switch n.Kind {
-	case view.NeedsAnswer:
+	case api.NeedsAnswer:
 		return term.PlainLine(string(n.Asks))
-	case view.NeedsMerge:
+	case api.NeedsMerge:
 		return "to merge"
-	case view.NeedsDecision:
+	case api.NeedsDecision:
 		return "held merge"
 	}
 	return "attention"
@@ -157,7 +157,7 @@ func NeedWord(n view.Need) string {
 
 // NeedText says what a need is about, for where only its command helps. The command comes first,
 // because a narrow terminal cuts the end.
-func NeedText(n view.Need) string {
+func NeedText(n api.Need) string {
 	if command := NeedCommand(n); command != "" {
 		return command + ": " + n.Text
 	}
@@ -165,11 +165,11 @@ func NeedText(n view.Need) string {
 }
 
 // NeedCommand returns the command with which a person begins; empty: there is none.
-func NeedCommand(n view.Need) string {
+func NeedCommand(n api.Need) string {
 	switch n.Kind {
-	case view.NeedsAnswer:
+	case api.NeedsAnswer:
 		return "covey inbox show " + n.ID
-	case view.NeedsMerge, view.NeedsDecision:
+	case api.NeedsMerge, api.NeedsDecision:
 		return "covey merge " + cmp.Or(n.Task, n.Member)
 	}
 	return ""

@@ -144,11 +144,11 @@ func TestWaitsForTask(t *testing.T) {
 
 // TestNeedWords: each kind of need has a word, and the command with which a person begins.
 func TestNeedWords(t *testing.T) {
-	for want, n := range map[string]view.Need{
-		"plan: covey inbox show r1: x":   {Kind: view.NeedsAnswer, ID: "r1", Asks: requests.AskPlan},
-		"to merge: covey merge 3: x":     {Kind: view.NeedsMerge, ID: "1", Member: "ana", Task: "3"},
-		"held merge: covey merge ana: x": {Kind: view.NeedsDecision, ID: "1", Member: "ana"},
-		"attention: x":                   {Kind: view.NeedsHelp, ID: "ana", Member: "ana"},
+	for want, n := range map[string]api.Need{
+		"plan: covey inbox show r1: x":   {Kind: api.NeedsAnswer, ID: "r1", Asks: requests.AskPlan},
+		"to merge: covey merge 3: x":     {Kind: api.NeedsMerge, ID: "1", Member: "ana", Task: "3"},
+		"held merge: covey merge ana: x": {Kind: api.NeedsDecision, ID: "1", Member: "ana"},
+		"attention: x":                   {Kind: api.NeedsHelp, ID: "ana", Member: "ana"},
 	} {
 		n.Text = "x"
 		if got := NeedWord(n) + ": " + NeedText(n); got != want {
