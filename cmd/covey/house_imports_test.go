@@ -134,6 +134,7 @@ var testsMayImport = []arrows{
 	{"hooks/settings", "hooks/runner"},
 	{"orchestrator/process", "orchestrator/testkit"},
 	{"orchestrator/launch", "orchestrator/testkit"},
+	{"orchestrator/accounts", "orchestrator/testkit"},
 	{"orchestrator/api", "orchestrator/testkit"},
 	{"orchestrator/workcopies", "orchestrator/testkit tasks/*"},
 	{"orchestrator/trust", "orchestrator/testkit"},
