@@ -89,7 +89,7 @@ func TestPermissionWaitsInTheInbox(t *testing.T) {
 			c := u.client()
 			testkit.Eventually(t, "dev waits", func() bool { // it is shown a moment after the request
 				m := u.member("dev")
-				return m.State == api.Waiting && m.WaitsFor == "permission to use Bash"
+				return m.State == api.Waiting && strings.HasPrefix(m.WaitsFor, "permission to use Bash: ")
 			})
 			list, err := c.Inbox(t.Context(), api.InboxQuery{})
 			if err != nil || len(list) != 1 || list[0].ID != r.ID || list[0].To != actors.Operator ||
