@@ -103,9 +103,7 @@ func (s *Seat) TellAwaitedRun() {
 	defer s.awaiting.Unlock()
 	if now := s.AwaitedRun(); now != s.awaited {
 		s.awaited = now
-		s.crew.deps.Journal.Append(events.Event{
-			Member: s.Member.Name, Turn: s.Turn(), Data: events.Waiting{Kind: events.ForRun, For: now},
-		})
+		s.journal(events.Waiting{Kind: events.ForRun, For: now})
 	}
 	s.crew.deps.Loop.Poke()
 }
