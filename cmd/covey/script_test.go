@@ -85,7 +85,6 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"killteam":   scriptKillTeam,
 		"jsonlines":  scriptJSONLines,
 		"setenvfrom": scriptSetenvFrom,
-		"samefacts":  scriptSameFacts,
 	}
 }
 
