@@ -113,6 +113,15 @@ func inHooks(body string) map[string]string {
 	return map[string]string{"hooks/more.go": "package hooks\n\n" + body + "\n"}
 }
 
+// matchesEvents is a package with events, and a reader of them with this statement.
+func matchesEvents(statement string) map[string]string {
+	return map[string]string{
+		"events/events.go": "package events\n\ntype Line struct{ Type string }\n\ntype Ran struct{}\n\nfunc (Ran) Type() string { return \"ran\" }\n\n" +
+			"type HasRun struct{}\n\nfunc (HasRun) Type() string { return \"has_run\" }\n",
+		"orchestrator/teamtools/more.go": "package teamtools\n\nimport \"github.com/coveyteam/covey/events\"\n\nfunc reads(l events.Line) {\n\t" + statement + "\n}\n",
+	}
+}
+
 // function with so many lines, and so many statements in it.
 func longFunction(name string, lines int) string {
 	return fmt.Sprintf("func %s() {\n%s}\n", name, strings.Repeat("\tprintln()\n", lines-2))
@@ -196,6 +205,11 @@ func houseBreaches() map[string][]breakage {
 				"hooks/more.go:5: a regular expression is compiled before main"},
 		},
 		"hardly a panic": {{inHooks("func f() { panic(1) }"), "hooks/more.go:3: a panic"}},
+		"events are not matched by name": {
+			{matchesEvents("_ = l.Type == \"ran\""), "teamtools/more.go:6: \"ran\" is compared with a type of event"},
+			{matchesEvents("switch l.Type {\n\tcase \"x\", \"ran\":\n\t}"), "teamtools/more.go:7: \"ran\" is compared"},
+			{matchesEvents("kind := l.Type\n\t_ = \"has_run\" != kind"), "teamtools/more.go:7: \"has_run\" is compared"},
+		},
 		"errors are wrapped": {
 			{inHooks("import \"fmt\"\n\nfunc f() []error {\n\treturn []error{fmt.Errorf(\"a\"), fmt.Errorf(\"b\")}\n}"), "hooks/more.go:6: fmt.Errorf without %w"},
 		},

@@ -47,6 +47,7 @@ func houseRules() []rule {
 		{"expressions are compiled on first use", eagerExpressions, false},
 		{"hardly a panic", tooManyPanics, true},
 		{"errors are wrapped", unwrappedErrors, false},
+		{"events are not matched by name", eventsByName, false},
 		{"errors get their context somewhere", bareErrors, true},
 		{"code is gofmt clean", unformatted, false},
 	}
