@@ -114,6 +114,21 @@ func (l Line) Event() Event {
 	return e
 }
 
+// Brief is Event without what a tool has returned, which is most of a journal, for those who fold it.
+func (l Line) Brief() Event {
+	if l.known != nil || !Is[ToolReturned](l) {
+		return l.Event()
+	}
+	var data struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		IsError bool   `json:"is_error"`
+	}
+	_ = json.Unmarshal(l.Data, &data) // see Event
+	l.known = ToolReturned{ID: data.ID, Name: data.Name, IsError: data.IsError}
+	return l.Event()
+}
+
 // Is reports whether a line is of a type, without decoding its data.
 func Is[T Data](l Line) bool {
 	var data T

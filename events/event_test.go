@@ -107,9 +107,12 @@ func TestUnknown(t *testing.T) {
 	if u, ok := l.Event().Data.(Unknown); err != nil || !ok || u.Type() != "new" || string(u.JSON) != `{"a": [1]}` {
 		t.Errorf("%+v, %v", l.Event(), err)
 	}
-	l, err = Decode([]byte(`{"seq":1,"type":"tool_result","data":{"id":5,"name":"Bash","more":true}}`))
+	l, err = Decode([]byte(`{"seq":1,"type":"tool_result","data":{"id":5,"name":"Bash","content":"x","more":true}}`))
 	if d, ok := l.Event().Data.(ToolReturned); err != nil || !ok || d.Name != "Bash" || !Is[ToolReturned](l) || Is[ToolCalled](l) {
 		t.Errorf("%+v, %v", l.Event(), err)
+	}
+	if d := l.Brief().Data.(ToolReturned); d != (ToolReturned{Name: "Bash"}) {
+		t.Errorf("in brief %+v", d)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"seq":1`, ``} {
 		if _, err := Decode([]byte(bad)); err == nil {

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -83,10 +84,25 @@ const lineWidth = 200
 
 // cut makes one line of a text that may be long.
 func cut(text string) string {
+	if isLine(text) {
+		return strings.Clone(text) // of a long text, too, which must not be kept for one line
+	}
 	if len(text) > 8*lineWidth {
 		text = strings.ToValidUTF8(text[:8*lineWidth], "") // the rest is not kept; do not process megabytes
 	}
 	return texts.Short(texts.Unbroken(text), lineWidth)
+}
+
+// isLine reports whether nothing of a text would be cut. Most texts are such.
+func isLine(text string) bool {
+	space := true // none may begin the text or follow another
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == ' ' && space || i == lineWidth {
+			return false
+		}
+		space = text[i] == ' '
+	}
+	return !space
 }
 
 // firstLine is cut for the first line of an output that says something.

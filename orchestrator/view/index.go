@@ -12,6 +12,7 @@ type index struct {
 	members  map[string]*Member
 	tasks    map[string]*Task
 	requests map[string]*Request
+	awaited  []*Request // those that somebody waits for, in order
 	unread   map[string]*Letter
 	merges   map[string]*Merge
 	turns    map[string]*Turn // the turn that goes on, by member
@@ -42,6 +43,9 @@ func (s *State) newIndex() index {
 	}
 	for _, r := range s.Requests {
 		x.requests[r.ID] = r
+		if r.Awaits != "" {
+			x.awaited = append(x.awaited, r)
+		}
 	}
 	for _, m := range s.Mail {
 		if m.Delivered.IsZero() {

@@ -159,7 +159,7 @@ func BenchmarkApply(b *testing.B) {
 	for b.Loop() {
 		var s State
 		for _, l := range lines {
-			s.Apply(l.Event())
+			s.Apply(l.Brief())
 		}
 	}
 }

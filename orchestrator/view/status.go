@@ -13,13 +13,13 @@ import (
 // importance for people: a hold does not end by itself, so it is shown before a lockout, and a lockout
 // before what its end may solve.
 func (m *Member) decide() (state api.MemberState, waitsFor string) {
-	inTurn, retry, run := m.inTurnWait(), m.Waits[events.ForRetry].For, m.Waits[events.ForRun].For
+	inTurn, retry, run := m.inTurnWait(), m.wait(events.ForRetry), m.wait(events.ForRun)
 	switch {
 	case m.Stage == Over:
 		return api.Ended, ""
 	case m.Stage == Begins:
 		return api.Starting, inTurn
-	case m.Waits[events.ForSlot].For != "", m.Stage == InWork && inTurn != "":
+	case m.wait(events.ForSlot) != "", m.Stage == InWork && inTurn != "":
 		return api.Waiting, inTurn
 	case m.Stage == InWork:
 		return api.Working, m.HeldUp
@@ -27,21 +27,29 @@ func (m *Member) decide() (state api.MemberState, waitsFor string) {
 		return api.Held, "covey resume " + m.Name
 	case retry != "":
 		return api.Waiting, cmp.Or(m.Awaits, retry)
-	case m.Waits[events.ForLogin].For != "":
+	case m.wait(events.ForLogin) != "":
 		return api.LoggedOut, m.Awaits
-	case m.Waits[events.ForLimit].For != "":
+	case m.wait(events.ForLimit) != "":
 		return api.Limited, m.Awaits
 	case m.Attention != "":
 		return api.NeedsAttention, m.Awaits
 	case run != "":
 		return api.Waiting, cmp.Or(m.Awaits, run)
 	}
-	return api.Resting, cmp.Or(m.Awaits, m.Waits[events.ForHook].For)
+	return api.Resting, cmp.Or(m.Awaits, m.wait(events.ForHook))
 }
 
 // inTurnWait returns what the member waits for within its turn or before it; empty: for nothing.
 func (m *Member) inTurnWait() string {
-	return cmp.Or(m.Waits[events.ForSlot].For, m.Waits[events.ForAnswer].For, m.Waits[events.ForGates].For)
+	return cmp.Or(m.wait(events.ForSlot), m.wait(events.ForAnswer), m.wait(events.ForGates))
+}
+
+// wait returns what the member waits for of a kind; empty: for nothing.
+func (m *Member) wait(kind events.WaitKind) string {
+	if len(m.Waits) == 0 { // of most members at most times
+		return ""
+	}
+	return m.Waits[kind].For
 }
 
 // settle decides State and WaitsFor again, because something has changed.

@@ -104,6 +104,12 @@ func (s workFold) request(l events.Event, r requests.Request) {
 			}
 		}
 	}
+	if awaits != known.Awaits {
+		s.index.awaited = slices.DeleteFunc(s.index.awaited, func(o *Request) bool { return o == known })
+		if awaits != "" {
+			s.index.awaited = append(s.index.awaited, known)
+		}
+	}
 	known.Request, known.Awaits = r, awaits
 	if r.Open() {
 		known.Answered = 0
@@ -118,8 +124,8 @@ func (s workFold) request(l events.Event, r requests.Request) {
 
 // awaits says whose answer a member waits for, of the oldest request about it; empty: it waits for none.
 func (s *State) awaits(member string) string {
-	for _, r := range s.Requests {
-		if r.Member == member && r.Awaits != "" {
+	for _, r := range s.index.awaited {
+		if r.Member == member {
 			return r.Awaits
 		}
 	}

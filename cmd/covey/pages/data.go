@@ -103,7 +103,7 @@ func (r *report) fold(place state.Place) (*view.State, error) {
 		var line *journal.LineError
 		switch {
 		case err == nil:
-			s.Apply(l.Event())
+			s.Apply(l.Brief())
 		case errors.As(err, &line):
 			if damaged++; damaged == 1 {
 				first = err

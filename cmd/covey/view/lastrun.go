@@ -42,7 +42,7 @@ func foldAfter(s *view.State, place state.Place, after uint64) error {
 		var damaged *journal.LineError
 		switch {
 		case err == nil:
-			s.Apply(l.Event())
+			s.Apply(l.Brief())
 		case !errors.As(err, &damaged):
 			return err
 		}
