@@ -309,12 +309,13 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	st := api.Status{
 		Team: o.team().Name, Goal: r.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
 		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: r.journal.Last(),
-		Attached: r.control.Attached(), Requests: r.asks.ForPeople(),
+		Attached: r.control.Attached(),
 	}
 	st.Budget = r.usage.ledger.Report()
 	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
 	spent := coordination(r)
-	st.Coordination, st.Turns = &spent, r.turns()
+	st.Coordination = &spent
+	r.state.Read(func(s *view.State) { st.Requests, st.Turns = s.Questions(), s.Run().Turns })
 	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
 	case <-r.crew.Up():

@@ -508,6 +508,3 @@ func (b *Inbox) Holds(t tasks.Task) bool {
 		return r.Kind == requests.AskApproval && PayloadOf(r).TaskID == t.ID
 	})
 }
-
-// ForPeople returns the number of questions that a person has to answer.
-func (b *Inbox) ForPeople() int { return len(b.toAnswer(actors.Operator)) }

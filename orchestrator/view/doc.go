@@ -1,6 +1,6 @@
 // Package view folds the lines of a team's journal into one State, the source of
-// everything that covey shows of a team: `covey ps` of a team that does not run, the live
-// view, the report, and pages.
+// everything that covey shows of a team. The State of a running team (Live) takes events as they
+// happen, and decides for all what members do (Member.State); another is folded from the journal.
 //
 // # A State
 //

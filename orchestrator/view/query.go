@@ -204,6 +204,16 @@ func (s *State) Needs() []api.Need {
 	return list
 }
 
+// Questions counts the open requests that people have to answer.
+func (s *State) Questions() (n int) {
+	for _, r := range s.Requests {
+		if r.Open() && r.To == actors.Operator {
+			n++
+		}
+	}
+	return n
+}
+
 // OtherNeeds returns the needs that are no questions.
 func (s *State) OtherNeeds() []api.Need {
 	return slices.DeleteFunc(s.Needs(), func(n api.Need) bool { return n.Kind == api.NeedsAnswer })
