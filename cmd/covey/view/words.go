@@ -53,8 +53,6 @@ func TeamWord(s *view.State, runs bool) (string, term.Style) {
 // MemberWord says what a member does.
 func MemberWord(m *view.Member) (string, term.Style) {
 	switch {
-	case m.Attention != "" && m.State != api.LoggedOut:
-		return string(api.NeedsAttention), term.Red
 	case m.Gate != "":
 		return atGates, term.Yellow
 	case m.State == api.Limited && m.Lockout != nil && m.Lockout.Known: // a guess is no promise

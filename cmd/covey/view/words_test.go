@@ -63,7 +63,7 @@ func TestMemberWord(t *testing.T) {
 		"starting":         {view.Member{State: api.Starting}, said{"starting", term.Faint}},
 		"working":          {view.Member{State: api.Working}, said{"working", term.Green}},
 		"at the gates":     {view.Member{State: api.Working, Gate: "Stop"}, said{"at the gates", term.Yellow}},
-		"in trouble":       {view.Member{State: api.Working, Attention: "no"}, said{"needs attention", term.Red}},
+		"in trouble":       {view.Member{State: api.NeedsAttention, Attention: "no"}, said{"needs attention", term.Red}},
 		"not logged in":    {view.Member{State: api.LoggedOut, Attention: "log in"}, said{"logged out", term.Red}},
 		"held":             {view.Member{State: api.Held, Held: &view.Hold{}}, said{"held", term.Yellow}},
 		"limited":          {view.Member{State: api.Limited, Lockout: &view.Lockout{Since: noon, Until: noon.Add(time.Hour), Known: true}}, said{"limited until 13:00", term.Yellow}},
