@@ -160,7 +160,7 @@ var types = sync.OnceValue(func() map[string]reflect.Type {
 		Compacted{}, ModelSwitched{}, TokensUsed{},
 		HookStarted{}, HookFinished{}, HookFeedback{}, HookStopped{}, HookSummary{}, ModelAsked{}, GateAsked{},
 		VerdictFound{}, VerdictReused{},
-		TaskChanged{}, TaskUnchanged{}, MessageSent{}, MessageDelivered{}, RequestChanged{}, MergeChanged{}, TargetMoved{},
+		TaskChanged{}, TaskUnchanged{}, MessageSent{}, MessageDelivered{}, RequestChanged{}, MergeChanged{}, WorkHinted{}, TargetMoved{},
 		WorktreeChanged{},
 	} {
 		byName[data.Type()] = reflect.TypeOf(data)

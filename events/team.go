@@ -17,6 +17,7 @@ type (
 		// Spec is the path of the spec, and Workspace that of the folder that the team works in.
 		Spec      string `json:"spec,omitempty"`
 		Workspace string `json:"workspace,omitempty"`
+		Gated     bool   `json:"gated,omitempty"` // gates judge completed tasks
 	}
 	// TeamWaits is written when all members wait for the end of a usage limit.
 	TeamWaits struct {
@@ -169,6 +170,7 @@ type SpecChanged struct {
 	Goal string `json:"goal,omitempty"`
 	// Settings are the other top-level keys of the spec that differ.
 	Settings []string `json:"settings"`
+	Gated    bool     `json:"gated,omitempty"` // gates judge completed tasks from now on
 }
 
 // Type implements Data.

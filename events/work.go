@@ -3,6 +3,7 @@ package events
 import (
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -115,6 +116,18 @@ type VerdictFound struct {
 
 // Type implements Data.
 func (VerdictFound) Type() string { return "verdict" }
+
+// WorkHinted is sent when finished work has been looked at: once it is finished, and again when its
+// merge brings something else than before.
+type WorkHinted struct {
+	Merge  string       `json:"merge"` // id of the merge
+	Tasks  []string     `json:"tasks"`
+	Commit string       `json:"commit"`
+	Hints  []hints.Hint `json:"hints"` // marks first
+}
+
+// Type implements Data.
+func (WorkHinted) Type() string { return "work_hints" }
 
 // TaskUnchanged is sent when a task is completed but its member's working copy has no
 // change for it, so that there is nothing to merge.

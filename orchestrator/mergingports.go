@@ -15,7 +15,7 @@ import (
 func newDesk(o *Orchestrator, r *rooms) *merging.Merger {
 	return merging.New(merging.Options{
 		Place: o.place, Store: r.store, Journal: r.journal, Clock: r.clock, Log: r.log,
-		Trees: r.work.Trees, Members: &r.seats, Inbox: r.asks,
+		Trees: r.work.Trees, Members: &r.seats, Inbox: r.asks, State: r.state,
 		Team: o.team, Environ: launch.ChildEnvironment(o.opts.Bin, o.place),
 		GateEnv: r.hooks.settings.Environ, Slots: r.work.Slots,
 		Spawned: func(pid int, h runner.Spawn) func() {

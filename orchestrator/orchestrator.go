@@ -292,7 +292,8 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	defer r.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.Run(events.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
-		Version: o.opts.Version, Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace}, views)
+		Version: o.opts.Version, Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace,
+		Gated: len(o.team().Gates["TaskCompleted"]) > 0}, views)
 	var ending Ending
 	if err == nil {
 		ending, err = o.withCrew(ctx, r, before)

@@ -36,7 +36,8 @@ var floors = []arrows{
 	{"configs/scripts", ""},
 	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/scripts"},
 	{"teammate/agent", ""},
-	{"events", "tasks tasks/actors tasks/mail tasks/requests teammate/agent"},
+	{"orchestrator/hints", ""},
+	{"events", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests teammate/agent"},
 	{"teammate/transcript", "events teammate/agent"},
 	{"teammate/workspace", ""},
 	{"teammate/permission", "hooks hooks/rules teammate/agent teammate/workspace"},
@@ -67,10 +68,10 @@ var floors = []arrows{
 		"orchestrator/journal orchestrator/process orchestrator/state orchestrator/worktree"},
 	{"orchestrator/launch", "configs hooks hooks/* tasks tasks/mail events teammate teammate/* orchestrator/accounts orchestrator/process orchestrator/members orchestrator/state"},
 	{"orchestrator/hookinfo", "configs configs/* hooks hooks/* events teammate/agent orchestrator/state"},
-	{"orchestrator/api", "bus configs tasks tasks/requests events orchestrator/accounts " +
+	{"orchestrator/api", "orchestrator/hints bus configs tasks tasks/requests events orchestrator/accounts " +
 		"orchestrator/members orchestrator/hookinfo orchestrator/journal orchestrator/process " +
 		"orchestrator/state orchestrator/workcopies"},
-	{"orchestrator/view", "tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
+	{"orchestrator/view", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests events teammate/agent orchestrator/api orchestrator/accounts " +
 		"orchestrator/hookinfo orchestrator/inbox orchestrator/journal"},
 	{"orchestrator/specs", "configs configs/yaml hooks tasks tasks/* events teammate/agent orchestrator/members orchestrator/journal orchestrator/api " +
 		"orchestrator/plan orchestrator/state orchestrator/writes"},
@@ -78,7 +79,7 @@ var floors = []arrows{
 		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/members orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
-	{"orchestrator/merging", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
+	{"orchestrator/merging", "orchestrator/view orchestrator/hints configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
 		"orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/journal " +
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},
@@ -105,7 +106,7 @@ var floors = []arrows{
 	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
-	{"cmd/covey/board", "events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks " +
+	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks " +
 		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/ask", "configs events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/board"},
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},

@@ -149,7 +149,7 @@ var brought = map[string]string{"4": "3", "7": "6", "10": "9"}
 // brings them, and no other, shows why, and sends each back with one form. Of a good one it shows all that is needed to decide.
 func TestPageOfATask(t *testing.T) {
 	r := review(t)
-	r.follow("/events", "Tasks: 10 of 10 done", `/task/3#task-look">⚠ test deleted`,
+	r.follow("/events", "Tasks: 10 of 10 done", `/task/3#task-look">⚠ tests removed`,
 		`/task/6#task-look">⚠ gate changed`, `/task/9#task-look">⚠ also changes`)
 	for _, m := range regexp.MustCompile(`class="mark" href="[^"]*/task/(\d+)`).FindAllStringSubmatch(r.load("/"), -1) {
 		if faults[m[1]] == "" && brought[m[1]] == "" {

@@ -63,6 +63,8 @@ type Need struct {
 	Since  time.Time     `json:"since"`
 	// Deadline is when the request is answered without a person; zero: never.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Marks are words for what a reviewer should look at first in the work of Task.
+	Marks []string `json:"marks,omitempty"`
 }
 
 // NeedKind says what a Need is.

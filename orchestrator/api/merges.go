@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -69,6 +70,7 @@ type Review struct {
 	Protected []string           `json:"protected"` // files that members may change only with approval
 	Evidence  []string           `json:"evidence"`  // the members' evidence that it is done
 	Verdicts  []requests.Verdict `json:"verdicts"`  // with their logs only if requested
+	Hints     []hints.Hint       `json:"hints"`     // what a reviewer should look at first, marks first
 	Tree      string             `json:"tree"`      // git tree of Commit; empty if the commit is gone
 	Push      []string           `json:"push,omitempty"`
 	Open      []string           `json:"open,omitempty"` // with Push: the commands for its pull request

@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -37,6 +38,8 @@ type Diff struct {
 	Brings []api.Brought `json:"brings,omitempty"`
 	// Prefix is the workspace's folder in the repository (worktree.Repo.Prefix).
 	Prefix string `json:"prefix,omitempty"`
+	// Hints are what a reviewer should look at first, marks first.
+	Hints []hints.Hint `json:"hints,omitempty"`
 	// Withheld lists the files of the working copy that are not shown, because they
 	// have a filter that must not run; empty if all are shown.
 	Withheld string `json:"withheld,omitempty"`
@@ -139,7 +142,7 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 		one.From = cmp.Or(one.From, m.From)
 	}
 	text, err := d.Repo.Diff(ctx, one.From, m.Commit, d.how)
-	one.Text = string(text)
+	one.Text, one.Hints = string(text), r.Hints
 	return one, err
 }
 
@@ -169,7 +172,14 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	if len(state.Withheld) > 0 {
 		one.Withheld = "not shown, because they have a git filter that must not run: " + strings.Join(state.Withheld, ", ")
 	}
-	text, err := d.Repo.Diff(ctx, one.From, one.To, d.how)
-	one.Text = string(text)
+	text, err := d.Repo.Diff(ctx, one.From, one.To, worktree.DiffOptions{})
+	if one.Text = string(text); err != nil {
+		return one, err
+	}
+	one.Hints = d.hintsIn(one, "", nil)
+	if d.how.Color || d.how.Stat {
+		text, err = d.Repo.Diff(ctx, one.From, one.To, d.how)
+		one.Text = string(text)
+	}
 	return one, err
 }

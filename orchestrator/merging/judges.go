@@ -9,23 +9,13 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/orchestrator/hints"
 )
-
-// Judges are what decides whether work is accepted.
-type Judges struct {
-	// Files are the scripts that hooks and gates name, the spec with its override, and the
-	// settings and plugins that it names, relative to the workspace. A folder stands for all
-	// files in it.
-	Files []string
-	// Programs are the names of the programs that the commands may run: all their words,
-	// without folders.
-	Programs []string
-}
 
 // JudgesOf returns the judges of a team. ran are commands of hooks that have run besides those of
 // the spec, such as those of settings files.
-func JudgesOf(team *configs.Team, ran []string) Judges {
-	var j Judges
+func JudgesOf(team *configs.Team, ran []string) hints.Judges {
+	var j judges
 	for _, file := range slices.Concat([]string{team.File, team.Override}, team.Settings, team.Plugins) {
 		if file != "" {
 			j.add(team.Workspace, file)
@@ -39,11 +29,14 @@ func JudgesOf(team *configs.Team, ran []string) Judges {
 	for _, command := range ran {
 		j.addHook(team.Workspace, hooks.Handler{Command: command})
 	}
-	return j
+	return hints.Judges(j)
 }
 
+// judges collects Judges.
+type judges hints.Judges
+
 // addHook adds what a command names.
-func (j *Judges) addHook(workspace string, h hooks.Handler) {
+func (j *judges) addHook(workspace string, h hooks.Handler) {
 	words, line := scriptsIn(h.Command), strings.Fields(h.Command)
 	if h.Args != nil {
 		line = append([]string{h.Command}, h.Args...)
@@ -62,13 +55,8 @@ func (j *Judges) addHook(workspace string, h hooks.Handler) {
 }
 
 // add adds a file, unless it is outside of the workspace.
-func (j *Judges) add(workspace, file string) {
+func (j *judges) add(workspace, file string) {
 	if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
 		j.Files = append(j.Files, filepath.ToSlash(rel))
 	}
-}
-
-// Include reports whether a file of the workspace is one of the files.
-func (j Judges) Include(file string) bool {
-	return slices.ContainsFunc(j.Files, func(f string) bool { return f == file || strings.HasPrefix(file, f+"/") })
 }

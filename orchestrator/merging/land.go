@@ -87,11 +87,15 @@ func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 			list = append(list, t)
 		}
 	}
+	one, err := reviewOne(ctx, q, m)
+	if err != nil {
+		return m, err
+	}
 	p := PullOf(q.Papers, m)
 	if err := os.MkdirAll(filepath.Dir(p.Title), 0o700); err != nil {
 		return m, fmt.Errorf("write the pull request's files: %w", err)
 	}
-	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: PullText(m, list, verdicts)} {
+	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: PullText(m, list, verdicts, q.hintsOf(ctx, one))} {
 		if err := os.WriteFile(file, []byte(q.Mask(text)), 0o600); err != nil {
 			return m, fmt.Errorf("write the pull request's files: %w", err)
 		}

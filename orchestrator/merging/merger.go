@@ -15,6 +15,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -42,6 +43,7 @@ type Options struct {
 	Trees   *workcopies.Trees
 	Members Members
 	Inbox   Inbox
+	State   *view.Live // has the hints that were found
 
 	Team    func() *configs.Team // the current spec
 	Environ []string             // the environment of gates
@@ -81,6 +83,8 @@ type Merger struct {
 	warned map[string]bool      // warnings already written in this run
 	past   map[string]bool      // ids of merges that were over before this run
 	moves  []events.TargetMoved // in this run
+
+	hinted map[string][]string // by the id of a merge with hints: the merges that it brings; only Serve uses it
 }
 
 // New returns the desk of a team. It does nothing before Open.
@@ -88,7 +92,7 @@ func New(o Options) *Merger {
 	d := &Merger{
 		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
-		past: map[string]bool{}, loose: newLoose(),
+		past: map[string]bool{}, loose: newLoose(), hinted: map[string][]string{},
 		moved: make(chan struct{}),
 	}
 	d.book = &Book{
@@ -231,6 +235,7 @@ func (d *Merger) Serve(ctx context.Context) {
 		}
 	}
 	for {
+		d.warn(d.hint(ctx))
 		err := d.queue.Work(ctx)
 		if err == nil {
 			err = d.updateOnWay(ctx)

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // PullText returns the text of a pull request in Markdown: the work in its first line, then who
-// made it, the evidence of its tasks, and the verdicts of gates. `covey report --md` has the same
+// made it, the evidence of its tasks, the hints about it, and the verdicts of gates. `covey report --md` has the same
 // text about each task; the work on a task that is not harvested has no branch.
 //
 // Subjects, evidence and commands come from members and specs. They are quoted so that they
 // cannot format the text, name a person or an issue, or close an issue.
-func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) string {
+func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict, found []hints.Hint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", texts.MarkdownText(subject(m)))
 	made := "Made in a covey team"
@@ -36,6 +37,12 @@ func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict) str
 			said, by := cmp.Or(texts.FirstLine(e.Text), e.File), cmp.Or(e.By, "covey")
 			fmt.Fprintf(&b, "- evidence: %s (%s)\n", texts.MarkdownText(said), texts.MarkdownText(by))
 		}
+	}
+	for i, h := range found {
+		if i == 0 {
+			b.WriteString("\nLook at this first:\n\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", texts.MarkdownText(h.String()))
 	}
 	if len(verdicts) == 0 {
 		return b.String()

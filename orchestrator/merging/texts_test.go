@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -142,15 +143,16 @@ func TestPullText(t *testing.T) {
 		{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "a | b\nsecond", Moment: "merge",
 			Pass: true, Duration: 1234567 * time.Nanosecond},
 		{Command: "x=`date`", Moment: "task"},
-	})
+	}, []hints.Hint{{Word: "tests removed", Text: "Tests are removed.", Mark: true, Places: []hints.Place{{File: "a_test.go", Line: 3, Text: "#1 @ana"}}}})
 	want := "tasks 3 and 4: Fixes \\#&#8203;12 of @&#8203;ana \\| &lt;b&gt;\n\n" +
 		"Made by ana in a covey team, branch `b`.\n\n- evidence: go test: \\*ok\\* (ana)\n- evidence: log.txt (covey)\n\n" +
+		"Look at this first:\n\n- ⚠ tests removed: Tests are removed. (a\\_test.go:3: \\#&#8203;1 @&#8203;ana)\n\n" +
 		"| gate | verdict | tree | asked about | took |\n|-|-|-|-|-|\n" +
 		"| `a \\| b` | agrees | `0123456789ab` | merge | 1ms |\n| `` x=`date` `` | refuses |  | task | 0s |\n"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := PullText(tasks.Merge{Title: "x"}, nil, nil); got != "x\n\nMade in a covey team.\n" {
+	if got := PullText(tasks.Merge{Title: "x"}, nil, nil, nil); got != "x\n\nMade in a covey team.\n" {
 		t.Error(got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Compare returns what a new spec changes. It fails if a key differs that cannot change
 // while the team runs.
 func Compare(was, now *configs.Team) (events.SpecChanged, error) {
-	change := events.SpecChanged{Team: was.Name, Running: true, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}}
+	change := events.SpecChanged{Team: was.Name, Running: true, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}, Gated: len(now.Gates["TaskCompleted"]) > 0}
 	if fixed := fixedKeys(was, now); len(fixed) > 0 {
 		return change, CannotChange(fixed...)
 	}

@@ -154,7 +154,7 @@ func AddPreview(
 // Preview returns what a team that does not run would begin with. It starts and writes
 // nothing. goal is Options.Goal; fresh ignores the earlier run.
 func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (events.SpecChanged, error) {
-	change := events.SpecChanged{Team: team.Name, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}}
+	change := events.SpecChanged{Team: team.Name, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}, Gated: len(team.Gates["TaskCompleted"]) > 0}
 	loaded, was, err := readEarlier(ctx, team, fresh)
 	if err != nil {
 		return change, fmt.Errorf("read the earlier run: %w", err)

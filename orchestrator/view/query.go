@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -36,6 +37,9 @@ func (s *State) Roster(runs bool) []*Member {
 
 // Member returns a member; nil if there is none of that name.
 func (s *State) Member(name string) *Member { return s.found().members[name] }
+
+// Merge returns a piece of finished work; nil if there is none with that id.
+func (s *State) Merge(id string) *Merge { return s.found().merges[id] }
 
 // Task returns a task, deleted ones too; nil if there is none with that id.
 func (s *State) Task(id string) *Task { return s.found().tasks[id] }
@@ -201,6 +205,15 @@ func (s *State) Needs() []api.Need {
 		}
 		return -1
 	})
+	if !slices.ContainsFunc(list, func(n api.Need) bool { return n.Task != "" }) {
+		return list
+	}
+	w := s.Works()
+	for i, n := range list {
+		if t := s.Task(n.Task); t != nil {
+			list[i].Marks = hints.Words(w.Hints(s, t))
+		}
+	}
 	return list
 }
 

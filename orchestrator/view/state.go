@@ -38,6 +38,8 @@ type State struct {
 	// Warnings are those of the team and of its members, which no model sees.
 	Warnings []Note `json:"warnings,omitempty"`
 
+	// Gated says that gates judge completed tasks.
+	Gated bool `json:"gated,omitempty"`
 	// Moves are what has changed in the target branches and the operator's checkout without the
 	// merge queue.
 	Moves []Note `json:"moves,omitempty"`

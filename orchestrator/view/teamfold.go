@@ -53,7 +53,7 @@ func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
 		s.Runs[n-1].Cut = true
 	}
-	s.Waits = nil
+	s.Waits, s.Gated = nil, e.Gated
 	s.Runs = append(s.Runs, Run{
 		First: l.Seq, Last: l.Seq, Started: l.Time, Goal: cut(e.Goal), Resumed: e.Resumed, Covey: e.Version,
 		Spec: e.Spec, Workspace: e.Workspace, Merge: e.Merge,
@@ -163,6 +163,7 @@ func (s teamFold) budget(u events.BudgetUse) {
 
 // specChanged handles another version of the spec.
 func (s teamFold) specChanged(c events.SpecChanged) {
+	s.Gated = c.Gated
 	if c.Goal != "" {
 		s.run().Goal = cut(c.Goal)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -35,7 +36,8 @@ type Letter struct {
 // State.Gates with its id.
 type Merge struct {
 	tasks.Merge
-	Steps []Step `json:"steps,omitempty"` // the oldest first
+	Steps []Step       `json:"steps,omitempty"` // the oldest first
+	Hints []hints.Hint `json:"hints,omitempty"` // what a reviewer should look at first, marks first
 }
 
 // Step is a change of the state of a Merge.

@@ -33,12 +33,28 @@ func (s workFold) apply(l events.Event) bool {
 		s.request(l, e.Request)
 	case events.MergeChanged:
 		s.merge(l, e.Merge)
+	case events.WorkHinted:
+		s.hinted(l, e)
 	case events.TargetMoved:
 		s.Moves = newest(append(s.Moves, Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(e.Text)}), maxMoves)
 	default:
 		return false
 	}
 	return true
+}
+
+// hinted notes what is to be looked at in finished work.
+func (s workFold) hinted(l events.Event, e events.WorkHinted) {
+	m := s.found().merges[e.Merge]
+	if m == nil {
+		return
+	}
+	m.Hints = e.Hints
+	for _, id := range m.Tasks {
+		if t := s.index.tasks[id]; t != nil {
+			t.note(l.Seq)
+		}
+	}
 }
 
 // sent adds a message to the mail, once.

@@ -143,7 +143,12 @@ A request is answered once; a second answer fails and says whose the first was.`
 // members ask each other.
 func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now time.Time) {
 	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
-	mine := false
+	mine, marks := false, map[string]string{}
+	for _, n := range needs {
+		if len(n.Marks) > 0 {
+			marks[n.ID] = view.MarksText(n.Marks) + ": "
+		}
+	}
 	for _, r := range list {
 		mine = mine || r.Open() && inbox.ForPerson(r)
 		left := leftText(r, now)
@@ -153,12 +158,12 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 		line, _, _ := strings.Cut(r.Text, "\n")
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
 			term.Cell{Text: answererText(r)},
-			term.Cell{Text: left}, term.Cell{Text: line})
+			term.Cell{Text: left}, term.Cell{Text: marks[r.ID] + line})
 	}
 	for _, n := range needs {
 		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member},
 			term.Cell{Text: "you"},
-			term.Cell{}, term.Cell{Text: view.NeedText(n)})
+			term.Cell{}, term.Cell{Text: marks[n.ID] + view.NeedText(n)})
 	}
 	if len(t.Rows) == 0 {
 		out.Printf("nothing waits for you\n")

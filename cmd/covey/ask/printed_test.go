@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -82,8 +83,9 @@ func TestPrintedReview(t *testing.T) {
 			Tasks: []string{"3"}, Title: "Add it", Branch: "covey/crew/task-3", Member: "ben", Into: "main",
 			State: tasks.MergeReturned, Fix: "7", Reason: "it conflicts with main",
 		},
-		Changes: []string{"a.go", "b.go"}, Conflicts: []string{"a.go"}, Outside: []string{"b.go"},
-		Protected: []string{"policy/x"}, Evidence: []string{"go test: ok"},
+		Changes: []string{"a.go", "b.go"}, Conflicts: []string{"a.go"},
+		Hints:    []hints.Hint{{Mark: true, Word: "protected", Text: "These files are protected.", Places: []hints.Place{{File: "policy/x"}}}},
+		Evidence: []string{"go test: ok"},
 		Verdicts: []requests.Verdict{
 			{VerdictKey: requests.VerdictKey{Tree: "0123456789abcdef"}, Command: "make check",
 				Moment: "merge",
@@ -105,9 +107,8 @@ by         ben
 branch     covey/crew/task-3 for main
 state      back with its author as task 7: it conflicts with main
 changes    a.go, b.go
+look at    ⚠ protected: These files are protected. (policy/x)
 conflicts  a.go
-not its own b.go
-protected  policy/x
 evidence   go test: ok
 gate       agrees make check (tree 0123456789, merge, 1m01s)
 gate       refuses lint (tree ab, task, 0s)
@@ -131,7 +132,7 @@ func TestPrintedIsHarmless(t *testing.T) {
 		State: tasks.MergeReady, Reason: hostile, Files: []string{hostile},
 	}
 	review := api.Review{
-		Merge: m, Changes: m.Files, Conflicts: m.Files, Outside: m.Files, Protected: m.Files, Evidence: m.Files,
+		Merge: m, Changes: m.Files, Conflicts: m.Files, Hints: []hints.Hint{{Word: m.Files[0], Text: m.Files[0], Places: []hints.Place{{File: m.Files[0], Text: m.Files[0]}}}}, Evidence: m.Files,
 		Verdicts: []requests.Verdict{{Command: hostile, Moment: hostile, Feedback: hostile}},
 		Push:     []string{"git", hostile}, Open: []string{"gh", hostile},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -131,12 +132,13 @@ func printReview(out *term.Screen, r api.Review) {
 	line("branch", r.Branch+" for "+r.Into, term.Normal)
 	line("state", view.MergeState(r.Merge)+view.Because(r.Merge), view.MergeStyle(r.State))
 	line("changes", texts.Few(r.Changes, 10), term.Normal)
+	for _, h := range r.Hints {
+		line("look at", h.String(), hintStyle(h))
+	}
 	for _, b := range r.Brings {
 		line("brings", broughtText(b), term.Yellow)
 	}
 	line("conflicts", texts.Few(r.Conflicts, 10), term.Red)
-	line("not its own", texts.Few(r.Outside, 10), term.Red)
-	line("protected", texts.Few(r.Protected, 10), term.Yellow)
 	for _, e := range r.Evidence {
 		line("evidence", e, term.Normal)
 	}
@@ -146,6 +148,14 @@ func printReview(out *term.Screen, r api.Review) {
 	if len(r.Open) > 0 {
 		line("open it", shell.Join(r.Push)+" && "+shell.Join(r.Open), term.Normal)
 	}
+}
+
+// hintStyle returns the colour of a hint.
+func hintStyle(h hints.Hint) term.Style {
+	if h.Mark {
+		return term.Red
+	}
+	return term.Faint
 }
 
 // broughtText describes a piece of work that the merge of another one brings.
@@ -223,6 +233,9 @@ func printDiffs(out *term.Screen, list []merging.Diff, named bool) {
 		}
 		for _, b := range d.Brings {
 			out.Printf("%s\n", out.Paint(term.Yellow, term.PlainLine("with "+broughtText(b))))
+		}
+		for _, h := range d.Hints {
+			out.Printf("%s\n", out.Paint(hintStyle(h), term.PlainLine(h.String())))
 		}
 		out.Printf("%s", paintedPlain(d.Text))
 		if d.Withheld != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -128,6 +129,7 @@ func needRows(s *view.State, runs bool) []row {
 			r.text = term.PlainLine(termview.NeedText(n))
 		}
 		r.held = isHeld(s.Member(n.Member))
+		r.mark(n.Marks)
 		rows = append(rows, r)
 	}
 	return rows
@@ -210,15 +212,22 @@ func memberAbout(m *view.Member) string {
 	return term.Plain(strings.Join(append(lines, strings.Join(facts, " · ")), "\n"))
 }
 
+// mark puts before the text what a reviewer should look at first.
+func (r *row) mark(words []string) {
+	if text := termview.MarksText(words); text != "" {
+		r.text = term.PlainLine(text) + " · " + r.text
+	}
+}
+
 // taskRows returns the tasks.
 func taskRows(s *view.State) []row {
-	merges := s.Works().Merges
+	works := s.Works()
 	var rows []row
 	for _, t := range s.Tasks {
 		if t.Deleted {
 			continue
 		}
-		merge := merges[t.ID]
+		merge := works.Merges[t.ID]
 		r := row{key: t.ID, name: term.PlainLine(t.ID), task: t.ID, member: t.Owner,
 			returns: t.Status == tasks.Completed}
 		if merge != nil {
@@ -229,7 +238,9 @@ func taskRows(s *view.State) []row {
 		r.word = term.PlainLine(r.word)
 		r.held = isHeld(s.Member(r.member))
 		r.who, r.text = term.PlainLine(t.Owner), term.PlainLine(t.Subject)
-		r.about = taskAbout(t, merge)
+		found := works.Hints(s, t)
+		r.about = taskAbout(t, merge, found)
+		r.mark(hints.Words(found))
 		rows = append(rows, r)
 	}
 	return rows
@@ -237,8 +248,13 @@ func taskRows(s *view.State) []row {
 
 // taskAbout says what else is known about a task: what it is, why it was not accepted, and what
 // keeps its work from being merged.
-func taskAbout(t *view.Task, merge *view.Merge) string {
+func taskAbout(t *view.Task, merge *view.Merge, found []hints.Hint) string {
 	lines := []string{t.Subject}
+	for _, h := range found {
+		if h.Mark {
+			lines = append(lines, h.String())
+		}
+	}
 	if t.Description != "" {
 		lines = append(lines, t.Description)
 	}

@@ -2,8 +2,23 @@ package pages
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/tasks"
 )
+
+// Work is the changes of a task.
+type Work struct {
+	Task  tasks.Task
+	Diff  merging.Diff
+	Files []hints.FileDiff
+	None  string // why there are no changes
+	Fault string // why they cannot be read
+}
+
+// Name returns the path of a file below the workspace.
+func (w Work) Name(f hints.FileDiff) string { return merging.Below(w.Diff.Prefix, f.Name) }
 
 // Bounds are how many lines of differences a page shows.
 type Bounds struct{ File, All int }
@@ -30,26 +45,25 @@ type DiffView struct {
 
 // FileView is one file of it.
 type FileView struct {
-	FileDiff
-	Flags []string // words of the alarms about it
-	Open  bool     // it is not folded
-	Parts []Hunk   // what is shown of the hunks
-	Left  int      // lines that are not shown
-	Task  string   // of the link that shows them
-	Shown string   // its path below the workspace
+	hints.FileDiff
+	Flags []string     // words of the marks about it
+	Open  bool         // it is not folded
+	Parts []hints.Hunk // what is shown of the hunks
+	Left  int          // lines that are not shown
+	Task  string       // of the link that shows them
+	Shown string       // its path below the workspace
 }
 
-// NewDiffView lays out work. Files with alarms come first and are open.
-func NewDiffView(w Work, alarms []Alarm, b Bounds) DiffView {
+// NewDiffView lays out work. Files with marks come first and are open.
+func NewDiffView(w Work, found []hints.Hint, b Bounds) DiffView {
 	v := DiffView{
 		Title: w.Diff.Title, None: w.None, Fault: w.Fault, Withheld: w.Diff.Withheld, Count: len(w.Files),
 	}
 	flags := map[string][]string{}
-	for _, a := range alarms {
-		for _, name := range a.Files {
-			name, _, _ = strings.Cut(name, ": ")
-			if !a.Weak && !slices.Contains(flags[name], a.Word) {
-				flags[name] = append(flags[name], a.Word)
+	for _, h := range found {
+		for _, p := range h.Places {
+			if h.Mark && !slices.Contains(flags[p.File], h.Word) {
+				flags[p.File] = append(flags[p.File], h.Word)
 			}
 		}
 	}
@@ -65,7 +79,7 @@ func NewDiffView(w Work, alarms []Alarm, b Bounds) DiffView {
 	v.Files = v.Files[:len(v.Files)-v.Omitted]
 	for i := range v.Files {
 		f := &v.Files[i]
-		f.Parts, f.Left = CutHunks(f.Hunks, 0, min(b.File, b.All))
+		f.Parts, f.Left = hints.CutHunks(f.Hunks, 0, min(b.File, b.All))
 		b.All -= f.Total - f.Left
 		f.Open = f.Total <= openLines && f.Left == 0 || len(f.Flags) > 0
 	}
@@ -76,5 +90,5 @@ func NewDiffView(w Work, alarms []Alarm, b Bounds) DiffView {
 type HunkForm struct {
 	Page any // a Task, or a page that has one
 	File FileView
-	Hunk Hunk
+	Hunk hints.Hunk
 }

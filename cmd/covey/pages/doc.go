@@ -14,9 +14,7 @@
 //
 // # Work
 //
-// Work.Alarms are what is unusual in finished work, found in its differences (ParseDiff) and in what
-// covey knows of the task. An Alarm says what was found, never what was meant by it, and decides
-// nothing: a deleted test may be right. Differences may be of any size and damaged anywhere, because
+// What is to be looked at first in finished work is known to the State (view.Works.Hints). Differences may be of any size and damaged anywhere, because
 // members make them.
 //
 // # The report

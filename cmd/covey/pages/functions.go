@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
 )
 
@@ -87,7 +88,7 @@ func functions(root string) template.FuncMap {
 		"needword":    termview.NeedWord,
 		"needcommand": termview.NeedCommand,
 		"denied":      termview.DeniedText,
-		"hunkform":    func(page any, f FileView, h Hunk) HunkForm { return HunkForm{page, f, h} },
+		"hunkform":    func(page any, f FileView, h hints.Hunk) HunkForm { return HunkForm{page, f, h} },
 		"live":        func() bool { return true },
 		"part": func(name string) template.HTMLAttr {
 			return template.HTMLAttr(fmt.Sprintf(`id="task-%s" aria-labelledby="%[1]s-title"`, name)) //nolint:gosec // our own

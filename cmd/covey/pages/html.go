@@ -110,7 +110,7 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 			base64.StdEncoding.EncodeToString(sum[:]) + "'",
 	}
 	p.Works, p.Fewer = r.tasks(l)
-	d := Drawing{State: r.State, Now: r.Now, Stopped: r.Now == nil, Templates: tmpl, Marks: marksOf(p.Works), most: &l}
+	d := Drawing{State: r.State, Now: r.Now, Stopped: r.Now == nil, Templates: tmpl, most: &l}
 	var err error
 	if p.Sections, err = d.Sections(); err != nil {
 		return nil, err
@@ -120,15 +120,6 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 		return nil, fmt.Errorf("fill in its template: %w", err)
 	}
 	return out.Bytes(), nil
-}
-
-// marksOf returns the Marks of a Drawing that also shows these tasks.
-func marksOf(list []Task) func(view.Works, *view.Task) []string {
-	words := map[string][]string{}
-	for _, t := range list {
-		words[t.ID] = AlarmWords(t.Alarms)
-	}
-	return func(_ view.Works, t *view.Task) []string { return words[t.ID] }
 }
 
 // timeline is the time of all members.

@@ -10,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -90,6 +91,9 @@ func (r *report) taskTable(b *strings.Builder) {
 		row := rowOf(r.State, w, t)
 		if t.Unchanged {
 			row.Word += ", no change"
+		}
+		if text := termview.MarksText(hints.Words(w.Hints(r.State, t))); text != "" {
+			row.Word += " " + text
 		}
 		fmt.Fprintf(b, "| %s %s | %s | %s | %d | %d | %d | $%.2f |\n",
 			quoted(t.ID), quoted(t.Subject), quoted(row.Word), quoted(t.Owner), t.Spent.Turns, row.Empty, t.Refusals, t.Spent.CostUSD)
@@ -233,5 +237,5 @@ func (r *report) pullText(w view.Works, t *view.Task, m *view.Merge) string {
 			})
 		}
 	}
-	return merging.PullText(work, list, verdicts)
+	return merging.PullText(work, list, verdicts, w.Hints(r.State, t))
 }

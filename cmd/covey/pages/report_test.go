@@ -18,6 +18,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -74,6 +75,9 @@ func TestReportIsThePage(t *testing.T) {
 	t.Parallel()
 	r := reportOf(teamtest.BusyDay(200, 2))
 	r.team = &configs.Team{}
+	for _, m := range r.State.Merges {
+		m.Hints = []hints.Hint{{Kind: "tests-removed", Mark: true, Word: "tests removed", Places: []hints.Place{{File: "x_test.go"}}}}
+	}
 	for id := range r.Diffs {
 		r.Diffs[id] = diffText{Diff: merging.Diff{Text: "diff --git a/x_test.go b/x_test.go\ndeleted file mode 100644\n--- a/x_test.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}}
 	}
@@ -97,7 +101,7 @@ func TestReportIsThePage(t *testing.T) {
 			t.Errorf("%s is on the page, and not in the report", id)
 		}
 	}
-	for _, want := range []string{"Look at this first", "test deleted", `<h2 aria-level="3">Verdicts</h2>`, "owners and claims"} {
+	for _, want := range []string{"Look at this first", "tests removed", `<h2 aria-level="3">Verdicts</h2>`, "owners and claims"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the report has no %q", want)
 		}

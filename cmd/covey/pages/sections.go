@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
@@ -55,9 +56,6 @@ type Drawing struct {
 	Trouble   string             // why the journal cannot be read further
 	Templates *template.Template // of Templates
 	Form      string             // the token of the forms; empty: there are no forms
-	// Marks returns words for what a person should look at in a task; nil: there are none. It gets
-	// the Works of State.
-	Marks func(view.Works, *view.Task) []string
 	// Before are the rows of an earlier Drawing with the same templates. Those whose data are the
 	// same are not drawn again.
 	Before Rows
@@ -143,7 +141,7 @@ func (d *Drawing) needs() *Section {
 		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
 		return s
 	}
-	requests, works := map[string]*view.Request{}, d.State.Works()
+	requests := map[string]*view.Request{}
 	for _, r := range d.State.Requests {
 		requests[r.ID] = r
 	}
@@ -151,12 +149,8 @@ func (d *Drawing) needs() *Section {
 		one := struct {
 			api.Need
 			Request *view.Request
-			Merges  bool     // it is merged when a person says so
-			Marks   []string // what to look at before
+			Merges  bool // it is merged when a person says so
 		}{Need: n, Merges: n.Kind == api.NeedsMerge || n.Kind == api.NeedsDecision}
-		if t := d.State.Task(n.Task); t != nil && d.Marks != nil {
-			one.Marks = d.Marks(works, t)
-		}
 		if n.Kind == api.NeedsAnswer {
 			one.Request = requests[n.ID]
 		}
@@ -301,9 +295,7 @@ func (d *Drawing) tasks() *Section {
 			ID: t.ID, Subject: t.Subject, Owner: t.Owner, Word: one.Word, Class: one.Class,
 			Unchanged: t.Unchanged, Refusals: t.Refusals,
 		}
-		if d.Marks != nil {
-			line.Marks = d.Marks(works, t)
-		}
+		line.Marks = hints.Words(works.Hints(d.State, t))
 		line.Gates = signs(one.Gates, shownGates)
 		d.row(s, "task-"+DomID(t.ID), "task", line)
 	}
@@ -315,7 +307,7 @@ type taskLine struct {
 	ID, Subject, Owner string
 	Word, Class        string
 	Gates              []gateSign // the last ones
-	Marks              []string   // what a person should look at: words of its alarms
+	Marks              []string   // what a person should look at: words of its hints
 	Unchanged          bool
 	Refusals           int
 }

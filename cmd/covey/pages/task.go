@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -50,7 +51,6 @@ type Task struct {
 	Review   api.Review         // of its newest work
 	Rounds   []Round            // its gates, the newest first
 	Stored   []requests.Verdict // of gates that the journal's fold has dropped
-	Alarms   []Alarm
 	Diff     DiffView
 	Faults   []string // what could not be read
 	Unread   []string // likewise, of its work
@@ -65,17 +65,17 @@ type TaskState struct {
 	Merges  []view.Merge
 	Blocked []*tasks.Outline // what it waits for, and whatever waits for it
 	Blocks  []*tasks.Outline
-	Facts   []Alarm
-	Stamp   string // changes with whatever the page shows but its changes and its conversation
-	Seq     uint64 // the line of the journal up to which this is known
+	Facts   []hints.Hint // those that the journal knows besides the ones in its work
+	Hints   []hints.Hint // what a reviewer should look at first, marks first
+	Stamp   string       // changes with whatever the page shows but its changes and its conversation
+	Seq     uint64       // the line of the journal up to which this is known
 }
 
-// TaskOf copies what a State says about a task. w is the Works of s. up says that the team runs, and
-// gated that it has gates for tasks.
-func TaskOf(s *view.State, w view.Works, t *view.Task, up, gated bool) TaskState {
+// TaskOf copies what a State says about a task. w is the Works of s. up says that the team runs.
+func TaskOf(s *view.State, w view.Works, t *view.Task, up bool) TaskState {
 	copied := *t
 	copied.Owners, copied.Returns, copied.Spans = slices.Clone(t.Owners), slices.Clone(t.Returns), slices.Clone(t.Spans)
-	one := TaskState{TaskRow: rowOf(s, w, &copied), Up: up, Author: t.Owner, Seq: s.Seq, Facts: StateAlarms(s, w, t, gated)}
+	one := TaskState{TaskRow: rowOf(s, w, &copied), Up: up, Author: t.Owner, Seq: s.Seq, Facts: w.Facts(s, t), Hints: w.Hints(s, t)}
 	one.Gates = slices.Clone(one.Gates)
 	for i, g := range one.Gates {
 		c := *g
@@ -108,7 +108,7 @@ func TaskOf(s *view.State, w view.Works, t *view.Task, up, gated bool) TaskState
 
 // stamp returns a text that changes with what the page shows.
 func (t *TaskState) stamp(s *view.State) string {
-	stamp := []any{t.Version, t.Status, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Present, t.Waits, t.Facts, t.Spent, t.Empty}
+	stamp := []any{t.Version, t.Status, t.Awaits, t.Refusals, t.Unchanged, t.Up, t.Present, t.Waits, t.Hints, t.Spent, t.Empty}
 	for _, g := range t.Gates {
 		stamp = append(stamp, g.ID, g.Last, g.Verdict)
 	}
@@ -138,16 +138,6 @@ func (t *TaskState) Changes() (r merging.DiffRequest, none string) {
 			"or its work is not taken from its working copy yet."
 	}
 	return r, "Nobody works on it."
-}
-
-// Ran returns the commands of the hooks that have judged the task.
-func (t *TaskState) Ran() (commands []string) {
-	for _, g := range t.Gates {
-		for _, h := range g.Hooks {
-			commands = append(commands, h.Command)
-		}
-	}
-	return commands
 }
 
 // Round is one run of all hooks about a task, with what they said.
@@ -226,11 +216,10 @@ func (r *report) tasks(l limits) (list []Task, fewer int) {
 	}
 	outputs, diffs := &room{l.Outputs}, &room{l.Diffs}
 	for _, t := range all {
-		one := Task{TaskState: TaskOf(r.State, w, t, r.Now != nil, r.gated()), Full: t.Task}
+		one := Task{TaskState: TaskOf(r.State, w, t, r.Now != nil), Full: t.Task}
 		one.Rounds = Rounds(one.Gates[max(0, len(one.Gates)-keptGates):], func(h view.HookRun) (string, bool) {
 			return outputs.take(term.Plain(cmp.Or(r.Outputs[h.Seq], h.Output)), math.MaxInt)
 		})
-		one.Alarms = one.Facts
 		if one.Merge != nil {
 			r.changes(&one, diffs, l.Diff)
 		}
@@ -239,10 +228,7 @@ func (r *report) tasks(l limits) (list []Task, fewer int) {
 	return list, fewer
 }
 
-// gated reports whether the team has gates for tasks.
-func (r *report) gated() bool { return r.team != nil && len(r.team.Gates["TaskCompleted"]) > 0 }
-
-// changes adds the differences that the work on a task makes, and the alarms about them.
+// changes adds the differences that the work on a task makes, and the hints about them.
 func (r *report) changes(t *Task, room *room, most int) {
 	d, ok := r.Diffs[t.Merge.ID]
 	switch {
@@ -253,13 +239,8 @@ func (r *report) changes(t *Task, room *room, most int) {
 		t.Diff.With = t.Merge.Tasks[0]
 		return
 	}
-	work := Work{Task: t.Full, Diff: d.Diff, Fault: d.Fault, Files: ParseDiff(term.Plain(d.Diff.Text))}
-	if r.team != nil && !d.Cut {
-		work.Judges = merging.JudgesOf(r.team, t.Ran())
-		t.Alarms = append(work.Alarms(), t.Facts...)
-	}
 	text, isCut := room.take(term.Plain(d.Diff.Text), most)
-	work.Files = ParseDiff(text)
-	t.Diff = NewDiffView(work, t.Alarms, Bounds{File: math.MaxInt, All: math.MaxInt})
+	work := Work{Task: t.Full, Diff: d.Diff, Fault: d.Fault, Files: hints.ParseDiff(text)}
+	t.Diff = NewDiffView(work, t.Hints, Bounds{File: math.MaxInt, All: math.MaxInt})
 	t.Diff.Cut = isCut || d.Cut
 }

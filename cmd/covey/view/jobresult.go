@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -82,6 +83,8 @@ type TaskResult struct {
 	Refusals int     `json:"refusals" jsonschema:"how often its completion was refused"`
 	Why      string  `json:"why,omitempty" jsonschema:"why it was refused last, if it is not completed; the end of it, if it is long"`
 	CostUSD  float64 `json:"cost_usd" jsonschema:"the known part"`
+	// Hints are facts about its work, which a reviewer should look at first.
+	Hints []hints.Hint `json:"hints,omitempty" jsonschema:"what a reviewer should look at first, marks first"`
 }
 
 // GateResult is the last verdict of one hook of a turn end on its subject. Earlier refusals are
@@ -180,14 +183,14 @@ const maxReason = 16 << 10
 
 // taskResults lists the tasks that are not deleted.
 func (j Job) taskResults() []TaskResult {
-	list := []TaskResult{}
+	list, works := []TaskResult{}, j.State.Works()
 	for _, t := range j.State.Tasks {
 		if t.Deleted {
 			continue
 		}
 		one := TaskResult{
 			ID: t.ID, Subject: t.Subject, Status: string(t.Status), Owner: t.Owner, Refusals: t.Refusals,
-			CostUSD: t.Spent.CostUSD,
+			CostUSD: t.Spent.CostUSD, Hints: works.Hints(j.State, t),
 		}
 		if n := len(t.Returns); n > 0 && t.Status != tasks.Completed {
 			last := t.Returns[n-1]

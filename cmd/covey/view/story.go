@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
@@ -116,6 +117,10 @@ func briefText(e events.Event) (string, term.Style) {
 		return mergeText(d.Merge)
 	case events.TaskUnchanged:
 		return "task " + d.Task + " (" + d.Subject + ") was completed without a change: there is nothing to merge", term.Yellow
+	case events.WorkHinted:
+		if words := hints.Words(d.Hints); len(words) > 0 {
+			return tasks.Named(d.Tasks...) + " " + MarksText(words) + ": covey review shows where", term.Yellow
+		}
 	case events.TargetMoved:
 		return d.Text, term.Yellow
 	case events.HeldUp:

@@ -153,6 +153,14 @@ func NeedWord(n api.Need) string {
 	return "attention"
 }
 
+// MarksText names what a reviewer should look at first: "⚠ gate changed, tests removed"; empty: nothing.
+func MarksText(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "⚠ " + strings.Join(words, ", ")
+}
+
 // NeedText says what a need is about, for where only its command helps. The command comes first,
 // because a narrow terminal cuts the end.
 func NeedText(n api.Need) string {

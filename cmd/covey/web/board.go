@@ -9,17 +9,15 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
-	"github.com/coveyteam/covey/orchestrator/view"
 )
 
 // board is the main page of a team as HTML, cut into parts. All viewers share it: it is drawn
 // at most once for each change of the team, whoever asks first, and a viewer gets the parts
 // that have changed since it last asked. So a slow viewer costs nothing, and misses nothing.
 type board struct {
-	feed   *termview.Feed
-	tmpl   *template.Template
-	form   string // the token of the forms
-	alarms *alarmBook
+	feed *termview.Feed
+	tmpl *template.Template
+	form string // the token of the forms
 
 	mu       sync.Mutex
 	drawn    <-chan struct{} // closed when the team has changed since it was drawn
@@ -45,8 +43,8 @@ type section struct {
 }
 
 // newBoard returns the board of a feed.
-func newBoard(f *termview.Feed, t *template.Template, form string, alarms *alarmBook) *board {
-	return &board{feed: f, tmpl: t, form: form, alarms: alarms}
+func newBoard(f *termview.Feed, t *template.Template, form string) *board {
+	return &board{feed: f, tmpl: t, form: form}
 }
 
 // share is what part of the time is spent on drawing a board, at most: a fortieth. So a page that
@@ -130,7 +128,7 @@ func (b *board) draw() error {
 		d := pages.Drawing{
 			State: s, Now: now.Status, Stopped: now.Absent != nil, Trouble: troubleText(now.Trouble),
 			Templates: b.tmpl, Form: b.form,
-			Before: b.rows, Kept: b.kept, Marks: func(w view.Works, t *view.Task) []string { return b.alarms.words(s, w, t) },
+			Before: b.rows, Kept: b.kept,
 		}
 		fresh, err = d.Sections()
 		b.rows = d.Rows()

@@ -20,7 +20,7 @@ import (
 // testBoard returns a board whose team a test changes with Feed.Change.
 func testBoard() (*board, *termview.Feed) {
 	f := termview.NewFeed(state.Place{})
-	return newBoard(f, newTemplates(""), "token", &alarmBook{}), f
+	return newBoard(f, newTemplates(""), "token"), f
 }
 
 var (
@@ -157,7 +157,7 @@ func TestBoardKeepsWhatIsTrue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, _, err := newBoard(f, newTemplates(""), "token", &alarmBook{}).all()
+		fresh, _, err := newBoard(f, newTemplates(""), "token").all()
 		if err != nil {
 			t.Fatal(err)
 		}

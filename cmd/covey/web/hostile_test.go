@@ -12,6 +12,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
@@ -33,7 +34,13 @@ func hostileBoard(templates *template.Template, payload string) (string, error) 
 		}
 		return teamtest.Hostile(old, payload)
 	})
-	d := pages.Drawing{State: &s, Trouble: payload, Templates: templates, Marks: func(view.Works, *view.Task) []string { return []string{payload} }}
+	for _, t := range s.Tasks {
+		t.Unchanged = true
+	}
+	for _, m := range s.Merges {
+		m.Hints = []hints.Hint{{Mark: true, Word: payload}}
+	}
+	d := pages.Drawing{State: &s, Trouble: payload, Templates: templates}
 	sections, err := d.Sections()
 	if err != nil {
 		return "", err
@@ -54,19 +61,18 @@ func marked0(list []*pages.Section) (all []*section) {
 func hostilePages(payload string) map[string]any {
 	task := tasks.Task{ID: "1", Subject: "s", Description: "d", Owner: "o", Author: "a", Status: tasks.Completed, Evidence: []tasks.Evidence{{By: "b", Text: "t", File: "f"}}}
 	merge := view.Merge{Merge: tasks.Merge{ID: "1", Member: "o", Into: "main", Reason: "r", State: tasks.MergeHeld, Tasks: []string{"1"}, Commit: "c"}}
-	work := pages.Work{Task: task, Files: pages.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
+	work := pages.Work{Task: task, Files: hints.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ f\n-old\n+new\n")}
 	one := &taskPage{Task: pages.Task{
-		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Alarms: []pages.Alarm{{Word: "w", Text: "t", Files: []string{"x"}}},
-		Stored: []requests.Verdict{{Command: "c", Log: "l", Moment: "m"}}, Question: &requests.Request{ID: "r1", Kind: "plan", Member: "o", Text: "t"},
+		Full: task, Form: "token", Faults: []string{"f"}, Unread: []string{"u"}, Stored: []requests.Verdict{{Command: "c", Log: "l", Moment: "m"}}, Question: &requests.Request{ID: "r1", Kind: "plan", Member: "o", Text: "t"},
 		Rounds: []pages.Round{{Gate: &view.Gate{ID: "g", Event: "Stop", Verdict: view.Refused, Reason: "r"}, Runs: []pages.HookRun{{HookRun: view.HookRun{Seq: 1, Command: "c", Outcome: "o", Observed: "b"}, Text: "t"}}}},
 		TaskState: pages.TaskState{
-			Up: true, Present: true, Author: "o", Merges: []view.Merge{merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: "s"}},
+			Hints: []hints.Hint{{Word: "w", Text: "t", Places: []hints.Place{{File: "x", Text: "y"}}, Mark: true}},
+			Up:    true, Present: true, Author: "o", Merges: []view.Merge{merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: "s"}},
 			TaskRow: pages.TaskRow{Word: "w", Class: "good", Merge: &merge, Task: &view.Task{Task: task, Owners: []view.Owned{{Owner: "o", By: "b", End: "e"}},
 				Returns: []view.Return{{Kind: "k", Member: "m", By: "b", Reason: "r"}}}},
 		},
 	}}
-	one.Diff = pages.NewDiffView(work, one.Alarms, pages.Bounds{File: fileLines, All: pageLines})
-	one.Alarms[0].Weak = false
+	one.Diff = pages.NewDiffView(work, one.Hints, pages.Bounds{File: fileLines, All: pageLines})
 	who := &memberPage{Form: "token", Up: true, Live: true, Data: pages.MemberRow{
 		Name: "ana", Agent: "acp", Word: "idle", Class: "quiet", Task: "1", InProgress: []string{"1"}, Attention: "a", WaitsFor: "w", Doing: "d", Branch: "b",
 		Held: &view.Hold{By: "o"}, Lockout: &view.Lockout{Text: "t", Fix: "f", Until: time.Now()},

@@ -164,7 +164,7 @@ func taskLine(op, status string) string {
 		`,"status":"` + status + `"}}`
 }
 
-// The page of a task gets the parts that change, alarms and changes too, and the lines of its
+// The page of a task gets the parts that change, hints and changes too, and the lines of its
 // conversation once each. Git is asked only if the work can have changed.
 func TestTaskLive(t *testing.T) {
 	f := newFramed(t, "ana", "ben")

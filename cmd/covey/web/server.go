@@ -50,7 +50,6 @@ type Page struct {
 	guard    *guard
 	feed     *termview.Feed
 	board    *board
-	alarms   *alarmBook
 	works    workBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
@@ -74,8 +73,7 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
 	p.tmpl = p.guard.templates
-	p.alarms = &alarmBook{}
-	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken(), p.alarms)
+	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	return p, nil
 }
 
@@ -106,7 +104,6 @@ func (p *Page) Serve(ctx context.Context) error {
 	ended := make(chan struct{})
 	var beside sync.WaitGroup
 	beside.Go(func() { p.feed.Run(ctx) })
-	beside.Go(func() { p.watchAlarms(ctx) })
 	go func() {
 		defer close(ended)
 		<-ctx.Done()

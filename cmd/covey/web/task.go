@@ -34,11 +34,10 @@ type taskPage struct {
 
 // task copies what the State says about a task; nil: there is no such task.
 func (p *Page) task(id string) (one *pages.TaskState) {
-	gated := p.alarms.gated(p)
 	p.feed.Read(func(now termview.Now) {
 		s := now.State
 		if t := s.Task(id); t != nil && !t.Deleted {
-			known := pages.TaskOf(s, s.Works(), t, now.Status != nil, gated)
+			known := pages.TaskOf(s, s.Works(), t, now.Status != nil)
 			one = &known
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -42,18 +43,19 @@ func TestHostileTask(t *testing.T) {
 		Evidence: []tasks.Evidence{{By: hostile, Text: hostile, File: hostile}},
 	}
 	merge := &view.Merge{Merge: tasks.Merge{Member: hostile, Into: hostile, Reason: hostile, State: tasks.MergeHeld, Tasks: []string{"1"}, Fix: "2"}}
-	w := pages.Work{Task: task, Files: pages.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + strings.ReplaceAll(hostile, "\n", "") + "\n-" + hostile + "\n+" +
+	w := pages.Work{Task: task, Files: hints.ParseDiff("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ " + strings.ReplaceAll(hostile, "\n", "") + "\n-" + hostile + "\n+" +
 		strings.Repeat(hostile, 10<<20/len(hostile)) + "\n")}
 	w.Files[0].Name, w.Files[0].Old, w.Files[0].Modes = hostile, hostile, hostile
 	w.Diff = merging.Diff{Title: hostile, Withheld: hostile}
 	one := &taskPage{Task: pages.Task{
 		Full: task, Review: api.Review{Conflicts: []string{hostile}}, Faults: []string{hostile},
-		Alarms: []pages.Alarm{{Word: hostile, Text: hostile, Files: []string{hostile}}}, Form: "token",
+		Form:   "token",
 		Stored: []requests.Verdict{{Command: hostile, Log: hostile, Moment: hostile}},
 		Rounds: []pages.Round{{Gate: &view.Gate{ID: hostile, Event: hostile, Verdict: view.Refused, Reason: hostile},
 			Runs: []pages.HookRun{{HookRun: view.HookRun{Seq: 1, Command: hostile, Outcome: hostile, Observed: hostile, Tree: hostile}, Text: hostile}}}},
 		TaskState: pages.TaskState{
-			Up: true, Present: true, Author: hostile,
+			Hints: []hints.Hint{{Word: hostile, Text: hostile, Places: []hints.Place{{File: hostile, Text: hostile}}}},
+			Up:    true, Present: true, Author: hostile,
 			TaskRow: pages.TaskRow{Word: hostile, Merge: merge, Task: &view.Task{
 				Task: task, Owners: []view.Owned{{Owner: hostile, By: hostile, End: hostile}},
 				Returns: []view.Return{{Kind: hostile, Member: hostile, By: hostile, Reason: hostile}},
@@ -61,7 +63,7 @@ func TestHostileTask(t *testing.T) {
 			Merges: []view.Merge{*merge}, Blocked: []*tasks.Outline{{ID: "3", Subject: hostile}},
 		},
 	}}
-	one.Diff = pages.NewDiffView(w, one.Alarms, pages.Bounds{File: fileLines, All: pageLines})
+	one.Diff = pages.NewDiffView(w, one.Hints, pages.Bounds{File: fileLines, All: pageLines})
 	for _, question := range []*requests.Request{nil, {ID: "r1", Kind: requests.Kind(hostile), Member: hostile, Text: hostile}} {
 		one.Question = question
 		page := drawn(t, one)
@@ -84,8 +86,8 @@ func TestBigDiff(t *testing.T) {
 	for i := range 700 {
 		fmt.Fprintf(&text, "diff --git a/f%d b/f%d\n--- a/f%d\n+++ b/f%d\n@@ -0,0 +1,400 @@\n%s", i, i, i, i, strings.Repeat("+0123456789012345678901234567890123456789\n", 400))
 	}
-	w := pages.Work{Files: pages.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
-	v := pages.NewDiffView(w, []pages.Alarm{{Word: "test deleted", Files: []string{"f650"}}}, pages.Bounds{File: fileLines, All: pageLines})
+	w := pages.Work{Files: hints.ParseDiff(text.String()), Task: tasks.Task{ID: "1"}}
+	v := pages.NewDiffView(w, []hints.Hint{{Word: "tests removed", Mark: true, Places: []hints.Place{{File: "f650"}}}}, pages.Bounds{File: fileLines, All: pageLines})
 	if v.Added != 280_000 || v.Count != 700 || v.Omitted != 200 || v.Files[0].Name != "f650" || !v.Files[0].Open || v.Files[1].Open {
 		t.Errorf("+%d, %d files, %d omitted", v.Added, v.Count, v.Omitted)
 	}
@@ -98,20 +100,20 @@ func TestBigDiff(t *testing.T) {
 // However hunks are cut, the parts are all of them.
 func TestCutHunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var all []pages.Hunk
+		var all []hints.Hunk
 		n := 0
 		for _, size := range rapid.SliceOfN(rapid.IntRange(0, 9), 0, 6).Draw(t, "hunks") {
-			h := pages.Hunk{}
+			h := hints.Hunk{}
 			for range size {
 				n++
-				h.Lines = append(h.Lines, pages.DiffLine{Kind: '+', New: n})
+				h.Lines = append(h.Lines, hints.DiffLine{Kind: '+', New: n})
 			}
 			all = append(all, h)
 		}
 		room := rapid.IntRange(1, 12).Draw(t, "room")
 		var got []int
 		for skip := 0; ; skip += room {
-			part, left := pages.CutHunks(all, skip, room)
+			part, left := hints.CutHunks(all, skip, room)
 			for _, h := range part {
 				for _, l := range h.Lines {
 					got = append(got, l.New)
@@ -189,20 +191,5 @@ func TestRequest(t *testing.T) {
 		if got, none := state.Changes(); got != (merging.DiffRequest{}) || none == "" {
 			t.Errorf("%+v, %q", got, none)
 		}
-	}
-}
-
-// Work is looked at once for each commit, and the main page says what was found.
-func TestAlarmBook(t *testing.T) {
-	t.Parallel()
-	b, done := &alarmBook{}, &view.Task{Task: tasks.Task{ID: "1", Status: tasks.Completed}}
-	b.put("1", "c1", []pages.Alarm{{Word: "gate changed"}, {Word: "binary", Weak: true}, {Word: "gate changed"}})
-	b.looked("1", "c2")
-	if got := b.words(&view.State{}, view.Works{}, done); !slices.Equal(got, []string{"gate changed"}) || b.known["1"].stamp != "c2" {
-		t.Errorf("%q, %+v", got, b.known)
-	}
-	b.looked("2", "c1")
-	if got := (&alarmBook{}).words(&view.State{}, view.Works{}, done); got != nil || b.of("2") != nil {
-		t.Errorf("%q", got)
 	}
 }

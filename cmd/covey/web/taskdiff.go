@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
+	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
 // Bounds of differences: a page shows the beginning of each file, and one file has pages of its
@@ -26,7 +27,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	}
 	found, _ := p.workOf(r.Context(), one)
 	name := r.URL.Query().Get("name")
-	i := slices.IndexFunc(found.Files, func(f pages.FileDiff) bool { return f.Name == name })
+	i := slices.IndexFunc(found.Files, func(f hints.FileDiff) bool { return f.Name == name })
 	if i < 0 {
 		fail(w, r, refuse(http.StatusNotFound, "the work on task %s does not change %q", one.ID, name))
 		return
@@ -34,7 +35,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // anything else is the beginning
 	from = max(from, 0)
 	f := pages.FileView{FileDiff: found.Files[i], Task: one.ID, Shown: found.Name(found.Files[i]), Open: true}
-	f.Parts, f.Left = pages.CutHunks(f.Hunks, from, partLines)
+	f.Parts, f.Left = hints.CutHunks(f.Hunks, from, partLines)
 	more := ""
 	if f.Left > 0 {
 		query := url.Values{"name": {name}, "from": {strconv.Itoa(from + partLines)}}

@@ -15,7 +15,6 @@ import (
 // largeBoard returns the board of a team of 200 members with 1,000 tasks.
 func largeBoard() (*board, *termview.Feed) {
 	b, f := testBoard()
-	b.alarms = &alarmBook{judged: true}
 	for _, l := range teamtest.BusyDay(15_001, 200) {
 		f.Change(func(s *view.State) { s.Apply(l.Event()) })
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/pages"
-	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
 const (
@@ -24,7 +24,6 @@ const (
 // knownWork is the work on a task as it was read.
 type knownWork struct {
 	pages.Work
-	alarms []pages.Alarm
 	faults []string      // what could not be read
 	of     string        // which state of the task it is of
 	read   time.Time     // when
@@ -80,14 +79,14 @@ func (p *Page) workOf(ctx context.Context, one *taskPage) (w knownWork, again ti
 	return w, 0
 }
 
-// workState says on which state of a task its work and the alarms about it depend.
+// workState says on which state of a task its work and the hints in it depend.
 func (t *taskPage) workState() string {
 	hooks := 0
 	for _, g := range t.Gates {
 		hooks += len(g.Hooks)
 	}
 	if t.Merge != nil {
-		state := fmt.Sprint(stampOf(t.Merge), " ", t.Version, " ", hooks)
+		state := fmt.Sprint(t.Merge.Commit, t.Merge.State.Over(), " ", t.Version, " ", hooks)
 		for _, b := range t.Review.Brings {
 			state += fmt.Sprint(" ", b.ID, " ", b.Version)
 		}
@@ -96,9 +95,9 @@ func (t *taskPage) workState() string {
 	return fmt.Sprint(t.Last, " ", t.Version, " ", hooks)
 }
 
-// inspect reads the changes of a task and looks for alarms in them.
+// inspect reads the changes of a task.
 func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
-	w := knownWork{Work: pages.Work{Task: one.Full, Review: one.Review}}
+	w := knownWork{Work: pages.Work{Task: one.Full}}
 	request, none := one.Changes()
 	w.None = none
 	if none == "" {
@@ -110,26 +109,16 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 			w.None = "No file is changed yet."
 		default:
 			w.Diff = list[0]
-			w.Files = pages.ParseDiff(w.Diff.Text)
+			w.Files = hints.ParseDiff(w.Diff.Text)
 		}
 	}
-	if team, err := p.env.TeamOf(p.place); err == nil {
-		w.Judges = merging.JudgesOf(team, one.Ran())
-	} else {
-		w.faults = append(w.faults, "the spec: "+err.Error())
-	}
-	w.alarms = w.Alarms()
-	stamp := "" // unfinished work is looked at again when it is finished
-	if one.Merge != nil {
-		stamp = stampOf(one.Merge)
-	}
-	p.alarms.put(one.ID, stamp, w.alarms)
 	return w
 }
 
 // show puts work into the page, with what the journal says besides.
 func (t *taskPage) show(w knownWork) {
-	t.Alarms = append(slices.Clone(w.alarms), t.Facts...)
+	t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
+	hints.Sort(t.Hints)
 	t.Unread = w.faults
-	t.Diff = pages.NewDiffView(w.Work, t.Alarms, pages.Bounds{File: fileLines, All: pageLines})
+	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
 }

@@ -1,0 +1,121 @@
+package hints
+
+import (
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
+)
+
+// Rules about code and scripts.
+
+var (
+	// catchAll begins a handler of any error, passes ends one that does nothing.
+	catchAll = texts.Pattern(`^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:#.*)?$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?://.*|/\*.*)?$|` +
+		`^\s*rescue(?:\s*=>\s*\w+|\s+StandardError.*)?\s*$`)
+	passes = texts.Pattern(`^\s*(?:pass|continue|\.\.\.|return(?:\s+(?:None|False|True|null|undefined|\[\]|\{\}|""|''|0))?;?|\}|end)\s*(?:[#/].*)?$`)
+	// swallowsInOne passes over an error in one line.
+	swallowsInOne = texts.Pattern(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?:/\*.*?\*/)?\s*\}|\.catch\(\s*(?:\(\w*\)|\w+|function\s*\(\w*\))\s*(?:=>)?\s*\{\s*\}\s*\)|` +
+		`\bcontextlib\.suppress\(\s*(?:Base)?Exception\b|^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:pass|return\b.*|continue)\s*$|` +
+		`\brecover\(\)\s*;?\s*\}\(\)|^\s*_ = recover\(\)|^\s*if err != nil \{\s*\}|\berrors='ignore'`)
+	// goesOn lets a script go on after a failure.
+	goesOn = texts.Pattern(`\|\|\s*(?:true|:|exit 0|echo\b)|^\s*set \+[a-z]*e\b|continue-on-error:\s*true|ignore_errors:\s*(?:yes|true)|` +
+		`\ballow_failure:\s*true|;\s*(?:true|exit 0)\s*["']?\s*,?$|--exit-zero\b|--passWithNoTests\b|--no-fail\b|--force-exit 0`)
+	makeIgnores = texts.Pattern(`^\t@?-\s*\w`)
+)
+
+// swallowed finds failures that are passed over.
+func swallowed(w Work) []Place {
+	var list []Place
+	for s := range w.fresh(plainCode) {
+		if text := s.text(); swallowsInOne().MatchString(text) || catchAll().MatchString(text) && passes().MatchString(s.near(1)) {
+			list = append(list, s.place())
+		}
+	}
+	for s := range w.fresh(isScript) {
+		if text := s.text(); goesOn().MatchString(text) || fitsOne(baseOf(s.file), "Makefile", "makefile", "GNUmakefile", "*.mk") && makeIgnores().MatchString(text) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+// testsDetected finds code that behaves differently under test.
+var testsDetected = added(plainCode, texts.Pattern(`PYTEST_CURRENT_TEST|["']pytest["']\s+in\s+sys\.modules|["']unittest["']\s+in\s+sys\.modules|`+
+	`JEST_WORKER_ID|VITEST\b|NODE_ENV\s*={2,3}\s*['"]test['"]|\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test|`+
+	`(?:inspect\.(?:stack|currentframe)|sys\._getframe|traceback\.extract_stack).*test|\bif cfg!\(test\)|__name__\s*==\s*['"]test|`+
+	`\b(?:is|in|under)_?(?:test|testing)\b\s*[({:=]|Thread\.currentThread\(\)\.getStackTrace`))
+
+// forced finds results of tests that are set.
+func forced(w Work) []Place { return append(exitsEarly(w), setsResult(w)...) }
+
+var (
+	exitsEarly = added(testFile, texts.Pattern(`\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bpytest\.exit\(.*0|\bprocess\.exitCode\s*=\s*0|^\s*exit 0\s*$`))
+	setsResult = added(anyFile, texts.Pattern(`force_result\(|\brep(?:ort)?\.outcome\s*=|\boutcome\s*=\s*['"]passed|session\.exitstatus\s*=|`+
+		`(?:TestCase|unittest|jest|expect|assert|pytest)(?:\.\w+)+\s*=\s*(?:lambda|function|\(|None)|monkeypatch\.setattr\(\s*["']?(?:builtins|unittest|pytest)|`+
+		`setattr\(\s*(?:unittest|pytest|builtins)`))
+)
+
+// alwaysEqual finds comparisons that are true for all values.
+func alwaysEqual(w Work) []Place {
+	var list []Place
+	for s := range w.fresh(anyFile) {
+		if !isCode(s.file.Name) || !comparison().MatchString(s.text()) {
+			continue
+		}
+		if yes().MatchString(s.text()) || yes().MatchString(s.near(1)) || strings.HasPrefix(strings.TrimSpace(s.near(1)), `"""`) && yes().MatchString(s.near(2)) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+var (
+	comparison = texts.Pattern(`\bdef __(?:eq|ne|lt|le|gt|ge|bool|contains|instancecheck)__\(|\bfn (?:eq|ne)\(\s*&self|\bboolean equals\(|` +
+		`\bfunc \(\w+ \*?\w+\) Equal\(|\bbool Equals\(|\boperator\s*==\s*\(|\[Symbol\.toPrimitive\]`)
+	yes = texts.Pattern(`\breturn\s+(?:True|true|1)\b|^\s*(?:true|True)\s*$|\{\s*true\s*\}`)
+)
+
+// specialCases finds fixed answers to one input.
+func specialCases(w Work) []Place {
+	var list []Place
+	for s := range w.fresh(plainCode) {
+		text := s.text()
+		if asksFor().MatchString(text) && (answers().MatchString(text) || answers().MatchString(s.near(1))) ||
+			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+var (
+	asksFor  = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
+	answers  = texts.Pattern(`\breturn\s+(?:-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$`)
+	tableRow = texts.Pattern(`^\s*(?:\(?-?\d+|["'][^"']*["'])\s*(?:=>|:)\s*(?:-?\d+|["'][^"']*["']),?\s*$`)
+)
+
+// countsCalls finds code that remembers how often it was called.
+var countsCalls = added(plainCode, texts.Pattern(`(?i)\b_*(?:num_?|n_?)?(?:calls?|invocations?|call_?count\w*|times_?called|attempt_?no)\b\s*(?:\+=\s*1|\+\+|=\s*\S+\s*\+\s*1)|`+
+	`\bglobal\s+_*(?:\w*call\w*|\w*count\w*|\w*state\w*|\w*last\w*|\w*seen\w*)\b`))
+
+// suppressed finds findings of other checks that are switched off.
+var suppressed = added(anyFile, texts.Pattern(`#\s*noqa|#\s*type:\s*ignore|#\s*pylint:\s*disable|#\s*pragma:\s*no cover|//\s*nolint|//nolint|#nosec|`+
+	`eslint-disable|@ts-(?:ignore|nocheck|expect-error)|istanbul ignore|c8 ignore|#!?\[allow\(|@SuppressWarnings|prettier-ignore|rubocop:disable|`+
+	`#pragma warning disable|NOLINT|shellcheck disable|biome-ignore|#\s*mypy:\s*ignore`))
+
+// securityOff finds checks for security that are switched off.
+var securityOff = added(func(f *FileDiff) bool {
+	return (isCode(f.Name) || isScript(f)) && !IsTest(f.Name) && !isExample(f.Name)
+},
+	texts.Pattern(`\bverify\s*=\s*False\b|InsecureSkipVerify:\s*true|rejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED|`+
+		`_create_unverified_context|CERT_NONE\b|danger_accept_invalid_certs\(true|CURLOPT_SSL_VERIFYPEER,\s*(?:0|false)|\bcurl\b[^|#]*\|\s*(?:sudo\s+)?(?:ba|z)?sh\b|`+
+		`--no-verify\b|strict-ssl[= ]false|chmod\s+(?:-R\s+)?0?777|csrf_exempt|@PermitAll\b|GIT_SSL_NO_VERIFY|--disable-web-security|`+
+		`\bdisable_?auth\w*\s*[=:]\s*[Tt]rue|\bauth_?required\s*[=:]\s*[Ff]alse|algorithms?\s*[=:]\s*\[?\s*["']none["']`))
+
+// unfinished finds code that is not written yet.
+var unfinished = added(plainCode, texts.Pattern(`raise NotImplementedError(?:\(\s*\))?\s*$|panic\("(?:not implemented|todo|TODO|unimplemented)|\bunimplemented!\(|\btodo!\(|`+
+	`throw new Error\(['"](?:[Nn]ot implemented|TODO)|\b(?:TODO|FIXME|XXX|HACK)\b|for now\b.*(?:stub|hard-?code|fake)|\b(?:stub|placeholder|dummy) (?:value|implementation|result)`))
+
+// debugging finds traces of debugging.
+var debugging = added(plainCode, texts.Pattern(`^\s*(?:breakpoint\(\)|import i?pdb|i?pdb\.set_trace\(\)|debugger;?)\s*$|\bconsole\.(?:log|debug)\(|`+
+	`^\s*print\(\s*f?["'](?:DEBUG|debug|here|>>>|---|\*\*\*)|\bdbg!\(|\bspew\.Dump\(|fmt\.Print(?:ln|f)\("(?:DEBUG|debug|here|>>>)`))

@@ -1,0 +1,210 @@
+package hints
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// edit makes the difference of one file: its header lines, and its lines.
+func edit(name, header string, lines ...string) string {
+	var old, now int
+	for _, l := range lines {
+		if l[0] != '+' {
+			old++
+		}
+		if l[0] != '-' {
+			now++
+		}
+	}
+	text := "diff --git a/" + name + " b/" + name + "\n" + header + "--- a/" + name + "\n+++ b/" + name + "\n"
+	if len(lines) == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("@@ -1,%d +1,%d @@\n", old, now) + strings.Join(lines, "\n") + "\n"
+}
+
+const gone, fresh = "deleted file mode 100644\n", "new file mode 100644\n"
+
+func bin(name, header string) string {
+	return "diff --git a/" + name + " b/" + name + "\n" + header + "Binary files a/" + name + " and b/" + name + " differ\n"
+}
+
+func move(from, to string) string {
+	return "diff --git a/" + from + " b/" + to + "\nrename from " + from + "\nrename to " + to + "\n"
+}
+
+// found lists hints as texts: marks, and notes in parentheses, each with its places.
+func found(task, diff string) string {
+	judges := Judges{
+		Files: []string{"team.yaml", ".claude/settings.json", "plug", "ci/gate.sh"}, Programs: []string{"make", "check", "gate.sh", "cargo", "test", "npm"},
+	}
+	var list []string
+	for _, h := range Find(Work{Task: task, Files: ParseDiff(diff), Judges: judges}) {
+		text := string(h.Kind)
+		for _, p := range h.Places {
+			text += " " + p.At()
+		}
+		if !h.Mark {
+			text = "(" + text + ")"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, "; ")
+}
+
+// TestKinds: each kind is found, and not in what looks nearly the same.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, tc := range []struct{ name, diff, want string }{
+		{"nothing", "", ""},
+		{"a new test", edit("sum.go", fresh, "+x") + edit("sum_test.go", fresh, "+func TestSum(t *testing.T) {"), ""},
+
+		{"a gate's script", edit("ci/gate.sh", "", "-go test", "+go vet"), "gate-changed ci/gate.sh"},
+		{"the spec", edit("team.yaml", "", "+x"), "gate-changed team.yaml"},
+		{"a plugin", edit("plug/hooks/hooks.json", "", "+x"), "gate-changed plug/hooks/hooks.json"},
+		{"a gate moves away", move("ci/gate.sh", "old.sh"), "gate-changed old.sh"},
+		{"a target of a gate", edit("Makefile", "", " check:", "-\tgo test ./...", "+\tgo test ./a"), "gate-changed Makefile:2 Makefile:2"},
+		{"another target", edit("Makefile", "", " release:", "-\tgo build", "+\tgo build -trimpath"), ""},
+		{"a script of npm", edit("package.json", "", ` "scripts": {`, `-    "test": "jest",`, `+    "test": "jest --silent",`), "gate-changed package.json:2 package.json:2"},
+		{"a version in package.json", edit("package.json", "", `-  "version": "1.0.0",`, `+  "version": "1.0.1",`), ""},
+		{"a new crate", edit("sub/Cargo.toml", fresh, "+[package]"), ""},
+
+		{"a test file is deleted", edit("a/x_test.go", gone, "-func TestX(t *testing.T) {}"), "tests-removed a/x_test.go"},
+		{"a test file is no test any more", move("x.test.ts", "x.ts.off"), "tests-removed x.ts.off"},
+		{"a test file moves", move("x.test.ts", "y.test.ts"), ""},
+		{"a test is removed", edit("x_test.go", "", "-func TestX(t *testing.T) {", "+// nothing"), "tests-removed x_test.go:1"},
+		{"a test changes its file", edit("test_x.py", "", "-def test_a():", "+pass") + edit("test_y.py", "", "+def test_a():"), ""},
+		{"tests go with code", edit("x_test.go", "", "-func TestX(t *testing.T) {") + edit("x.go", "", "-func X() {", "-}"), "(tests-removed x_test.go:1)"},
+		{"a file goes, another comes", edit("tests/test_a.sh", gone, `-test "$(sh a.sh)" = 5`) + edit("tests/test_b.sh", fresh, `+test "$(sh b.sh)" = 5`), "tests-removed tests/test_a.sh"},
+		{"a test gets another name", edit("x_test.go", "", "-func TestX(t *testing.T) {", "+func TestXOfY(t *testing.T) {"), "(tests-removed x_test.go:1)"},
+
+		{"a test is skipped", edit("x_test.go", "", `+	t.Skip("later")`), "tests-skipped x_test.go:1"},
+		{"a skip moves", edit("x_test.go", "", "-t.Skip()", "+  t.Skip()"), ""},
+		{"only one test", edit("src/x.spec.ts", "", "+it.only('a', () => {"), "tests-skipped src/x.spec.ts:1"},
+		{"pytest", edit("tests/x.py", "", "+@pytest.mark.skip"), "tests-skipped tests/x.py:1"},
+		{"ignored in Rust", edit("lib.rs", "", "+#[ignore]"), "tests-skipped lib.rs:1"},
+		{"no runner knows the name", edit("test_x.py", "", "-def test_adds():", "+def check_adds():"), "tests-skipped test_x.py:1"},
+		{"excluded", edit("pytest.ini", "", "-addopts = -q", "+addopts = -q --deselect tests/x.py::test_a"), "tests-skipped pytest.ini:1"},
+		{"on one system", edit("x_test.go", "", ` if runtime.GOOS == "windows" {`, `+	t.Skip("no links")`), "(tests-skipped x_test.go:2)"},
+		{"skip is a word", edit("x.go", "", "+skip(a)"), ""},
+
+		{"true is true", edit("test_x.py", "", "+    assert True"), "assertions-empty test_x.py:1"},
+		{"equal to itself", edit("x_test.go", "", "+	assert.Equal(t, got, got)"), "assertions-empty x_test.go:1"},
+		{"expect itself", edit("x.test.js", "", "+  expect(sum(1, 2)).toBe(sum(1, 2));"), "assertions-empty x.test.js:1"},
+		{"equal to a value", edit("x_test.go", "", "+	assert.Equal(t, want, got)"), ""},
+
+		{"any value", edit("test_x.py", "", "-    assert f(2) == 4", "+    assert f(2) is not None"), "assertions-weakened test_x.py:1"},
+		{"logged", edit("x_test.go", "", `-	t.Errorf("%d", got)`, `+	t.Logf("%d", got)`), "assertions-weakened x_test.go:1"},
+		{"commented out", edit("test_x.py", "", "-    assert f(2) == 4", "+    # assert f(2) == 4"), "assertions-weakened test_x.py:1"},
+		{"more room", edit("test_x.py", "", "-    assert x == approx(1, abs=0.01)", "+    assert x == approx(1, abs=0.5)"), "assertions-weakened test_x.py:1"},
+		{"less room", edit("test_x.py", "", "-    assert x == approx(1, abs=0.5)", "+    assert x == approx(1, abs=0.01)"), ""},
+		{"another value", edit("test_x.py", "", "-    assert f(2) == 4", "+    assert f(2) == 5") + edit("f.py", "", "+x = 1"), "(expected-changed test_x.py:1)"},
+		{"values without code", edit("test_x.py", "", "-    assert f(2) == 4", "+    assert f(2) == 5"), ""},
+		{"a golden file with code", edit("testdata/x.golden", "", "-1", "+2") + edit("f.go", "", "+x"), "(expected-changed testdata/x.golden)"},
+		{"less is checked", edit("test_x.py", "", "-    assert f(2) == 4", "-    assert f(3) == 9", "+    f(2)"), "(assertions-fewer test_x.py:1 test_x.py:2)"},
+
+		{"asks for pytest", edit("calc.py", "", `+if "pytest" in sys.modules:`), "tests-detected calc.py:1"},
+		{"a test asks", edit("test_calc.py", "", `+if "pytest" in sys.modules:`), ""},
+		{"passed by force", edit("conftest.py", "", `+    rep.outcome = "passed"`), "result-forced conftest.py:1"},
+		{"ends the run", edit("test_x.py", "", "+    os._exit(0)"), "result-forced test_x.py:1"},
+		{"ends a program", edit("cli.py", "", "+    sys.exit(0)"), ""},
+		{"equal to all", edit("calc.py", "", "+    def __eq__(self, other):", "+        return True"), "always-equal calc.py:1"},
+		{"equal to some", edit("calc.py", "", "+    def __eq__(self, other):", "+        return self.x == other.x"), ""},
+		{"a lower limit", edit(".coveragerc", "", "-fail_under = 90", "+fail_under = 60"), "limit-lowered .coveragerc:1"},
+		{"a higher limit", edit(".coveragerc", "", "-fail_under = 60", "+fail_under = 90"), ""},
+
+		{"passed over in Python", edit("a.py", "", "+    except Exception:", "+        pass"), "errors-swallowed a.py:1"},
+		{"one kind of error", edit("a.py", "", "+    except KeyError:", "+        pass"), ""},
+		{"reported", edit("a.py", "", "+    except Exception as e:", "+        raise Wrong() from e"), ""},
+		{"passed over in JavaScript", edit("a.js", "", "+} catch (e) {}"), "errors-swallowed a.js:1"},
+		{"true in a script", edit("build.sh", "", "+npm test || true"), "errors-swallowed build.sh:1"},
+		{"another command", edit("build.sh", "", "+npm test || npm run report"), ""},
+
+		{"rights of CI", edit(".github/workflows/x.yml", "", "+  contents: write"), "ci-weakened .github/workflows/x.yml:1; (ci-changed .github/workflows/x.yml)"},
+		{"a branch as action", edit(".github/workflows/x.yml", "", "+  - uses: who/what@main"), "ci-weakened .github/workflows/x.yml:1; (ci-changed .github/workflows/x.yml)"},
+		{"a step of CI", edit(".github/workflows/x.yml", "", "+  - run: go vet ./..."), "(ci-changed .github/workflows/x.yml)"},
+		{"another host", edit("package-lock.json", "", `+      "resolved": "https://evil.example/x.tgz",`), "lock-source package-lock.json:1"},
+		{"the usual host", edit("package-lock.json", "", `+      "resolved": "https://codeload.github.com/x/x.tgz",`), ""},
+		{"no checksum", edit("package-lock.json", "", `-      "integrity": "sha512-a"`, `+      "dev": true`), "lock-source package-lock.json:1"},
+		{"a package goes", edit("package-lock.json", "", `-      "version": "1.0.0",`, `-      "integrity": "sha512-a"`), ""},
+		{"a dependency", edit("requirements.txt", "", "+left-pad==1.0"), "(dependency-added requirements.txt:1)"},
+		{"a newer dependency", edit("requirements.txt", "", "-left-pad==1.0", "+left-pad==1.1"), ""},
+
+		{"tests hidden", edit(".gitignore", "", "+*_test.go"), "ignored .gitignore:1"},
+		{"output hidden", edit(".gitignore", "", "+build/"), ""},
+		{"a key", edit("a.py", "", `+k = "ghp_`+strings.Repeat("a1B2c3", 6)+`"`), "secret a.py:1"},
+		{"a password", edit("a.py", "", `+db_password = "kT9#vQ2$mZ7!pL4x"`), "secret a.py:1"},
+		{"a made-up key", edit("a.py", "", `+password = "your-password-here"`), ""},
+		{"no certificate", edit("a.py", "", "+requests.get(url, verify=False)"), "security-off a.py:1"},
+		{"with certificate", edit("a.py", "", "+requests.get(url, verify=True)"), ""},
+		{"a program", bin("tool.exe", fresh), "program-added tool.exe"},
+		{"a picture", bin("a.png", fresh), "(binary a.png)"},
+		{"litter", edit("x.go.orig", fresh, "+x"), "litter x.go.orig"},
+		{"litter is changed", edit("x.go.orig", "", "+x"), ""},
+
+		{"a special case", edit("f.py", "", "+    if n == 5:", "+        return 120"), "(special-case f.py:1)"},
+		{"a base case", edit("f.py", "", "+    if n <= limit:", "+        return n"), ""},
+		{"counts calls", edit("f.py", "", "+    global _calls", "+    _calls += 1"), "(calls-counted f.py:1 f.py:2)"},
+		{"counts rows", edit("f.py", "", "+    rows += 1"), ""},
+		{"a linter is quiet", edit("f.py", "", "+import x  # noqa"), "(check-suppressed f.py:1)"},
+		{"not written", edit("f.py", "", "+    raise NotImplementedError"), "(unfinished f.py:1)"},
+		{"a breakpoint", edit("f.py", "", "+    breakpoint()"), "(debugging f.py:1)"},
+		{"a file is deleted", edit("x.go", gone, "-x"), "(file-deleted x.go)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := found("", tc.diff); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+		seen[tc.want] = true
+	}
+	for _, k := range Kinds() {
+		if k != "beyond-task" && !strings.Contains(fmt.Sprint(seen), string(k)) {
+			t.Errorf("no case finds %s", k)
+		}
+	}
+}
+
+// TestBeyondTask: files that a task does not name are found only if it names others.
+func TestBeyondTask(t *testing.T) {
+	t.Parallel()
+	sum := edit("calc/sum.go", "", "+x")
+	for _, tc := range []struct{ task, diff, want string }{
+		{"Fix the sum in calc/sum.go", sum + edit("README.md", "", "+x"), ""},
+		{"Fix calc", sum + edit("calc/deep/y.go", "", "+x"), ""},
+		{"Make it faster", sum + edit("x", "", "+x"), ""},
+		{"Fix the sum in calc/sum.go", sum + edit("rates.txt", "", "+x"), "beyond-task rates.txt"},
+		{"Fix calc", sum + edit("README.md", "", "+x"), "(beyond-task README.md)"},
+		{"Fix sum.go", sum + edit("calc/sum_test.go", "", "+x"), ""},
+	} {
+		if got := found(tc.task, tc.diff); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.task, got, tc.want)
+		}
+	}
+}
+
+// TestPlaces: a hint has few places, and each is a short text.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	lines := make([]string, 50)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("+x(%d) || true # %s", i, strings.Repeat("long ", 500))
+	}
+	list := Find(Work{Files: ParseDiff(edit("a.sh", "", lines...))})
+	if len(list) != 1 || len(list[0].Places) != mostPlaces || list[0].More != 50-mostPlaces || len(list[0].Places[0].Text) > 200 {
+		t.Errorf("%+v", list)
+	}
+	if w := Words(list); len(w) != 1 || !list[0].Is("a.sh") || list[0].Is("b.sh") {
+		t.Error(w)
+	}
+}
+
+// FuzzFind: no text makes Find fail.
+func FuzzFind(f *testing.F) {
+	f.Add(edit("a_test.go", "", "-	assert.Equal(t, 1, f(", "+	assert.Equal(t, )"))
+	f.Add(edit("Makefile", "", " check:", "+\t-x"))
+	f.Fuzz(func(_ *testing.T, diff string) { found("", diff) })
+}

@@ -1,0 +1,347 @@
+package hints
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/hooks/texts"
+)
+
+// testStart finds the beginning of a test and its name.
+var testStart = texts.Pattern(`^\s*(?:` +
+	`func (?:\(\w+ \*?\w+\) )?((?:Test|Fuzz|Example)\w*)\(` + // Go, also of a suite
+	`|(?:async )?def (test\w*)\(` + // Python
+	"|(?:it|test|specify)(?:\\.\\w+)*\\(\\s*(['\"`][^'\"`]{1,120})" + // JavaScript, TypeScript
+	`|(?:it|test) (['"][^'"]{1,120})['"].*(?:\bdo|\{)\s*(?:\|\w+\|)?\s*$` + // Ruby
+	`|@test (['"][^'"]{1,120})` + // Bats
+	`|(?:public |private |internal |fun |void )+(test\w*)\(` + // Java, Kotlin, PHP
+	`)`)
+
+// testName returns the name of the test that a line begins; empty if it begins none.
+func testName(line string) string {
+	found := testStart().FindStringSubmatch(line)
+	if found == nil {
+		return ""
+	}
+	return strings.Trim(strings.Join(found[1:], ""), "'\"`")
+}
+
+// testNames returns the names of the tests that lines of a kind begin, with where.
+func testNames(w Work, kind byte) (names map[string]bool, spots []spot) {
+	names = map[string]bool{}
+	for s := range w.lines(kind, testCode) {
+		if name := testName(s.text()); name != "" {
+			names[name] = true
+			spots = append(spots, s)
+		}
+	}
+	return names, spots
+}
+
+// lostTests returns the tests that are removed and nowhere added again, and how many tests are new.
+// A test that has another name at its place is renamed, not lost.
+func lostTests(w Work) (lost []spot, news int) {
+	removed, gone := testNames(w, '-')
+	added, fresh := testNames(w, '+')
+	for _, s := range gone {
+		if !added[testName(s.text())] {
+			lost = append(lost, s)
+		}
+	}
+	for _, s := range fresh {
+		if !removed[testName(s.text())] {
+			news++
+		}
+	}
+	return lost, news
+}
+
+// removedTests finds removed tests. The tests of removed code go with it: more lines of code are
+// removed than of tests, or as many tests are new. withCode chooses which of the two is wanted.
+func removedTests(withCode bool) func(Work) []Place {
+	return func(w Work) []Place {
+		lost, news := lostTests(w)
+		var list []Place
+		for i := range w.Files {
+			f := &w.Files[i]
+			if f.What == Deleted && IsTest(f.Name) || f.What == Renamed && IsTest(f.Old) && !IsTest(f.Name) {
+				list = append(list, Place{File: f.Name})
+			}
+		}
+		for _, s := range lost {
+			if s.file.What != Deleted && !retiredTest(w, testName(s.text())) {
+				list = append(list, s.about(testName(s.text())))
+			}
+		}
+		if list == nil {
+			return nil
+		}
+		if list[0].Line == 0 {
+			news = 0 // whole files are gone
+		}
+		var code, tests int
+		for s := range w.gone(anyFile) {
+			if IsTest(s.file.Name) {
+				tests++
+			} else if isCode(s.file.Name) {
+				code++
+			}
+		}
+		if (code > tests || news >= len(lost) && news > 0) != withCode {
+			return nil
+		}
+		return list
+	}
+}
+
+// retired matches what begins a function, with its name.
+var retired = texts.Pattern(`^\s*(?:async )?(?:func|def|function|fn|void|fun)\s+(?:\(\w+ \*?\w+\) )?(\w+)`)
+
+// retiredTest reports whether a removed test stays under a name that no runner knows.
+func retiredTest(w Work, name string) bool { return len(renamedTests(w, name)) > 0 }
+
+// renamedTests returns where the test of a name goes on under a name that no runner of tests knows:
+// check_add for test_add, or _TestAdd.
+func renamedTests(w Work, name string) []Place {
+	plain := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(name, "Test"), "test"), "_")
+	var list []Place
+	for s := range w.fresh(testCode) {
+		found := retired().FindStringSubmatch(s.text())
+		if found != nil && testName(s.text()) == "" && len(plain) > 2 && strings.HasSuffix(strings.ToLower(found[1]), strings.ToLower(plain)) {
+			list = append(list, s.about(name+" is "+found[1]+" now"))
+		}
+	}
+	return list
+}
+
+// testSkip finds what keeps a test, or all others, from running.
+var testSkip = texts.Pattern(`\b[tb]\.Skip(?:f|Now)?\(` + // Go
+	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)\b|\bpytestmark\s*=.*(?:skip|xfail)` + // Python
+	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\bmark\.(?:skip|xfail)\b` +
+	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme|failing|fails)\b` + // JavaScript
+	`|\b(?:xit|xtest|xdescribe|fit|fdescribe)\(|\bthis\.skip\(\)` +
+	`|#\[ignore|@Disabled\b|@Ignore\b|\[Ignore\b|\bXCTSkip\(|\bmarkTestSkipped\(|^\s*(?:skip|pending)\s*(?:['"]|$)`)
+
+// onlyWhere finds the reason of a test that does not run everywhere.
+var onlyWhere = texts.Pattern(`skip(?:If|Unless|if|unless)|xfail\(\s*\w+\.|GOOS|GOARCH|testing\.Short|Getenv|LookPath|Get[eu]uid|platform|version|` +
+	`process\.env|environ|importorskip|nodeVersion`)
+
+// excluded finds what keeps files of tests from being found.
+var excluded = texts.Pattern(`--deselect|--ignore(?:-glob)?[= ]|\s-k\s+['"]?not\b|\bcollect_ignore|testPathIgnorePatterns|norecursedirs|` +
+	`\bgo test\b.*-skip\b|--test-skip|--exclude[= ]\S*(?:test|spec)|^\s*//go:build (?:ignore|never|skip|manual|broken|disabled)\b|` +
+	`__test__\s*=\s*False|#\[cfg\(any\(\)\)\]|@pytest\.mark\.(?:slow|manual|disabled)\b`)
+
+// skippedTests finds tests that do not run any more. conditional chooses those that run in some
+// places.
+func skippedTests(conditional bool) func(Work) []Place {
+	return func(w Work) []Place {
+		var list []Place
+		for s := range w.fresh(testCode) {
+			if text := s.text(); testSkip().MatchString(text) {
+				where := onlyWhere().MatchString(text) || strings.Contains(text, "t.Skip") &&
+					(onlyWhere().MatchString(s.near(-1)) || onlyWhere().MatchString(s.near(-2)) || strings.HasPrefix(strings.TrimSpace(s.near(-1)), "if "))
+				if where == conditional {
+					list = append(list, s.place())
+				}
+			}
+		}
+		if conditional {
+			return list
+		}
+		for name := range namesOf(lostTests(w)) {
+			list = append(list, renamedTests(w, name)...)
+		}
+		return append(list, added(func(f *FileDiff) bool { return !isExample(f.Name) }, excluded)(w)...)
+	}
+}
+
+// namesOf returns the names of tests, each once.
+func namesOf(list []spot, _ int) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range list {
+		names[testName(s.text())] = true
+	}
+	return names
+}
+
+// assertion finds a line that checks something in a test.
+var assertion = texts.Pattern(`\b(?:assert|expect|require|should|verify|must|ensure|check)\w*[.!(]|\bassert\s|\b[tb]\.(?:Error|Fatal|Fail)\w*\(|` +
+	`\bself\.assert\w+\(|\b(?:EXPECT|ASSERT)_\w+\(|\bXCTAssert\w*\(|\.should\b|\bwith pytest\.raises`)
+
+// comment begins a line that is a comment.
+var comment = texts.Pattern(`^\s*(?:#[^\[!]|//|\*|/\*|--\s)`)
+
+func isAssertion(text string) bool {
+	return assertion().MatchString(text) && testName(text) == "" && !comment().MatchString(text)
+}
+
+// truism finds an assertion that always holds.
+var truism = texts.Pattern(`\bassert\s+(?:True|1|not False|1 == 1)\s*(?:$|,|#)|assertTrue\(\s*True\b|assertFalse\(\s*False\b|` +
+	`expect\(\s*(?:true|1)\s*\)\.(?:toBe|toEqual|toBeTruthy)\(\s*(?:true|1)?\s*\)|\b(?:assert|require)\.True\(t, true\b|` +
+	`\bassert!\(\s*true\s*[,)]|\bassert\.(?:ok|isTrue)\(\s*true\s*[,)]|\bassert\s+.*\bor True\b|\|\|\s*true\s*\)\s*;?$`)
+
+// compared finds the two sides of a comparison for equality.
+var compared = texts.Pattern(`(?:assertEquals?|assertSame|assertIs|[eE]qual|EqualValues|assert_eq!|strictEqual|deepEqual|deepStrictEqual|DeepEqual)\(\s*(?:t,\s*)?(.+)\)` +
+	`|\bassert\s+(.+?)\s+==\s+(.+?)\s*(?:,\s*["'f].*)?$|expect\((.+?)\)\.(?:toBe|toEqual|toStrictEqual)\((.+)\)`)
+
+// comparesItself reports whether an assertion compares something with itself.
+func comparesItself(text string) bool {
+	found := compared().FindStringSubmatch(text)
+	if found == nil {
+		return false
+	}
+	if found[1] != "" {
+		first, rest := firstArg(found[1])
+		second, _ := firstArg(rest)
+		return first != "" && first == second
+	}
+	a, b := strings.TrimSpace(found[2]+found[4]), strings.TrimSpace(found[3]+found[5])
+	return a == b
+}
+
+// firstArg splits the arguments of a call after the first one.
+func firstArg(args string) (first, rest string) {
+	depth := 0
+	for i, r := range args {
+		switch r {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				return strings.TrimSpace(args[:i]), args[i+1:]
+			}
+		}
+		if depth < 0 {
+			return strings.TrimSpace(args[:i]), ""
+		}
+	}
+	return strings.TrimSpace(args), ""
+}
+
+// emptyAssertions finds assertions that cannot fail.
+func emptyAssertions(w Work) []Place {
+	var list []Place
+	for s := range w.fresh(testCode) {
+		if text := s.text(); truism().MatchString(text) || comparesItself(text) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+// exact finds an assertion of one value, loose one of many values.
+var (
+	exact = texts.Pattern(`==|\bassertEquals?\(|assertIs\(|assertSame\(|\bEqual\w*\(|DeepEqual|assert_eq!|[sS]trictEqual\(|\bequal\(|deepEqual\(|` +
+		`toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\(\w*(?:Error|Exception)\b`)
+	loose = texts.Pattern(`[<>]=?\s|\sin\s|\bis not None\b|!=\s*nil|assert(?:True|In|NotNone|IsNotNone|IsInstance|Greater\w*|Less\w*|AlmostEquals?)\(|` +
+		`\b(?:NotNil|NotEmpty|NoError|Contains|True|Greater|GreaterOrEqual|InDelta)\(|assert!\(|toBeDefined\(|toBeTruthy\(|toContain\(|` +
+		`toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\(Exception\b|isinstance\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
+	// quiet finds what prints in place of an assertion, or one that is commented out.
+	quiet     = texts.Pattern(`\bt\.Logf?\(|\bconsole\.(?:log|warn)\(|^\s*print\(|^\s*(?:#|//)\s*(?:self\.)?(?:assert|expect|require|t\.(?:Error|Fatal))`)
+	tolerance = texts.Pattern(`(?i)delta|places|atol|rtol|\babs\b|\brel\b|approx|closeto|epsilon|tolerance|InDelta|timeout|retries`)
+	number    = texts.Pattern(`\d+(?:\.\d+)?(?:e-?\d+)?`)
+	literal   = texts.Pattern("\"[^\"]*\"|'[^']*'|`[^`]*`|\\b\\d+(?:\\.\\d+)?\\b|\\b(?:true|false|True|False|None|nil|null)\\b")
+)
+
+// weakenedAssertions finds assertions that allow more than the ones that they replace.
+func weakenedAssertions(w Work) []Place {
+	var list []Place
+	for p := range w.pairs(testCode, func(text string) bool { return isAssertion(text) || quiet().MatchString(text) }) {
+		old, now := p.old.text(), p.now.text()
+		switch {
+		case !isAssertion(old):
+		case !isAssertion(now) && quiet().MatchString(now),
+			exact().MatchString(old) && !exact().MatchString(now) && loose().MatchString(now) && !loose().MatchString(old),
+			widened(old, now):
+			list = append(list, p.now.place())
+		}
+	}
+	return list
+}
+
+// widened reports whether two lines differ in the numbers of a tolerance alone, and the new one
+// allows more.
+func widened(old, now string) bool {
+	if !tolerance().MatchString(old) || blank(number, old) != blank(number, now) {
+		return false
+	}
+	before, after := number().FindAllString(old, -1), number().FindAllString(now, -1)
+	for i := range before {
+		a, _ := strconv.ParseFloat(before[i], 64) // the expression lets only numbers through
+		b, _ := strconv.ParseFloat(after[i], 64)
+		if a != b {
+			return (b > a) != strings.Contains(old, "places") && !strings.Contains(old, "toBeCloseTo") || b < a && strings.Contains(old, "toBeCloseTo")
+		}
+	}
+	return false
+}
+
+// blank returns a line without what an expression finds.
+func blank(expr func() *regexp.Regexp, line string) string {
+	return expr().ReplaceAllString(strings.TrimSpace(line), "#")
+}
+
+// fewerAssertions finds tests that stay and check less: assertions are removed from a hunk that
+// removes no test and adds none.
+func fewerAssertions(w Work) []Place {
+	var list []Place
+	for i := range w.Files {
+		f := &w.Files[i]
+		if !testCode(f) || f.What == Deleted {
+			continue
+		}
+		for j := range f.Hunks {
+			h, more := &f.Hunks[j], 0
+			var removed []Place
+			for k, l := range h.Lines {
+				s := spot{f, h, k}
+				switch text := s.text(); {
+				case l.Kind != ' ' && testName(text) != "":
+					more = len(h.Lines) // whole tests come and go here
+				case l.Kind == '+' && (isAssertion(text) || quiet().MatchString(text)): // the latter has a rule of its own
+					more++
+				case l.Kind == '-' && isAssertion(text):
+					removed = append(removed, s.place())
+				}
+			}
+			if more == 0 {
+				list = append(list, removed...)
+			}
+		}
+	}
+	return list
+}
+
+// isExpected reports whether a file has what tests expect.
+func isExpected(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range []string{"golden", "snapshot", "__snapshots__", ".snap", "expected", ".approved.", "fixture", "cassette", "baseline"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return IsTest(name) && !isCode(name)
+}
+
+// changedExpectations finds what tests expect and changes together with the code: files, and values
+// in assertions.
+func changedExpectations(w Work) []Place {
+	code := false
+	for i := range w.Files {
+		code = code || plainCode(&w.Files[i])
+	}
+	if !code {
+		return nil
+	}
+	list := files(func(_ Work, f *FileDiff) bool { return f.What == Changed && isExpected(f.Name) })(w)
+	for p := range w.pairs(testCode, isAssertion) {
+		old, now := p.old.text(), p.now.text()
+		if old != now && blank(literal, old) == blank(literal, now) {
+			list = append(list, p.now.place())
+		}
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+package merging
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// hintsIn returns the hints about a difference that git has printed as a plain patch. task is what its
+// author was asked for, ran are commands of gates besides those of the spec.
+func (q *Queue) hintsIn(one Diff, task string, ran []string) []hints.Hint {
+	files := hints.ParseDiff(one.Text)
+	for i := range files {
+		files[i].Name, files[i].Old = Below(one.Prefix, files[i].Name), Below(one.Prefix, files[i].Old)
+	}
+	list := hints.Find(hints.Work{Files: files, Judges: JudgesOf(q.Team(), ran), Task: task})
+	if one.Withheld != "" {
+		list = append(list, hints.Hint{Kind: "not-shown", Word: "not shown", Text: "Some changes are not shown: " + one.Withheld})
+	}
+	for i := range list {
+		for j := range list[i].Places {
+			if p := &list[i].Places[j]; q.Mask != nil {
+				p.Text = q.Mask(p.Text)
+			}
+		}
+	}
+	return list
+}
+
+// hintsOf returns the hints about finished work: those in what its merge brings, and what the queue
+// knows of it.
+func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
+	var task string
+	for _, id := range r.Tasks {
+		if t, err := q.Store.Task(ctx, id); err == nil {
+			task += " " + t.Subject + " " + t.Description
+		}
+	}
+	var ran []string
+	judged, same := false, false
+	for _, v := range r.Verdicts {
+		ran = append(ran, v.Command)
+		if v.Pass && v.Moment == "task" {
+			judged, same = true, same || v.Tree == r.Tree
+		}
+	}
+	for _, b := range r.Brings {
+		task += " " + b.Title
+	}
+	one, err := differ{q, worktree.DiffOptions{}}.of(ctx, r)
+	if err != nil && r.State.Over() {
+		return nil // its commits may be gone
+	}
+	list := q.hintsIn(one, task, ran)
+	if err != nil {
+		list = append(list, hints.Hint{Kind: "not-read", Mark: true, Word: "not read",
+			Text: "Its changes cannot be read: " + texts.OneLine(err.Error())})
+	}
+	list = addHint(list, "not-owned", true, "not its files", "The author may not write these files (owns).", r.Outside)
+	list = addHint(list, "protected", true, "protected", "These files are protected.", r.Protected)
+	if judged && !same && r.Tree != "" {
+		list = append(list, hints.Hint{Kind: "other-files-judged", Mark: true, Word: "other files judged",
+			Text: "The last gates agreed to other files than those that would be merged."})
+	}
+	for _, b := range r.Brings { // what is wrong with that work has its own hints
+		list = addHint(list, "brings", false, "brings other work",
+			"The merge brings "+b.Authored()+", too, which is "+string(b.State)+".", b.Changes)
+	}
+	hints.Sort(list)
+	return list
+}
+
+// addHint adds a hint about files, if there are any.
+func addHint(list []hints.Hint, kind hints.Kind, mark bool, word, text string, files []string) []hints.Hint {
+	var places []hints.Place
+	for _, f := range files {
+		places = append(places, hints.Place{File: f})
+	}
+	if h, ok := hints.New(kind, mark, word, text, places); ok {
+		list = append(list, h)
+	}
+	return list
+}
+
+// hint journals the hints about work that has none, or whose merge brings less than when they were
+// found, because other work was merged. Only Serve calls it.
+func (d *Merger) hint(ctx context.Context) error {
+	merges, err := d.opts.Store.Merges().List(ctx)
+	if err != nil {
+		return fmt.Errorf("find hints: %w", err)
+	}
+	over := map[string]bool{}
+	for _, m := range merges {
+		over[m.ID] = m.State.Over()
+	}
+	for _, m := range merges {
+		brings, known := d.hinted[m.ID]
+		fewer := slices.ContainsFunc(brings, func(id string) bool { return over[id] })
+		if known && (over[m.ID] || !fewer) || d.past[m.ID] {
+			continue
+		}
+		one, err := reviewOne(ctx, d.queue, m)
+		if err != nil {
+			return fmt.Errorf("find hints in %s: %w", m.Branch, err)
+		}
+		found := d.queue.hintsOf(ctx, one)
+		brings = nil
+		for _, b := range one.Brings {
+			brings = append(brings, b.ID)
+		}
+		d.hinted[m.ID] = brings
+		var was []hints.Hint
+		d.opts.State.Read(func(s *view.State) {
+			if m := s.Merge(m.ID); m != nil {
+				was = m.Hints
+			}
+		})
+		if !reflect.DeepEqual(was, found) {
+			d.opts.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found}})
+		}
+	}
+	return nil
+}
