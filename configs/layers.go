@@ -108,8 +108,8 @@ func (l *Layers) AddPlugin(root string, read settings.ReadFile) {
 // member only.
 func (l *Layers) addMemberHeads(t *Team, read settings.ReadFile) {
 	known := map[string]hooks.Settings{}
-	for _, m := range t.Members() {
-		if m.PromptFile == "" {
+	for m := range t.EachAndTemplates() {
+		if m.PromptFile == "" || m.Template != "" { // what holds for a template holds for its members
 			continue
 		}
 		section, ok := known[m.PromptFile]
@@ -178,7 +178,7 @@ func (t *Team) HookFiles() []string {
 	for _, root := range t.Plugins {
 		files = append(files, settings.PluginFiles(root, settings.Read)...)
 	}
-	for m := range t.Each() {
+	for m := range t.EachAndTemplates() {
 		if m.PromptFile != "" {
 			files = append(files, m.PromptFile)
 		}
@@ -223,7 +223,7 @@ func (t *Team) Skills() ([]settings.Skill, []error) {
 // only with an agent that it falls back to. Agent programs have their own.
 func (t *Team) anyMayUse(tool string) bool {
 	own := func(a Agent) bool { return !a.foreign() }
-	for m := range t.Each() {
+	for m := range t.EachAndTemplates() {
 		if (m.Tools == nil || slices.Contains(m.Tools, tool)) && slices.ContainsFunc(t.AgentsOf(*m), own) {
 			return true
 		}

@@ -40,6 +40,9 @@ type Member struct {
 	Memory string
 	Role   string   // matched by wants.role of tasks; never empty
 	Labels []string // matched by wants.labels of tasks; may be nil
+	// Template is the template that it was added from; empty for the members of the spec.
+	Template string
+	Spawns   []string // the templates that it may add teammates from; only the lead may
 }
 
 // Isolation says where a member works.
@@ -81,6 +84,7 @@ type memberSpec struct {
 	dependsOn    yaml.List[yaml.Value[string]]
 	restart      restartSpec
 	count        yaml.Value[int] // of a teammate only
+	max          yaml.Value[int] // of a template only
 }
 
 // inherited are the keys that a member inherits one by one.
@@ -134,10 +138,13 @@ func memberPart(m, defaults *memberSpec) yaml.Part {
 	return yaml.Shared("teammate", m.heir(defaults, yaml.Object(&m.at, append(m.fields(), count))))
 }
 
-// heir decodes a member that inherits from defaults, which were decoded before: an agent's name, or a
-// mapping.
+// heir decodes a member that inherits from defaults: an agent's name, or a mapping.
 func (m *memberSpec) heir(defaults *memberSpec, mapping yaml.Part) yaml.Part {
-	part := yaml.Either(yaml.Text(&m.agent), mapping, "an agent's name, or a mapping such as {model: NAME}")
+	return m.inheriting(defaults, yaml.Either(yaml.Text(&m.agent), mapping, "an agent's name, or a mapping such as {model: NAME}"))
+}
+
+// inheriting is a part that decodes m, which inherits from defaults, which were decoded before.
+func (m *memberSpec) inheriting(defaults *memberSpec, part yaml.Part) yaml.Part {
 	return yaml.Around(part, func() { m.inherited = defaults.inherited }, func(*yaml.Decoder) { m.inherit(defaults) })
 }
 

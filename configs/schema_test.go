@@ -150,7 +150,7 @@ func TestSchemaDescribes(t *testing.T) {
 // TestKeys holds the keys of the format, so that none goes or comes unnoticed.
 func TestKeys(t *testing.T) {
 	want := map[string]string{
-		"": "covey requires name goal workspace models agents defaults lead teammates tasks gates hooks settings plugins fail_closed " +
+		"": "covey requires name goal workspace models agents defaults lead teammates templates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus extends keep on_ask ask_limit " +
 			"complete_on_pass others_tasks notify web",
 		"sandbox":     "write level network read deny_read unix limits",
@@ -159,6 +159,8 @@ func TestKeys(t *testing.T) {
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
+			"owns self_claim plan depends_on restart rotate memory limits role labels",
+		"templates": "max agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart rotate memory limits role labels",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
 			"owns self_claim plan depends_on restart rotate memory limits role labels",

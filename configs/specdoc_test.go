@@ -40,7 +40,7 @@ func documented() map[string][]yaml.Field {
 	return map[string][]yaml.Field{
 		"team": (&teamSpec{}).fields(), "model": (&modelSpec{}).fields(), "mcpServer": (&serverSpec{}).fields(), "agent": agent.fields(),
 		"auth": agent.auth.fields(), "rule": (&ruleSpec{}).fields(),
-		"member": member, "lead": more(leadPart(&lead, &memberSpec{})), "teammate": more(memberPart(&lead.memberSpec, &memberSpec{})), "permissions": (&permissionSpec{}).fields(), "limits": (&Limits{}).fields(),
+		"member": member, "lead": more(leadPart(&lead, &memberSpec{})), "teammate": more(memberPart(&lead.memberSpec, &memberSpec{})), "template": more(templatePart(&lead.memberSpec, &memberSpec{})), "permissions": (&permissionSpec{}).fields(), "limits": (&Limits{}).fields(),
 		"task": task.fields(), "wants": task.wants(), "gates": (&gatesSpec{}).fields(), "gate": gate.fields(),
 		"hookGroup": group.fields(), "hook": hook.commonFields("command"),
 		"worktree": work.worktree.fields(), "merge": work.merge.fields(), "budget": work.budget.fields(),

@@ -215,7 +215,7 @@ func (r *taskRules) checkPurpose(s *scheduleSpec) {
 
 // anyForeign reports whether some member's agent has tools of its own.
 func (t *Team) anyForeign() bool {
-	for m := range t.Each() {
+	for m := range t.EachAndTemplates() {
 		if m.Agent.foreign() {
 			return true
 		}

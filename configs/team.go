@@ -27,8 +27,9 @@ type Team struct {
 	// Agents are those of the spec, and the presets that agents fall back to.
 	Agents    map[string]Agent
 	Lead      Member
-	Teammates []Member // in file order; may be empty
-	Tasks     []Task   // in file order; stored as "1", "2", …
+	Teammates []Member   // in file order; may be empty
+	Templates []Template // in file order; may be empty
+	Tasks     []Task     // in file order; stored as "1", "2", …
 
 	Hooks hooks.Settings // the section `hooks`
 	Gates hooks.Settings // the section `gates`; each handler has Gate set
@@ -84,6 +85,23 @@ func (t *Team) Each() iter.Seq[*Member] {
 	}
 }
 
+// EachAndTemplates goes through Members, and then through the templates as the members that they
+// describe: all that may ever work in the team.
+func (t *Team) EachAndTemplates() iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		for m := range t.Each() {
+			if !yield(m) {
+				return
+			}
+		}
+		for i := range t.Templates {
+			if !yield(&t.Templates[i].Member) {
+				return
+			}
+		}
+	}
+}
+
 // MemberNames returns the names of Members.
 func (t *Team) MemberNames() []string {
 	names := make([]string, 0, len(t.Teammates)+1)
@@ -120,6 +138,7 @@ type teamSpec struct {
 	defaults  memberSpec
 	lead      leadSpec
 	teammates []yaml.Entry[memberSpec]
+	templates []yaml.Entry[memberSpec]
 	tasks     yaml.List[taskSpec]
 	gates     gatesSpec
 	hooks     hookSection
@@ -135,6 +154,7 @@ type teamSpec struct {
 // them.
 func (s *teamSpec) fields() []yaml.Field {
 	teammate := func(m *memberSpec) yaml.Part { return memberPart(m, &s.defaults) }
+	template := func(m *memberSpec) yaml.Part { return templatePart(m, &s.defaults) }
 	fields := []yaml.Field{
 		{Key: "covey", Need: true, Part: versionPart{&s.covey},
 			Doc: "Version of this format."},
@@ -158,6 +178,8 @@ func (s *teamSpec) fields() []yaml.Field {
 			Doc: "The member that gets the goal: an agent's name, or a member."},
 		{Key: "teammates", Part: yaml.Dict(&s.teammates, "a mapping from names to members", teammate),
 			Doc: "The other members: for each a name, and its agent's name or the whole member."},
+		{Key: "templates", Part: yaml.Dict(&s.templates, "a mapping from names to templates", template),
+			Doc: "Members that the lead may add while the team works."},
 		{Key: "tasks", Part: yaml.ListOf(&s.tasks, "a list of tasks", taskPart),
 			Doc: "The first tasks. They are stored as \"1\", \"2\", … in this order."},
 		{Key: "gates", Part: yaml.Object(nil, s.gates.fields()),
@@ -245,6 +267,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)
 	r.dependencies(t, s)
+	t.splitTemplates(s.templates)
 	gates := &gateRules{r.Decoder, r.Workspace}
 	gates.approvers(t, &s.gates)
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)

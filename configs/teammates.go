@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,14 +54,42 @@ func (r *resolver) lead(s *teamSpec) Member {
 // maxTeammates is how many teammates a spec may have.
 const maxTeammates = 10_000
 
-// allTeammates resolves the teammates in file order. An entry with a count is resolved once
-// and stands for NAME-1 to NAME-count.
+// Template describes teammates that the lead may add while the team works. Its Name is the
+// template's, which no member has.
+type Template struct {
+	Member
+	Max int // how many of its members the team may have at once
+}
+
+// templatePart decodes a template.
+func templatePart(m, defaults *memberSpec) yaml.Part {
+	most := yaml.Field{Key: "max", Need: true, Part: yaml.WholeFrom(1, maxTeammates)(&m.max),
+		Doc: "How many of them the team may have."}
+	return yaml.Shared("template", m.inheriting(defaults, yaml.Object(&m.at, append(m.fields(), most))))
+}
+
+// addable returns the entries of all that may become a teammate: the teammates, and then the
+// templates.
+func (s *teamSpec) addable() []yaml.Entry[memberSpec] { return slices.Concat(s.teammates, s.templates) }
+
+// splitTemplates makes the last of the teammates, which are of these entries, the templates.
+func (t *Team) splitTemplates(entries []yaml.Entry[memberSpec]) {
+	first := max(len(t.Teammates)-len(entries), 0) // there are none if there were too many
+	for i, m := range t.Teammates[first:] {
+		t.Templates = append(t.Templates, Template{Member: m, Max: entries[i].V.max.V})
+		t.Lead.Spawns = append(t.Lead.Spawns, m.Name)
+	}
+	t.Teammates = slices.Clip(t.Teammates[:first])
+}
+
+// allTeammates resolves the teammates in file order, and then the templates. An entry with a
+// count is resolved once and stands for NAME-1 to NAME-count.
 func (r *resolver) allTeammates(s *teamSpec, lead string) []Member {
 	var out []Member
 	taken := map[string]bool{}
-	for i := range s.teammates {
-		e := &s.teammates[i]
-		if len(out)+e.V.count.Or(1) > maxTeammates {
+	room := maxTeammates
+	for _, e := range s.addable() {
+		if room -= e.V.count.Or(e.V.max.Or(1)); room < 0 {
 			r.Fail(e.Name.At, "more than %d teammates; split the team", maxTeammates)
 			return nil
 		}
@@ -120,25 +149,35 @@ func (r *resolver) needAgent(m *memberSpec, at *yaml.Node) {
 
 // checkMemberName refuses reserved names. The decoder has checked their form.
 func (r *resolver) checkMemberName(name *yaml.Node) {
-	if who := reserved(name.Text); who != "" {
-		r.Fail(name.At, "no member can be called %s, which means %s; choose another name",
-			yaml.Quote(name.Text), who)
+	if err := CheckName(name.Text); err != nil && reserved(name.Text) != "" {
+		r.Fail(name.At, "%v", err)
 	}
+}
+
+// CheckName returns an error for a name that no member can have.
+func CheckName(name string) error {
+	if who := reserved(name); who != "" {
+		return fmt.Errorf("no member can be called %s, which means %s; choose another name", yaml.Quote(name), who)
+	}
+	if fault := yaml.NameFault(name); fault != "" {
+		return fmt.Errorf("no member can be called %s: %s", yaml.Quote(name), fault)
+	}
+	return nil
 }
 
 // dependencies checks which members wait for which. depends_on of defaults applies to
 // teammates, without a teammate's own name.
 //
-// own has the lead first and then the teammates, as Members has; members of one entry with a
+// own has the lead first and then the teammates and templates, as t has; members of one entry with a
 // count share its list. A teammate may be missing from t if its part of the spec was refused,
 // hence the bounds checks.
 func (r *resolver) dependencies(t *Team, s *teamSpec) {
-	names := t.MemberNames()
-	known := yaml.NewNameSet("member", names)
+	names, entries := t.MemberNames(), s.addable()
+	known := yaml.NewNameSet("member", names[:max(len(names)-len(s.templates), 1)]) // nobody is called as a template
 	own := []*yaml.List[yaml.Value[string]]{&s.lead.dependsOn}
-	for i := range s.teammates {
-		for range s.teammates[i].V.names("") {
-			own = append(own, &s.teammates[i].V.dependsOn)
+	for i := range entries {
+		for range entries[i].V.names("") {
+			own = append(own, &entries[i].V.dependsOn)
 		}
 	}
 	known.Check(r.Decoder, s.defaults.dependsOn.At)

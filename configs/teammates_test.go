@@ -58,3 +58,44 @@ func TestSandboxFolders(t *testing.T) {
 		t.Errorf("%v", team.Sandbox)
 	}
 }
+
+// TestTemplates: a template is a member with its defaults and a max. Nobody has its name, so nothing
+// can be given to it.
+func TestTemplates(t *testing.T) {
+	const head = "covey: 1\nmodels: {m: openai/gpt-5}\nlead: {model: m}\n"
+	team := mustParse(t, head+"defaults: {limits: {max_turns: 7}, depends_on: [a]}\nteammates: {a: {model: m}}\n"+
+		"templates:\n  coder: {model: m, max: 4, labels: [go]}\n  tester: {model: m, max: 1}\n")
+	coder := team.Templates[0]
+	if len(team.Teammates) != 1 || len(team.Templates) != 2 || coder.Name != "coder" || coder.Max != 4 || coder.Role != "coder" ||
+		coder.Limits.MaxTurns != 7 || !coder.SelfClaim || !slices.Equal(coder.DependsOn, []string{"a"}) ||
+		!slices.Equal(team.Lead.Spawns, []string{"coder", "tester"}) {
+		t.Errorf("%+v\nof %+v", coder, team.Lead)
+	}
+	var all []string
+	for m := range team.EachAndTemplates() {
+		all = append(all, m.Name)
+	}
+	if !slices.Equal(all, []string{"lead", "a", "coder", "tester"}) || !slices.Equal(team.MemberNames(), []string{"lead", "a"}) {
+		t.Errorf("all %v, members %v", all, team.MemberNames())
+	}
+	for spec, want := range map[string]string{
+		"templates: {w: {model: m}}":                                                      "w has no max",
+		"templates: {w: {model: m, max: 0}}":                                              "max must be a whole number from 1 to 10000",
+		"templates: {w: {model: m, max: 2, count: 2}}":                                    `unknown key "count"`,
+		"templates: {w: claude}":                                                          "w must be a mapping",
+		"templates: {w: {max: 2}}":                                                        "this member has no agent",
+		"templates: {w: {model: nobody, max: 2}}":                                         `there is no model "nobody"`,
+		"templates: {w: {model: m, max: 2, tools: [Raed]}}":                               "there is no tool \"Raed\"; write Read",
+		"templates: {w: {model: m, max: 2, depends_on: [w]}}":                             `there is no member "w"`,
+		"templates: {operator: {model: m, max: 2}}":                                       "which means the person at the command line",
+		"templates: {lead: {model: m, max: 2}}":                                           `the lead is called "lead" too`,
+		"teammates: {w: {model: m}}\ntemplates: {w: {model: m, max: 2}}":                  `another teammate is called "w" too`,
+		"teammates: {v: {model: m, depends_on: [w]}}\ntemplates: {w: {model: m, max: 2}}": `there is no member "w"`,
+		"templates: {w: {model: m, max: 2}}\ntasks: [{subject: A, owner: w}]":             `there is no member "w"`,
+		"templates: {w: {model: m, max: 6000}, v: {model: m, max: 6000}}":                 "more than 10000 teammates",
+	} {
+		if _, err := parse(t, head+spec+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", spec, err, want)
+		}
+	}
+}

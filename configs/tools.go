@@ -64,7 +64,7 @@ func (m *Member) OnlyReads() bool {
 // members take tasks.
 func (r *taskRules) untaken(t *taskSpec, of *Team) {
 	var lacks []string
-	for _, m := range of.Members() {
+	for m := range of.EachAndTemplates() {
 		switch lack := m.lacks(t.Task); {
 		case !m.SelfClaim:
 		case lack == "":

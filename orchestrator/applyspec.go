@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/specs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 )
@@ -39,6 +40,36 @@ func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpe
 	if err != nil {
 		return events.SpecChanged{}, err
 	}
+	spec := next.team
+	change, err := o.replace(ctx, r, next, ask)
+	if err == nil && !ask.DryRun {
+		var notes []string
+		notes, err = r.templates.Prune(ctx, spec)
+		for _, n := range notes {
+			r.journal.Tell(events.Warning{Text: n})
+		}
+	}
+	return change, err
+}
+
+// grow puts the members into effect that the lead has added, and removes those that have left.
+func (o *Orchestrator) grow(ctx context.Context, r *rooms) error {
+	o.applying.Lock()
+	defer o.applying.Unlock()
+	next := *o.spec.Load()
+	next.hooks = r.hooks.live.Layers()
+	_, err := o.replace(ctx, r, next, api.ApplySpec{})
+	return err
+}
+
+// replace puts a spec into effect, with the members that the lead has added. o.applying must be
+// held.
+func (o *Orchestrator) replace(ctx context.Context, r *rooms, next loadedSpec, ask api.ApplySpec) (events.SpecChanged, error) {
+	added, err := templates.Read(ctx, r.store)
+	if err != nil {
+		return events.SpecChanged{}, err
+	}
+	next.team = templates.Grow(next.team, added)
 	change, err := specs.Compare(o.team(), next.team)
 	if err != nil {
 		return change, err

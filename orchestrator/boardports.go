@@ -11,7 +11,7 @@ func newBoard(o *Orchestrator, r *rooms) *teamtools.TaskAPI {
 	return teamtools.New(o.team(), teamtools.Deps{
 		Store: r.store, Letters: mail.Folder(o.place.Mail()), Clock: r.clock, Members: &r.seats,
 		Requests: r.asks, Questions: r.asks.Questions, Plans: r.asks.Plans, Work: r.work.Merges, Goals: r.goals, News: r.notes,
-		Schedules: r.times,
+		Schedules: r.times, Templates: r.templates,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -34,7 +35,7 @@ type Ending struct {
 	Resumed     bool   // there was an earlier run
 	AlreadyDone bool   // the team was done before and nothing was new
 	Elapsed     time.Duration
-	Members     []MemberEnding // the lead first
+	Members     []MemberEnding // the lead first, and those that have left the team last
 	Tasks       map[tasks.Status]int
 	FailedOpen  int      // hooks that failed open
 	Problems    []string // for people: members that need attention, …
@@ -189,13 +190,7 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 	e.Coordination, e.Turns = coordination(r), r.turns()
 	r.state.Read(func(s *view.State) { e.FailedOpen = s.Hooks().FailedOpen() })
 	for _, s := range r.seats.All() {
-		done := r.state.Done(s.Member.Name)
-		m := MemberEnding{
-			Name: s.Member.Name, Agent: members.AgentTitle(s.Member.CurrentAgent()), Turns: done.Turns, Passes: done.Passes,
-			Completed: done.Completed, Refusals: done.Refusals, State: api.Resting,
-			Tokens: done.Tokens, FailedTokens: done.FailedTokens, TokensUnknown: done.TokensUnknown,
-			CostUSD: done.CostUSD,
-		}
+		m := endingOf(s.Member.Name, members.AgentTitle(s.Member.CurrentAgent()), r.state.Done(s.Member.Name))
 		m.Limits, _ = r.usage.ledger.ReportOf(s.Member.Name)
 		lock, text := r.logins.Ending(s.Member)
 		switch {
@@ -216,7 +211,25 @@ func sumUp(r *rooms, e *Ending) (limited bool) {
 		}
 		e.Members = append(e.Members, m)
 	}
+	r.state.Read(func(s *view.State) {
+		for _, m := range s.Members {
+			if m.Left && m.Done.Turns > 0 {
+				left := endingOf(m.Name, m.Agent, m.Done)
+				left.State = api.Ended
+				e.Members = append(e.Members, left)
+			}
+		}
+	})
 	return limited
+}
+
+// endingOf returns what a member did.
+func endingOf(name, agent string, done accounts.Done) MemberEnding {
+	return MemberEnding{
+		Name: name, Agent: agent, Turns: done.Turns, Passes: done.Passes, Completed: done.Completed, Refusals: done.Refusals,
+		State: api.Resting, Tokens: done.Tokens, FailedTokens: done.FailedTokens, TokensUnknown: done.TokensUnknown,
+		CostUSD: done.CostUSD,
+	}
 }
 
 // alreadyDone returns the ending of a team that had nothing to do. It lists no members,

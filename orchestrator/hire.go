@@ -125,9 +125,18 @@ func (h seatBuilder) hire(ctx context.Context) error {
 	return h.r.times.Replace(ctx, h.o.team()) // before Status can be called
 }
 
-// withPolicies adds the policies that hold although no spec names them.
+// withPolicies adds the policies that hold although no spec names them, and to what holds for a
+// template that it holds for each of its members.
 func withPolicies(team *configs.Team, sources []settings.Source) []settings.Source {
 	all := writes.WithPolicy(team, sources)
+	for m := range team.Each() {
+		for _, s := range sources {
+			if m.Template != "" && s.Member == m.Template {
+				s.Member = m.Name
+				all = append(slices.Clip(all), s)
+			}
+		}
+	}
 	if !workcopies.MadeByHook(sources) {
 		return all
 	}
@@ -409,6 +418,9 @@ func (h seatBuilder) serverTools(s *crew.Seat) func(context.Context) []agent.Too
 // awaitTool returns the function that waits for a tool of the spec's MCP servers that a member has.
 func (h seatBuilder) awaitTool(s *crew.Seat) func(context.Context, string) error {
 	return func(ctx context.Context, tool string) error {
+		if tool == teamtools.SpawnName { // Await is called only for tools that the member does not have
+			return errors.New("only the lead adds teammates, and only from the templates of the spec")
+		}
 		if !members.MayUse(s.Member.Tools, tool) {
 			return nil
 		}

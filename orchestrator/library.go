@@ -46,7 +46,7 @@ const callbackPatience = 2 * time.Second
 // checkGiven checks that each agent that the spec only names exists.
 func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 	var errs []error
-	for _, m := range team.Members() {
+	for m := range team.EachAndTemplates() {
 		if m.Agent.Kind == configs.Given && agents[m.Agent.Name] == nil {
 			errs = append(errs, fmt.Errorf("member %s: the program brings no agent %q (Options.Agents)",
 				m.Name, m.Agent.Name))

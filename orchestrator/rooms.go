@@ -24,6 +24,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
+	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
@@ -62,6 +63,7 @@ type rooms struct {
 	holds     *members.Holds
 	goals     *specs.Goals
 	notes     *teamtools.Notes
+	templates *templates.Templates
 	crew      *crew.Crew
 	notices   *notices.Notices
 }
@@ -112,6 +114,10 @@ func newRooms(
 	r.usage.ledger = accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
 		Store: store, Journal: j, Changed: r.loop.Poke, Interrupt: r.seats.Interrupt,
 	})
+	var err error
+	if r.templates, err = newTemplates(ctx, o, r); err != nil {
+		return nil, err
+	}
 	r.logins = accounts.NewLogins(accounts.LoginDeps{
 		Store: store, Journal: j, Clock: r.clock, Members: &r.seats, Changed: r.loop.Poke, OnLimit: r.usage.ledger.OnLimit,
 		Fallbacks: agentsOf(o), Command: launch.LoginCommand, Key: launch.KeyOf,
@@ -131,7 +137,6 @@ func newRooms(
 	r.trust = trust.NewGuard(o.place, j.Warn)
 	r.hooks.policies = newPolicies(o, r)
 	r.hooks.reload = newReloader(o, r)
-	var err error
 	if r.holds, err = newHolds(ctx, r); err != nil {
 		return nil, err
 	}
@@ -159,7 +164,7 @@ func (r *rooms) parts(d *members.Drafts) []crew.Part {
 	return []crew.Part{
 		r.programs, r.usage.ledger, r.logins, r.hooks.background, r.notes, r.work.Writes, d, // most of these complete events
 		&r.usage.notices, &r.usage.shares, &r.watch, r.times,
-		&r.hooks.live, r.holds, r.tools, r.asks, r.work.Merges, r.work.Trees,
+		&r.hooks.live, r.holds, r.tools, r.asks, r.work.Merges, r.work.Trees, r.templates,
 	}
 }
 

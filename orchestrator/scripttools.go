@@ -12,5 +12,5 @@ import (
 // scriptTools returns the tools that a script of the builtin agent may call. The member's
 // spec says which of them it has.
 func scriptTools() []string {
-	return slices.Concat(settings.OwnTools(), []string{teamtools.ReportTool, inbox.PlanTool, runner.AnswerTool})
+	return slices.Concat(settings.OwnTools(), []string{teamtools.ReportTool, teamtools.SpawnName, inbox.PlanTool, runner.AnswerTool})
 }

@@ -62,7 +62,11 @@ func parts(t *tree) string {
 	for _, f := range floors {
 		what := says[f.from]
 		if folder, all := strings.CutSuffix(f.from, "/*"); all {
-			what = "are kinds of agents (" + strings.Join(others(says, folder), ", ") + ")"
+			list := others(says, folder)
+			if len(list) == 0 {
+				continue
+			}
+			what = "are kinds of agents (" + strings.Join(list, ", ") + ")"
 		}
 		what, _, _ = strings.Cut(what, ": ")
 		what, _, _ = strings.Cut(what, "; ")

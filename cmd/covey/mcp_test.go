@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,7 +21,7 @@ func mcpcall() {
 }
 
 func callOverStdio(ctx context.Context, args []string) error {
-	server := exec.Command("covey", "mcp")
+	server := exec.Command("covey", append([]string{"mcp"}, strings.Fields(os.Getenv("MCPFLAGS"))...)...)
 	server.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpcall", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server}, nil)

@@ -108,6 +108,9 @@ func addWarnings(env *cli.Env, path string, team *configs.Team, strict bool) err
 // meant.
 func teamSummary(team *configs.Team) string {
 	text := fmt.Sprintf("team %s, %s", team.Name, term.Plural(len(team.Members()), "member"))
+	if n := len(team.Templates); n > 0 {
+		text += ", " + term.Plural(n, "template")
+	}
 	if n := len(team.Tasks); n > 0 {
 		text += ", " + term.Plural(n, "task")
 	}

@@ -140,16 +140,24 @@ var nameForm = texts.Pattern(NamePattern)
 
 // fitName reports whether n may be a name, and says so if not.
 func (d *Decoder) fitName(key, n *Node) bool {
-	if nameForm().MatchString(n.Text) {
-		return true
+	fault := NameFault(n.Text)
+	if fault != "" {
+		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), Quote(n.Text), fault)
 	}
+	return fault == ""
+}
+
+// NameFault returns why a text is not in the form of NamePattern, and what to write instead; empty
+// if it is.
+func NameFault(name string) string {
 	const rule = "a name is 1 to 32 lower-case letters, digits and \"-\", and does not begin with \"-\""
-	if fit := Slug(n.Text); fit != "" {
-		d.Fail(n.At, "%s cannot be %s: %s; write %s", NameOf(key), Quote(n.Text), rule, fit)
-	} else {
-		d.Fail(n.At, "%s cannot be %s: %s", NameOf(key), Quote(n.Text), rule)
+	switch fit := Slug(name); {
+	case nameForm().MatchString(name):
+		return ""
+	case fit != "":
+		return rule + "; write " + fit
 	}
-	return false
+	return rule
 }
 
 // Slug returns s as a name: at most 32 lower-case letters, digits and single dashes.

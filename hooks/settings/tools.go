@@ -312,7 +312,7 @@ func OwnTools() []string {
 // (mcp__SERVER__TOOL) are not listed.
 func ToolNames() []string {
 	return append(OwnTools(), "Task", "WebSearch", "NotebookEdit", "NotebookRead", "MultiEdit", "LS", "TodoWrite",
-		"ExitPlanMode", "EnterPlanMode", "SlashCommand", "AskUserQuestion", "StructuredOutput",
+		"ExitPlanMode", "EnterPlanMode", "TeammateSpawn", "SlashCommand", "AskUserQuestion", "StructuredOutput",
 		"TaskOutput", "TaskStop", "LSP", "PowerShell", "ListMcpResourcesTool", "ReadMcpResourceTool",
 		"ToolSearch", "Monitor", "EnterWorktree", "ExitWorktree", "apply_patch", "shell", "other")
 }

@@ -249,9 +249,9 @@ func (l PriceList) CheckPrices(team *configs.Team) error {
 		}
 	}
 	var all []string // the names of the whole team
-	for _, m := range team.Members() {
+	for m := range team.EachAndTemplates() {
 		var names []string
-		for _, a := range team.AgentsOf(m) {
+		for _, a := range team.AgentsOf(*m) {
 			names = append(names, l.unpriced(team, a)...)
 		}
 		if m.Limits.MaxBudgetUSD > 0 {

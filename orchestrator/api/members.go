@@ -141,6 +141,7 @@ type EndReply struct {
 	Request string `json:"request,omitempty"` // the id of the request to the member
 	Gone    bool   `json:"gone"`              // it has left
 	Reason  string `json:"reason,omitempty"`  // why it has left, or why it stays
+	Added   bool   `json:"added,omitempty"`   // the lead had added it, so the next start does not bring it back
 }
 
 // Send sends a text to a member. If it returns nil, the text is stored and

@@ -110,8 +110,8 @@ type Stopper interface {
 // Retirer is a Part that is told of members that take no more turns in this run, but keep
 // their seats.
 type Retirer interface {
-	// Retired is called after the member's tasks have become open again, and before the team
-	// can end for want of members. The member's goroutine calls it last.
+	// Retired is called after the member's tasks have become open again, and before others are
+	// told and the team can end for want of members. The member's goroutine calls it.
 	Retired(ctx context.Context, m *members.Member) error
 }
 

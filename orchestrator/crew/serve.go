@@ -85,12 +85,13 @@ func (c *Crew) halted(ctx context.Context, s *Seat, reason string) {
 func (c *Crew) leave(ctx context.Context, s *Seat, reason string) {
 	c.deps.Store.Members().Detach(s.Member.Name)
 	released, err := c.release(ctx, s.Member.Name, reason)
+	// Before the lead is told, which may want the member's place for another.
+	err = errors.Join(err, tell(c, func(p Retirer) error { return p.Retired(ctx, s.Member) }))
 	text := fmt.Sprintf("Teammate %s takes no more turns: %s", s.Member.Name, reason)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)
 	}
-	c.logError(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.announceLeft(ctx, s, reason, released),
-		tell(c, func(p Retirer) error { return p.Retired(ctx, s.Member) })))
+	c.logError(ctx, s, errors.Join(err, c.tellLeadOf(ctx, s, text), c.announceLeft(ctx, s, reason, released)))
 	// Retire last: the crew checks for the end when a member is gone, and must then see
 	// its open tasks and the lead's mail.
 	s.journal(events.MemberLeft{Reason: reason})

@@ -20,7 +20,7 @@ import (
 // person, or does not answer by the deadline. Its turn is then interrupted. If it is
 // still running a while later, it is killed with all its processes. Its tasks become open
 // again, and all members are told. The team continues, and the next `covey up` brings the
-// member back.
+// member back, unless its lead had added it.
 
 const (
 	// lastCall is how long the call by which a member agrees may still run; then its turn
@@ -162,14 +162,14 @@ func (c *Crew) announceLeft(ctx context.Context, s *Seat, reason string, release
 // caller hung up, the request stays.
 func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, error) {
 	by := actors.Actor{Name: actors.Operator}
+	if err := c.deps.Board.MayEnd(by, e.Member); err != nil {
+		return api.EndReply{}, err
+	}
+	s, ok := c.deps.Seats.Of(e.Member)
+	if !ok {
+		return api.EndReply{}, c.deps.Board.NoSeat(e.Member)
+	}
 	if e.Now {
-		if err := c.deps.Board.MayEnd(by, e.Member); err != nil {
-			return api.EndReply{}, err
-		}
-		s, ok := c.deps.Seats.Of(e.Member)
-		if !ok {
-			return api.EndReply{}, c.deps.Board.NoSeat(e.Member)
-		}
 		reason := "a person ended it"
 		if e.Reason != "" {
 			reason += ": " + texts.Preview(e.Reason, 500)
@@ -189,9 +189,8 @@ func (c *Crew) EndMember(ctx context.Context, e api.EndMember) (api.EndReply, er
 		reply.Reason = strings.TrimSuffix(inbox.ClosingText(r), ".")
 		return reply, nil
 	}
-	s, ok := c.deps.Seats.Of(e.Member)
-	if !ok {
-		return reply, c.deps.Board.NoSeat(e.Member)
+	if now, ok := c.deps.Seats.Of(e.Member); ok { // it may have restarted, or left
+		s = now
 	}
 	return awaitGone(ctx, s, reply)
 }
@@ -204,6 +203,6 @@ func awaitGone(ctx context.Context, s *Seat, reply api.EndReply) (api.EndReply, 
 		return reply, context.Cause(ctx)
 	}
 	reply.Reason = s.Life.State().Gone
-	reply.Gone = reply.Reason != ""
+	reply.Gone, reply.Added = reply.Reason != "", s.Member.Template != ""
 	return reply, nil
 }

@@ -92,6 +92,9 @@ func (c *Crew) removeSeat(ctx context.Context, s *Seat) error {
 	if err := tell(c, func(p Leaver) error { return p.Left(ctx, s.Member.Name) }); err != nil {
 		return fmt.Errorf("forget member %s: %w", s.Member.Name, err)
 	}
+	if s.Member.Template != "" && s.Life.State().Gone != "" { // its lead was told when it left
+		return nil
+	}
 	text := fmt.Sprintf("Teammate %s has left the team: it is no longer in the spec.", s.Member.Name)
 	if len(released) > 0 {
 		text += "\nOpen again: " + tasks.NamesOf(released)

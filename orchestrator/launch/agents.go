@@ -164,8 +164,8 @@ func InstalledPresets() []AgentInfo {
 // once, in the order of the members. It starts no program.
 func UsedAgents(team *configs.Team) []AgentInfo {
 	var list []AgentInfo
-	for _, m := range team.Members() {
-		for _, a := range team.AgentsOf(m) {
+	for m := range team.EachAndTemplates() {
+		for _, a := range team.AgentsOf(*m) {
 			if a.Kind == configs.Builtin || a.Kind == configs.Given {
 				continue
 			}
@@ -201,7 +201,7 @@ func specAgents(team *configs.Team) []AgentInfo {
 // agent or leave its agent empty.
 func membersWith(team *configs.Team, agent string) []string {
 	var names []string
-	for _, m := range team.Members() {
+	for m := range team.EachAndTemplates() {
 		if m.Agent.Name == agent || agent == string(configs.Builtin) && m.Agent.Kind == configs.Builtin {
 			names = append(names, m.Name)
 		}

@@ -60,8 +60,8 @@ func Find(team *configs.Team) (map[string]Found, error) {
 // more than once.
 func AgentsInUse(team *configs.Team) []configs.Agent {
 	var list []configs.Agent
-	for _, m := range team.Members() {
-		list = append(list, team.AgentsOf(m)...)
+	for m := range team.EachAndTemplates() {
+		list = append(list, team.AgentsOf(*m)...)
 	}
 	return list
 }
@@ -213,8 +213,8 @@ func (l Found) readKey(a configs.Agent) (configs.EnvVar, error) {
 // preset may not speak ACP.
 func WithKinds(team *configs.Team, programs map[string]Found) *configs.Team {
 	changed := *team
-	changed.Teammates = slices.Clone(team.Teammates)
-	for m := range changed.Each() {
+	changed.Teammates, changed.Templates = slices.Clone(team.Teammates), slices.Clone(team.Templates)
+	for m := range changed.EachAndTemplates() {
 		if l, ok := programs[m.Agent.Name]; ok {
 			m.Agent.Kind = l.Kind(m.Agent.Kind)
 			m.Agent.TeamTools = l.program.connect != nil

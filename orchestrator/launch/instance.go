@@ -139,6 +139,9 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 		if f.Member.Current().PlanRequired {
 			argv = append(argv, "--plan")
 		}
+		for _, template := range f.Member.Spawns {
+			argv = append(argv, "--spawn", template)
+		}
 		s := acp.MCPServer{Name: MCPName, Command: argv[0], Args: argv[1:]}
 		for _, kv := range env {
 			name, value, _ := strings.Cut(kv, "=")

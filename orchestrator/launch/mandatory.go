@@ -36,13 +36,13 @@ func CheckDemands(team *configs.Team, sources []settings.Source, look func(strin
 	mandatory := func(h hooks.Handler) bool { return h.Mandatory }
 	everybody := hookDemands(sources, "", mandatory)
 	var errs []error
-	for _, m := range team.Members() {
+	for m := range team.EachAndTemplates() {
 		held := honoursOf(m.Agent, look)
-		for _, d := range slices.Concat(ruleDemands(m), planDemands(m), everybody, hookDemands(sources,
+		for _, d := range slices.Concat(ruleDemands(*m), planDemands(*m), everybody, hookDemands(sources,
 			m.Name, mandatory)) {
 			if open := d.unmet(held); len(open) > 0 {
 				d.what = "mandatory " + d.what
-				errs = append(errs, texts.Errorf(configs.ErrSpec, "%s", refusal(team, m, d, look)))
+				errs = append(errs, texts.Errorf(configs.ErrSpec, "%s", refusal(team, *m, d, look)))
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func refusal(team *configs.Team, m configs.Member, d demand, look func(string) (
 			able = append(able, string(p.name))
 		}
 	}
-	for _, other := range team.Members() {
+	for other := range team.EachAndTemplates() {
 		if len(d.unmet(honoursOf(other.Agent, look))) == 0 {
 			here = append(here, other.Name)
 		}
@@ -214,13 +214,13 @@ func StandIns(team *configs.Team) []StandIn {
 			continue
 		}
 		if s, held, ok := standIn(a, team.Workspace); ok {
-			for _, m := range team.Members() {
-				if !slices.ContainsFunc(team.AgentsOf(m),
+			for m := range team.EachAndTemplates() {
+				if !slices.ContainsFunc(team.AgentsOf(*m),
 					func(b configs.Agent) bool { return AgentTitle(b) == s.Agent }) {
 					continue
 				}
 				s.Members = append(s.Members, m.Name)
-				s.Unenforced = append(s.Unenforced, unenforcedOf(m, layers, held)...)
+				s.Unenforced = append(s.Unenforced, unenforcedOf(*m, layers, held)...)
 			}
 			s.Unenforced = append(s.Unenforced, unenforcedOfAll(layers, held)...)
 			if len(s.Unenforced) > 0 {

@@ -112,8 +112,8 @@ func Models(ctx context.Context, team *configs.Team, how ModelInquiry) ([]ModelI
 			list[i].UsedBy = append(list[i].UsedBy, user)
 		}
 	}
-	for _, m := range team.Members() {
-		for _, a := range team.AgentsOf(m) {
+	for m := range team.EachAndTemplates() {
+		for _, a := range team.AgentsOf(*m) {
 			add(a.Model, m.Name)
 			for _, fallback := range team.Fallbacks(a.Model) {
 				add(fallback, m.Name)

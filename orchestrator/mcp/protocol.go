@@ -103,9 +103,9 @@ func (d *desk) list() []teamtools.Description {
 type Streams struct {
 	In  io.ReadCloser
 	Out io.WriteCloser
-	// Plan offers the tool that submits a plan, for a member that must plan. The
-	// team refuses its calls by others.
-	Plan bool
+	// For is what determines the tools that not all members have. The team refuses calls
+	// of other members.
+	For configs.Member
 }
 
 // ServeTools serves the team tools of c's team as an MCP server on a pair of
@@ -114,7 +114,7 @@ type Streams struct {
 // ctx ends. The team identifies the caller, which must be a member. ServeTools
 // closes both streams.
 func ServeTools(ctx context.Context, c *api.Client, s Streams) error {
-	tools, err := teamtools.Describe(teamtools.MCPNames, &members.Member{Member: &configs.Member{PlanRequired: s.Plan}})
+	tools, err := teamtools.Describe(teamtools.MCPNames, &members.Member{Member: &s.For})
 	if err != nil {
 		return err
 	}

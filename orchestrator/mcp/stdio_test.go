@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -40,7 +41,9 @@ func serveStdioTo(t *testing.T, ctx context.Context, c *api.Client, mustPlan boo
 	toServer, fromAgent := io.Pipe()
 	toAgent, fromServer := io.Pipe()
 	s := stdio{in: toAgent, out: fromAgent, ended: make(chan error, 1)}
-	go func() { s.ended <- mcp.ServeTools(ctx, c, mcp.Streams{In: toServer, Out: fromServer, Plan: mustPlan}) }()
+	go func() {
+		s.ended <- mcp.ServeTools(ctx, c, mcp.Streams{In: toServer, Out: fromServer, For: configs.Member{PlanRequired: mustPlan}})
+	}()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).
 		Connect(t.Context(), &sdk.IOTransport{Reader: toAgent, Writer: fromAgent}, nil)
 	if err != nil {

@@ -49,7 +49,7 @@ func Permissions(state string, team *configs.Team, m *members.Member) (allow, de
 	if dir := Folder(state, m); dir != "" {
 		allow = rulesFor(escape(dir))
 	}
-	for other := range team.Each() {
+	for other := range team.EachAndTemplates() {
 		if other.Memory != configs.MemoryInState {
 			continue
 		}

@@ -119,6 +119,8 @@ func memberKeys(was, now configs.Member) []string {
 		{"rotate", func(m configs.Member) any { return m.Rotate }},
 		{"memory", func(m configs.Member) any { return m.Memory }},
 		{"limits", func(m configs.Member) any { return m.Limits }},
+		{"templates", func(m configs.Member) any { return m.Spawns }},
+		{"template", func(m configs.Member) any { return m.Template }},
 	}, was, now)
 }
 
@@ -128,6 +130,7 @@ func teamKeys(was, now *configs.Team) []string {
 	return differing([]keyed[*configs.Team]{
 		{"models", func(t *configs.Team) any { return t.Models }},
 		{"agents", func(t *configs.Team) any { return t.Agents }},
+		{"templates", func(t *configs.Team) any { return t.Templates }},
 		{"gates", func(t *configs.Team) any { return []any{t.Gates, t.Merge.Gates, t.GatesAtOnce} }},
 		{"hooks", func(t *configs.Team) any { return t.Hooks }},
 		{"settings", func(t *configs.Team) any { return []any{t.Settings, t.DefaultMode} }},

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/templates"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -155,7 +156,7 @@ func AddPreview(
 // nothing. goal is Options.Goal; fresh ignores the earlier run.
 func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (events.SpecChanged, error) {
 	change := events.SpecChanged{Team: team.Name, Members: []events.MemberChange{}, Tasks: []string{}, Settings: []string{}, Gated: len(team.Gates["TaskCompleted"]) > 0}
-	loaded, was, err := readEarlier(ctx, team, fresh)
+	team, loaded, was, err := readEarlier(ctx, team, fresh)
 	if err != nil {
 		return change, fmt.Errorf("read the earlier run: %w", err)
 	}
@@ -177,25 +178,23 @@ func Preview(ctx context.Context, team *configs.Team, goal string, fresh bool) (
 	return change, nil
 }
 
-// readEarlier reads which tasks of the spec an earlier run has loaded, and its goal; nil:
-// there was no earlier run.
-func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (Loaded, *Goal, error) {
+// readEarlier reads what an earlier run has left: the members that its lead had added to the team,
+// which tasks of the spec it has loaded, and its goal; nil: there was no earlier run.
+func readEarlier(ctx context.Context, team *configs.Team, fresh bool) (*configs.Team, Loaded, *Goal, error) {
 	place, err := state.PlaceOf(team.Name, team.Workspace)
 	if err != nil || fresh {
-		return nil, nil, err
+		return team, nil, nil, err
 	}
 	if _, err := os.Stat(place.Store()); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return team, nil, nil, nil
 	}
 	store, err := place.OpenStore()
 	if err != nil {
-		return nil, nil, err
+		return team, nil, nil, err
 	}
 	defer store.Close()
-	loaded, err := ReadLoaded(ctx, store)
-	if err != nil {
-		return nil, nil, err
-	}
+	added, missing := templates.Read(ctx, store)
+	loaded, unread := ReadLoaded(ctx, store)
 	goal, err := ReadGoal(ctx, store)
-	return loaded, &goal, err
+	return templates.Grow(team, added), loaded, &goal, errors.Join(missing, unread, err)
 }

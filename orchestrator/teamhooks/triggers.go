@@ -29,16 +29,16 @@ type Trigger struct {
 }
 
 // Triggers returns what each member of a team can fire of an event, in the order of the
-// members. A trigger is open where that is uncertain. agentHooks is set if the team has hooks
+// members and templates. A trigger is open where that is uncertain. agentHooks is set if the team has hooks
 // of type agent, whose agents call tools on behalf of the member.
 func Triggers(team *configs.Team, event hooks.Event, agentHooks bool) ([]Trigger, error) {
 	var list []Trigger
-	for i, m := range team.Members() {
-		t, who := Trigger{Member: m.Name}, &members.Member{Member: &m, Lead: i == 0}
+	for m := range team.EachAndTemplates() {
+		t, who := Trigger{Member: m.Name}, &members.Member{Member: m, Lead: m == &team.Lead}
 		var why []string
 		// A member may come to work with each of its fallbacks, and what one of them can
 		// fire counts.
-		for _, a := range team.AgentsOf(m) {
+		for _, a := range team.AgentsOf(*m) {
 			values, open, err := firedBy(who, a, event)
 			if err != nil {
 				return nil, err

@@ -41,6 +41,12 @@ func SystemPrompt(team *configs.Team, me *members.Member, place Place) string {
 		b.WriteString("As the lead you break the goal down into tasks, see that they get done, and report in the end. " +
 			"If the goal is a question, or asks for no change, answer it: " + names.phrases().answer + "\n")
 	}
+	if tool := names.phrases().spawn; tool != "" && len(me.Spawns) > 0 {
+		b.WriteString("You can add teammates with " + tool + ", each from a template:\n")
+		for _, t := range team.Templates {
+			fmt.Fprintf(&b, "- %s, at most %d: %s\n", t.Name, t.Max, t.Description)
+		}
+	}
 	if me.PlanRequired {
 		b.WriteString("You must plan first: until your plan is approved you may only read. Look around, then submit your " +
 			"plan with " + names.phrases().plan + ", end your turn, and wait for the answer.\n")

@@ -35,7 +35,11 @@ const (
 	ScheduleCreateTool = "team_schedule_create"
 	ScheduleDeleteTool = "team_schedule_delete"
 	ScheduleListTool   = "team_schedule_list"
+	SpawnTool          = "team_spawn"
 )
+
+// SpawnName is the name that the builtin agent knows SpawnTool by.
+const SpawnName = "TeammateSpawn"
 
 // coveyShell is the covey command in a member's shell. It need not be on the
 // PATH.
@@ -63,6 +67,7 @@ type phrases struct {
 	send     string // sends a message
 	plan     string // submits a plan
 	answer   string // reports the answer to a goal that was a question
+	spawn    string // adds a teammate; empty: the agent cannot
 }
 
 // phrases returns the phrases for an agent with these tool names.
@@ -78,6 +83,7 @@ func (n ToolNames) phrases() phrases {
 			send:     SendTool,
 			plan:     PlanTool,
 			answer:   "call " + ReportTool + " with answered true and your answer.",
+			spawn:    SpawnTool,
 		}
 	case ShellNames:
 		update := coveyShell + " tasks update ID --status "
@@ -101,6 +107,7 @@ func (n ToolNames) phrases() phrases {
 		send:     "SendMessage",
 		plan:     inbox.PlanTool,
 		answer:   "call " + ReportTool + " with answered true and your answer.",
+		spawn:    SpawnName,
 	}
 }
 

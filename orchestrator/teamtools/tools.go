@@ -136,6 +136,10 @@ func makeToolDefs() []*toolDef {
 			repair: rename(map[string]string{"job_id": "id"}), text: "Delete one of your schedules."},
 		{builtin: "ScheduleList", mcp: ScheduleListTool, readOnly: true, repair: rename(nil), work: does(scheduleList),
 			text: "List your schedules."},
+		{builtin: SpawnName, mcp: SpawnTool, gated: true, required: []string{"template", "name"}, work: does(spawn), has: spawns,
+			repair: rename(map[string]string{"prompt": "task", "subagent_type": "template"}),
+			text: "Add a teammate to the team, from a template of the spec, and give it a task. A shutdown_request ends it again " +
+				"and makes room for another."},
 		{builtin: inbox.PlanTool, mcp: PlanTool, work: does(submitPlan), has: plans,
 			repair: rename(map[string]string{"text": "plan", "content": "plan"}),
 			text: "Submit your plan for approval. Until it is approved you may only read. A message will tell you the " +

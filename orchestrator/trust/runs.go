@@ -43,6 +43,9 @@ const (
 	Filter Kind = "filter" // a git filter of the repository's configuration: its command lines
 	// Prices is a file of prices. It runs nothing, so only CheckAt lists it.
 	Prices Kind = "prices"
+	// Template is a template from which the lead may add teammates. It runs nothing that is not
+	// listed besides.
+	Template Kind = "template"
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.
@@ -75,9 +78,12 @@ func RunsOf(t *configs.Team) []Run {
 		l.script(t.Agents[name].Model)
 		l.agent(t.Agents[name])
 	}
-	for _, m := range t.Members() {
+	for m := range t.EachAndTemplates() {
 		l.script(m.Agent.Model)
 		l.agent(m.Agent)
+	}
+	for _, one := range t.Templates {
+		l.add(Run{Kind: Template, Command: fmt.Sprintf("%s: the lead may add %d teammates", one.Name, one.Max)})
 	}
 	for _, s := range t.MCPServers {
 		l.server(s.Server)
@@ -94,7 +100,7 @@ func RunsOf(t *configs.Team) []Run {
 	for _, root := range t.Plugins {
 		l.plugin(root)
 	}
-	for _, m := range t.Members() {
+	for m := range t.EachAndTemplates() {
 		if m.PromptFile == "" {
 			continue
 		}

@@ -32,7 +32,8 @@ func Check(git worktree.Git, team *configs.Team, sources []settings.Source) erro
 	if err := refuseNames(git, team, MadeByHook(sources)); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(team.Members(), func(m configs.Member) bool { return m.Isolation == configs.InWorktree }) {
+	own := func(m *configs.Member) bool { return m.Isolation == configs.InWorktree }
+	if !slices.ContainsFunc(slices.Collect(team.EachAndTemplates()), own) {
 		return nil
 	}
 	g := groundOf(context.Background(), git, team) // each call of git has its own time limit
@@ -47,9 +48,9 @@ func refuseDemands(team *configs.Team, fault error, hooked bool) error {
 		return nil
 	}
 	var must []string
-	for _, m := range team.Members() {
+	for m := range team.EachAndTemplates() {
 		if m.Isolation == configs.InWorktree ||
-			errors.Is(fault, worktree.ErrNoFilter) && isolationOf(m, team, true) == configs.InWorktree {
+			errors.Is(fault, worktree.ErrNoFilter) && isolationOf(*m, team, true) == configs.InWorktree {
 			must = append(must, m.Name)
 		}
 	}
@@ -120,8 +121,8 @@ type Outlook struct {
 // OutlookOf returns the outlook of a team. It creates nothing.
 func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 	look := Outlook{Repository: inRepository(team.Workspace)}
-	for _, m := range team.Members() {
-		if isolationOf(m, team, true) == configs.InWorktree {
+	for m := range team.EachAndTemplates() {
+		if isolationOf(*m, team, true) == configs.InWorktree {
 			look.Members = append(look.Members, m.Name)
 		}
 	}
@@ -260,17 +261,15 @@ func isolationOf(m configs.Member, team *configs.Team, able bool) configs.Isolat
 	return configs.Shared
 }
 
-// severalWrite reports whether two or more members of a team can write. It is asked for each
-// member, so it copies no list of members and stops at the second.
+// severalWrite reports whether two or more members of a team can write, now or once the lead has
+// added some. It is asked for each member, so it copies no list of members and stops at the second.
 func severalWrite(team *configs.Team) bool {
-	first := team.Lead.CanWrite()
-	for i := range team.Teammates {
-		if team.Teammates[i].CanWrite() {
-			if first {
-				return true
-			}
-			first = true
+	first := false
+	for m := range team.EachAndTemplates() {
+		if first && m.CanWrite() {
+			return true
 		}
+		first = first || m.CanWrite()
 	}
-	return false
+	return slices.ContainsFunc(team.Templates, func(t configs.Template) bool { return t.Max > 1 && t.CanWrite() })
 }

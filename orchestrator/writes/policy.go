@@ -24,8 +24,8 @@ const FilesPolicy = "owned-files"
 // WithPolicy adds that policy to the hooks of a team in which some member may not write
 // everywhere: at each turn end, and before a task is completed.
 func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source {
-	owns := func(m configs.Member) bool { return m.Owns != nil }
-	if len(team.Protect) == 0 && !slices.ContainsFunc(team.Members(), owns) {
+	owns := func(m *configs.Member) bool { return m.Owns != nil }
+	if len(team.Protect) == 0 && !slices.ContainsFunc(slices.Collect(team.EachAndTemplates()), owns) {
 		return sources
 	}
 	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: FilesPolicy, Gate: true}}}}

@@ -32,7 +32,7 @@ ended.
 
 With --member one member leaves and the team continues. The member is asked first;
 it is ended when it agrees, or when it has not answered in time. Its tasks are open
-again. The next start of the team brings it back.`,
+again. The next start of the team brings it back, unless the lead had added it.`,
 		Example: `  covey down
   covey down --reason "the spec needs another look"
   covey down --team changelog-crew
@@ -101,8 +101,11 @@ func endMember(
 		return fmt.Errorf("%s stays: %s; --now ends it without asking", term.PlainLine(end.Member),
 			term.PlainLine(reply.Reason))
 	}
-	out.Printf("%s has left: %s; the team's next start brings it back\n", term.PlainLine(end.Member),
-		term.PlainLine(reply.Reason))
+	back := "; the team's next start brings it back"
+	if reply.Added {
+		back = ""
+	}
+	out.Printf("%s has left: %s%s\n", term.PlainLine(end.Member), term.PlainLine(reply.Reason), back)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -19,7 +20,7 @@ import (
 
 // MCP returns `covey mcp`.
 func MCP(env *cli.Env) *cobra.Command {
-	plan := false
+	var member configs.Member
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the team tools to a member's agent over MCP",
@@ -36,12 +37,15 @@ the team.`,
 			}
 			defer client.Close()
 			return mcp.ServeTools(ctx, client, mcp.Streams{
-				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer}, Plan: plan,
+				In: io.NopCloser(env.In), Out: nopCloser{env.Out.Writer}, For: member,
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&plan, "plan", false, "offer the tool that submits a plan")
-	_ = cmd.Flags().MarkHidden("plan") // covey sets it for members that must plan; the flag is defined above
+	cmd.Flags().BoolVar(&member.PlanRequired, "plan", false, "offer the tool that submits a plan")
+	cmd.Flags().StringSliceVar(&member.Spawns, "spawn", nil, "offer the tool that adds teammates from these `TEMPLATES`")
+	for _, name := range []string{"plan", "spawn"} {
+		_ = cmd.Flags().MarkHidden(name) // covey sets it for members that have the tool; the flag is defined above
+	}
 	return cmd
 }
 

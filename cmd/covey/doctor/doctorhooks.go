@@ -237,7 +237,7 @@ func (x *hookExam) shortestTurn(h *runner.Configured) (limit time.Duration, memb
 	if x.set.Team == nil {
 		return 0, ""
 	}
-	for _, m := range x.set.Team.Members() {
+	for m := range x.set.Team.EachAndTemplates() {
 		t := m.Limits.TurnTimeout
 		if t > 0 && (limit == 0 || t < limit) && (h.Source.Member == "" || h.Source.Member == m.Name) {
 			limit, member = t, m.Name
