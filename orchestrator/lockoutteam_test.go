@@ -386,7 +386,7 @@ func TestParallel(t *testing.T) {
 		case l.Type == "waiting":
 			waited++
 			var w events.Waiting
-			if json.Unmarshal(l.Data, &w) != nil || w.For != "a slot of fake" {
+			if json.Unmarshal(l.Data, &w) != nil || w.For != "a slot of fake" && w.For != "" { // which ends it
 				t.Errorf("%s waits for %q", l.Member, w.For)
 			}
 		case l.Type == "turn_started" && inside != "":
