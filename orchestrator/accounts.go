@@ -18,8 +18,8 @@ import (
 // It runs once, after all members have been hired and before any begins. Former members
 // have no limits, but their use counts for the team's budget: otherwise removing a member
 // from the spec would refund it.
-func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
-	known, err := r.store.Members().List(ctx)
+func (t *team) openAccounts(ctx context.Context) error {
+	known, err := t.Store.Members().List(ctx)
 	if err != nil {
 		return fmt.Errorf("list members: %w", err)
 	}
@@ -27,30 +27,30 @@ func (o *Orchestrator) openAccounts(ctx context.Context, r *rooms) error {
 	// read from the file. A file that is missing is no error, because the member may never
 	// have taken a turn.
 	for _, m := range known {
-		if _, ok := r.seats.Of(m.Name); ok {
+		if _, ok := t.Seats.Of(m.Name); ok {
 			continue
 		}
-		past, err := transcript.ReadHistory(o.place.Transcript(m.Name, m.Session))
+		past, err := transcript.ReadHistory(t.o.place.Transcript(m.Name, m.Session))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("what %s has used, which is no longer a member: %w", m.Name, err)
 		}
-		r.usage.ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
-		if err := r.programs.RecallCost(ctx, m.Name); err != nil {
+		t.Ledger.Open(m.Name, configs.Limits{}, configs.Agent{}, past)
+		if err := t.Programs.RecallCost(ctx, m.Name); err != nil {
 			return err
 		}
 	}
-	return r.usage.ledger.Resume(ctx)
+	return t.Ledger.Resume(ctx)
 }
 
 // coordination returns what the run has spent on notices so far.
-func coordination(r *rooms) events.Coordination {
-	all := r.usage.notices.Run()
-	all.Finished = r.turns().Completed
+func (t *team) coordination() events.Coordination {
+	all := t.Notices.Run()
+	all.Finished = t.turns().Completed
 	return all
 }
 
 // turns returns the turns of this run.
-func (r *rooms) turns() (n events.TurnCount) {
-	r.state.Read(func(s *view.State) { n = s.Run().Turns })
+func (t *team) turns() (n events.TurnCount) {
+	t.State.Read(func(s *view.State) { n = s.Run().Turns })
 	return n
 }

@@ -33,73 +33,73 @@ import (
 // The caller may be any goroutine; o.applying serializes changes. After an error the team
 // runs as before, with one exception: if the old hooks cannot be restored, the new ones
 // stay in effect, and covey's log says so.
-func (o *Orchestrator) applySpec(ctx context.Context, r *rooms, ask api.ApplySpec) (events.SpecChanged, error) {
-	o.applying.Lock() // one change at a time
-	defer o.applying.Unlock()
-	next, err := o.readSpec(ask)
+func (t *team) applySpec(ctx context.Context, ask api.ApplySpec) (events.SpecChanged, error) {
+	t.o.applying.Lock() // one change at a time
+	defer t.o.applying.Unlock()
+	next, err := t.o.readSpec(ask)
 	if err != nil {
 		return events.SpecChanged{}, err
 	}
 	spec := next.team
-	change, err := o.replace(ctx, r, next, ask)
+	change, err := t.replace(ctx, next, ask)
 	if err == nil && !ask.DryRun {
 		var notes []string
-		notes, err = r.templates.Prune(ctx, spec)
+		notes, err = t.templates.Prune(ctx, spec)
 		for _, n := range notes {
-			r.journal.Tell(events.Warning{Text: n})
+			t.Journal.Warn("%s", n)
 		}
 	}
 	return change, err
 }
 
 // grow puts the members into effect that the lead has added, and removes those that have left.
-func (o *Orchestrator) grow(ctx context.Context, r *rooms) error {
-	o.applying.Lock()
-	defer o.applying.Unlock()
-	next := *o.spec.Load()
-	next.hooks = r.hooks.live.Layers()
-	_, err := o.replace(ctx, r, next, api.ApplySpec{})
+func (t *team) grow(ctx context.Context) error {
+	t.o.applying.Lock()
+	defer t.o.applying.Unlock()
+	next := *t.o.spec.Load()
+	next.hooks = t.hooks.Layers()
+	_, err := t.replace(ctx, next, api.ApplySpec{})
 	return err
 }
 
-// replace puts a spec into effect, with the members that the lead has added. o.applying must be
+// replace puts a spec into effect, with the members that the lead has added. t.o.applying must be
 // held.
-func (o *Orchestrator) replace(ctx context.Context, r *rooms, next loadedSpec, ask api.ApplySpec) (events.SpecChanged, error) {
-	added, err := templates.Read(ctx, r.store)
+func (t *team) replace(ctx context.Context, next loadedSpec, ask api.ApplySpec) (events.SpecChanged, error) {
+	added, err := templates.Read(ctx, t.Store)
 	if err != nil {
 		return events.SpecChanged{}, err
 	}
 	next.team = templates.Grow(next.team, added)
-	change, err := specs.Compare(o.team(), next.team)
+	change, err := specs.Compare(t.o.team(), next.team)
 	if err != nil {
 		return change, err
 	}
 	// The path may be a symlink whose target has changed.
-	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != o.place.Workspace {
-		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", o.place.Workspace, dir))
+	if dir, err := state.RealPath(next.team.Workspace); err == nil && dir != t.o.place.Workspace {
+		return change, specs.CannotChange(fmt.Sprintf("workspace (%s, now %s)", t.o.place.Workspace, dir))
 	}
 	// A member that could not be seated after an earlier change is not among the
 	// differences, because the spec in effect already names it. Without this line no
 	// further covey up would try it again.
-	change.Members = append(change.Members, unseated(r, next.team, change)...)
-	goal, err := specs.AddPreview(ctx, r.store, next.team, ask.Goal, &change)
+	change.Members = append(change.Members, t.unseated(next.team, change)...)
+	goal, err := specs.AddPreview(ctx, t.Store, next.team, ask.Goal, &change)
 	if err != nil || ask.DryRun || change.Empty() {
 		return change, err
 	}
 	// From here on the change completes or is undone, even if the caller goes away: a
 	// partial change would leave half a spec in effect.
-	ctx, done := r.loop.UntilOver(ctx)
+	ctx, done := t.Loop.UntilOver(ctx)
 	defer done()
-	before := r.hooks.live.Layers()
-	if err := r.hooks.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, members.ErrOver) {
+	before := t.hooks.Layers()
+	if err := t.reload.Adopt(ctx, next.team, next.hooks); errors.Is(err, members.ErrOver) {
 		return change, err
 	} else if err != nil {
 		return change, texts.Errorf(configs.ErrSpec, "nothing has changed: %v", err)
 	}
-	err = r.loop.Do(ctx, func(ctx context.Context) error { return o.useSpec(ctx, r, next, change, goal) })
+	err = t.Loop.Do(ctx, func(ctx context.Context) error { return t.useSpec(ctx, next, change, goal) })
 	if err != nil {
-		if undo := r.hooks.reload.Adopt(ctx, o.team(), before); undo != nil {
-			r.log.Error("the hooks of a spec that was not applied stay in effect", "err", undo)
+		if undo := t.reload.Adopt(ctx, t.o.team(), before); undo != nil {
+			t.Log.Error("the hooks of a spec that was not applied stay in effect", "err", undo)
 		}
 		return change, fmt.Errorf("the spec was not applied: %w", err)
 	}
@@ -156,59 +156,59 @@ func (o *Orchestrator) readSpec(r api.ApplySpec) (loadedSpec, error) {
 // Steps that can fail come first, in one change of the store; nothing after it fails, so
 // that a spec is never partly in effect. Limits and budgets take effect at once, also for
 // running turns; a member in a turn keeps its agent and prompt until the turn ends.
-func (o *Orchestrator) useSpec(ctx context.Context, r *rooms, next loadedSpec, change events.SpecChanged,
+func (t *team) useSpec(ctx context.Context, next loadedSpec, change events.SpecChanged,
 	goal specs.Goal) error {
 	// Other goroutines read the spec without a lock. Until n.Load has returned they may
 	// see one that is withdrawn again after an error.
-	before := o.spec.Load()
-	o.spec.Store(&next)
+	before := t.o.spec.Load()
+	t.o.spec.Store(&next)
 	n := specs.News{Values: map[string]json.RawMessage{}}
 	if change.Goal != "" {
 		n.Goal = &goal
 	}
 	var err error
-	n.Loaded, err = specs.ReadLoaded(ctx, r.store)
+	n.Loaded, err = specs.ReadLoaded(ctx, t.Store)
 	var times specs.ReadySchedules
 	if err == nil {
-		times, err = r.times.Plan(ctx, next.team)
+		times, err = t.times.Plan(ctx, next.team)
 		n.Values[specs.SchedulesKey] = times.Record()
 	}
 	if err == nil {
-		err = n.Load(ctx, r.store, next.team)
+		err = n.Load(ctx, t.Store, next.team)
 	}
 	if err != nil {
-		o.spec.Store(before)
+		t.o.spec.Store(before)
 		return err
 	}
 	// Nothing below this line may fail: the store has the new spec. The members come last,
 	// because a member that is seated reads the limits, the slots and the goal that are set
 	// before.
-	r.times.Use(times)
-	r.usage.ledger.SetBudget(next.team.Budget, next.prices)
-	r.board.SetTeam(next.team)
+	t.times.Use(times)
+	t.Ledger.SetBudget(next.team.Budget, next.prices)
+	t.Board.SetTeam(next.team)
 	for _, m := range next.team.Members() {
-		r.usage.ledger.SetLimits(m.Name, m.Limits)
+		t.Ledger.SetLimits(m.Name, m.Limits)
 	}
-	r.logins.Allot(next.team.Members())
+	t.Logins.Allot(next.team.Members())
 	if change.Goal != "" {
-		r.goals.Set(change.Goal)
+		t.goals.Set(change.Goal)
 	}
-	r.journal.Tell(change)
-	r.crew.ApplyChanges(ctx, change.Members)
-	if err := o.markRunning(r.goals.Text()); err != nil {
+	t.Journal.Tell(change)
+	t.crew.ApplyChanges(ctx, change.Members)
+	if err := t.markRunning(t.goals.Text()); err != nil {
 		// The spec is in effect; guardState writes run.json later.
-		r.short.Note(err)
-		r.journal.Warn("the spec was applied, but run.json does not say so yet: %v", err)
+		t.Short.Note(err)
+		t.Journal.Warn("the spec was applied, but run.json does not say so yet: %v", err)
 	}
 	return nil
 }
 
 // unseated lists the members of a spec that have no seat and do not appear in a change,
 // because an earlier attempt to seat them failed.
-func unseated(r *rooms, team *configs.Team, change events.SpecChanged) []events.MemberChange {
+func (t *team) unseated(team *configs.Team, change events.SpecChanged) []events.MemberChange {
 	var list []events.MemberChange
 	for _, m := range team.Members() {
-		_, seated := r.seats.Of(m.Name)
+		_, seated := t.Seats.Of(m.Name)
 		if seated || slices.ContainsFunc(change.Members, func(o events.MemberChange) bool { return o.Name == m.Name }) {
 			continue
 		}

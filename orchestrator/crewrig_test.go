@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"errors"
+	"github.com/coveyteam/covey/orchestrator/writes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ type crewRig struct {
 	t     *testing.T
 	dir   string // the spec's folder
 	lines testkit.Log[events.Line]
-	rooms *rooms
+	team  *team
 	stop  func()
 }
 
@@ -59,11 +60,11 @@ func crewRigIn(t *testing.T, dir string) *crewRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newRooms(t.Context(), o, store, j, b, live)
+	c, err := newTeam(t.Context(), o, thisRun{}, opened{store: store, journal: j, bus: b, state: live, past: writes.NewPast()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.assemble(t.Context(), c); err != nil {
+	if _, err := c.assemble(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	views := viewsOf(o.opts.OnLine)
@@ -81,14 +82,14 @@ func crewRigIn(t *testing.T, dir string) *crewRig {
 		}
 	}
 	t.Cleanup(stop)
-	r.rooms, r.stop = c, stop
+	r.team, r.stop = c, stop
 	return r
 }
 
 // seat finds a member.
 func (r *crewRig) seat(name string) *crew.Seat {
 	r.t.Helper()
-	s, ok := r.rooms.seats.Of(name)
+	s, ok := r.team.Seats.Of(name)
 	if !ok {
 		r.t.Fatalf("no member %s", name)
 	}
@@ -98,7 +99,7 @@ func (r *crewRig) seat(name string) *crew.Seat {
 // stored are the tasks that there are now.
 func (r *crewRig) stored() []tasks.Task {
 	r.t.Helper()
-	all, err := r.rooms.store.List(r.t.Context())
+	all, err := r.team.Store.List(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func (r *crewRig) write(name, text string) {
 // connect logs an agent in as a member.
 func (r *crewRig) connect(member string) testkit.MCPAgent {
 	r.t.Helper()
-	url, token, err := r.rooms.tools.Admit(r.seat(member).Member, false)
+	url, token, err := r.team.tools.Admit(r.seat(member).Member, false)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func treeRig(t *testing.T) *crewRig {
 	})
 	testkit.Commit(t, dir)
 	r := crewRigIn(t, dir)
-	testkit.Must(t, r.rooms.work.Trees.Ready(t.Context(), r.seat("dev").Member))
+	testkit.Must(t, r.team.copies.Ready(t.Context(), r.seat("dev").Member))
 	return r
 }
 

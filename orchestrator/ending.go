@@ -103,10 +103,10 @@ type endCause struct {
 // the journal are closed. The code depends on several facts, in this order: the list is not
 // done or a member has a problem (1), a limit is the reason (3), nothing was changed (1).
 // ctx may have ended, so what is stored here is stored without it.
-func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, before previousRun) (Ending, error) {
+func (t *team) ending(ctx context.Context, rest endCause, before previousRun) (Ending, error) {
 	end, err := rest.end, rest.err
-	e := Ending{Resumed: before.resumed, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{}}
-	all, listErr := r.store.List(context.WithoutCancel(ctx))
+	e := Ending{Resumed: before.resumed, Elapsed: time.Since(t.started), Tasks: map[tasks.Status]int{}}
+	all, listErr := t.Store.List(context.WithoutCancel(ctx))
 	if listErr != nil {
 		return e, errors.Join(err, listErr)
 	}
@@ -115,16 +115,16 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	}
 	// Tasks and members are consistent, because no member works any more, and once the
 	// crew has seen all events of the store: the tally counts tasks by them.
-	r.journal.CatchUp(context.WithoutCancel(ctx))
-	limited := sumUp(r, &e)
-	e.Problems = append(e.Problems, r.asks.Unlimited()...)
-	e.Budget = r.usage.ledger.Report()
-	if timeErr := r.usage.ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
+	t.Journal.CatchUp(context.WithoutCancel(ctx))
+	limited := t.sumUp(&e)
+	e.Problems = append(e.Problems, t.Asks.Unlimited()...)
+	e.Budget = t.Ledger.Report()
+	if timeErr := t.Ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
 		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget
 	}
-	unmerged, stuck := r.work.Merges.Unmerged(context.WithoutCancel(ctx))
+	unmerged, stuck := t.Merges.Unmerged(context.WithoutCancel(ctx))
 	e.Unmerged, e.Problems = unmerged, append(e.Problems, stuck...)
-	e.Merged, e.Moved = r.work.Merges.Landed(context.WithoutCancel(ctx)), r.work.Merges.Moved()
+	e.Merged, e.Moved = t.Merges.Landed(context.WithoutCancel(ctx)), t.Merges.Moved()
 	switch {
 	case end.Kind == plan.Finish:
 		e.Reason, e.Code, e.fault = end.Reason, CodeDone, FaultStuck
@@ -151,18 +151,18 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	}
 	// A run that only merges has begun no session and taken no turn, so it has nothing to
 	// say about the goal.
-	if o.only.Merge != nil {
+	if t.only.Merge != nil {
 		return e, nil // the record of the last full run stays
 	}
 	// The goal is forgotten, so that the same goal counts as a new one in the next run.
 	// With the goal kept, the next run would find nothing new and end at once as done.
 	if e.fault == FaultNoResult || e.fault == FaultAttention && len(all) == 0 {
-		if err := r.goals.Drop(context.WithoutCancel(ctx)); err != nil {
+		if err := t.goals.Drop(context.WithoutCancel(ctx)); err != nil {
 			return e, err
 		}
 	}
 	// A reported answer takes precedence over the lead's last text.
-	said, err := r.goals.Answered(context.WithoutCancel(ctx))
+	said, err := t.goals.Answered(context.WithoutCancel(ctx))
 	if err != nil {
 		return e, err
 	}
@@ -170,10 +170,10 @@ func (o *Orchestrator) ending(ctx context.Context, r *rooms, rest endCause, befo
 	// Only a team that is done leaves a record, which the next run checks; all others
 	// continue where they stopped. The record is written even if ctx has ended.
 	var record *endRecord
-	if e.Code == CodeDone && !o.only.Setup {
+	if e.Code == CodeDone && !t.only.Setup {
 		record = &endRecord{Reason: e.Reason, Answer: e.Answer}
 	}
-	return e, r.store.Put(context.WithoutCancel(ctx), keyEnded, texts.Encode(record))
+	return e, t.Store.Put(context.WithoutCancel(ctx), keyEnded, texts.Encode(record))
 }
 
 // stateOfLock maps a member's lock at the end of a run to its final state.
@@ -186,32 +186,32 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 //
 // The cases are in the order of their weight: a member that has left is not also reported
 // as locked out, nor a locked-out one as needing attention.
-func sumUp(r *rooms, e *Ending) (limited bool) {
-	e.Coordination, e.Turns = coordination(r), r.turns()
-	r.state.Read(func(s *view.State) { e.FailedOpen = s.Hooks().FailedOpen() })
-	for _, s := range r.seats.All() {
-		m := endingOf(s.Member.Name, members.AgentTitle(s.Member.CurrentAgent()), r.state.Done(s.Member.Name))
-		m.Limits, _ = r.usage.ledger.ReportOf(s.Member.Name)
-		lock, text := r.logins.Ending(s.Member)
+func (t *team) sumUp(e *Ending) (limited bool) {
+	e.Coordination, e.Turns = t.coordination(), t.turns()
+	t.State.Read(func(s *view.State) { e.FailedOpen = s.Hooks().FailedOpen() })
+	for _, s := range t.Seats.All() {
+		m := endingOf(s.Member.Name, members.AgentTitle(s.Member.CurrentAgent()), t.State.Done(s.Member.Name))
+		m.Limits, _ = t.Ledger.ReportOf(s.Member.Name)
+		lock, text := t.Logins.Ending(s.Member)
 		switch {
 		case s.Life.State().Gone != "":
 			m.State, m.Reason = api.Ended, s.Life.State().Gone
 		case lock != "":
 			m.State, m.Reason = stateOfLock[lock], text
-		case r.asks.Attention.Of(s.Member.Name) != "":
-			m.State, m.Reason = api.NeedsAttention, r.asks.Attention.Of(s.Member.Name)
-			limited = limited || r.usage.ledger.Limited(s.Member.Name)
+		case t.Asks.Attention.Of(s.Member.Name) != "":
+			m.State, m.Reason = api.NeedsAttention, t.Asks.Attention.Of(s.Member.Name)
+			limited = limited || t.Ledger.Limited(s.Member.Name)
 		}
 		// A usage limit that delayed no work is no problem.
 		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
 			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.Member.Name, m.Reason))
 		}
 		if s.Member.Lead {
-			e.Answer = r.watch.LastText(s.Member.Name)
+			e.Answer = t.Watch.LastText(s.Member.Name)
 		}
 		e.Members = append(e.Members, m)
 	}
-	r.state.Read(func(s *view.State) {
+	t.State.Read(func(s *view.State) {
 		for _, m := range s.Members {
 			if m.Left && m.Done.Turns > 0 {
 				left := endingOf(m.Name, m.Agent, m.Done)
@@ -234,12 +234,12 @@ func endingOf(name, agent string, done accounts.Done) MemberEnding {
 
 // alreadyDone returns the ending of a team that had nothing to do. It lists no members,
 // because none was hired.
-func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before previousRun) (Ending, error) {
+func (t *team) alreadyDone(ctx context.Context, before previousRun) (Ending, error) {
 	e := Ending{
 		Reason: "all work was done before; nothing is new", Answer: before.answer,
-		Resumed: true, AlreadyDone: true, Elapsed: time.Since(o.started), Tasks: map[tasks.Status]int{},
+		Resumed: true, AlreadyDone: true, Elapsed: time.Since(t.started), Tasks: map[tasks.Status]int{},
 	}
-	all, err := r.store.List(ctx)
+	all, err := t.Store.List(ctx)
 	for _, t := range all {
 		e.Tasks[t.Status]++
 	}
@@ -247,40 +247,40 @@ func (o *Orchestrator) alreadyDone(ctx context.Context, r *rooms, before previou
 }
 
 // markRunning writes run.json for a run that begins.
-func (o *Orchestrator) markRunning(goal string) error {
-	r := state.NewRunFile(o.place, o.started, api.Protocol)
-	r.Spec, r.Members = o.team().File, o.memberNames()
-	r.Goal, r.Version = goal, o.opts.Version
-	if o.only.Merge != nil {
-		if was, err := state.ReadRunFile(o.place); err == nil {
+func (t *team) markRunning(goal string) error {
+	r := state.NewRunFile(t.o.place, t.started, api.Protocol)
+	r.Spec, r.Members = t.o.team().File, t.o.memberNames()
+	r.Goal, r.Version = goal, t.o.opts.Version
+	if t.only.Merge != nil {
+		if was, err := state.ReadRunFile(t.o.place); err == nil {
 			was = was.LastRun()
 			r.Before = &was
 		}
 	}
-	return o.record.Write(o.place, r)
+	return t.o.record.Write(t.o.place, r)
 }
 
 // markEnded writes the result into run.json. A failed run has its error there in place of
 // an ending.
-func (o *Orchestrator) markEnded(e Ending, failed error) error {
-	r, written := o.record.Current()
+func (t *team) markEnded(e Ending, failed error) error {
+	r, written := t.o.record.Current()
 	// A run that only merges must not replace the result of the run that did the work,
 	// which covey ps and covey report show. It has put that record aside in r.Before.
-	if o.only.Merge != nil && (!written || r.Before != nil) {
+	if t.only.Merge != nil && (!written || r.Before != nil) {
 		if !written {
 			return nil
 		}
-		return o.record.Write(o.place, *r.Before) // keeps the record of the last run
+		return t.o.record.Write(t.o.place, *r.Before) // keeps the record of the last run
 	}
 	if !written { // a team that was done already was never marked as running
 		var err error
-		if r, err = state.ReadRunFile(o.place); err == nil {
+		if r, err = state.ReadRunFile(t.o.place); err == nil {
 			written = true
 		}
 	}
 	if !written {
-		r = state.NewRunFile(o.place, o.started, api.Protocol)
-		r.Spec, r.Members = o.team().File, o.memberNames()
+		r = state.NewRunFile(t.o.place, t.started, api.Protocol)
+		r.Spec, r.Members = t.o.team().File, t.o.memberNames()
 	}
 	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Unmerged: e.Unmerged,
 		Budget: e.Budget}
@@ -290,5 +290,5 @@ func (o *Orchestrator) markEnded(e Ending, failed error) error {
 	if failed != nil {
 		r.Result.Reason, r.Result.ExitCode = failed.Error(), CodeUnfinished
 	}
-	return o.record.Write(o.place, r)
+	return t.o.record.Write(t.o.place, r)
 }

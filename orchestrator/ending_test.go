@@ -21,7 +21,7 @@ func TestEndingKeepsTheTime(t *testing.T) {
 	if err := errors.Join(err, closed.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r.rooms.usage.ledger = accounts.NewLedger(configs.Budget{Time: time.Hour}, nil, accounts.LedgerDeps{Store: closed})
+	r.team.Ledger = accounts.NewLedger(configs.Budget{Time: time.Hour}, nil, accounts.LedgerDeps{Store: closed})
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tt := range map[string]struct {
@@ -33,7 +33,7 @@ func TestEndingKeepsTheTime(t *testing.T) {
 		"interrupted":  {interrupted, endCause{err: context.Canceled}},
 		"failed":       {t.Context(), endCause{err: errors.ErrUnsupported}},
 	} {
-		_, err := new(Orchestrator).ending(tt.ctx, r.rooms, tt.rest, previousRun{})
+		_, err := r.team.ending(tt.ctx, tt.rest, previousRun{})
 		if !errors.Is(err, tasks.ErrClosed) || tt.rest.err != nil && !errors.Is(err, tt.rest.err) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -9,7 +9,6 @@ import (
 
 // RunWith is Run with a store that the caller has opened and closes.
 func (o *Orchestrator) RunWith(ctx context.Context, store *tasks.Store) (Ending, error) {
-	o.started = time.Now()
 	defer o.readers.end()
-	return o.withStore(ctx, store)
+	return o.withStore(ctx, store, thisRun{started: time.Now()})
 }

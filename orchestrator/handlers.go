@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/events"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -25,17 +24,14 @@ import (
 
 // commands answers the requests of other processes to the running team. The caller's
 // right to make a request was checked before.
-type commands struct {
-	o *Orchestrator
-	r *rooms
-}
+type commands struct{ t *team }
 
 // handlers returns a handler for each verb.
 //
 // Handlers run concurrently, so what they share guards itself. One that waits, such as that
 // of VerbReady, must return when its ctx ends.
 func (q commands) handlers() []api.Handler {
-	o, r := q.o, q.r
+	t, o := q.t, q.t.o
 	return []api.Handler{
 		api.VerbStatus.Handle(q.status),
 		api.VerbReady.Handle(func(ctx context.Context, _ struct{}) (api.Status, error) {
@@ -44,55 +40,53 @@ func (q commands) handlers() []api.Handler {
 			}
 			return q.status(ctx, api.StatusQuery{})
 		}),
-		api.VerbTasks.Handle(api.ListTasks(r.store.List, r.store.Outline)),
-		api.VerbTask.Handle(func(ctx context.Context, t api.TaskRef) (tasks.Task, error) { return r.store.Task(ctx, t.ID) }),
-		api.VerbStanding.Handle(func(ctx context.Context, t api.TaskRef) (api.Standing, error) {
-			return merging.StandingOf(ctx, r.store, t.ID)
+		api.VerbTasks.Handle(api.ListTasks(t.Store.List, t.Store.Outline)),
+		api.VerbTask.Handle(func(ctx context.Context, ref api.TaskRef) (tasks.Task, error) { return t.Store.Task(ctx, ref.ID) }),
+		api.VerbStanding.Handle(func(ctx context.Context, ref api.TaskRef) (api.Standing, error) {
+			return merging.StandingOf(ctx, t.Store, ref.ID)
 		}),
 		api.VerbCreate.Handle(q.create),
 		api.VerbUpdate.Handle(q.update),
 		api.VerbClaim.Handle(q.claim),
 		api.VerbSend.Handle(q.send),
-		api.VerbTool.Handle(r.tools.Call),
+		api.VerbTool.Handle(t.tools.Call),
 		api.VerbInterrupt.Handle(q.interrupt),
 		api.VerbHold.Handle(q.hold),
-		api.VerbEnd.Handle(r.crew.EndMember),
-		api.VerbMerge.Handle(r.work.Merges.Merge),
-		api.VerbReview.Handle(r.work.Merges.Review),
+		api.VerbEnd.Handle(t.crew.EndMember),
+		api.VerbMerge.Handle(t.Merges.Merge),
+		api.VerbReview.Handle(t.Merges.Review),
 		api.VerbReturn.Handle(q.sendBack),
 		api.VerbInbox.Handle(q.inbox),
 		api.VerbNeeds.Handle(func(context.Context, struct{}) (list []api.Need, _ error) {
-			r.state.Read(func(s *view.State) { list = s.OtherNeeds() })
+			t.State.Read(func(s *view.State) { list = s.OtherNeeds() })
 			return list[:min(len(list), api.InboxMost)], nil
 		}),
 		api.VerbAnswer.Handle(q.answer),
-		api.VerbApplySpec.Handle(func(ctx context.Context, ask api.ApplySpec) (events.SpecChanged, error) {
-			return o.applySpec(ctx, r, ask)
-		}),
-		api.VerbHooks.Handle(func(context.Context, struct{}) ([]hookinfo.Info, error) { return hookInfos(o, r) }),
-		api.VerbReload.Handle(api.NoInput(r.hooks.reload.Ask)),
+		api.VerbApplySpec.Handle(t.applySpec),
+		api.VerbHooks.Handle(api.NoInput(t.hookInfos)),
+		api.VerbReload.Handle(api.NoInput(t.reload.Ask)),
 		api.VerbTrust.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: n.Digest != ""}, r.trust.Announce(n)
+			return api.TrustReply{Counts: n.Digest != ""}, t.trust.Announce(n)
 		}),
 		api.VerbTrusted.Handle(func(_ context.Context, n api.TrustNotice) (api.TrustReply, error) {
-			return api.TrustReply{Counts: r.trust.Counts(n)}, nil
+			return api.TrustReply{Counts: t.trust.Counts(n)}, nil
 		}),
 		api.VerbDown.Handle(q.takeDown),
 		api.VerbDrafts.Handle(q.drafts),
 		api.VerbWeb.Handle(o.opts.Page.Web),
 		api.VerbLink.Handle(q.link),
 		api.HandleAttach(func(context.Context) (api.AttachReply, error) {
-			return api.AttachReply{Seq: r.journal.Last(), Journal: o.place.Journal()}, nil
+			return api.AttachReply{Seq: t.Journal.Last(), Journal: o.place.Journal()}, nil
 		}),
 	}
 }
 
 // checksOf returns the checks of requests in a member's name.
-func checksOf(r *rooms) api.Checks {
+func (t *team) checksOf() api.Checks {
 	return api.Checks{
-		Member: r.tools.GuardCommand,
+		Member: t.tools.GuardCommand,
 		Hook: func(ctx context.Context, by process.Caller) (context.Context, error) {
-			return teamhooks.Within(ctx, r.processes, by)
+			return teamhooks.Within(ctx, t.Processes, by)
 		},
 	}
 }
@@ -101,11 +95,11 @@ func checksOf(r *rooms) api.Checks {
 // task hooks in the lead's session.
 func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 	if as == "" {
-		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.r.seats.Lead().Teammate().Fire, Force: force}, nil
+		return teamtools.Actor{Actor: actors.Actor{Name: actors.Operator}, Fire: q.t.Seats.Lead().Teammate().Fire, Force: force}, nil
 	}
-	s, ok := q.r.seats.Of(as)
+	s, ok := q.t.Seats.Of(as)
 	if !ok {
-		return teamtools.Actor{}, q.r.board.NoSeat(as)
+		return teamtools.Actor{}, q.t.Board.NoSeat(as)
 	}
 	by := s.Actor("")
 	by.Force = force
@@ -114,10 +108,10 @@ func (q commands) actor(as string, force bool) (teamtools.Actor, error) {
 
 // drafts waits until what members write has changed.
 func (q commands) drafts(ctx context.Context, r api.DraftsRequest) (members.Drafting, error) {
-	if r.Member != "" && !slices.Contains(q.o.memberNames(), r.Member) {
-		return members.Drafting{}, q.r.board.NoSeat(r.Member)
+	if r.Member != "" && !slices.Contains(q.t.o.memberNames(), r.Member) {
+		return members.Drafting{}, q.t.Board.NoSeat(r.Member)
 	}
-	return q.o.drafts.Next(ctx, r.Member, r.After)
+	return q.t.o.drafts.Next(ctx, r.Member, r.After)
 }
 
 // create makes a task. The call has no id, because the caller gets its answer at once and
@@ -127,7 +121,7 @@ func (q commands) create(ctx context.Context, r api.TaskCreate) (api.TaskReply, 
 	if err != nil {
 		return api.TaskReply{}, err
 	}
-	t, err := q.r.board.Create(ctx, by, tasks.New{
+	t, err := q.t.Board.Create(ctx, by, tasks.New{
 		Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		BlockedBy: r.BlockedBy, Labels: r.Labels, Wants: r.Wants, Metadata: r.Metadata,
 	})
@@ -142,10 +136,10 @@ func (q commands) update(ctx context.Context, r api.TaskUpdate) (api.TaskReply, 
 		return api.TaskReply{}, err
 	}
 	if r.Status != nil && *r.Status == api.Deleted {
-		t, err := q.r.board.Remove(ctx, by, r.ID)
+		t, err := q.t.Board.Remove(ctx, by, r.ID)
 		return taskReply(t, []string{"deleted"}, err)
 	}
-	t, changed, err := q.r.board.Update(ctx, by, r.ID, tasks.Patch{
+	t, changed, err := q.t.Board.Update(ctx, by, r.ID, tasks.Patch{
 		Status: r.Status, Subject: r.Subject, Description: r.Description, ActiveForm: r.ActiveForm, Owner: r.Owner,
 		AddBlocks: r.AddBlocks, AddBlockedBy: r.AddBlockedBy, Metadata: r.Metadata,
 		Evidence: r.Evidence,
@@ -163,7 +157,7 @@ func (q commands) claim(ctx context.Context, r api.TaskClaim) (api.TaskReply, er
 	if r.As == "" {
 		return api.TaskReply{}, fmt.Errorf("say which member is to own task %s: --as MEMBER", r.ID)
 	}
-	t, err := q.r.board.Claim(ctx, by, r.ID, r.As)
+	t, err := q.t.Board.Claim(ctx, by, r.ID, r.As)
 	return taskReply(t, []string{"owner", "status"}, err)
 }
 
@@ -194,10 +188,10 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	// Read this first: the member may be in its turn with the text once it is sent.
 	takes := q.takingMail(r.As == "")
 	turns := map[string]int{}
-	for _, s := range q.r.seats.All() {
+	for _, s := range q.t.Seats.All() {
 		turns[s.Member.Name] = s.Turn()
 	}
-	a, err := q.r.board.Send(ctx, by, teamtools.SendMessageInput{
+	a, err := q.t.Board.Send(ctx, by, teamtools.SendMessageInput{
 		To: r.To, Message: texts.Encode(r.Text), Summary: r.Summary, WaitFor: r.WaitFor,
 	})
 	if err != nil {
@@ -213,7 +207,7 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 	for _, m := range a.Sent {
 		reply.IDs = append(reply.IDs, m.ID)
 		// A turn that has begun since has the text.
-		if s, ok := q.r.seats.Of(m.To); ok && r.Now && !takes[m.To] && s.Turn() == turns[m.To] {
+		if s, ok := q.t.Seats.Of(m.To); ok && r.Now && !takes[m.To] && s.Turn() == turns[m.To] {
 			kind := s.Member.CurrentAgent().Kind
 			s.Teammate().CutShort(m.ID, kind == configs.ACP || kind == configs.Command)
 			continue
@@ -229,9 +223,9 @@ func (q commands) send(ctx context.Context, r api.Send) (api.SendReply, error) {
 // members do so only for a person.
 func (q commands) takingMail(person bool) map[string]bool {
 	takes := map[string]bool{}
-	for _, s := range q.r.seats.All() {
+	for _, s := range q.t.Seats.All() {
 		now := s.Life.State()
-		takes[s.Member.Name] = now.Idle && now.Gone == "" && (person || q.r.logins.Lockout(s.Member.Name) == nil)
+		takes[s.Member.Name] = now.Idle && now.Gone == "" && (person || q.t.Logins.Lockout(s.Member.Name) == nil)
 	}
 	return takes
 }
@@ -240,18 +234,18 @@ func (q commands) takingMail(person bool) map[string]bool {
 // ends by itself in between is no error. The member is held first, or it might begin
 // another turn in between.
 func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.InterruptReply, error) {
-	s, ok := q.r.seats.Of(r.Member)
+	s, ok := q.t.Seats.Of(r.Member)
 	if !ok {
-		return api.InterruptReply{}, q.r.board.NoSeat(r.Member)
+		return api.InterruptReply{}, q.t.Board.NoSeat(r.Member)
 	}
 	reply := api.InterruptReply{
-		Interrupted: !s.Life.State().Idle && !q.r.state.Waits(s.Member.Name, events.ForSlot), Turn: s.Turn(),
+		Interrupted: !s.Life.State().Idle && !q.t.State.Waits(s.Member.Name, events.ForSlot), Turn: s.Turn(),
 	}
 	// A member that waits after a failed turn is in no turn that could end. For it,
 	// interrupt means to try again now, and then it must not be held.
-	reply.Retries = q.r.crew.TryNow(s)
+	reply.Retries = q.t.crew.TryNow(s)
 	if !r.GoOn && !reply.Retries && s.Life.State().Gone == "" {
-		if err := q.r.holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
+		if err := q.t.Holds.Hold(ctx, r.Member, actors.Operator, reply.Interrupted); err != nil {
 			return reply, err
 		}
 		reply.Held = true
@@ -264,7 +258,7 @@ func (q commands) interrupt(ctx context.Context, r api.InterruptRequest) (api.In
 
 // takeDown asks the team to end. The answer is sent before it does.
 func (q commands) takeDown(_ context.Context, r api.Down) (api.DownReply, error) {
-	q.r.loop.Stop(r.Reason)
+	q.t.Loop.Stop(r.Reason)
 	return api.DownReply{PID: os.Getpid()}, nil
 }
 
@@ -288,7 +282,7 @@ func waitDown(ctx context.Context, loop *members.Loop) error {
 // the start counts as started, so that a halted member does not block the caller.
 func (q commands) allStarted(ctx context.Context) error {
 	select {
-	case <-q.r.crew.Up():
+	case <-q.t.crew.Up():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -297,38 +291,38 @@ func (q commands) allStarted(ctx context.Context) error {
 
 // status returns the team as `covey ps` shows it.
 func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status, error) {
-	o, r := q.o, q.r
-	all, err := r.store.Outline(ctx)
+	t, o := q.t, q.t.o
+	all, err := t.Store.Outline(ctx)
 	if err != nil {
 		return api.Status{}, err
 	}
-	unread, err := r.store.Mail().UnreadCounts(ctx)
+	unread, err := t.Store.Mail().UnreadCounts(ctx)
 	if err != nil {
 		return api.Status{}, err
 	}
 	st := api.Status{
-		Team: o.team().Name, Goal: r.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
-		Started: o.started, Elapsed: time.Since(o.started), Tasks: api.CountTasks(all), Seq: r.journal.Last(),
-		Attached: r.control.Attached(),
+		Team: o.team().Name, Goal: t.goals.Text(), Workspace: o.place.Workspace, Spec: o.team().File, PID: os.Getpid(),
+		Started: t.started, Elapsed: time.Since(t.started), Tasks: api.CountTasks(all), Seq: t.Journal.Last(),
+		Attached: t.control.Attached(),
 	}
-	st.Budget = r.usage.ledger.Report()
-	st.Schedules, st.Servers = r.times.Status(), r.servers.States()
-	spent := coordination(r)
+	st.Budget = t.Ledger.Report()
+	st.Schedules, st.Servers = t.times.Status(), t.servers.States()
+	spent := t.coordination()
 	st.Coordination = &spent
-	r.state.Read(func(s *view.State) { st.Requests, st.Turns = s.Questions(), s.Run().Turns })
+	t.State.Read(func(s *view.State) { st.Requests, st.Turns = s.Questions(), s.Run().Turns })
 	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
-	case <-r.crew.Up():
+	case <-t.crew.Up():
 		st.Up = true
 	default:
 	}
 	owned := api.OwnedTasks(all)
 	var names []string
-	for _, s := range r.seats.All() {
-		m := r.state.Status(s.Member.Name)
+	for _, s := range t.Seats.All() {
+		m := t.State.Status(s.Member.Name)
 		m.Lead, m.Agent = s.Member.Lead, members.AgentTitle(s.Member.CurrentAgent())
-		m.Limits, m.CostUSD = r.usage.ledger.ReportOf(m.Name)
-		m.Background, m.Unread = r.hooks.background.Commands(m.Name), unread[m.Name]
+		m.Limits, m.CostUSD = t.Ledger.ReportOf(m.Name)
+		m.Background, m.Unread = t.Background.Commands(m.Name), unread[m.Name]
 		m.SetTask(owned[m.Name], all)
 		m.SetBlocker(owned[m.Name], all)
 		st.FailOpen += m.FailedOpen
@@ -341,7 +335,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	if want.Brief {
 		return st, nil
 	}
-	for i, copy := range r.work.Trees.Status(ctx, names) {
+	for i, copy := range t.copies.Status(ctx, names) {
 		st.Members[i].Worktree = copy
 	}
 	return st, nil

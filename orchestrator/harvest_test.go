@@ -15,10 +15,10 @@ import (
 func TestHarvestOfALongList(t *testing.T) {
 	r := treeRig(t)
 	allocations := func() float64 {
-		r.rooms.journal.CatchUp(t.Context()) // which allocates, too
+		r.team.Journal.CatchUp(t.Context()) // which allocates, too
 		return testing.AllocsPerRun(3, func() {
-			r.rooms.work.Merges.HarvestCompleted(t.Context(), "dev")
-			r.rooms.work.Merges.Freshen(t.Context(), "dev")
+			r.team.Merges.HarvestCompleted(t.Context(), "dev")
+			r.team.Merges.Freshen(t.Context(), "dev")
 		})
 	}
 	short := allocations()
@@ -26,18 +26,18 @@ func TestHarvestOfALongList(t *testing.T) {
 	for i := range more {
 		more[i].Subject = "More"
 	}
-	_, err := r.rooms.store.Load(t.Context(), tasks.Loading{Tasks: more})
+	_, err := r.team.Store.Load(t.Context(), tasks.Loading{Tasks: more})
 	testkit.Must(t, err)
-	r.rooms.work.Merges.HarvestCompleted(t.Context(), "dev") // takes in the new ones
+	r.team.Merges.HarvestCompleted(t.Context(), "dev") // takes in the new ones
 	if long := allocations(); long > 1.3*short {
 		t.Errorf("%.0f allocations with 2 tasks, %.0f with 5,000", short, long)
 	}
 	// A task that was completed without a call of the member's is harvested all the same.
 	completed := tasks.Completed
-	_, _, err = r.rooms.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
+	_, _, err = r.team.Store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
 	testkit.Must(t, err)
-	r.rooms.work.Merges.HarvestCompleted(t.Context(), "dev")
-	if done, err := r.rooms.store.Task(t.Context(), "1"); err != nil || !done.Unchanged {
+	r.team.Merges.HarvestCompleted(t.Context(), "dev")
+	if done, err := r.team.Store.Task(t.Context(), "1"); err != nil || !done.Unchanged {
 		t.Errorf("task 1 is %+v, %v", done, err)
 	}
 }
@@ -49,21 +49,21 @@ func TestFinishedByWhoHangsUp(t *testing.T) {
 	r := treeRig(t)
 	testkit.Put(t, r.seat("dev").Member.Dir, "made", "x")
 	completed := tasks.Completed
-	done, _, err := r.rooms.store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
+	done, _, err := r.team.Store.Update(t.Context(), actors.Actor{}, "1", tasks.Patch{Status: &completed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	r.rooms.work.Merges.HarvestTask(ctx, done) // as a member that is killed meanwhile
-	if unmerged, problems := r.rooms.work.Merges.Unmerged(t.Context()); len(unmerged)+len(problems) == 0 {
+	r.team.Merges.HarvestTask(ctx, done) // as a member that is killed meanwhile
+	if unmerged, problems := r.team.Merges.Unmerged(t.Context()); len(unmerged)+len(problems) == 0 {
 		t.Error("nobody is told of work that was not taken down")
 	}
-	r.rooms.loop.Close()
-	ctx, ended := r.rooms.asks.UntilEnd(ctx)
+	r.team.Loop.Close()
+	ctx, ended := r.team.Asks.UntilEnd(ctx)
 	defer ended()
-	r.rooms.work.Merges.HarvestTask(ctx, done)
-	merges, err := r.rooms.store.Merges().List(t.Context())
+	r.team.Merges.HarvestTask(ctx, done)
+	merges, err := r.team.Store.Merges().List(t.Context())
 	if err != nil || len(merges) != 1 || !slices.Equal(merges[0].Tasks, []string{"1"}) {
 		t.Errorf("merges %+v, %v", merges, err)
 	}

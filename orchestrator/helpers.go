@@ -16,7 +16,7 @@ import (
 
 // withHelpers adds the tool Agent to a member's tools, if its spec has it. Agents of the
 // program bring their own helpers, if any.
-func (h seatBuilder) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
+func (h *seatBuilder) withHelpers(s *crew.Seat, workspace *tools.Set, team []agent.Tool) []agent.Tool {
 	if s.Member.CurrentAgent().Kind != configs.Builtin || !members.MayUse(s.Member.Tools, builtin.AgentTool) {
 		return team
 	}
@@ -54,7 +54,7 @@ func helperTypes(files []settings.Helper) []builtin.HelperType {
 // helperModel returns the model for a member's helper: the real model of the spec that the
 // helper names, or the member's. Of a script it is the part for such a prompt, which each
 // helper plays from the beginning.
-func (h seatBuilder) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
+func (h *seatBuilder) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.Model, error) {
 	// A name that is not that of a real model, such as the name of a script's, is ignored,
 	// and the helper gets the member's model.
 	spec := s.Member.CurrentAgent().Model

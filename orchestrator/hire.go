@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/hooks/settings"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,9 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
-	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -28,8 +27,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/teamhooks"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/workcopies"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/teammate"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -77,15 +74,9 @@ func hookScripts(team *configs.Team) []string {
 	return paths
 }
 
-// seatBuilder makes the members of a team, at its start and while it runs: it fills their
-// seats with transcript, agent and tools.
-type seatBuilder struct {
-	o *Orchestrator
-	r *rooms
-}
-
 // hire makes the members: each is added to the store and gets its transcript, tools,
-// agent and seat. rooms.dismiss closes what hire has opened.
+// agent and seat. team.dismiss closes what hire has opened. repairs says for people what had
+// changed in the settings of gates.
 //
 // The order of the steps matters. The settings of gates and the runner come first, because
 // making a working copy may run hooks. Working copies come before seats, because a seat's
@@ -93,110 +84,32 @@ type seatBuilder struct {
 // so that nobody's tasks are opened by mistake, and their working copies retire after that.
 // The use of former members is counted when the present ones have been, and the schedules
 // come last.
-func (h seatBuilder) hire(ctx context.Context) error {
-	changed, err := h.r.hooks.settings.Open(h.o.place.GateSettings())
+func (t *team) hire(ctx context.Context) (repairs []string, err error) {
+	repairs, err = t.settings.Open(t.o.place.GateSettings())
 	if err != nil {
-		return err
-	}
-	h.o.repairs = append(h.o.repairs, changed...)
-	runner, err := hookRunner(h.o, h.r)
-	if err != nil {
-		return err
-	}
-	h.r.hooks.live.Use(runner, h.o.hooks())
-	if err := h.r.work.Trees.Open(ctx); err != nil {
-		return err
-	}
-	if err := h.r.work.Merges.Open(ctx); err != nil {
-		return err
-	}
-	if err := h.r.crew.SeatAll(ctx); err != nil {
-		return err
-	}
-	if err := h.r.crew.ReleaseTasksOfRemoved(ctx); err != nil {
-		return err
-	}
-	if err := h.r.work.Trees.Retire(ctx); err != nil {
-		return err
-	}
-	if err := h.o.openAccounts(ctx, h.r); err != nil || h.o.only.Setup {
-		return err
-	}
-	return h.r.times.Replace(ctx, h.o.team()) // before Status can be called
-}
-
-// withPolicies adds the policies that hold although no spec names them, and to what holds for a
-// template that it holds for each of its members.
-func withPolicies(team *configs.Team, sources []settings.Source) []settings.Source {
-	all := writes.WithPolicy(team, sources)
-	for m := range team.Each() {
-		for _, s := range sources {
-			if m.Template != "" && s.Member == m.Template {
-				s.Member = m.Name
-				all = append(slices.Clip(all), s)
-			}
-		}
-	}
-	if !workcopies.MadeByHook(sources) {
-		return all
-	}
-	group := []hooks.Group{{Hooks: []hooks.Handler{{Policy: inbox.TakenPolicy, Gate: true}}}}
-	return append(slices.Clone(all), settings.Source{Name: "worktree", Settings: hooks.Settings{hooks.TaskCompleted: group}})
-}
-
-// hookRunner returns the runner of all members' hooks. The session in the input of a hook
-// determines its member.
-//
-// All functions in the options are called while members work, from the goroutines of their
-// hooks. They look members up each time, because seats are replaced. A session without a
-// seat belongs to no member; its hook is told the team alone.
-func hookRunner(o *Orchestrator, r *rooms) (*runner.Runner, error) {
-	if err := hookinfo.PreparePlugins(o.place.Home(), o.hooks().Sources); err != nil {
 		return nil, err
 	}
-	return runner.New(withPolicies(o.team(), o.hooks().Sources), &runner.Options{
-		Env:        launch.ChildEnvironment(o.opts.Bin, o.place),
-		ProjectDir: o.team().Workspace,
-		SpillDir:   o.place.Scratch(),
-		Gates:      r.work.Merges.GateRun,
-		Policies:   r.hooks.policies.Named,
-		Callbacks:  r.hooks.live.Functions,
-		Models:     newHookModels(o, r),
-		Tools:      newHookTools(r),
-		FailClosed: o.team().FailClosed, Interactive: o.staysUp(),
-		Locate: locate(r, o),
-		Session: func(in hooks.Input) runner.Session {
-			s, ok := r.seats.BySession(in.SessionID)
-			if !ok {
-				return runner.Session{Team: o.team().Name, Loaded: (*tools.Skills)(nil).Loaded}
-			}
-			return runner.Session{
-				Team: o.team().Name, Member: s.Member.Name, Root: s.Member.Dir, EnvFile: (seatBuilder{o, r}).envFile(s), Loaded: s.Skills().Loaded,
-			}
-		},
-		GateEnv: r.gateEnv,
-		GateSlot: func(ctx context.Context, in hooks.Input) (func(), error) {
-			member := ""
-			if s, ok := r.seats.BySession(in.SessionID); ok {
-				member = s.Member.Name
-				defer s.Teammate().PauseTimeout()()
-			}
-			return r.work.Slots.Acquire(ctx, member)
-		},
-		Spawned: func(pid int, h runner.Spawn) func() {
-			owner := process.Owner{Kind: process.Hook, Member: h.Member}
-			if h.Hook.MayAct {
-				owner.Kind = process.ActingHook
-			}
-			return r.processes.RegisterHook(pid, owner, teamhooks.RunOf(h.Input, h.Depth))
-		},
-		OnTooManyProcesses: r.warnOfTooMany,
-	})
+	runner, err := t.hookRunner()
+	if err != nil {
+		return nil, err
+	}
+	t.hooks.Use(runner, t.o.hooks())
+	for _, step := range []func(context.Context) error{
+		t.copies.Open, t.Merges.Open, t.crew.SeatAll, t.crew.ReleaseTasksOfRemoved, t.copies.Retire, t.openAccounts,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if t.only.Setup {
+		return repairs, nil
+	}
+	return repairs, t.times.Replace(ctx, t.o.team()) // before Status can be called
 }
 
 // envFile returns the file in which a member's SessionStart hooks leave variables for its
 // shell. It is outside the workspace, where another member could write it.
-func (h seatBuilder) envFile(s *crew.Seat) string {
+func (h *seatBuilder) envFile(s *crew.Seat) string {
 	return filepath.Join(h.o.place.Scratch(), s.Member.Name+".env.sh")
 }
 
@@ -206,10 +119,10 @@ func (h seatBuilder) envFile(s *crew.Seat) string {
 // crew's loop afterwards. What it opens is registered with s.OnClose at once, so that the
 // seat closes it if a later step fails. The agent is made only when the first turn begins,
 // so that a member that never gets work costs almost nothing.
-func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant, err error) {
+func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occupant, err error) {
 	defer func() {
-		if _, seated := h.r.seats.Of(s.Member.Name); err != nil && !seated {
-			h.r.work.Trees.Forget(s.Member.Name)
+		if _, seated := h.Seats.Of(s.Member.Name); err != nil && !seated {
+			h.copies.Forget(s.Member.Name)
 		}
 	}()
 	file, history, unfit, err := launch.OpenTranscript(h.o.place, s.Member)
@@ -223,11 +136,11 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 	workdir := workspace.NewWorkdir(s.Member.Dir)
 	// The mode of the spec is only the usual one: a mode that the lead or a person has
 	// given, and that of an approved plan, outlast a restart and take precedence.
-	permissions, err := h.o.policyOf(s.Member, h.r.hooks.live.Layers().Settings, h.o.team())
+	permissions, err := h.o.policyOf(s.Member, h.hooks.Layers().Settings, h.o.team())
 	if err != nil {
 		return crew.Occupant{}, err
 	}
-	if permissions.Mode, err = h.r.asks.Plans.StartingMode(ctx, s.Member); err != nil {
+	if permissions.Mode, err = h.Asks.Plans.StartingMode(ctx, s.Member); err != nil {
 		return crew.Occupant{}, err
 	}
 	letters, err := mail.Folder(h.o.place.Mail()).Make(s.Member.Name)
@@ -235,15 +148,15 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 		return crew.Occupant{}, err
 	}
 	var mate *teammate.Teammate
-	shown := h.r.instructionsOf(s.Member, workdir, func() permission.Policy {
+	shown := h.instructionsOf(s.Member, workdir, func() permission.Policy {
 		if mate != nil { // rules change during a session
 			return mate.Rights().Now()
 		}
 		return permissions
 	})
 	limits := s.Member.Limits
-	h.r.usage.ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
-	if err := h.r.programs.RecallCost(ctx, s.Member.Name); err != nil {
+	h.Ledger.Open(s.Member.Name, limits, s.Member.CurrentAgent(), history)
+	if err := h.Programs.RecallCost(ctx, s.Member.Name); err != nil {
 		return crew.Occupant{}, err
 	}
 	// A copy on the heap only for members that have a past: the closure of Equip keeps it
@@ -261,49 +174,49 @@ func (h seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Occ
 		Equip: h.equipment(ctx, s, gear{
 			past: past, workdir: workdir, system: func() string { return h.system(s.Member, shown) },
 		}),
-		Hooks: h.gatesOf(s), Tasks: h.r.board.TaskLister(h.o.completesOnPass, h.r.journal.Warn), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
+		Hooks: h.gatesOf(s), Tasks: h.Board.TaskLister(h.o.completesOnPass, h.Journal.Warn), Inbox: s, Sink: h.afterTurns(ctx, s, s.Sink(ctx)),
 		Drafts:    func(helper string) agent.Draft { return h.o.drafts.Of(s.Member.Name, helper) },
 		SessionID: s.Member.Session.Session, Resumed: s.Member.Session.Epoch > 1, Turn: history.Turns,
 		Transcript: file, History: history, Workdir: workdir,
-		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.r.work.Writes.Writable(s.Member),
+		Permissions: permissions, AddedDirs: []string{letters}, Writable: h.Writes.Writable(s.Member),
 		Limits: teammate.Limits{
 			MaxTurns: limits.MaxTurns, TurnTimeout: limits.TurnTimeout, StopBlockCap: limits.StopBlockCap,
 		},
 		Program:    kind == configs.ACP || kind == configs.Command,
-		Background: s.BackgroundTasks, Crons: func() []hooks.SessionCron { return h.r.times.Of(s.Member.Name) }, Awaits: s.AwaitedRun, Purse: h.r.usage.ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
-		OnBackgroundHook: func(p hooks.Progress) { h.r.hooks.background.Observe(ctx, s.Member.Name, p) },
-		Asker:            h.r.asks.Asker(s.Member.Name), OnHold: func() string { return h.r.asks.Plans.OnHold(s.Member) },
+		Background: s.BackgroundTasks, Crons: func() []hooks.SessionCron { return h.times.Of(s.Member.Name) }, Awaits: s.AwaitedRun, Purse: h.Ledger.Purse(s.Member.Name), PostNotice: s.PostNotice,
+		OnBackgroundHook: func(p hooks.Progress) { h.Background.Observe(ctx, s.Member.Name, p) },
+		Asker:            h.Asks.Asker(s.Member.Name), OnHold: func() string { return h.Asks.Plans.OnHold(s.Member) },
 	}
 	// After the options are complete, because it reads the member's directory from them.
-	h.r.surround(&options, s.Member, shown)
+	h.surround(&options, s.Member, shown)
 	if mate, err = teammate.New(options); err != nil {
 		return crew.Occupant{}, err
 	}
 	caller := &mcp.Caller{
 		Member: s.Member, Life: &s.Life, Teammate: mate, Rights: mate.Rights(),
-		Asker: h.r.asks.Asker(s.Member.Name),
+		Asker: h.Asks.Asker(s.Member.Name),
 		Tools: func() ([]teamtools.Tool, error) { return s.TeamTools(teamtools.MCPNames) },
 	}
 	return crew.Occupant{Teammate: mate, Permissions: permissions, Caller: caller, Unfit: unfit}, nil
 }
 
 // openFolders makes the folders in which a member works and keeps its notes.
-func (h seatBuilder) openFolders(ctx context.Context, m *members.Member) error {
-	if err := h.r.work.Trees.AssignDir(ctx, m); err != nil {
+func (h *seatBuilder) openFolders(ctx context.Context, m *members.Member) error {
+	if err := h.copies.AssignDir(ctx, m); err != nil {
 		return err
 	}
 	var err error
 	if m.Remembers, err = memory.Open(h.o.place.Memory(), m); err != nil {
-		h.r.journal.Append(events.Event{Member: m.Name, Data: events.Warning{Text: err.Error()}})
+		h.Journal.Append(events.Event{Member: m.Name, Data: events.Warning{Text: err.Error()}})
 	}
 	return nil
 }
 
 // gatesOf returns the hooks of a member, whose gates are journaled with the tasks that they
 // judge.
-func (h seatBuilder) gatesOf(s *crew.Seat) teamhooks.Gated {
-	return teamhooks.Gated{Live: &h.r.hooks.live, Tell: func(g events.GateAsked) {
-		h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
+func (h *seatBuilder) gatesOf(s *crew.Seat) teamhooks.Gated {
+	return teamhooks.Gated{Live: h.hooks, Tell: func(g events.GateAsked) {
+		h.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: g})
 	}}
 }
 
@@ -317,9 +230,9 @@ type gear struct {
 
 // equipment returns the function that makes a member's agent and tools when its first
 // turn begins.
-func (h seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
+func (h *seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
-		history, err := h.r.programs.Switch(s.Member, g.past)
+		history, err := h.Programs.Switch(s.Member, g.past)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -330,7 +243,7 @@ func (h seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func()
 			return h.programGear(ctx, s, history)
 		}
 		workspace := h.workspaceTools(ctx, s, g.workdir)
-		tools, err := h.tools(s, workspace)
+		tools, err := h.agentTools(s, workspace)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -344,12 +257,12 @@ func (h seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func()
 }
 
 // workspaceTools returns the workspace tools of a builtin agent.
-func (h seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
+func (h *seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
 	skills := h.skills(s, workdir)
 	t := tools.New(tools.Env{
 		Workdir: workdir,
-		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.r.work.Trees.AuthorEnv(s.Member.Name),
-			h.r.work.Trees.Ports(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
+		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.copies.AuthorEnv(s.Member.Name),
+			h.copies.Ports(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
 		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),
@@ -362,7 +275,7 @@ func (h seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *
 			return s.Teammate().Rights().Now().Names(rules.Call{Tool: call.Name, Input: call.Input})
 		},
 		Started: func(pid int) func() {
-			return h.r.processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
+			return h.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.Member.Name})
 		},
 		OnRun:      func(e tools.RunEvent) { s.ObserveRun(ctx, e) },
 		AwaitLimit: s.Member.Limits.Background, AwaitChanged: s.TellAwaitedRun,
@@ -373,7 +286,7 @@ func (h seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *
 
 // skills returns the skills of a member that works in workdir. In a working copy of its own
 // it gets the copy's, whose files it may read.
-func (h seatBuilder) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
+func (h *seatBuilder) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Skills {
 	known, _ := h.o.team().Skills() // the layers of hooks warn of broken ones
 	var list []tools.Skill
 	for _, k := range known {
@@ -391,9 +304,9 @@ func (h seatBuilder) skills(s *crew.Seat, workdir *workspace.Workdir) *tools.Ski
 	return tools.NewSkills(list, s.Member.Session.Session, filepath.Join(h.o.place.Scratch(), s.Member.Name, "skills-loaded.jsonl"))
 }
 
-// tools returns all tools of a member: the workspace tools that its spec names, and the
+// agentTools returns all tools of a member: the workspace tools that its spec names, and the
 // team tools, which every member has.
-func (h seatBuilder) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
+func (h *seatBuilder) agentTools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, error) {
 	team, err := s.TeamTools(teamtools.BuiltinNames)
 	if err != nil {
 		return nil, err
@@ -404,19 +317,19 @@ func (h seatBuilder) tools(s *crew.Seat, workspace *tools.Set) ([]agent.Tool, er
 			tools = append(tools, t)
 		}
 	}
-	return append(tools, h.withHelpers(s, workspace, agentTools(team))...), nil
+	return append(tools, h.withHelpers(s, workspace, asAgentTools(team))...), nil
 }
 
 // serverTools returns the function that lists the tools of the spec's MCP servers that a member has.
-func (h seatBuilder) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
+func (h *seatBuilder) serverTools(s *crew.Seat) func(context.Context) []agent.Tool {
 	return func(ctx context.Context) []agent.Tool {
 		may := func(tool string) bool { return members.MayUse(s.Member.Tools, tool) }
-		return h.r.servers.Tools(ctx, s.Member.Name, may)
+		return h.servers.Tools(ctx, s.Member.Name, may)
 	}
 }
 
 // awaitTool returns the function that waits for a tool of the spec's MCP servers that a member has.
-func (h seatBuilder) awaitTool(s *crew.Seat) func(context.Context, string) error {
+func (h *seatBuilder) awaitTool(s *crew.Seat) func(context.Context, string) error {
 	return func(ctx context.Context, tool string) error {
 		if tool == teamtools.SpawnName { // Await is called only for tools that the member does not have
 			return errors.New("only the lead adds teammates, and only from the templates of the spec")
@@ -424,12 +337,12 @@ func (h seatBuilder) awaitTool(s *crew.Seat) func(context.Context, string) error
 		if !members.MayUse(s.Member.Tools, tool) {
 			return nil
 		}
-		return h.r.servers.Await(ctx, tool)
+		return h.servers.Await(ctx, tool)
 	}
 }
 
-// agentTools converts team tools to an agent's tools.
-func agentTools(list []teamtools.Tool) []agent.Tool {
+// asAgentTools converts team tools to an agent's tools.
+func asAgentTools(list []teamtools.Tool) []agent.Tool {
 	tools := make([]agent.Tool, len(list))
 	for i, t := range list {
 		tools[i] = t
@@ -438,7 +351,7 @@ func agentTools(list []teamtools.Tool) []agent.Tool {
 }
 
 // agent makes a member's agent, whose model is own.
-func (h seatBuilder) agent(s *crew.Seat, own configs.Model, history transcript.History, g gear) (agent.Agent, error) {
+func (h *seatBuilder) agent(s *crew.Seat, own configs.Model, history transcript.History, g gear) (agent.Agent, error) {
 	specs := make([]agent.Spec, len(g.tools))
 	for i, t := range g.tools {
 		specs[i] = t.Spec()
@@ -464,7 +377,7 @@ func (h seatBuilder) agent(s *crew.Seat, own configs.Model, history transcript.H
 
 // model makes a model of a builtin agent. served is how often the steps of a script have served
 // it.
-func (h seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
+func (h *seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
 	if spec.BaseURL != "" {
 		return launch.NewModel(spec, h.o.prices())
 	}
@@ -511,4 +424,10 @@ func permissionsOf(m configs.Member, settings configs.Permissions, spec string) 
 	p.Ask = parse(m.Permissions.Ask, settings.Ask)
 	p.Deny = parse(m.Permissions.Deny, settings.Deny, launch.Withheld(m))
 	return p, errors.Join(errs...)
+}
+
+// scriptTools returns the tools that a script of the builtin agent may call. The member's
+// spec says which of them it has.
+func scriptTools() []string {
+	return slices.Concat(settings.OwnTools(), []string{teamtools.ReportTool, teamtools.SpawnName, inbox.PlanTool, runner.AnswerTool})
 }

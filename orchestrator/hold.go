@@ -15,12 +15,12 @@ import (
 // operator's hold replaces one of the lead, because the lead could otherwise resume a
 // member that a person has stopped.
 func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, error) {
-	s, ok := q.r.seats.Of(r.Member)
+	s, ok := q.t.Seats.Of(r.Member)
 	if !ok {
-		return api.HoldReply{}, q.r.board.NoSeat(r.Member)
+		return api.HoldReply{}, q.t.Board.NoSeat(r.Member)
 	}
-	by, lead := actors.Operator, q.r.seats.Lead().Member.Name
-	held, is := q.r.holds.Of(r.Member)
+	by, lead := actors.Operator, q.t.Seats.Lead().Member.Name
+	held, is := q.t.Holds.Of(r.Member)
 	switch {
 	case r.As == "":
 	case r.As != lead:
@@ -40,9 +40,9 @@ func (q commands) hold(ctx context.Context, r api.HoldRequest) (api.HoldReply, e
 	reply := api.HoldReply{Member: r.Member, Held: !r.Resume, Changed: is == r.Resume, InTurn: !now.Idle}
 	switch {
 	case r.Resume:
-		return reply, q.r.holds.Resume(ctx, r.Member, by)
+		return reply, q.t.Holds.Resume(ctx, r.Member, by)
 	case is && (held.By == actors.Operator || by != actors.Operator):
 		return reply, nil
 	}
-	return reply, q.r.holds.Hold(ctx, r.Member, by, false)
+	return reply, q.t.Holds.Hold(ctx, r.Member, by, false)
 }

@@ -49,7 +49,7 @@ func TestRequestsFromWithinHooks(t *testing.T) {
 		operator.Fire = func(context.Context, hooks.Payload) (hooks.Outcome, error) {
 			return hooks.Outcome{Decision: hooks.Pass}, nil
 		}
-		_, _, err := r.rooms.board.Update(ctx, operator, id, tasks.Patch{Status: &done})
+		_, _, err := r.team.Board.Update(ctx, operator, id, tasks.Patch{Status: &done})
 		return err
 	}
 	if err := complete(ctx, "1"); !errors.Is(err, api.ErrDenied) || !strings.Contains(err.Error(), "by a gate that judges it") {

@@ -56,7 +56,7 @@ func checkGiven(team *configs.Team, agents map[string]AgentMaker) error {
 }
 
 // givenAgent makes a member's agent of kind Given.
-func (h seatBuilder) givenAgent(
+func (h *seatBuilder) givenAgent(
 	s *crew.Seat, history transcript.History, tools []agent.Spec, system string,
 ) (agent agent.Agent, err error) {
 	name := s.Member.CurrentAgent().Name
@@ -69,7 +69,7 @@ func (h seatBuilder) givenAgent(
 	agent, err = h.o.opts.Agents[name](Brief{
 		Team: h.o.team().Name, Member: s.Member.Name, Lead: s.Member.Lead, Workspace: s.Member.Dir,
 		System: system, Tools: tools, History: history,
-		Functions: h.r.hooks.live.Functions.Session(s.Member.Session.Session),
+		Functions: h.hooks.Functions.Session(s.Member.Session.Session),
 	})
 	switch {
 	case err != nil:

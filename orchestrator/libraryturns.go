@@ -11,7 +11,7 @@ import (
 // afterTurns returns a sink before next that calls the program's callbacks after each
 // completed turn. They run in the member's goroutine, before the member counts as idle,
 // so its next turn waits for them.
-func (h seatBuilder) afterTurns(ctx context.Context, s *crew.Seat, next events.Sink) events.Sink {
+func (h *seatBuilder) afterTurns(ctx context.Context, s *crew.Seat, next events.Sink) events.Sink {
 	// Only the member's goroutine reports the end of turns, so no lock is needed.
 	atMax := false // the last turn used all its passes
 	return func(e events.Event) {
@@ -33,7 +33,7 @@ func (h seatBuilder) afterTurns(ctx context.Context, s *crew.Seat, next events.S
 }
 
 // callAfterTurn calls the callbacks for one turn, and reports their results.
-func (h seatBuilder) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(events.Data)) {
+func (h *seatBuilder) callAfterTurn(ctx context.Context, s *crew.Seat, reachedMax bool, tell func(events.Data)) {
 	h.o.opts.Hooks.TurnEnded(ctx, h.o.place.Transcript(s.Member.Name, s.Member.Session.Session), reachedMax,
 		func(name string, note hooks.Note, err error) {
 			switch {

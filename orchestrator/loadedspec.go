@@ -50,3 +50,19 @@ func (o *Orchestrator) withSpec(d loadedSpec) *Orchestrator {
 	o.spec.Store(&d)
 	return o
 }
+
+// agentsOf lists an agent and its fallbacks, with the kinds that
+// their programs turned out to have.
+func (o *Orchestrator) agentsOf(a configs.Agent) []configs.Agent {
+	chain := o.team().Chain(a)
+	for i := range chain {
+		if l, ok := o.programs()[chain[i].Name]; ok {
+			chain[i].Kind = l.Kind(chain[i].Kind)
+		}
+	}
+	return chain
+}
+
+// completesOnPass reports whether the current spec completes tasks in progress when a
+// turn end passes its gates.
+func (o *Orchestrator) completesOnPass() bool { return o.team().CompleteOnPass }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ func TestReportIsForTheLead(t *testing.T) {
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"in_progress"}`)
 	dev.Use(teamtools.UpdateTool, `{"taskId":"1","status":"completed"}`)
 	unreported := func() int {
-		return len(r.rooms.state.Unreported("dev"))
+		return len(r.team.State.Unreported("dev"))
 	}
 	r.lines.Wait(t, "the completion", func(l events.Line) bool {
 		return l.Type == "task" && strings.Contains(string(l.Data), `"op":"completed"`)
@@ -220,7 +221,7 @@ func TestManyAgentsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := r.rooms.store.Check(t.Context()); err != nil {
+	if err := r.team.Store.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	completed := 0
@@ -239,7 +240,7 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	t.Parallel()
 	// With keep the team does not end before the call, although no member works.
 	r := newCrewRig(t, mcpFiles("keep: true\ntasks: [{id: a, subject: One, owner: dev}]\n"+slowGate))
-	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
+	url, token, err := r.team.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,11 +248,11 @@ func TestTeamEndsWhileAgentsWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, failed := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := r.rooms.crew.Run(ctx)
+		_, err := r.team.crew.Run(ctx, crew.Purpose{})
 		ended <- err
 	}()
 	// A run that is cancelled before its loop begins is not what ends the call.
-	if err := r.rooms.loop.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
+	if err := r.team.Loop.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -286,7 +287,7 @@ func TestMailWaitsByMCP(t *testing.T) {
 	a := r.connect("dev")
 	unread := func(want int) {
 		t.Helper()
-		due, _, err := r.rooms.board.Unread(t.Context(), &mail.Received{Member: "docs"})
+		due, _, err := r.team.Board.Unread(t.Context(), &mail.Received{Member: "docs"})
 		texts := 0
 		for _, m := range due {
 			if m.Kind == mail.Text {
@@ -342,14 +343,14 @@ hooks:
 func TestGoneMemberHasNoTools(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles("keep: true\n"))
-	url, token, err := r.rooms.tools.Admit(r.seat("dev").Member, false)
+	url, token, err := r.team.tools.Admit(r.seat("dev").Member, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := r.rooms.crew.Run(ctx)
+		_, err := r.team.crew.Run(ctx, crew.Purpose{})
 		ended <- err
 	}()
 	defer func() {
@@ -358,14 +359,14 @@ func TestGoneMemberHasNoTools(t *testing.T) {
 			t.Errorf("the team ends with %v", err)
 		}
 	}()
-	<-r.rooms.crew.Up()
-	if reply, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "dev", Now: true, Reason: "it was enough"}); err != nil || !reply.Gone {
+	<-r.team.crew.Up()
+	if reply, err := r.team.crew.EndMember(ctx, api.EndMember{Member: "dev", Now: true, Reason: "it was enough"}); err != nil || !reply.Gone {
 		t.Fatalf("dev was ended: %+v, %v", reply, err)
 	}
 	if code := testkit.Post(t.Context(), t, url, token, testkit.Hello).StatusCode; code != 401 {
 		t.Errorf("its token is worth a %d", code)
 	}
-	a, err := r.rooms.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
+	a, err := r.team.tools.Call(t.Context(), api.TeamCall{Tool: teamtools.CreateTool,
 		Input: []byte(`{"subject":"s","description":"d"}`), As: "dev"})
 	if err != nil || !a.IsError || !strings.Contains(a.Text, "it was enough") {
 		t.Errorf("its stdio tools answer %+v, %v", a, err)

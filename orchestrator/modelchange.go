@@ -27,7 +27,7 @@ func keyModel(member string) string { return "model/" + member }
 // let the new one have it.
 //
 // It returns the model that the member goes on with.
-func (h seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcript.History) (configs.Model, error) {
+func (h *seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcript.History) (configs.Model, error) {
 	now := s.Member.CurrentAgent()
 	// An agent program has its own models. A fallback takes the agent's place only for a
 	// while, so it is no change of the spec.
@@ -35,7 +35,7 @@ func (h seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcr
 		return now.Model, nil
 	}
 	var before string
-	if err := tasks.ReadValue(ctx, h.r.store, keyModel(s.Member.Name), &before); err != nil {
+	if err := tasks.ReadValue(ctx, h.Store, keyModel(s.Member.Name), &before); err != nil {
 		return now.Model, fmt.Errorf("read which model it had: %w", err)
 	}
 	next := launch.ModelAtHost(now.Model)
@@ -59,7 +59,7 @@ func (h seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcr
 			return h.keepModel(s, before, next, refusal)
 		}
 	}
-	if err := h.r.store.Put(ctx, keyModel(s.Member.Name), texts.Encode(next)); err != nil {
+	if err := h.Store.Put(ctx, keyModel(s.Member.Name), texts.Encode(next)); err != nil {
 		return now.Model, fmt.Errorf("store which model it has: %w", err)
 	}
 	return now.Model, nil
@@ -69,17 +69,17 @@ func (h seatBuilder) switchModel(ctx context.Context, s *crew.Seat, past transcr
 //
 // The stored name stays that of the old model, so the hooks are asked again when the next
 // agent is made, and a changed hook can agree then.
-func (h seatBuilder) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
+func (h *seatBuilder) keepModel(s *crew.Seat, before, next, refusal string) (configs.Model, error) {
 	own, known := launch.StoredModel(h.o.team(), before)
 	if !known {
 		return own, fmt.Errorf("%s, and the spec has the model %s no more; "+
 			"put it back under models, or change the hook", refusal, before)
 	}
-	h.r.journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{
+	h.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: events.Warning{
 		Text: fmt.Sprintf("the model stays %s, although the spec says %s: %s", before, next, refusal),
 	}})
 	kept := s.Member.Agent
 	kept.Model = own
-	h.r.usage.ledger.SetAgent(s.Member.Name, kept) // for its prices
+	h.Ledger.SetAgent(s.Member.Name, kept) // for its prices
 	return own, nil
 }

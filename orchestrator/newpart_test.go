@@ -14,7 +14,7 @@ import (
 )
 
 // TestNewPart: the feature with a state of each member that CONTRIBUTING shows is one file and
-// its line in rooms.go, and covey builds with both; see TestPartKeepsTheHouseRules, too.
+// its line in team.go, and covey builds with both; see TestPartKeepsTheHouseRules, too.
 func TestNewPart(t *testing.T) {
 	text, err := os.ReadFile("../CONTRIBUTING.md")
 	testkit.Must(t, err)
@@ -25,14 +25,14 @@ func TestNewPart(t *testing.T) {
 	if !found || !ok || strings.Count(line, "\n") != 1 {
 		t.Fatalf("CONTRIBUTING.md shows no part, or not its one line: %q", line)
 	}
-	root, err := os.ReadFile("rooms.go")
+	root, err := os.ReadFile("team.go")
 	testkit.Must(t, err)
-	const list, imports = "return []crew.Part{\n", "import (\n"
+	const list, imports = "d.Parts = []crew.Part{\n", "import (\n"
 	changed := strings.Replace(string(root), list, list+line, 1)
 	changed = strings.Replace(changed, imports, imports+"\t\"github.com/coveyteam/covey/orchestrator/streaks\"\n", 1)
 
 	dir, files := t.TempDir(), map[string]string{}
-	for name, text := range map[string]string{"streaks/streaks.go": "// Package streaks" + code, "rooms.go": changed} {
+	for name, text := range map[string]string{"streaks/streaks.go": "// Package streaks" + code, "team.go": changed} {
 		path, err := filepath.Abs(name)
 		testkit.Must(t, err)
 		files[path] = filepath.Join(dir, filepath.Base(name))
@@ -50,7 +50,7 @@ func TestNewPart(t *testing.T) {
 // TestPartsHaveNoOtherMethods: a method of a part that has the name of one of a moment is that method.
 // Otherwise the crew would not call it, and nobody would notice.
 func TestPartsHaveNoOtherMethods(t *testing.T) {
-	for _, p := range new(rooms).parts(nil) {
+	for _, p := range newCrewRig(t, mcpFiles("")).team.Parts {
 		part, told := reflect.TypeOf(p), false
 		for _, moment := range []reflect.Type{
 			reflect.TypeFor[crew.Starter](), reflect.TypeFor[crew.Timer](), reflect.TypeFor[crew.Describer](), reflect.TypeFor[crew.Assigner](),

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +31,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
-	"github.com/coveyteam/covey/orchestrator/writes"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/acp"
 )
@@ -78,6 +78,16 @@ type Options struct {
 	Overrides Overrides
 }
 
+// Setup says what the Setup hooks of a run do before any session begins (Options.Setup).
+type Setup string
+
+// The triggers of Setup hooks.
+const (
+	SetupNone        Setup = ""            // they do not run
+	SetupInit        Setup = "init"        // prepare the workspace
+	SetupMaintenance Setup = "maintenance" // maintain the workspace
+)
+
 // Overrides replace parts of a run in tests. The zero value replaces none.
 type Overrides struct {
 	Clock       members.Clock
@@ -93,17 +103,18 @@ type Orchestrator struct {
 	// applying is held while another spec is applied.
 	applying sync.Mutex
 	opts     Options
-	only     crew.Purpose // what the run is for
 	place    state.Place
 	short    state.Shortage
-	started  time.Time
 	readers  *readers // loops over the journal of this run
 	drafts   *members.Drafts
 	record   state.RunRecord
-	// leftovers describes the processes that a killed run had left; empty: none.
-	leftovers string
-	repairs   []string           // repairs of the store, for people
-	past      *writes.Past       // writes of earlier runs, from the journal
+}
+
+// thisRun is what a run is for, and what it has found.
+type thisRun struct {
+	only      crew.Purpose // what it is for
+	started   time.Time
+	leftovers string             // the processes that a killed run had left, for people; empty: none
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
 }
 
@@ -192,9 +203,8 @@ func (o *Orchestrator) Merge(ctx context.Context, r api.MergeRequest) (api.Merge
 
 // run runs the team for a purpose.
 func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Ending, err error) {
-	o.only = only
-	o.only.Trigger = string(o.opts.Setup)
-	o.started = time.Now()
+	only.Trigger = string(o.opts.Setup)
+	this := thisRun{only: only, started: time.Now()}
 	defer o.readers.end()
 	defer func() { err = o.short.Explain(o.place, err) }()
 	if err := o.place.Create(); err != nil {
@@ -212,11 +222,11 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 			return Ending{}, err
 		}
 	}
-	o.clearUp()
+	this.leftovers = o.clearUp()
 	// Do this under the lock, and after leftover processes of the last run were ended:
 	// they could still write there.
 	if o.opts.Fresh {
-		o.left = leftBehind(ctx, o.place)
+		this.left = leftBehind(ctx, o.place)
 		if err := forget(o.place); err != nil {
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}
@@ -229,22 +239,23 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 		return Ending{}, err
 	}
 	defer o.closeStore(store)
-	ending, err = o.withStore(ctx, store)
+	ending, err = o.withStore(ctx, store, this)
 	if cause := store.Cause(); cause != nil { // other errors are its consequence
 		err = fmt.Errorf("%w; run covey up again: it restores all that was committed", cause)
 	}
 	return ending, err
 }
 
-// clearUp ends the processes and removes the files that a killed run has left. The team's
-// lock must be held.
-func (o *Orchestrator) clearUp() {
+// clearUp ends the processes and removes the files that a killed run has left. It describes the
+// processes for people. The team's lock must be held.
+func (o *Orchestrator) clearUp() (leftovers string) {
 	if left := proc.KillMarked(o.place.Mark()); len(left) > 0 {
-		o.leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
+		leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
 	if err := state.Sweep(o.place); err != nil {
 		o.opts.Log.Warn("files of a killed run could not be removed", "err", err)
 	}
+	return leftovers
 }
 
 // withStore opens what depends on the store, runs the team, and closes it all in reverse
@@ -254,9 +265,9 @@ func (o *Orchestrator) clearUp() {
 // that outlive it. The journal writes its last line and run.json gets the result before the
 // bus closes: who sees the socket gone finds both. The handlers of the server are the last
 // to be waited for. An error of one step does not keep the others from running.
-func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Ending, error) {
+func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this thisRun) (Ending, error) {
 	live := view.NewLive(store.Outbox())
-	j, err := o.journalOf(ctx, store, live)
+	j, past, repairs, err := o.journalOf(ctx, store, live)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -271,16 +282,16 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	if err != nil {
 		return Ending{}, errors.Join(err, j.Abandon())
 	}
-	r, err := newRooms(ctx, o, store, j, b, live)
+	t, err := newTeam(ctx, o, this, opened{store: store, journal: j, bus: b, state: live, past: past, repairs: repairs})
 	if err != nil {
 		return Ending{}, errors.Join(err, b.Close(), j.Abandon())
 	}
 	line := func(l events.Line) {
 		o.drafts.Journaled(l)
 		o.opts.OnLine(l)
-		r.notices.See(l.Event())
+		t.people.See(l.Event())
 	}
-	views := journal.Views{Line: line, Stored: r.crew.Stored, Grew: func(seq uint64) {
+	views := journal.Views{Line: line, Stored: t.crew.Stored, Grew: func(seq uint64) {
 		o.readers.grew()
 		if err := b.JournalGrew(seq); err != nil {
 			o.opts.Log.Debug("publish that the journal grew", "err", err)
@@ -288,16 +299,16 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}}
 	// The error is looked at only below: the journal must run and be closed in any case,
 	// and what assemble has opened must be dismissed.
-	before, err := o.assemble(ctx, r)
-	defer r.dismiss()
+	before, err := t.assemble(ctx)
+	defer t.dismiss()
 	// Owned by this function: j.close waits for it.
 	go j.Run(events.TeamStarted{Goal: before.goal, Members: o.memberNames(), Resumed: before.resumed,
-		Version: o.opts.Version, Merge: o.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace,
+		Version: o.opts.Version, Merge: this.only.Merges(), Spec: o.team().File, Workspace: o.place.Workspace,
 		Gated: len(o.team().Gates["TaskCompleted"]) > 0}, views)
 	var ending Ending
 	if err == nil {
-		ending, err = o.withCrew(ctx, r, before)
-		awaitCallbacks(ctx, r.hooks.live.Functions, r.journal)
+		ending, err = t.withCrew(ctx, before)
+		awaitCallbacks(ctx, t.hooks.Functions, t.Journal)
 	}
 	// A run that is done met a full disk only for a while; nobody has to be told.
 	if ending.Code != CodeDone {
@@ -305,70 +316,70 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store) (Endin
 	}
 	if err == nil {
 		j.Tell(events.TeamEnded{Reason: ending.Reason, ExitCode: ending.Code, Fault: string(ending.Fault()),
-			Tasks: ending.counts(), Turns: ending.Turns, Merge: o.only.Merges()})
+			Tasks: ending.counts(), Turns: ending.Turns, Merge: this.only.Merges()})
 	}
 	err = errors.Join(err, j.Close())
 	o.drafts.Close()
-	err = errors.Join(err, o.markEnded(ending, err), b.Close())
-	r.control.Wait()
+	err = errors.Join(err, t.markEnded(ending, err), b.Close())
+	t.control.Wait()
 	return ending, err
 }
 
 // assemble loads what is new in the spec and makes the members, unless they would have
 // nothing to do.
-func (o *Orchestrator) assemble(ctx context.Context, r *rooms) (previousRun, error) {
-	before, err := o.prepare(ctx, r)
-	r.goals.Set(before.goal)
+func (t *team) assemble(ctx context.Context) (previousRun, error) {
+	before, err := t.prepare(ctx)
+	t.goals.Set(before.goal)
 	if err != nil || before.done {
 		return before, err
 	}
-	if err := (seatBuilder{o, r}).hire(ctx); err != nil {
+	if before.repairs, err = t.hire(ctx); err != nil {
 		return before, err
 	}
-	o.recordBaseline(ctx, r)
-	o.backUp(ctx, r.store)
+	before.repairs = append(before.repairs, t.recordBaseline(ctx)...)
+	t.o.backUp(ctx, t.Store)
 	return before, nil
 }
 
 // withCrew runs the crew.
-func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before previousRun) (Ending, error) {
-	for _, said := range o.repairs {
-		r.journal.Warn("%s", said)
+func (t *team) withCrew(ctx context.Context, before previousRun) (Ending, error) {
+	for _, said := range slices.Concat(t.repairs, before.repairs) {
+		t.Journal.Warn("%s", said)
 	}
 	if before.done {
-		return o.alreadyDone(ctx, r, before)
+		return t.alreadyDone(ctx, before)
 	}
-	if o.leftovers != "" {
-		r.journal.Warn("%s", o.leftovers)
+	if t.leftovers != "" {
+		t.Journal.Warn("%s", t.leftovers)
 	}
-	for _, w := range o.hooks().Warnings {
-		r.journal.Warn("%v", w)
+	for _, w := range t.o.hooks().Warnings {
+		t.Journal.Warn("%v", w)
 	}
 	var asked sync.WaitGroup
 	asked.Go(func() { // beside the run, because programs take seconds to say their versions
-		for _, text := range launch.Outdated(ctx, o.team()) {
-			r.journal.Warn("%s", text)
+		for _, text := range launch.Outdated(ctx, t.o.team()) {
+			t.Journal.Warn("%s", text)
 		}
 	})
-	end, err := o.runActors(ctx, r)
+	end, err := t.runActors(ctx)
 	asked.Wait()
 	rest := endCause{end: end, err: err}
-	if o.only.Merge != nil {
-		r.work.Merges.Tidy(context.WithoutCancel(ctx)) // also after an interrupt, because no run may follow
+	if t.only.Merge != nil {
+		t.Merges.Tidy(context.WithoutCancel(ctx)) // also after an interrupt, because no run may follow
 	}
 	if err == nil && end.Done && ctx.Err() == nil {
-		rest.lacks, _ = o.lacks(ctx, r) // before the working copies are removed
-		if !r.work.Merges.Held(ctx) {   // their work may be in no other place once the move is undone
-			r.work.Trees.Tidy(ctx)
+		rest.lacks, _ = t.lacks(ctx) // before the working copies are removed
+		if !t.Merges.Held(ctx) {     // their work may be in no other place once the move is undone
+			t.copies.Tidy(ctx)
 		}
-		r.work.Merges.Tidy(ctx)
-		if o.opts.OwnProcess {
-			killStrays(ctx, r) // includes processes that git has just left
+		t.Merges.Tidy(ctx)
+		if t.o.opts.OwnProcess {
+			t.killStrays(ctx) // includes processes that git has just left
 		}
 	}
-	ending, err := o.ending(ctx, r, rest, before)
-	if err == nil && o.only.Merge == nil && !o.only.Setup {
-		r.notices.End(ctx, ending.Reason)
+	ending, err := t.ending(ctx, rest, before)
+	if err == nil && t.only.Merge == nil && !t.only.Setup {
+		t.people.End(ctx, ending.Reason)
 	}
 	return ending, err
 }
@@ -380,50 +391,50 @@ func (o *Orchestrator) withCrew(ctx context.Context, r *rooms, before previousRu
 // crewCtx, which the interrupt of the crew cancels, so the other interrupts have nothing to
 // do. An actor that returns ends the run; those that only watch therefore wait for crewCtx
 // while they have nothing to report.
-func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, err error) {
-	if o.opts.OwnProcess {
+func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
+	if t.o.opts.OwnProcess {
 		if err := process.BecomeReaper(); err != nil {
 			return plan.Move{}, err
 		}
-		defer killStrays(ctx, r)
+		defer t.killStrays(ctx)
 	}
 	// Listen after the reaper has started: callers are identified by their ancestors, and
 	// an orphan would have none of ours.
-	switch err := r.bus.Listen(o.place.Socket(), api.Identify(r.processes)); {
+	switch err := t.Bus.Listen(t.o.place.Socket(), api.Identify(t.Processes)); {
 	case errors.Is(err, bus.ErrSocketDir): // it has said the way out
 		return plan.Move{}, err
 	case err != nil:
-		return plan.Move{}, o.place.SocketError(err)
+		return plan.Move{}, t.o.place.SocketError(err)
 	}
-	if err := r.control.Serve(r.bus, checksOf(r), commands{o, r}.handlers()...); err != nil {
+	if err := t.control.Serve(t.Bus, t.checksOf(), commands{t}.handlers()...); err != nil {
 		return plan.Move{}, err
 	}
 	// From here on announcements of trust are received, and no member that could write it
 	// runs yet.
-	r.trust.Begin()
-	defer o.checkState(r)
+	t.trust.Begin()
+	defer t.checkState()
 	var g run.Group
 	crewCtx, stopCrew := context.WithCancelCause(ctx)
 	g.Add(func() error {
 		var err error
-		end, err = r.crew.Run(crewCtx)
+		end, err = t.crew.Run(crewCtx, t.purpose())
 		return err
 	}, func(cause error) { stopCrew(cause) })
-	g.Add(func() error { return waitDown(crewCtx, r.loop) }, func(error) {})
-	g.Add(func() error { return r.journal.Broken(crewCtx) }, func(error) {})
+	g.Add(func() error { return waitDown(crewCtx, t.Loop) }, func(error) {})
+	g.Add(func() error { return t.Journal.Broken(crewCtx) }, func(error) {})
 	g.Add(func() error {
-		r.hooks.reload.Run(crewCtx)
+		t.reload.Run(crewCtx)
 		return context.Cause(crewCtx)
 	}, func(error) {})
-	g.Add(func() error { return o.guardState(crewCtx, r) }, func(error) {})
-	g.Add(func() error { return reclaim(crewCtx, r.store, r.clock, r.loop.Poke) }, func(error) {})
-	g.Add(func() error { return r.work.Trees.Watch(crewCtx, r.crew.GiveUpOn) }, func(error) {})
-	g.Add(func() error { return watchBackups(crewCtx, r.store, r.journal, r.log) }, func(error) {})
-	g.Add(func() error { return r.notices.Run(crewCtx) }, func(error) {})
-	g.Add(func() error { return watchStore(crewCtx, r.store, r.journal) }, func(error) {})
-	if o.opts.OwnProcess {
+	g.Add(func() error { return t.guardState(crewCtx) }, func(error) {})
+	g.Add(func() error { return reclaim(crewCtx, t.Store, t.Clock, t.Loop.Poke) }, func(error) {})
+	g.Add(func() error { return t.copies.Watch(crewCtx, t.crew.GiveUpOn) }, func(error) {})
+	g.Add(func() error { return watchBackups(crewCtx, t.Store, t.Journal, t.Log) }, func(error) {})
+	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
+	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
+	if t.o.opts.OwnProcess {
 		g.Add(func() error {
-			r.processes.Reap(crewCtx)
+			t.Processes.Reap(crewCtx)
 			return crewCtx.Err()
 		}, func(error) {})
 	}
@@ -432,12 +443,12 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 	// run.json comes after the socket listens and before the first turn: who reads in it
 	// that the team runs can reach the team, and a run that is killed from here on is known
 	// as one that was cut off.
-	if err := o.markRunning(r.goals.Text()); err != nil {
+	if err := t.markRunning(t.goals.Text()); err != nil {
 		stopCrew(err)
 		return plan.Move{}, err
 	}
-	if o.opts.OnUp != nil {
-		o.opts.OnUp(o.place)
+	if t.o.opts.OnUp != nil {
+		t.o.opts.OnUp(t.o.place)
 	}
 	err = g.Run() // sets end, so it must come before end is read
 	return end, err
@@ -446,4 +457,12 @@ func (o *Orchestrator) runActors(ctx context.Context, r *rooms) (end plan.Move, 
 // memberNames returns the members in display order: the lead first, then as in the spec.
 func (o *Orchestrator) memberNames() []string {
 	return o.team().MemberNames()
+}
+
+// killStrays ends processes that members' tools have left running. It ignores the end of
+// ctx, which may have ended the team.
+func (t *team) killStrays(ctx context.Context) {
+	if killed := t.Processes.KillStrays(context.WithoutCancel(ctx)); len(killed) > 0 {
+		t.Journal.Warn("processes that tools had left running were killed: %v", killed)
+	}
 }

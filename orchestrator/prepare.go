@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"os"
 	"slices"
 
@@ -26,49 +27,50 @@ type endRecord struct {
 
 // previousRun is what a run finds when it starts.
 type previousRun struct {
-	resumed bool   // there was an earlier run
-	done    bool   // it was done, and nothing is new since
-	answer  string // the lead's last answer at that time
-	goal    string // the lead's goal
+	resumed bool     // there was an earlier run
+	done    bool     // it was done, and nothing is new since
+	answer  string   // the lead's last answer at that time
+	goal    string   // the lead's goal
+	repairs []string // what was repaired when the members were made, for people
 }
 
 // prepare stores what is new in the spec: the goal and tasks. Repeating it after a crash
 // adds nothing twice.
-func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (previousRun, error) {
+func (t *team) prepare(ctx context.Context) (previousRun, error) {
 	var e previousRun
-	known, err := r.store.Members().List(ctx)
+	known, err := t.Store.Members().List(ctx)
 	if err != nil {
 		return e, err
 	}
 	e.resumed = len(known) > 0
 	var ended *endRecord
-	if err := tasks.ReadValue(ctx, r.store, keyEnded, &ended); err != nil {
+	if err := tasks.ReadValue(ctx, t.Store, keyEnded, &ended); err != nil {
 		return e, err
 	}
-	goal, err := specs.ReadGoal(ctx, r.store)
+	goal, err := specs.ReadGoal(ctx, t.Store)
 	if err != nil {
 		return e, err
 	}
-	loaded, err := specs.ReadLoaded(ctx, r.store)
+	loaded, err := specs.ReadLoaded(ctx, t.Store)
 	if err != nil {
 		return e, err
 	}
 	// Nothing is loaded and keyEnded stays as it is, so the next run decides as if this one
 	// had not been.
-	if o.only.Merge != nil { // there are no turns, so the next run loads what is new
+	if t.only.Merge != nil { // there are no turns, so the next run loads what is new
 		e.goal = goal.Given
 		return e, nil
 	}
-	next := goal.Next(o.opts.Goal, o.team().Goal)
+	next := goal.Next(t.o.opts.Goal, t.o.team().Goal)
 	e.goal = next.Given
 	newGoal := next.Given != goal.Given
 	// A member that the store does not know has no session yet. It begins one even if there
 	// is neither a task nor mail for it.
-	fresh := slices.ContainsFunc(o.memberNames(), func(name string) bool {
+	fresh := slices.ContainsFunc(t.o.memberNames(), func(name string) bool {
 		return !slices.ContainsFunc(known, func(m actors.Member) bool { return m.Name == name })
 	})
-	nothingNew := !newGoal && !fresh && len(loaded.New(o.team())) == 0 && len(o.team().Schedules) == 0
-	if ended != nil && nothingNew && quietSinceEnd(ctx, r.store, known) && !merging.Owed(ctx, r.store) {
+	nothingNew := !newGoal && !fresh && len(loaded.New(t.o.team())) == 0 && len(t.o.team().Schedules) == 0
+	if ended != nil && nothingNew && quietSinceEnd(ctx, t.Store, known) && !merging.Owed(ctx, t.Store) {
 		e.done, e.answer = true, ended.Answer
 		return e, nil
 	}
@@ -77,7 +79,7 @@ func (o *Orchestrator) prepare(ctx context.Context, r *rooms) (previousRun, erro
 	if newGoal {
 		n.Goal = &next
 	}
-	return e, n.Load(ctx, r.store, o.team())
+	return e, n.Load(ctx, t.Store, t.o.team())
 }
 
 // quietSinceEnd reports whether no mail has come in since the team ended.
@@ -114,4 +116,21 @@ func forget(p state.Place) error {
 		}
 	}
 	return p.Create()
+}
+
+// leftBehind reads what must be kept of a run that is forgotten.
+//
+// It must be called before forget, which removes the store. It never fails: without the
+// remains, the branches of the forgotten run only count as foreign.
+func leftBehind(ctx context.Context, p state.Place) workcopies.Remains {
+	if _, err := os.Stat(p.Store()); err != nil {
+		return workcopies.Remains{}
+	}
+	store, err := tasks.Open(p.Store(), &tasks.Options{BlobDir: p.Blobs(), Backups: state.StoreBackups,
+		Identity: p.Identity(), LockTimeout: readersWait})
+	if err != nil {
+		return workcopies.Remains{}
+	}
+	defer store.Close()
+	return workcopies.ReadRemains(ctx, store)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/mcp"
@@ -13,32 +12,22 @@ import (
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
-// programsOf returns what starts and ends the agent programs of a team.
-func programsOf(o *Orchestrator, r *rooms) *launch.Programs {
-	return launch.NewPrograms(launch.Options{
-		Bin: o.opts.Bin, Place: o.place, Log: o.opts.Log, Store: r.store, Processes: r.processes, Ledger: r.usage.ledger,
-		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
-		Team: o.team, Found: o.programs, Scripts: o.scripts, Goal: r.goals.Text,
-		Charge: r.usage.shares.Charge, Admit: r.tools.Admit, Revoke: r.tools.Revoke,
-	})
-}
-
 // programGear makes the agent of a member that is a program, and returns its team tools.
-func (h seatBuilder) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
+func (h *seatBuilder) programGear(ctx context.Context, s *crew.Seat, history transcript.History) (agent.Agent, []agent.Tool, error) {
 	tools, err := programTools(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := h.r.programs.Open(ctx, launch.Request{
+	a, err := h.Programs.Open(ctx, launch.Request{
 		Member: s.Member, History: history, Rules: s.Teammate().Rights().Now(),
-		Environ: slices.Concat(h.r.work.Trees.AuthorEnv(s.Member.Name), h.r.work.Trees.Ports(s.Member.Name)),
+		Environ: slices.Concat(h.copies.AuthorEnv(s.Member.Name), h.copies.Ports(s.Member.Name)),
 		System:  func() string { return h.systemPrompt(s.Member) },
-		Said:    func() string { return h.r.watch.LastText(s.Member.Name) },
+		Said:    func() string { return h.Watch.LastText(s.Member.Name) },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	s.OnClose(func() error { return h.r.programs.Stopped(s.Member) })
+	s.OnClose(func() error { return h.Programs.Stopped(s.Member) })
 	return a, tools, nil
 }
 
@@ -67,13 +56,4 @@ func (t namedTool) Spec() agent.Spec {
 	spec := t.Tool.Spec()
 	spec.Name = t.name
 	return spec
-}
-
-// gateEnv returns the variables of gates: those of their tools, and the ports of the member's copy.
-func (r *rooms) gateEnv(in hooks.Input) ([]string, error) {
-	env, err := r.hooks.settings.Environ()
-	if s, ok := r.seats.BySession(in.SessionID); ok {
-		env = slices.Concat(env, r.work.Trees.Ports(s.Member.Name))
-	}
-	return env, err
 }

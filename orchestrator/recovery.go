@@ -91,34 +91,34 @@ func (o *Orchestrator) openStore() (*tasks.Store, error) {
 // Lines whose event the store does not know are what it has lost, because an older copy has
 // taken its place. They are put back before anything else changes the store, so that no new
 // event gets the number of a lost one.
-func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live) (*journal.Journal, error) {
+func (o *Orchestrator) journalOf(ctx context.Context, store *tasks.Store, live *view.Live) (
+	j *journal.Journal, past *writes.Past, repairs []string, err error,
+) {
 	lost, err := journal.NewSalvage(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("read the store: %w", err)
+		return nil, nil, nil, fmt.Errorf("read the store: %w", err)
 	}
-	o.past = writes.NewPast()
-	j, err := journal.Open(o.place.Journal(), journal.Options{
+	past = writes.NewPast()
+	j, err = journal.Open(o.place.Journal(), journal.Options{
 		Team: o.team().Name, Store: store, Log: o.opts.Log, Failed: o.short.Note, Wrap: o.opts.Overrides.JournalFile,
 		Happened: live.Apply,
 		See: func(l events.Line) {
 			e := l.Event()
 			live.Recall(e)
-			o.past.See(e)
+			past.See(e)
 			lost.See(e)
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	refilled, err := lost.Refill(ctx, store)
-	if err != nil {
-		return nil, errors.Join(err, j.Abandon())
+	if repairs, err = lost.Refill(ctx, store); err != nil {
+		return nil, nil, nil, errors.Join(err, j.Abandon())
 	}
-	o.repairs = append(o.repairs, refilled...)
 	if said := j.Mended; said != "" {
-		o.repairs = append(o.repairs, said)
+		repairs = append(repairs, said)
 	}
-	return j, nil
+	return j, past, repairs, nil
 }
 
 // closeStore closes the store after all its users have ended. If the last backup fails,

@@ -27,51 +27,52 @@ const (
 
 // needsResult reports whether the run needs a result to be done: its spec is one that `covey
 // run` keeps with the team's state, also if `covey up` runs it.
-func (o *Orchestrator) needsResult() bool {
-	return filepath.Dir(o.team().File) == o.place.Dir && o.only.Merge == nil && !o.only.Setup
+func (t *team) needsResult() bool {
+	return filepath.Dir(t.o.team().File) == t.Place.Dir && t.only.Merge == nil && !t.only.Setup
 }
 
 // recordBaseline records the state that lacks compares with. An error is only a
 // warning, and the run then counts as having a result.
-func (o *Orchestrator) recordBaseline(ctx context.Context, r *rooms) {
-	if !o.needsResult() {
-		return
+func (t *team) recordBaseline(ctx context.Context) (warning []string) {
+	if !t.needsResult() {
+		return nil
 	}
-	if err := r.goals.Begin(ctx, folders(r)); err != nil {
-		o.repairs = append(o.repairs, fmt.Sprintf("covey cannot tell whether this run changes anything: %v", err))
+	if err := t.goals.Begin(ctx, t.folders()); err != nil {
+		return []string{fmt.Sprintf("covey cannot tell whether this run changes anything: %v", err)}
 	}
+	return nil
 }
 
 // lacks returns why a run at rest is not done; empty: it is. If that cannot be determined,
 // people are warned and the run counts as done. If it is unjudged, by names one member for
 // each folder with changes.
-func (o *Orchestrator) lacks(ctx context.Context, r *rooms) (why string, by []string) {
-	if !o.needsResult() {
+func (t *team) lacks(ctx context.Context) (why string, by []string) {
+	if !t.needsResult() {
 		return "", nil
 	}
-	result, by, err := r.goals.Result(ctx, folders(r))
+	result, by, err := t.goals.Result(ctx, t.folders())
 	if err != nil {
-		r.journal.Warn("covey cannot tell whether the run has changed anything: %v", err)
+		t.Journal.Warn("covey cannot tell whether the run has changed anything: %v", err)
 	}
 	switch {
 	case result == specs.NoResult:
 		return noResult, nil
-	case result == specs.Changed && o.team().Gates[hooks.TaskCompleted] != nil:
+	case result == specs.Changed && t.o.team().Gates[hooks.TaskCompleted] != nil:
 		return unjudged, by
 	}
 	return "", nil
 }
 
-// purposeOf returns the purpose of the run for its crew.
-func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
-	p := o.only
+// purpose returns the purpose of the run for its crew.
+func (t *team) purpose() crew.Purpose {
+	p := t.only
 	p.Unjudged = func(ctx context.Context) []string {
-		_, by := o.lacks(ctx, r)
+		_, by := t.lacks(ctx)
 		return by
 	}
 	p.Judge = func(ctx context.Context, owner *crew.Seat, task string) (string, error) {
 		status, covey := tasks.Completed, teamtools.Actor{Fire: owner.Teammate().Fire}
-		_, _, err := r.board.Update(ctx, covey, task, tasks.Patch{Status: &status})
+		_, _, err := t.Board.Update(ctx, covey, task, tasks.Patch{Status: &status})
 		if refused, ok := errors.AsType[*teamtools.RefusedError](err); ok {
 			return refused.Feedback, nil
 		}
@@ -81,11 +82,11 @@ func purposeOf(o *Orchestrator, r *rooms) crew.Purpose {
 }
 
 // folders returns the folders in which members work.
-func folders(r *rooms) []specs.Folder {
+func (t *team) folders() []specs.Folder {
 	var list []specs.Folder
-	for _, s := range r.seats.All() {
+	for _, s := range t.Seats.All() {
 		list = append(list, specs.Folder{Dir: s.Member.Dir, Member: s.Member.Name, Snapshot: func(ctx context.Context, base string) (writes.Snapshot, error) {
-			g, err := r.work.Writes.Folder(ctx, s.Member)
+			g, err := t.Writes.Folder(ctx, s.Member)
 			if err != nil {
 				return writes.Snapshot{}, err
 			}

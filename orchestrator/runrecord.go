@@ -10,7 +10,7 @@ const guardEvery = time.Second
 
 // guardState checks trust.json and run.json until ctx ends: it undoes and reports changes
 // by members' processes.
-func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
+func (t *team) guardState(ctx context.Context) error {
 	// The clock of the machine and not the Clock of tests, because the files are checked
 	// and nothing waits for the time.
 	tick := time.NewTicker(guardEvery)
@@ -20,20 +20,20 @@ func (o *Orchestrator) guardState(ctx context.Context, r *rooms) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			o.checkState(r)
+			t.checkState()
 		}
 	}
 }
 
 // checkState checks both files once.
-func (o *Orchestrator) checkState(r *rooms) {
-	r.trust.Check()
-	restored, err := o.record.Restore(o.place)
+func (t *team) checkState() {
+	t.trust.Check()
+	restored, err := t.o.record.Restore(t.o.place)
 	switch {
 	case err != nil:
-		r.short.Note(err)
-		r.log.Error("run.json was changed and cannot be rewritten", "err", err)
+		t.Short.Note(err)
+		t.Log.Error("run.json was changed and cannot be rewritten", "err", err)
 	case restored:
-		r.journal.Warn("another program has changed the team's run.json; it was rewritten")
+		t.Journal.Warn("another program has changed the team's run.json; it was rewritten")
 	}
 }

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"github.com/coveyteam/covey/orchestrator/crew"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +24,12 @@ import (
 func TestNotesInOnePrompt(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
-	lead := r.rooms.seats.Lead()
+	lead := r.team.Seats.Lead()
 	put := func(from string, wakes bool, completed ...string) {
 		t.Helper()
 		n := mail.Note{IdleNote: mail.IdleNote{From: from, IdleReason: "available", Result: "words of " + from}}
 		n.Wakes, n.Completed = wakes, completed
-		if err := r.rooms.store.Mail().PutNote(t.Context(), "lead", n); err != nil {
+		if err := r.team.Store.Mail().PutNote(t.Context(), "lead", n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +37,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	put("ben", false)
 	put("cy", false, "4")
 	put("dev", true, "5")
-	goal, err := r.rooms.store.Mail().Unread(t.Context(), "lead")
+	goal, err := r.team.Store.Mail().Unread(t.Context(), "lead")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestNotesInOnePrompt(t *testing.T) {
 	if in, err := lead.Waiting(t.Context()); err != nil || len(in) > 0 {
 		t.Fatalf("notes alone come into a turn: %+v, %v", in, err)
 	}
-	if _, err := r.rooms.store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
+	if _, err := r.team.Store.Mail().Send(t.Context(), actors.Actor{Name: "dev"},
 		mail.Outgoing{To: []string{"lead"}, Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +66,11 @@ func TestNotesInOnePrompt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left, err := r.rooms.store.Mail().Notes(t.Context(), "lead")
+	left, err := r.team.Store.Mail().Notes(t.Context(), "lead")
 	if err != nil || len(left) != 1 || left[0].From != "ben" {
 		t.Errorf("left are %+v, %v", left, err)
 	}
-	if mail, err := r.rooms.store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
+	if mail, err := r.team.Store.Mail().Unread(t.Context(), "lead"); err != nil || len(mail) > 0 {
 		t.Errorf("unread are %+v, %v", mail, err)
 	}
 }
@@ -84,14 +85,14 @@ func TestApprovalIsReadAsItIsStored(t *testing.T) {
 			"defaults: {permission_mode: bypassPermissions}\ntasks: [{id: a, subject: Make it, owner: dev}]\n",
 		"lead.yaml": "steps: []\n", "dev.yaml": "steps: []\n",
 	})
-	dev, plans := r.seat("dev"), r.rooms.asks.Plans
-	q, err := r.rooms.asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
+	dev, plans := r.seat("dev"), r.team.Asks.Plans
+	q, err := r.team.Asks.Ask(t.Context(), dev.Member.Actor(), requests.New{
 		Kind: requests.AskPlan, Member: "dev", To: "lead", Text: "May I?",
 		Payload: texts.Encode(inbox.Payload{Session: dev.Member.Session.Session}),
 	})
 	testkit.Must(t, err)
 	// The store alone answers, as if the inbox had not come to it yet.
-	q, err = r.rooms.store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, q.ID, requests.Ruling{
+	q, err = r.team.Store.Requests().Answer(t.Context(), actors.Actor{Name: "lead"}, q.ID, requests.Ruling{
 		Approve: true, Mail: func(q requests.Request) mail.Outgoing { return inbox.AnswerMail(q, time.Time{}) },
 	})
 	testkit.Must(t, err)
@@ -116,10 +117,10 @@ func TestRunThatNeverBegins(t *testing.T) {
 	r := newCrewRig(t, mcpFiles(""))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.rooms.crew.Run(ctx); err == nil {
+	if _, err := r.team.crew.Run(ctx, crew.Purpose{}); err == nil {
 		t.Fatal("it has run")
 	}
-	err := r.rooms.loop.Do(t.Context(), func(context.Context) error { return nil })
+	err := r.team.Loop.Do(t.Context(), func(context.Context) error { return nil })
 	if !errors.Is(err, members.ErrOver) {
 		t.Errorf("who waits for the loop is told %v", err)
 	}
@@ -130,15 +131,15 @@ func TestRunThatNeverBegins(t *testing.T) {
 func TestNobodyActsWithoutASeat(t *testing.T) {
 	t.Parallel()
 	r := newCrewRig(t, mcpFiles(""))
-	r.rooms.board.SetTeam(&configs.Team{Lead: configs.Member{Name: "lead"}, Teammates: []configs.Member{{Name: "dev"}, {Name: "ghost"}}})
-	q := commands{r: r.rooms}
+	r.team.Board.SetTeam(&configs.Team{Lead: configs.Member{Name: "lead"}, Teammates: []configs.Member{{Name: "dev"}, {Name: "ghost"}}})
+	q := commands{t: r.team}
 	for what, do := range map[string]func(context.Context) error{
 		"it sends": func(ctx context.Context) error {
 			_, err := q.send(ctx, api.Send{As: "ghost", To: "lead", Text: "hi"})
 			return err
 		},
 		"its call is guarded": func(ctx context.Context) error {
-			return r.rooms.tools.GuardCommand(ctx, "ghost", api.Send{To: "lead", Text: "hi"})
+			return r.team.tools.GuardCommand(ctx, "ghost", api.Send{To: "lead", Text: "hi"})
 		},
 		"it is held":     func(ctx context.Context) error { _, err := q.hold(ctx, api.HoldRequest{Member: "ghost"}); return err },
 		"nobody is held": func(ctx context.Context) error { _, err := q.hold(ctx, api.HoldRequest{}); return err },
@@ -147,11 +148,11 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 			return err
 		},
 		"it is asked to end": func(ctx context.Context) error {
-			_, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "ghost"})
+			_, err := r.team.crew.EndMember(ctx, api.EndMember{Member: "ghost"})
 			return err
 		},
 		"it is ended": func(ctx context.Context) error {
-			_, err := r.rooms.crew.EndMember(ctx, api.EndMember{Member: "ghost", Now: true})
+			_, err := r.team.crew.EndMember(ctx, api.EndMember{Member: "ghost", Now: true})
 			return err
 		},
 		"it gets a mode": func(ctx context.Context) error {
@@ -170,7 +171,7 @@ func TestNobodyActsWithoutASeat(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, want)
 		}
 	}
-	if open, err := r.rooms.store.Requests().List(t.Context()); len(open) > 0 || err != nil {
+	if open, err := r.team.Store.Requests().List(t.Context()); len(open) > 0 || err != nil {
 		t.Errorf("asked is %+v, %v", open, err)
 	}
 }

@@ -55,7 +55,7 @@ func TestSpecsKnowAllToolsAndPolicies(t *testing.T) {
 		t.Errorf("members have %v, specs know %v", have, known)
 	}
 	var policies []string
-	for name := range teamhooks.NewPolicies(teamhooks.PolicyOptions{}).All() {
+	for name := range teamhooks.NewPolicies(teamhooks.PolicyDeps{}).All() {
 		if name != writes.FilesPolicy && name != inbox.TakenPolicy { // covey puts them there itself (withPolicies)
 			policies = append(policies, name)
 		}

@@ -29,9 +29,9 @@ func workspaceFilesOf(ctx context.Context, root string) workspaceFiles {
 // instructionsOf returns the instructions of the folder that a member works in, without
 // those that its rules deny it. On the branch of its own working copy they may differ from
 // the workspace's.
-func (r *rooms) instructionsOf(m *members.Member, dir *workspace.Workdir, now func() permission.Policy) *workspace.Instructions {
-	shown := r.around.instructions
-	if copy, own := r.work.Trees.Of(m.Name); own {
+func (h *seatBuilder) instructionsOf(m *members.Member, dir *workspace.Workdir, now func() permission.Policy) *workspace.Instructions {
+	shown := h.around.instructions
+	if copy, own := h.copies.Of(m.Name); own {
 		shown = workspace.ReadInstructions(m.Dir, copy.Top)
 	}
 	return shown.Without(func(file string) bool {
@@ -41,8 +41,8 @@ func (r *rooms) instructionsOf(m *members.Member, dir *workspace.Workdir, now fu
 
 // surround adds the files of the workspace to a member's options. An agent program reads
 // instructions and commands itself.
-func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions *workspace.Instructions) {
-	opts.Files = teammate.FileWatch{Watcher: r.around.files, Names: r.hooks.live.WatchNames}
+func (h *seatBuilder) surround(opts *teammate.Options, m *members.Member, instructions *workspace.Instructions) {
+	opts.Files = teammate.FileWatch{Watcher: h.around.files, Names: h.hooks.WatchNames}
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return
 	}
@@ -52,7 +52,7 @@ func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions
 		if c, ok := workspace.FindCommand(workdir.Root(), name); ok {
 			return c, true
 		}
-		s, ok := r.seats.BySession(m.Session.Session)
+		s, ok := h.Seats.BySession(m.Session.Session)
 		if !ok {
 			return workspace.PromptCommand{}, false
 		}
@@ -62,15 +62,15 @@ func (r *rooms) surround(opts *teammate.Options, m *members.Member, instructions
 }
 
 // systemPrompt returns the part of the prompt that every member's model gets.
-func (h seatBuilder) systemPrompt(m *members.Member) string {
-	team, trees := h.o.team(), h.r.work.Trees
+func (h *seatBuilder) systemPrompt(m *members.Member) string {
+	team, trees := h.o.team(), h.copies
 	return teamtools.SystemPrompt(team, m, teamtools.Place{
 		Here: trees.PlaceText(m, team.Workspace), Branches: trees.BranchesText(),
 	})
 }
 
 // system returns the system prompt of a member whose model covey calls.
-func (h seatBuilder) system(m *members.Member, instructions *workspace.Instructions) string {
+func (h *seatBuilder) system(m *members.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
 	if more := instructions.Text(); more != "" {
 		text += "\n" + more

@@ -42,43 +42,40 @@ import (
 
 // Deps are the dependencies of a crew. All must be set.
 type Deps struct {
-	Team      func() *configs.Team // the current spec
-	Store     *tasks.Store
-	Journal   *journal.Journal
-	Place     state.Place
-	Short     *state.Shortage // records full-disk errors of members
-	Bus       *bus.Bus
-	Processes *process.Processes
-	Log       *slog.Logger
-	Clock     members.Clock
-	Loop      *members.Loop
-	Group     *members.Group // goroutines that finish waits for
-	Seats     *Seats
-	Board     *teamtools.TaskAPI
-	Programs  *launch.Programs
-	Hooks     *teamhooks.Background
-	Logins    *accounts.Logins
-	Ledger    *accounts.Ledger
-	Notices   *accounts.Notices
-	Writes    *writes.Watch
-	Merges    *merging.Merger
-	State     *view.Live // what the members do and have done
-	Watch     *members.Watch
-	Asks      *inbox.Inbox
-	Holds     *members.Holds
-	Notes     *teamtools.Notes
-	Purpose   Purpose
-	Parts     []Part      // the features of the team, in the order in which they are told
-	StaysUp   func() bool // whether the team stays up when all is done
-	// MakeOccupant makes who works at a seat. The seat has everything else; its sink, mailbox
-	// and tools must not be used before MakeOccupant returns.
-	MakeOccupant func(context.Context, *Seat) (Occupant, error)
+	Team       func() *configs.Team // the current spec
+	Store      *tasks.Store
+	Journal    *journal.Journal
+	Place      state.Place
+	Short      *state.Shortage // records full-disk errors of members
+	Bus        *bus.Bus
+	Processes  *process.Processes
+	Log        *slog.Logger
+	Clock      members.Clock
+	Loop       *members.Loop
+	Group      *members.Group // goroutines that finish waits for
+	Seats      *Seats
+	Board      *teamtools.TaskAPI
+	Programs   *launch.Programs
+	Background *teamhooks.Background
+	Logins     *accounts.Logins
+	Ledger     *accounts.Ledger
+	Notices    *accounts.Notices
+	Writes     *writes.Watch
+	Merges     *merging.Merger
+	State      *view.Live // what the members do and have done
+	Watch      *members.Watch
+	Asks       *inbox.Inbox
+	Holds      *members.Holds
+	Notes      *teamtools.Notes
+	Parts      []Part      // the features of the team, in the order in which they are told
+	StaysUp    func() bool // whether the team stays up when all is done
 }
 
 // Crew makes the members take turns. The goroutine of Run directs the team; each member
 // has its own goroutine.
 type Crew struct {
 	deps       Deps
+	occupy     Occupy
 	up         chan struct{} // see Up
 	expected   atomic.Int64  // how many members still delay Up
 	restarts   members.Restarts
@@ -88,10 +85,14 @@ type Crew struct {
 	watchers   []Watcher
 }
 
+// Occupy makes who works at a seat. The seat has everything else; its sink, mailbox and tools
+// must not be used before Occupy returns.
+type Occupy func(context.Context, *Seat) (Occupant, error)
+
 // New returns a crew without members.
-func New(p Deps) *Crew {
+func New(p Deps, occupy Occupy) *Crew {
 	return &Crew{
-		deps: p, up: make(chan struct{}), timers: partsOf[Timer](p.Parts), describers: partsOf[Describer](p.Parts),
+		deps: p, occupy: occupy, up: make(chan struct{}), timers: partsOf[Timer](p.Parts), describers: partsOf[Describer](p.Parts),
 		completers: partsOf[Completer](p.Parts), watchers: partsOf[Watcher](p.Parts),
 	}
 }
@@ -100,15 +101,15 @@ func New(p Deps) *Crew {
 // begin.
 func (c *Crew) Up() <-chan struct{} { return c.up }
 
-// Run directs the team until it comes to rest. It returns why the team rests, or an error
+// Run directs the team for a purpose until it comes to rest. It returns why the team rests, or an error
 // if ctx ended or the store failed. When it returns, no member runs.
 //
 // The mail of the bus is subscribed to before the first round, so that no message after the
 // first snapshot is missed. The members have a context of their own, which an error of
 // the loop ends, too; ctx remains the caller's.
-func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
+func (c *Crew) Run(ctx context.Context, purpose Purpose) (plan.Move, error) {
 	defer c.deps.Loop.Close() // also after an early error, because EndMember may wait for it
-	d := &director{c: c}
+	d := &director{c: c, purpose: purpose}
 	if err := d.recall(ctx); err != nil {
 		return plan.Move{}, err
 	}
@@ -134,15 +135,15 @@ func (c *Crew) Run(ctx context.Context) (plan.Move, error) {
 // work does what the run is for, until the team comes to rest. mctx is the context of the
 // members.
 func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err error) {
-	if err := c.setUp(ctx); err != nil {
+	if err := d.setUp(ctx); err != nil {
 		return end, err
 	}
 	c.deps.Asks.ActBy(c.answered)
 	if err := tell(c, func(p Starter) error { return p.Begin(ctx) }); err != nil {
 		return end, err
 	}
-	if c.deps.Purpose.Merge != nil {
-		return c.atMerge(ctx)
+	if d.purpose.Merge != nil {
+		return d.atMerge(ctx)
 	}
 	c.expected.Store(int64(len(c.deps.Seats.All())))
 	for _, s := range c.deps.Seats.All() {

@@ -26,6 +26,7 @@ const (
 // director runs the crew's loop: after every change it takes a snapshot of the team, asks
 // plan.Next for moves, and carries them out. Only the loop's goroutine uses it.
 type director struct {
+	purpose  Purpose
 	c        *Crew
 	told     string
 	reported string
@@ -46,7 +47,7 @@ func (d *director) recall(ctx context.Context) error {
 
 // direct runs the loop until the team finishes or ctx ends.
 func (d *director) direct(ctx context.Context) (plan.Move, error) {
-	if d.c.deps.Purpose.Setup {
+	if d.purpose.Setup {
 		return d.atSetup(ctx)
 	}
 	for {

@@ -43,24 +43,20 @@ func crewOf(t testing.TB, p Deps, names ...string) *Crew {
 	p.State.Apply(events.Event{Data: events.TeamStarted{Members: names}})
 	p.Logins, p.Holds = loginsOf(p.Store, p.Journal, p.Seats), &members.Holds{}
 	p.Ledger, p.Notices = accounts.NewLedger(configs.Budget{}, nil, accounts.LedgerDeps{}), &accounts.Notices{}
-	p.Hooks = teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, events.Data) {})
+	p.Background = teamhooks.NewBackground(p.Store, p.Clock, p.Loop.Poke, func(string, events.Data) {})
 	p.Notes = teamtools.NewNotes(p.Store.Mail(), func() string { return names[0] }, p.Loop.Poke)
 	p.Asks = inbox.New(team, inbox.Deps{
 		Store: p.Store, Journal: p.Journal, Clock: p.Clock, Log: p.Log, Members: p.Seats, Group: p.Group, Changed: p.Loop.Poke,
 		Attached: func() int { return 0 }, Lend: p.Logins.Lend,
 	})
-	p.Merges = merging.New(merging.Options{Store: p.Store, Trees: &workcopies.Trees{}, Members: p.Seats})
+	p.Merges = merging.New(merging.Deps{Store: p.Store, Trees: &workcopies.Trees{}, Members: p.Seats})
 	p.Board = teamtools.New(team, teamtools.Deps{
 		Store: p.Store, Letters: mail.Folder(t.TempDir()), Members: p.Seats, Requests: p.Asks, Questions: p.Asks.Questions, Plans: p.Asks.Plans,
 		Work: p.Merges, Goals: specs.NewGoals(p.Store, ""), News: p.Notes,
 	})
-	p.MakeOccupant = func(context.Context, *Seat) (Occupant, error) {
+	return New(p, func(context.Context, *Seat) (Occupant, error) {
 		return Occupant{Teammate: &teammate.Teammate{}}, nil // it takes no turns
-	}
-	if p.Parts == nil {
-		p.Parts = []Part{p.Ledger, p.Logins, p.Hooks, p.Notes, &accounts.Shares{Store: p.Store}, p.Watch, p.Holds, p.Asks}
-	}
-	return New(p)
+	})
 }
 
 // runJournal runs a journal until the test ends. The functions see must not block.

@@ -162,7 +162,7 @@ func (d *director) mailLeadOnce(ctx context.Context, key, mark, text string) err
 //
 // The crew's loop waits meanwhile. The team is at rest, so only an order could want it.
 func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
-	if !m.Done || d.c.deps.Purpose.Unjudged == nil {
+	if !m.Done || d.purpose.Unjudged == nil {
 		return false, nil
 	}
 	goal, err := specs.ReadGoal(ctx, d.c.deps.Store)
@@ -171,7 +171,7 @@ func (d *director) judge(ctx context.Context, m plan.Move) (bool, error) {
 		return false, err
 	}
 	var list []tasks.New
-	for _, member := range d.c.deps.Purpose.Unjudged(ctx) {
+	for _, member := range d.purpose.Unjudged(ctx) {
 		s, ok := d.c.deps.Seats.Of(member)
 		if !ok || s.Life.State().Gone != "" {
 			return false, nil // nobody could fix what gates refuse
@@ -225,7 +225,7 @@ func (d *director) judgeAll(ctx context.Context, made []tasks.Task) (refused map
 			refused[t.ID] = ""
 			continue
 		}
-		feedback, err := d.c.deps.Purpose.Judge(ctx, owner, t.ID)
+		feedback, err := d.purpose.Judge(ctx, owner, t.ID)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

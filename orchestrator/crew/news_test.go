@@ -18,7 +18,7 @@ func TestReportSent(t *testing.T) {
 	for _, name := range []string{"lead", "dev", "ops"} {
 		addSeat(t, c, &configs.Member{Name: name})
 	}
-	policies := teamhooks.NewPolicies(teamhooks.PolicyOptions{Members: c.deps.Seats, State: c.deps.State})
+	policies := teamhooks.NewPolicies(teamhooks.PolicyDeps{Members: c.deps.Seats, State: c.deps.State})
 	happens := func(data events.Data) { c.deps.State.Apply(events.Event{Data: data}) }
 	completed := func(id, owner string) {
 		happens(events.TaskChanged{Change: tasks.Change{Op: tasks.TaskCompleted, Task: tasks.Task{ID: id, Owner: owner}}})

@@ -40,22 +40,22 @@ const prepared = "the workspace is prepared"
 //
 // It runs before any member's session begins, because what it prepares, such as installed
 // packages, is for all of them.
-func (c *Crew) setUp(ctx context.Context) error {
-	if c.deps.Purpose.Trigger == "" || c.deps.Seats.Lead().Life.State().Gone != "" {
+func (d *director) setUp(ctx context.Context) error {
+	if d.purpose.Trigger == "" || d.c.deps.Seats.Lead().Life.State().Gone != "" {
 		return nil
 	}
-	if err := c.deps.Seats.Lead().occupant.Teammate.Setup(ctx, c.deps.Purpose.Trigger); err != nil {
+	if err := d.c.deps.Seats.Lead().occupant.Teammate.Setup(ctx, d.purpose.Trigger); err != nil {
 		return fmt.Errorf("the Setup hooks: %w", err)
 	}
 	return nil
 }
 
 // atMerge runs a run that only merges.
-func (c *Crew) atMerge(ctx context.Context) (plan.Move, error) {
-	done, err := c.deps.Merges.MergeHere(ctx, *c.deps.Purpose.Merge)
+func (d *director) atMerge(ctx context.Context) (plan.Move, error) {
+	done, err := d.c.deps.Merges.MergeHere(ctx, *d.purpose.Merge)
 	if err != nil {
 		return plan.Move{}, err
 	}
-	c.deps.Purpose.Merged(done)
-	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*c.deps.Purpose.Merge, done)}, nil
+	d.purpose.Merged(done)
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*d.purpose.Merge, done)}, nil
 }

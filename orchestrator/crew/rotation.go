@@ -47,7 +47,7 @@ func (s *Seat) dueForRotation(ctx context.Context) bool {
 // belong to the session that began them.
 func (s *Seat) Rotates(w teammate.Work) bool {
 	return s.rotation.due && w.Cause != events.ByResume && !s.HasBackground() &&
-		!s.crew.deps.Hooks.MayWake(s.Member.Name)
+		!s.crew.deps.Background.MayWake(s.Member.Name)
 }
 
 // Facts implements teammate.Rotator.

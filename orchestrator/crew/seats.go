@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/members"
 )
 
@@ -92,6 +93,15 @@ func (l *Seats) Member(name string) (*members.Member, bool) {
 		return nil, false
 	}
 	return s.Member, true
+}
+
+// Caller returns a member as an MCP caller, in its current life.
+func (l *Seats) Caller(member string) (*mcp.Caller, bool) {
+	s, ok := l.Of(member)
+	if !ok {
+		return nil, false
+	}
+	return s.Caller(), true
 }
 
 // MemberOf returns the name of the member that an input of hooks is about; empty: none. Inputs

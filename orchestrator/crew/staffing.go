@@ -180,7 +180,7 @@ func (c *Crew) newSeat(ctx context.Context, m *configs.Member, session actors.Me
 	if session.State == stateHalted {
 		s.Life.Retire(session.Reason)
 	}
-	occupant, err := c.deps.MakeOccupant(ctx, s)
+	occupant, err := c.occupy(ctx, s)
 	if err != nil {
 		s.Close(c.deps.Log)
 		return nil, err

@@ -15,7 +15,7 @@ import (
 func TestSeatWithoutOccupant(t *testing.T) {
 	c := crewOf(t, Deps{}, "lead", "dev")
 	closed := 0
-	c.deps.MakeOccupant = func(_ context.Context, s *Seat) (Occupant, error) {
+	c.occupy = func(_ context.Context, s *Seat) (Occupant, error) {
 		s.OnClose(func() error { closed++; return nil })
 		return Occupant{}, errors.New("its cost is unknown")
 	}
@@ -33,7 +33,7 @@ func TestSeatAllSharesCommits(t *testing.T) {
 		names[i] = fmt.Sprint("m", i)
 	}
 	c := crewOf(t, Deps{}, names...)
-	c.deps.Programs = launch.NewPrograms(launch.Options{Store: c.deps.Store, Ledger: c.deps.Ledger})
+	c.deps.Programs = launch.NewPrograms(launch.Deps{Store: c.deps.Store, Ledger: c.deps.Ledger})
 	commits := func() uint64 {
 		now, err := c.deps.Store.Changed(t.Context(), 0)
 		testkit.Must(t, err)

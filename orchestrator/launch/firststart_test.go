@@ -77,7 +77,7 @@ func TestFirstStartGivesUp(t *testing.T) {
 // TestCodexStartsAlone: the programs of all members that share a CODEX_HOME wait for each
 // other, and only those.
 func TestCodexStartsAlone(t *testing.T) {
-	all := NewPrograms(Options{})
+	all := NewPrograms(Deps{})
 	member := func(p preset) *instance { return &instance{programs: all, launch: Found{preset: p}} }
 	if member(gemini()).enter(&offer{}) != nil {
 		t.Error("gemini waits")

@@ -58,10 +58,10 @@ func (f *instance) options(start *offer) shared.Options {
 // acp returns the agent of a program that speaks ACP.
 func (f *instance) acp(start *offer) (thinker, error) {
 	p, all := f.launch.program, f.options(start)
-	all.Backoff, all.Restarts = f.programs.opts.Backoff, programRestarts(f.Member.Restart)
+	all.Backoff, all.Restarts = f.programs.deps.Backoff, programRestarts(f.Member.Restart)
 	return acp.New(acp.Options{
 		Options: all, Meta: start.meta, Connect: f.connect, SystemBy: p.systemBy, Mode: p.mode,
-		SessionMade: f.past.Made, Quirks: p.quirks, Known: f.launch.preset.name != "", Timeouts: f.programs.opts.Timeouts,
+		SessionMade: f.past.Made, Quirks: p.quirks, Known: f.launch.preset.name != "", Timeouts: f.programs.deps.Timeouts,
 		OnLive: func(used shared.Spent) { f.bill.AddLive(used.Usage, used.CostUSD) },
 	})
 }
@@ -70,12 +70,12 @@ func (f *instance) acp(start *offer) (thinker, error) {
 // that it reads written.
 func (f *instance) offer(ctx context.Context) (*offer, error) {
 	member := f.Member.Current()
-	dir := filepath.Join(f.programs.opts.Place.Scratch(), member.Name+".agent")
+	dir := filepath.Join(f.programs.deps.Place.Scratch(), member.Name+".agent")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	start := &offer{args: slices.Clone(f.launch.argv[1:]), dir: dir, workspace: f.Member.Dir, rules: f.Rules}
-	start.env = programEnvironment(f.programs.opts.Bin, f.programs.opts.Place, f.launch.preset)
+	start.env = programEnvironment(f.programs.deps.Bin, f.programs.deps.Place, f.launch.preset)
 	start.set("COVEY_MEMBER", member.Name)
 	start.set("PWD", f.Member.Dir)
 	start.env = append(start.env, f.Environ...)
@@ -109,15 +109,15 @@ func (l Found) complete(start *offer, own []configs.EnvVar, nativeHooks bool) er
 
 // scripted lets the program use its member's script as its model, if there is one.
 func (f *instance) scripted(ctx context.Context, start *offer) error {
-	played := f.programs.opts.Scripts()[f.Member.CurrentAgent().Model.Script]
+	played := f.programs.deps.Scripts()[f.Member.CurrentAgent().Model.Script]
 	if played == nil {
 		return nil
 	}
-	home, err := home(f.programs.opts.Place, f.Member.Name)
+	home, err := home(f.programs.deps.Place, f.Member.Name)
 	if err != nil {
 		return err
 	}
-	url, key, err := f.programs.models.admit(ctx, played, f.programs.opts.Log)
+	url, key, err := f.programs.models.admit(ctx, played, f.programs.deps.Log)
 	if err != nil {
 		return fmt.Errorf("serve its script: %w", err)
 	}
@@ -135,7 +135,7 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 // starts.
 func (f *instance) connect() ([]acp.MCPServer, error) {
 	if f.launch.program.stdioMCP {
-		argv, env := mcpCommand(f.programs.opts.Bin, f.programs.opts.Place)
+		argv, env := mcpCommand(f.programs.deps.Bin, f.programs.deps.Place)
 		if f.Member.Current().PlanRequired {
 			argv = append(argv, "--plan")
 		}
@@ -149,7 +149,7 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 		}
 		return []acp.MCPServer{s}, nil
 	}
-	url, token, err := f.programs.opts.Admit(f.Member, !f.Member.CurrentAgent().IsTeam())
+	url, token, err := f.programs.deps.Admit(f.Member, !f.Member.CurrentAgent().IsTeam())
 	if err != nil {
 		return nil, err
 	}
@@ -160,10 +160,10 @@ func (f *instance) connect() ([]acp.MCPServer, error) {
 // alive registers the program's process, for calls that it and its tools make. The token that
 // it got with its start ends with the process. Processes that the program passed it on to cannot act for the member.
 func (f *instance) alive(pid int) (release func()) {
-	forget := f.programs.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.Member.Name})
+	forget := f.programs.deps.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: f.Member.Name})
 	return func() {
 		forget()
-		f.programs.opts.Revoke(f.Member)
+		f.programs.deps.Revoke(f.Member)
 	}
 }
 
@@ -223,7 +223,7 @@ func (f *instance) command(start *offer) (thinker, error) {
 // token.
 func (f *instance) connectCommand() (command.Extra, error) {
 	connect := f.launch.program.connect
-	url, token, err := f.programs.opts.Admit(f.Member, connect != nil)
+	url, token, err := f.programs.deps.Admit(f.Member, connect != nil)
 	if err != nil {
 		return command.Extra{}, err
 	}
@@ -250,17 +250,17 @@ func programKey(member string) string { return "program/" + member }
 // RecallCost adds the cost of a member's programs in earlier runs to the ledger.
 func (p *Programs) RecallCost(ctx context.Context, member string) error {
 	var past programSession
-	if err := tasks.ReadValue(ctx, p.opts.Store, programKey(member), &past); err != nil {
+	if err := tasks.ReadValue(ctx, p.deps.Store, programKey(member), &past); err != nil {
 		return err
 	}
-	p.opts.Ledger.Recall(member, past.LifeUSD)
+	p.deps.Ledger.Recall(member, past.LifeUSD)
 	return nil
 }
 
 // loadSession loads the session that the member's program had in an earlier run.
 func (f *instance) loadSession(ctx context.Context, switched bool) error {
 	var past programSession
-	if err := tasks.ReadValue(ctx, f.programs.opts.Store, programKey(f.Member.Name), &past); err != nil {
+	if err := tasks.ReadValue(ctx, f.programs.deps.Store, programKey(f.Member.Name), &past); err != nil {
 		return err
 	}
 	if switched {
@@ -272,12 +272,12 @@ func (f *instance) loadSession(ctx context.Context, switched bool) error {
 		before.Session = past.CostUSD
 	}
 	f.noMemory = f.past.ID == "" && f.last != ""
-	f.bill = f.programs.opts.Ledger.NewBill(f.Member.Name, before, func(now accounts.Cost) {
+	f.bill = f.programs.deps.Ledger.NewBill(f.Member.Name, before, func(now accounts.Cost) {
 		f.past.CostUSD, f.past.LifeUSD = now.Session, now.Life
 		f.past.Agent, f.past.Member = members.AgentTitle(f.Member.CurrentAgent()), f.Member.Session.Session
 		// If it is not stored, the next run may count the cost of this run again.
 		if err := f.put(f.past); err != nil {
-			f.programs.opts.Log.Warn("store the cost of a session", "member", f.Member.Name, "err", err)
+			f.programs.deps.Log.Warn("store the cost of a session", "member", f.Member.Name, "err", err)
 		}
 	})
 	return nil
@@ -329,10 +329,10 @@ func (f *instance) brief() string {
 func (p *Programs) Brief(ctx context.Context, member, last string) string {
 	var b strings.Builder
 	b.WriteString("You have worked in this team before, and have no memory of it. What is known:\n")
-	if goal := strings.TrimSpace(p.opts.Goal()); goal != "" {
+	if goal := strings.TrimSpace(p.deps.Goal()); goal != "" {
 		b.WriteString("\nThe team's goal:\n" + texts.Clip(goal, briefText) + "\n")
 	}
-	all, err := p.opts.Store.List(ctx)
+	all, err := p.deps.Store.List(ctx)
 	if err != nil {
 		b.WriteString("\nThe task list could not be read; look at it before you go on.\n")
 	}

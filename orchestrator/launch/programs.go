@@ -29,7 +29,7 @@ import (
 // Programs starts and ends the agent programs of a running team, and stores the session
 // id and the cost of each.
 type Programs struct {
-	opts   Options
+	deps   Deps
 	models modelServer
 	starts firstStarts
 
@@ -37,8 +37,8 @@ type Programs struct {
 	members map[string]*memberProgram
 }
 
-// Options are what Programs needs from the team.
-type Options struct {
+// Deps are what Programs needs from the team.
+type Deps struct {
 	Bin       string // the path of the running covey
 	Place     state.Place
 	Log       *slog.Logger
@@ -83,8 +83,8 @@ type memberProgram struct {
 }
 
 // NewPrograms returns the programs of a team. It starts none.
-func NewPrograms(o Options) *Programs {
-	return &Programs{opts: o, members: map[string]*memberProgram{}}
+func NewPrograms(o Deps) *Programs {
+	return &Programs{deps: o, members: map[string]*memberProgram{}}
 }
 
 // of returns the state of a member; if begin is set, it creates a missing one.
@@ -114,20 +114,20 @@ func (p *Programs) Switch(m *members.Member, past *transcript.History) (transcri
 		return *past, nil
 	}
 	if err := p.Stopped(m); err != nil {
-		p.opts.Log.Warn("end the program of a member that switches its agent", "member", m.Name, "err", err)
+		p.deps.Log.Warn("end the program of a member that switches its agent", "member", m.Name, "err", err)
 	}
 	known := p.of(m, true)
 	p.mu.Lock()
 	known.switched, known.run = true, nil
 	p.mu.Unlock()
-	return transcript.ReadHistory(p.opts.Place.Transcript(m.Name, m.Session.Session))
+	return transcript.ReadHistory(p.deps.Place.Transcript(m.Name, m.Session.Session))
 }
 
 // Open returns the agent of a member that is a program. The program itself starts with
 // its first prompt.
 func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	a := r.Member.CurrentAgent()
-	l, ok := p.opts.Found()[a.Name]
+	l, ok := p.deps.Found()[a.Name]
 	if !ok {
 		return nil, texts.Errorf(configs.ErrSpec, "agent %q has no program", a.Name)
 	}
@@ -136,7 +136,7 @@ func (p *Programs) Open(ctx context.Context, r Request) (agent.Agent, error) {
 	// Sessions and costs must be stored even while the team ends.
 	ctx = context.WithoutCancel(ctx)
 	f.put = func(v programSession) error {
-		return p.opts.Store.Put(ctx, programKey(r.Member.Name), texts.Encode(v))
+		return p.deps.Store.Put(ctx, programKey(r.Member.Name), texts.Encode(v))
 	}
 	if err := f.loadSession(ctx, known.switched); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (p *Programs) Complete(ctx context.Context, m *members.Member, e events.Eve
 	if cost <= 0 {
 		return e, nil
 	}
-	return e, p.opts.Charge(ctx, m.Name, tasks.Cost{USD: cost})
+	return e, p.deps.Charge(ctx, m.Name, tasks.Cost{USD: cost})
 }
 
 // Stopped ends the program of a member and its access to the team tools. The member takes
@@ -185,7 +185,7 @@ func (p *Programs) Stopped(m *members.Member) error {
 		return nil
 	}
 	err := run.agent.Close()
-	p.opts.Revoke(m) // processes that the program left running cannot act for the member
+	p.deps.Revoke(m) // processes that the program left running cannot act for the member
 	return err
 }
 

@@ -122,7 +122,7 @@ func TestNamedQuestionIsOne(t *testing.T) {
 func TestQuestionIsFetchedByItsRepeat(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.server.options.Within = time.Nanosecond
+	r.server.deps.Within = time.Nanosecond
 	dev := r.connect("dev")
 	dev.Use(teamtools.AskTool, whichColour).Want(t, false, "Still checking", "call team_ask_lead again")
 	r.questions(1)

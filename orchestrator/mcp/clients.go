@@ -36,7 +36,7 @@ const (
 // is started, or connected to, when it is first used. From then on it is kept: one that ends is
 // started again, after pauses that grow while it keeps ending.
 type Clients struct {
-	ClientOptions
+	ClientDeps
 	patience time.Duration // how long a call waits for a connection
 
 	mu       sync.Mutex
@@ -44,8 +44,8 @@ type Clients struct {
 	retiring sync.WaitGroup // clients that are being closed
 }
 
-// ClientOptions configure Clients.
-type ClientOptions struct {
+// ClientDeps configure Clients.
+type ClientDeps struct {
 	Workspace string   // where programs run that have no folder
 	Environ   []string // of programs, beside what is set for each
 	Started   func(pid int) (release func())
@@ -64,9 +64,9 @@ type ClientOptions struct {
 }
 
 // NewClients makes the connections of a team; no server is started.
-func NewClients(o ClientOptions, list []settings.Server) *Clients {
+func NewClients(o ClientDeps, list []settings.Server) *Clients {
 	o.FirstWait = cmp.Or(o.FirstWait, firstWait)
-	t := &Clients{ClientOptions: o, patience: serverTimeout, all: map[string]*client{}}
+	t := &Clients{ClientDeps: o, patience: serverTimeout, all: map[string]*client{}}
 	t.Replace(list)
 	return t
 }

@@ -109,7 +109,7 @@ func rigServers(t *testing.T) *Clients {
 		t.Fatal(err)
 	}
 	processes := process.New(process.Unmarked)
-	servers := NewClients(ClientOptions{
+	servers := NewClients(ClientDeps{
 		Workspace: root, Environ: os.Environ(), Warn: func(string, ...any) {},
 		Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 	}, []settings.Server{

@@ -60,9 +60,9 @@ func (s *Server) GuardCommand(ctx context.Context, member string, req any) error
 	if !is {
 		return nil
 	}
-	c, err := s.options.Members.Caller(member)
-	if err != nil {
-		return err
+	c, ok := s.deps.Members.Caller(member)
+	if !ok {
+		return s.deps.NoSeat(member)
 	}
 	return c.guardCommand(ctx, tool, input)
 }

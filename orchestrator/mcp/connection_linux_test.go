@@ -112,7 +112,7 @@ func TestTokenCountsOnlyBelowItsMember(t *testing.T) {
 		{"a process that belongs to nobody", "$USE; true", nil, "401 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := useToken(t, r.server.options.Processes, c.owner, c.script, env...); !strings.HasPrefix(got, c.want) {
+			if got := useToken(t, r.server.deps.Processes, c.owner, c.script, env...); !strings.HasPrefix(got, c.want) {
 				t.Errorf("it got %q, want %s", got, c.want)
 			} else if c.want == "401 " && !strings.Contains(got, "it is the token of dev and counts only from a process of that member") {
 				t.Errorf("the refusal says %q", got)
@@ -132,7 +132,7 @@ func TestHiddenProgramGetsNoTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{tokenURL + "=" + url, tokenValue + "=" + token, tokenHidden + "=1"}
-	got := useToken(t, r.server.options.Processes, &process.Owner{Kind: process.MemberTool, Member: "dev"}, "exec $USE", env...)
+	got := useToken(t, r.server.deps.Processes, &process.Owner{Kind: process.MemberTool, Member: "dev"}, "exec $USE", env...)
 	if !strings.HasPrefix(got, "401 ") || !strings.Contains(got, process.ErrHidden.Error()) {
 		t.Errorf("it got %q", got)
 	}

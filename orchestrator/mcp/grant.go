@@ -163,11 +163,11 @@ func (g *grant) noteUse(next sdk.MethodHandler) sdk.MethodHandler {
 // Saw records calls that the member's program was allowed to make, and warns if the program does not
 // give its model the team tools. It implements crew.Watcher.
 func (t *Server) Saw(_ context.Context, m *members.Member, e events.Event) error {
-	if c, err := t.options.Members.Caller(m.Name); err == nil {
+	if c, ok := t.deps.Members.Caller(m.Name); ok {
 		c.see(e.Data)
 	}
 	if warning := t.missed(m.Name, e.Data); warning != "" {
-		t.options.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: warning}})
+		t.deps.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: warning}})
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ const headerWait = 10 * time.Second
 // needs it, and one desk per member. Only its bearer token identifies a caller,
 // and it is valid only from a process of that member.
 type Server struct {
-	options Options
+	deps Deps
 
 	mu       sync.Mutex
 	closed   bool
@@ -77,28 +77,28 @@ type Server struct {
 	serving  sync.WaitGroup // the listener's loop and all requests
 }
 
-// Options configure a Server. All fields except Within must be set.
-type Options struct {
+// Deps configure a Server. All fields except Within must be set.
+type Deps struct {
 	Log       *slog.Logger
 	Processes *process.Processes // whose processes may use a token
 	State     *view.Live         // what the members do
 	Members   Members
-	Append    func(events.Event) // to the journal
-	Within    time.Duration      // limit for the answer to a call; 0 for 40 seconds
+	NoSeat    func(member string) error // the error for a member without a session
+	Append    func(events.Event)        // to the journal
+	Within    time.Duration             // limit for the answer to a call; 0 for 40 seconds
 }
 
-// Members finds members. The crew implements it.
+// Members finds members. The seats of the crew implement it.
 type Members interface {
-	// Caller returns the Caller of a member's current session. It fails for an
-	// unknown member.
-	Caller(member string) (*Caller, error)
+	// Caller returns the Caller of a member's current session.
+	Caller(member string) (*Caller, bool)
 }
 
 // New makes the server of a team. The server begins to listen when a member needs
 // it.
-func New(o Options) *Server {
+func New(o Deps) *Server {
 	o.Within = cmp.Or(o.Within, answerWithin)
-	return &Server{options: o, desks: map[string]*desk{}, grants: map[string]*grant{}}
+	return &Server{deps: o, desks: map[string]*desk{}, grants: map[string]*grant{}}
 }
 
 // Admit gives a member's agent program access to the team tools. It returns the
@@ -113,7 +113,7 @@ func (t *Server) Admit(m *members.Member, lists bool) (url, token string, err er
 	}
 	// 260 bits cannot be guessed, so failures are not counted.
 	token = rand.Text() + rand.Text()
-	g := newGrant(d, token, t.options.Processes)
+	g := newGrant(d, token, t.deps.Processes)
 	g.unasked.Store(lists)
 	old, err := t.admit(g)
 	if err != nil {
@@ -186,9 +186,9 @@ func (t *Server) desk(member string) (*desk, error) {
 	}
 	// It holds the lock, so that a slow call cannot restore the desk of an
 	// earlier session.
-	c, err := t.options.Members.Caller(member)
-	if err != nil {
-		return nil, err
+	c, ok := t.deps.Members.Caller(member)
+	if !ok {
+		return nil, t.deps.NoSeat(member)
 	}
 	old := t.desks[member]
 	if old != nil && old.caller == c {
@@ -198,7 +198,7 @@ func (t *Server) desk(member string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{caller: c, state: t.options.State, tools: map[string]teamtools.Tool{}, book: newCallBook(t.options.Within)}
+	d := &desk{caller: c, state: t.deps.State, tools: map[string]teamtools.Tool{}, book: newCallBook(t.deps.Within)}
 	for _, tool := range list {
 		d.tools[tool.Spec().Name] = tool
 	}
@@ -221,12 +221,12 @@ func (t *Server) open() error {
 	t.listener = l
 	t.http = &http.Server{
 		Handler: t.handler(l.Addr().String()), ReadHeaderTimeout: headerWait,
-		ErrorLog: slog.NewLogLogger(t.options.Log.Handler(), slog.LevelDebug), ConnContext: withConnection,
+		ErrorLog: slog.NewLogLogger(t.deps.Log.Handler(), slog.LevelDebug), ConnContext: withConnection,
 	}
 	server := t.http
 	t.serving.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			t.options.Log.Error("the team tools are no longer served", "err", err)
+			t.deps.Log.Error("the team tools are no longer served", "err", err)
 		}
 	})
 	return nil

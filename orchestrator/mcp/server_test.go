@@ -91,17 +91,15 @@ func newRig(t testing.TB, subjects ...string) *rig {
 		testkit.Must(t, err)
 	}
 	r.state.Apply(events.Event{Data: events.TeamStarted{}})
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), State: r.state, Members: r})
+	r.server = New(Deps{Log: slog.New(slog.DiscardHandler), Processes: process.New(process.Unmarked), State: r.state, Members: r, NoSeat: r.board.NoSeat})
 	t.Cleanup(r.server.Close)
 	return r
 }
 
 // Caller is a member.
-func (r *rig) Caller(member string) (*Caller, error) {
-	if c, ok := r.callers[member]; ok {
-		return c, nil
-	}
-	return nil, r.board.NoSeat(member)
+func (r *rig) Caller(member string) (*Caller, bool) {
+	c, ok := r.callers[member]
+	return c, ok
 }
 
 // fire runs the hooks of all members: those of tasks wait.
@@ -228,7 +226,7 @@ func (nowhere) Append(events.Event) {}
 func TestSlowGateIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "One")
-	r.server.options.Within = 150 * time.Millisecond
+	r.server.deps.Within = 150 * time.Millisecond
 	dev := r.connect("dev")
 	done := `{"taskId":"1","status":"completed"}`
 	dev.Use(teamtools.UpdateTool, done).Want(t, false, "Still checking", "call team_task_update again")
@@ -525,7 +523,7 @@ func TestToolServerStartsOnlyWhenNeeded(t *testing.T) {
 // Calls that come over the socket meet the same desk as those over HTTP.
 func TestBusAndHTTPShareADesk(t *testing.T) {
 	r := newRig(t, "One")
-	r.server.options.Within = 100 * time.Millisecond
+	r.server.deps.Within = 100 * time.Millisecond
 	done := `{"taskId":"1","status":"completed"}`
 	r.connect("dev").Use(teamtools.UpdateTool, done).Want(t, false, "Still checking")
 	r.agree()

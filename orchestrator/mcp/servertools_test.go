@@ -77,7 +77,7 @@ func newClientRig(t *testing.T, after func(time.Duration) <-chan time.Time, list
 			return over
 		}
 	}
-	r.Clients = NewClients(ClientOptions{
+	r.Clients = NewClients(ClientDeps{
 		Workspace: t.TempDir(), Environ: os.Environ(), Clock: members.Clock{TimeAfter: after}, FirstWait: time.Minute,
 		Started: func(int) func() { return nil },
 		Key: func(file string) (string, error) {

@@ -31,7 +31,7 @@ type Inbox interface {
 // and then the operator if protected files change.
 func (d *Merger) askAll(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error) {
 	var approvers []string
-	for _, h := range d.opts.Team().Merge.Gates {
+	for _, h := range d.deps.Team().Merge.Gates {
 		if h.Approver != "" {
 			approvers = append(approvers, inbox.ApproverOf(h.Approver))
 		}
@@ -69,22 +69,22 @@ func (d *Merger) askOne(ctx context.Context, m tasks.Merge, files []string, othe
 		text += "; the merge brings this work, too: " + texts.Preview(strings.Join(names, ", "), 2000)
 	}
 	n := requests.New{
-		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.opts.Inbox.Limit(),
+		Kind: requests.AskMerge, Member: m.Member, To: to, Text: text, Lasting: true, Wait: d.deps.Inbox.Limit(),
 		Key: requests.KeyOf(m.Branch, m.Commit, to), Payload: texts.Encode(inbox.Payload{
 			TaskID: m.Subject(), Subject: m.Title, Merge: m.ID, Commit: m.Commit,
 		}),
 	}
 	if to != actors.Operator {
 		n.Mail = func(r requests.Request) mail.Outgoing {
-			return inbox.ApprovalMail(r, m.Subject(), m.Title, d.opts.Clock.Now())
+			return inbox.ApprovalMail(r, m.Subject(), m.Title, d.deps.Clock.Now())
 		}
 	}
-	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)
+	r, err := d.deps.Inbox.Ask(ctx, actors.Actor{Name: m.Member}, n)
 	if err != nil {
 		return Answer{}, fmt.Errorf("ask whether to merge: %w", err)
 	}
 	if r.Open() && to == actors.Operator {
-		d.opts.Inbox.Notify(ctx, m.Member, r)
+		d.deps.Inbox.Notify(ctx, m.Member, r)
 	}
 	return answerOf(r), nil
 }
@@ -126,7 +126,7 @@ func (d *Merger) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 	if m.State != tasks.MergeHeld || m.Asked == "" {
 		return false, nil
 	}
-	r, err := d.opts.Store.Requests().Get(ctx, m.Asked)
+	r, err := d.deps.Store.Requests().Get(ctx, m.Asked)
 	if errors.Is(err, tasks.ErrNotFound) {
 		return false, nil
 	}
@@ -150,7 +150,7 @@ func (d *Merger) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 // withdrawMoot withdraws the questions about work that is merged, or that has changed since it was
 // asked about. What waited for them is looked at again.
 func (d *Merger) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
-	open, err := d.opts.Store.Requests().Open(ctx, "")
+	open, err := d.deps.Store.Requests().Open(ctx, "")
 	if err != nil {
 		return fmt.Errorf("the questions about work: %w", err)
 	}
@@ -161,7 +161,7 @@ func (d *Merger) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 		}) {
 			continue
 		}
-		if err := d.opts.Inbox.Withdraw(ctx, r.ID, "the work is merged, or has changed since"); err != nil {
+		if err := d.deps.Inbox.Withdraw(ctx, r.ID, "the work is merged, or has changed since"); err != nil {
 			return err
 		}
 	}
@@ -171,17 +171,17 @@ func (d *Merger) withdrawMoot(ctx context.Context, merges []tasks.Merge) error {
 // askMove asks the operator what to do about a branch that was moved to what a member has made.
 // The question has no limit and holds up nobody but the queue.
 func (d *Merger) askMove(ctx context.Context, m events.TargetMoved, again string) (requests.Request, error) {
-	about := cmp.Or(m.Member, d.opts.Team().Lead.Name) // a question is about somebody
+	about := cmp.Or(m.Member, d.deps.Team().Lead.Name) // a question is about somebody
 	text := fmt.Sprintf("%s; approve accepts that, deny moves %s back to %.10s; until then nothing is merged into it", m.Text, m.Branch, m.From)
 	if m.Branch == rulesTarget {
 		text = m.Text + "; approve accepts that; if it was not you, undo it and covey merge --all tries again"
 	}
-	r, err := d.opts.Inbox.Ask(ctx, actors.Actor{Name: about}, requests.New{
+	r, err := d.deps.Inbox.Ask(ctx, actors.Actor{Name: about}, requests.New{
 		Kind: requests.AskMerge, Member: about, To: actors.Operator, Key: requests.KeyOf(m.Branch, m.From, m.To, again),
 		Text: text, Payload: texts.Encode(inbox.Payload{Moved: m.Branch}),
 	})
 	if err == nil && r.Open() {
-		d.opts.Inbox.Notify(ctx, about, r)
+		d.deps.Inbox.Notify(ctx, about, r)
 	}
 	return r, err
 }

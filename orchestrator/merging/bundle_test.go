@@ -153,7 +153,7 @@ func (w *withdrawn) Withdraw(_ context.Context, id, _ string) error {
 func TestMootQuestionsAreWithdrawn(t *testing.T) {
 	t.Parallel()
 	store, box := newStore(t), &withdrawn{}
-	d := New(Options{Store: store, Inbox: box})
+	d := New(Deps{Store: store, Inbox: box})
 	for i, p := range []inbox.Payload{
 		{Merge: "1", Commit: "a"}, {Merge: "2", Commit: "b"}, {Merge: "3", Commit: "old"}, {Merge: "4", Commit: "d"}, {Moved: "main"}, {},
 	} {

@@ -14,7 +14,7 @@ import (
 // copyOf returns the working copy of a member; false if the member works in the
 // workspace or in a folder that git does not know.
 func (d *Merger) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
-	own, has := d.opts.Trees.Of(member)
+	own, has := d.deps.Trees.Of(member)
 	if !has || !own.InGit() {
 		return nil, false, nil
 	}
@@ -24,7 +24,7 @@ func (d *Merger) copyOf(ctx context.Context, member string) (*worktree.Repo, boo
 
 // hasCopy reports whether a member has a working copy of the repository.
 func (d *Merger) hasCopy(member string) bool {
-	own, has := d.opts.Trees.Of(member)
+	own, has := d.deps.Trees.Of(member)
 	return has && own.InGit()
 }
 
@@ -44,12 +44,12 @@ func (d *Merger) TreeOf(ctx context.Context, m *members.Member) (string, error) 
 	}
 	name := m.Name
 	if !own {
-		if _, has := d.opts.Trees.Of(m.Name); has || d.writtenByOthers(m.Name) {
+		if _, has := d.deps.Trees.Of(m.Name); has || d.writtenByOthers(m.Name) {
 			return "", nil
 		}
 		copy, name = d.queue.Repo, ".workspace" // cannot be a member's name
 	}
-	state, err := d.book.State(ctx, copy, filepath.Join(d.opts.Place.Scratch(), name+".index"))
+	state, err := d.book.State(ctx, copy, filepath.Join(d.deps.Place.Scratch(), name+".index"))
 	beyond := slices.Concat(state.Beyond, state.Withheld)
 	if err != nil || len(beyond) == 0 {
 		return state.Tree, err
@@ -60,9 +60,9 @@ func (d *Merger) TreeOf(ctx context.Context, m *members.Member) (string, error) 
 // writtenByOthers reports whether anybody other than this member can write in the
 // workspace.
 func (d *Merger) writtenByOthers(member string) bool {
-	return slices.ContainsFunc(d.opts.Members.Members(), func(o *members.Member) bool {
-		_, has := d.opts.Trees.Of(o.Name)
-		s, ok := d.opts.Members.StateOf(o.Name)
+	return slices.ContainsFunc(d.deps.Members.Members(), func(o *members.Member) bool {
+		_, has := d.deps.Trees.Of(o.Name)
+		s, ok := d.deps.Members.StateOf(o.Name)
 		return o.Name != member && !has && o.Member.CanWrite() && ok && s.Gone == ""
 	})
 }
@@ -74,11 +74,11 @@ func (d *Merger) writtenByOthers(member string) bool {
 // An error is only a warning: a member can work on an older state, and its work is
 // merged on top of the newest one.
 func (d *Merger) Freshen(ctx context.Context, member string) {
-	own, _ := d.opts.Trees.Of(member)
+	own, _ := d.deps.Trees.Of(member)
 	if own.Branch == "" {
 		return
 	}
-	open, err := d.opts.Store.Owned(ctx, member)
+	open, err := d.deps.Store.Owned(ctx, member)
 	if err != nil {
 		d.warn(err)
 		return
@@ -108,7 +108,7 @@ func (d *Merger) workOn(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the work on tasks: %w", err)
 	}

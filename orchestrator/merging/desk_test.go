@@ -43,7 +43,7 @@ func TestDeskWithoutRepository(t *testing.T) {
 	})
 	testkit.Must(t, err)
 	ana := &members.Member{Member: &configs.Member{Name: "ana"}}
-	d := New(Options{
+	d := New(Deps{
 		Store: store, Trees: &workcopies.Trees{}, Members: oneMember{ana}, Log: slog.New(slog.DiscardHandler),
 		Changed: func() { t.Error("something has changed") },
 	})

@@ -130,7 +130,7 @@ func (g *gateFiles) called(ctx context.Context, top string, c events.ToolCalled)
 // Saw takes note of a member's calls. It implements crew.Watcher.
 func (d *Merger) Saw(ctx context.Context, m *members.Member, e events.Event) error {
 	if call, ok := e.Data.(events.ToolCalled); ok {
-		if own, has := d.opts.Trees.Of(m.Name); has {
+		if own, has := d.deps.Trees.Of(m.Name); has {
 			d.made.called(ctx, own.Top, call)
 		}
 	}
@@ -158,7 +158,7 @@ func (q *Queue) dirty(ctx context.Context, copy *worktree.Repo) (bool, error) {
 // its working copy since its last finished task. It says nothing of a member without one: who has
 // changed a file in a shared folder is not always known.
 func (d *Merger) ChangedSomething(ctx context.Context, in hooks.Input) hooks.Result {
-	m, ok := d.opts.Members.SessionOf(in.SessionID)
+	m, ok := d.deps.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.Agree()
 	}

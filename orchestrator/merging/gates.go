@@ -27,7 +27,7 @@ import (
 // there at the same time, so no verdict would belong to a tree, and its scripts were
 // trusted along with the spec.
 func (d *Merger) GateRun(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
-	m, ok := d.opts.Members.SessionOf(in.SessionID)
+	m, ok := d.deps.Members.SessionOf(in.SessionID)
 	if !ok {
 		return runner.GateRun{}
 	}
@@ -47,7 +47,7 @@ func (d *Merger) memberGate(ctx context.Context, m *members.Member, in hooks.Inp
 	}
 	c := Case{
 		Copy: copy, Trust: d.queue.Repo.Top, Cwd: m.Dir, Moment: "task", Member: m.Name,
-		Index: filepath.Join(d.opts.Place.Scratch(), m.Name+".index"),
+		Index: filepath.Join(d.deps.Place.Scratch(), m.Name+".index"),
 	}
 	if done, ok := in.Payload.(hooks.TaskCompletedInput); ok {
 		c.Subject, c.Input = done.TaskID, askedAbout(done.TaskInput)
@@ -134,7 +134,7 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 
 // runGates implements Queue.Gates.
 func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err error) {
-	handlers := handlersFor(d.opts.Team())
+	handlers := handlersFor(d.deps.Team())
 	if len(handlers) == 0 {
 		return "", nil
 	}
@@ -151,7 +151,7 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 			SessionID: "merge-" + t.ID, Cwd: filepath.Join(t.Copy.Top, filepath.FromSlash(d.queue.Repo.Prefix)),
 		},
 		Payload: hooks.TaskCompletedInput{TaskInput: about},
-	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.opts.Journal.Tell(a) }, func(p hooks.Progress) { d.opts.Journal.Tell(teammate.HookEvent(p)) }))
+	}, hookinfo.Announced(hooks.TaskCompletedInput{}, t.ID, func(a events.GateAsked) { d.deps.Journal.Tell(a) }, func(p hooks.Progress) { d.deps.Journal.Tell(teammate.HookEvent(p)) }))
 	if err != nil || out.Decision == hooks.Pass {
 		return "", err
 	}
@@ -165,10 +165,10 @@ func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err err
 // that a gate written for tasks works for merges too.
 func (d *Merger) about(ctx context.Context, t Trial) (hooks.TaskInput, error) {
 	about := hooks.TaskInput{
-		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: d.opts.Team().Name,
+		TaskID: t.Subject(), TaskSubject: t.Title, TeammateName: t.Member, TeamName: d.deps.Team().Name,
 	}
 	if len(t.Tasks) == 1 {
-		task, err := d.opts.Store.Task(ctx, t.Tasks[0])
+		task, err := d.deps.Store.Task(ctx, t.Tasks[0])
 		if err != nil {
 			return about, fmt.Errorf("the task of %s: %w", t.Branch, err)
 		}
@@ -189,26 +189,26 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 	// of members run.
 	c := Case{
 		Copy: t.Copy, Base: t.Base, Trust: d.queue.Repo.Top, Subject: t.Subject(), Input: told,
-		Moment: "merge", Member: t.Member, Index: filepath.Join(d.opts.Place.Scratch(), "merge.index"),
+		Moment: "merge", Member: t.Member, Index: filepath.Join(d.deps.Place.Scratch(), "merge.index"),
 	}
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
-		Env: append(slices.Clone(d.opts.Environ),
+		Env: append(slices.Clone(d.deps.Environ),
 			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
-		ProjectDir: d.opts.Team().Workspace, SpillDir: d.opts.Place.Scratch(),
+		ProjectDir: d.deps.Team().Workspace, SpillDir: d.deps.Place.Scratch(),
 		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 			here := c
 			here.Cwd = in.Cwd
 			return d.book.Plan(ctx, here, gate)
 		},
 		GateEnv: func(in hooks.Input) ([]string, error) {
-			env, err := d.opts.GateEnv()
+			env, err := d.deps.GateEnv()
 			if err != nil {
 				return nil, err
 			}
-			ports, err := d.opts.Trees.TakePorts(in.Cwd)
+			ports, err := d.deps.Trees.TakePorts(in.Cwd)
 			return slices.Concat(env, ports), err
 		},
-		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.opts.Slots.Acquire(ctx, t.Member) },
-		Spawned:  d.opts.Spawned,
+		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.deps.Slots.Acquire(ctx, t.Member) },
+		Spawned:  d.deps.Spawned,
 	})
 }

@@ -93,7 +93,7 @@ func addHint(list []hints.Hint, kind hints.Kind, mark bool, word, text string, f
 // hint journals the hints about work that has none, or whose merge brings less than when they were
 // found, because other work was merged. Only Serve calls it.
 func (d *Merger) hint(ctx context.Context) error {
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("find hints: %w", err)
 	}
@@ -118,13 +118,13 @@ func (d *Merger) hint(ctx context.Context) error {
 		}
 		d.hinted[m.ID] = brings
 		var was []hints.Hint
-		d.opts.State.Read(func(s *view.State) {
+		d.deps.State.Read(func(s *view.State) {
 			if m := s.Merge(m.ID); m != nil {
 				was = m.Hints
 			}
 		})
 		if !reflect.DeepEqual(was, found) {
-			d.opts.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found}})
+			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found}})
 		}
 	}
 	return nil

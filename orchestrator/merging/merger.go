@@ -33,8 +33,8 @@ type Members interface {
 	SessionOf(session string) (*members.Member, bool)
 }
 
-// Options are what a Merger needs from its team.
-type Options struct {
+// Deps are what a Merger needs from its team.
+type Deps struct {
 	Place   state.Place
 	Store   *tasks.Store
 	Journal *journal.Journal
@@ -65,7 +65,7 @@ type Options struct {
 // does nothing. Create it with New. After Open returns, its methods may be called from
 // any goroutine.
 type Merger struct {
-	opts  Options
+	deps  Deps
 	queue *Queue // its Repo is nil if there is no repository
 	book  *Book
 	made  *gateFiles
@@ -88,9 +88,9 @@ type Merger struct {
 }
 
 // New returns the desk of a team. It does nothing before Open.
-func New(o Options) *Merger {
+func New(o Deps) *Merger {
 	d := &Merger{
-		opts: o, queue: &Queue{}, woken: make(chan struct{}, 1),
+		deps: o, queue: &Queue{}, woken: make(chan struct{}, 1),
 		taken: map[string]bool{}, left: map[string]string{}, onWay: map[string]bool{}, warned: map[string]bool{},
 		past: map[string]bool{}, loose: newLoose(), hinted: map[string][]string{},
 		moved: make(chan struct{}),
@@ -116,31 +116,31 @@ func New(o Options) *Merger {
 // Open restores the state of earlier runs. Call it once, after the working copies were
 // opened and before any member starts, so that no unmerged work counts as merged.
 func (d *Merger) Open(ctx context.Context) error {
-	repo := d.opts.Trees.Repo()
+	repo := d.deps.Trees.Repo()
 	if repo == nil {
 		return nil
 	}
-	d.queue = queueOf(d.opts.Place, d.opts.Team, repo, d.opts.Store)
-	d.queue.Gates, d.queue.Landing = d.runGates, d.opts.Landing
+	d.queue = queueOf(d.deps.Place, d.deps.Team, repo, d.deps.Store)
+	d.queue.Gates, d.queue.Landing = d.runGates, d.deps.Landing
 	d.queue.made = d.made
-	d.queue.Ask, d.queue.Mask = d.askAll, d.opts.Mask
+	d.queue.Ask, d.queue.Mask = d.askAll, d.deps.Mask
 	d.watch()
-	d.queue.Prepare = func(ctx context.Context, top string) error { return d.opts.Trees.Prepare(ctx, "merge", top) }
+	d.queue.Prepare = func(ctx context.Context, top string) error { return d.deps.Trees.Prepare(ctx, "merge", top) }
 	return d.loadHarvested(ctx)
 }
 
 // watch makes the queue watch its target branches.
 func (d *Merger) watch() {
 	w := d.queue.Watch
-	w.Copies = func() map[string]string { return d.opts.Trees.Tops() }
-	w.Identity, w.Shares = d.opts.Trees.Author, func() bool { return d.writtenByOthers("") }
-	w.Ask, w.Landing = d.askMove, d.opts.Landing
+	w.Copies = func() map[string]string { return d.deps.Trees.Tops() }
+	w.Identity, w.Shares = d.deps.Trees.Author, func() bool { return d.writtenByOthers("") }
+	w.Ask, w.Landing = d.askMove, d.deps.Landing
 	w.Withdraw = func(ctx context.Context, id, why string) error {
 		defer d.wake()
-		return d.opts.Inbox.Withdraw(ctx, id, why)
+		return d.deps.Inbox.Withdraw(ctx, id, why)
 	}
 	w.Tell = func(m events.TargetMoved) {
-		d.opts.Journal.Append(events.Event{Member: m.Member, Data: m})
+		d.deps.Journal.Append(events.Event{Member: m.Member, Data: m})
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.moves = append(d.moves, m)
@@ -196,7 +196,7 @@ func (d *Merger) loadHarvested(ctx context.Context) error {
 	if err := d.queue.Recover(ctx); err != nil {
 		return fmt.Errorf("recover merges: %w", err)
 	}
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
 	}
@@ -207,7 +207,7 @@ func (d *Merger) loadHarvested(ctx context.Context) error {
 			known[id] = true
 		}
 	}
-	all, err := d.opts.Store.List(ctx)
+	all, err := d.deps.Store.List(ctx)
 	if err != nil {
 		return fmt.Errorf("the state of merges: %w", err)
 	}
@@ -219,7 +219,7 @@ func (d *Merger) loadHarvested(ctx context.Context) error {
 	return d.updateOnWay(ctx)
 }
 
-// Serve merges what comes in until ctx ends, or after Options.Over until the queue is empty.
+// Serve merges what comes in until ctx ends, or after Deps.Over until the queue is empty.
 // What is being merged when ctx ends waits for the next run.
 //
 // Merges happen only in this goroutine. If the store fails, merging stops for this run
@@ -229,8 +229,8 @@ func (d *Merger) Serve(ctx context.Context) {
 	if !d.hasRepo() {
 		return
 	}
-	for _, m := range d.opts.Members.Members() {
-		if s, _ := d.opts.Members.StateOf(m.Name); s.Gone != "" { // the others call HarvestCompleted when they become idle
+	for _, m := range d.deps.Members.Members() {
+		if s, _ := d.deps.Members.StateOf(m.Name); s.Gone != "" { // the others call HarvestCompleted when they become idle
 			d.HarvestCompleted(ctx, m.Name)
 		}
 	}
@@ -249,13 +249,13 @@ func (d *Merger) Serve(ctx context.Context) {
 			clear(d.onWay) // no member must wait for it
 			d.mu.Unlock()
 			d.warn(fmt.Errorf("merging stopped for this run: %w", err))
-			d.opts.Changed()
+			d.deps.Changed()
 			return
 		}
-		d.opts.Changed()
+		d.deps.Changed()
 		select {
 		case <-d.woken:
-		case <-d.opts.Over:
+		case <-d.deps.Over:
 			return
 		case <-ctx.Done():
 			return
@@ -269,7 +269,7 @@ func (d *Merger) wake() { members.Signal(d.woken) }
 // updateOnWay updates onWay: the tasks whose work is being merged or waits for an
 // answer.
 func (d *Merger) updateOnWay(ctx context.Context) error {
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
 		return fmt.Errorf("read the merges: %w", err)
 	}
@@ -334,7 +334,7 @@ func (d *Merger) willHarvest(member string) bool {
 	if !d.hasCopy(member) {
 		return false
 	}
-	s, ok := d.opts.Members.StateOf(member)
+	s, ok := d.deps.Members.StateOf(member)
 	return ok && s.Gone == ""
 }
 
@@ -348,7 +348,7 @@ func (d *Merger) HarvestTask(ctx context.Context, t tasks.Task) {
 	delete(d.taken, t.ID)
 	d.loose.add(t.ID, t.Owner)
 	d.mu.Unlock()
-	if _, ok := d.opts.Members.StateOf(t.Owner); ok {
+	if _, ok := d.deps.Members.StateOf(t.Owner); ok {
 		d.warn(d.harvestTasks(ctx, t.Owner, []tasks.Task{t}))
 	}
 }
@@ -362,7 +362,7 @@ func (d *Merger) HarvestCompleted(ctx context.Context, member string) {
 	d.mu.Lock()
 	since := d.loose.now
 	d.mu.Unlock()
-	c, err := d.opts.Store.Changed(ctx, since)
+	c, err := d.deps.Store.Changed(ctx, since)
 	if err != nil {
 		d.warn(err)
 		return
@@ -373,7 +373,7 @@ func (d *Merger) HarvestCompleted(ctx context.Context, member string) {
 	d.mu.Unlock()
 	var done []tasks.Task
 	for _, id := range ids {
-		t, err := d.opts.Store.Task(ctx, id)
+		t, err := d.deps.Store.Task(ctx, id)
 		if errors.Is(err, tasks.ErrNotFound) || err == nil && (t.Owner != member || t.Status != tasks.Completed) {
 			continue // it was changed meanwhile
 		}
@@ -420,18 +420,18 @@ func (d *Merger) harvestTasks(ctx context.Context, member string, done []tasks.T
 		}
 	}
 	d.wake()
-	d.opts.Changed()
+	d.deps.Changed()
 	return errors.Join(errs...)
 }
 
 // unchanged records that a task was completed without a change, and journals it once.
 func (d *Merger) unchanged(ctx context.Context, t tasks.Task) error {
-	marked, err := tasks.MarkUnchanged(ctx, d.opts.Store, t.ID, t.Version)
+	marked, err := tasks.MarkUnchanged(ctx, d.deps.Store, t.ID, t.Version)
 	if err != nil {
 		return fmt.Errorf("record that task %s changed nothing: %w", t.ID, err)
 	}
 	if marked {
-		d.opts.Journal.Append(events.Event{Member: t.Owner, Data: events.TaskUnchanged{Task: t.ID, Subject: t.Subject}})
+		d.deps.Journal.Append(events.Event{Member: t.Owner, Data: events.TaskUnchanged{Task: t.ID, Subject: t.Subject}})
 	}
 	return nil
 }
@@ -460,14 +460,14 @@ func (d *Merger) recordHarvest(t tasks.Task, m *tasks.Merge, err error) {
 
 // reused journals that a gate was not run.
 func (d *Merger) reused(v requests.Verdict) {
-	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictReused{
+	d.deps.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictReused{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Judged: v.Time,
 	}})
 }
 
 // judged journals the tree that a gate has judged.
 func (d *Merger) judged(v requests.Verdict) {
-	d.opts.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictFound{
+	d.deps.Journal.Append(events.Event{Member: v.Member, Data: events.VerdictFound{
 		Task: v.Subject, Command: v.Command, Tree: v.Tree, Moment: v.Moment, Pass: v.Pass,
 	}})
 }
@@ -482,6 +482,6 @@ func (d *Merger) warn(err error) {
 	d.warned[err.Error()] = true
 	d.mu.Unlock()
 	if !said {
-		d.opts.Journal.Warn("%v", err)
+		d.deps.Journal.Warn("%v", err)
 	}
 }

@@ -81,7 +81,7 @@ func (d *Merger) await(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge,
 
 // again reads the current state of merges.
 func (d *Merger) again(ctx context.Context, asked []tasks.Merge) ([]tasks.Merge, error) {
-	all, err := d.opts.Store.Merges().List(ctx)
+	all, err := d.deps.Store.Merges().List(ctx)
 	var now []tasks.Merge
 	for _, m := range all {
 		if slices.ContainsFunc(asked, func(a tasks.Merge) bool { return a.ID == m.ID }) {
@@ -101,7 +101,7 @@ func Owed(ctx context.Context, s *tasks.Store) bool {
 
 // harvestLoose harvests the working copies of idle members.
 func (d *Merger) harvestLoose(ctx context.Context, r api.MergeRequest) error {
-	for _, m := range d.opts.Members.Members() {
+	for _, m := range d.deps.Members.Members() {
 		if r.Member != "" && m.Name != r.Member {
 			continue
 		}
@@ -112,7 +112,7 @@ func (d *Merger) harvestLoose(ctx context.Context, r api.MergeRequest) error {
 		if !ok {
 			continue
 		}
-		if s, _ := d.opts.Members.StateOf(m.Name); s.InTurn() && s.Gone == "" {
+		if s, _ := d.deps.Members.StateOf(m.Name); s.InTurn() && s.Gone == "" {
 			if r.Member != "" {
 				return fmt.Errorf("%s is in a turn; run covey merge again when it is idle, "+
 					"or with a completed task", m.Name)

@@ -27,7 +27,7 @@ func (d *Merger) Review(ctx context.Context, r api.ReviewRequest) (api.ReviewRep
 	if !d.hasRepo() {
 		return api.ReviewReply{}, nil
 	}
-	return reviewOf(ctx, d.queue, d.opts.Place, r)
+	return reviewOf(ctx, d.queue, d.deps.Place, r)
 }
 
 // ReadReview returns what is known of the finished work of a team that does not run. It

@@ -20,12 +20,12 @@ import (
 
 // Return sends finished work back to its author, for a person.
 func (d *Merger) Return(ctx context.Context, r api.ReturnRequest) (api.ReturnReply, error) {
-	reply, err := sender{store: d.opts.Store, team: d.opts.Team()}.send(ctx, r)
+	reply, err := sender{store: d.deps.Store, team: d.deps.Team()}.send(ctx, r)
 	if d.hasRepo() {
 		err = errors.Join(err, d.updateOnWay(ctx))
 		d.wake()
 	}
-	d.opts.Changed()
+	d.deps.Changed()
 	return reply, err
 }
 

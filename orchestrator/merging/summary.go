@@ -28,12 +28,12 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 		}
 		problems = append(problems, fmt.Sprintf("%s; covey inbox approve %s accepts that, %s", t.Text, t.Asked, way))
 	}
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
-		d.opts.Log.Error("read the open merges", "err", err)
+		d.deps.Log.Error("read the open merges", "err", err)
 		return nil, problems
 	}
-	wanted := d.opts.Team().Merge.Given
+	wanted := d.deps.Team().Merge.Given
 	for _, m := range merges {
 		if m.State.Over() {
 			continue
@@ -44,9 +44,9 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 			problems = append(problems, describe(m))
 		}
 	}
-	loose, err := looseWork(ctx, d.queue, d.opts.Place, "")
+	loose, err := looseWork(ctx, d.queue, d.deps.Place, "")
 	if err != nil {
-		d.opts.Log.Error("read the work in members' working copies", "err", err)
+		d.deps.Log.Error("read the work in members' working copies", "err", err)
 	}
 	for _, w := range loose {
 		unmerged = append(unmerged, w.String())
@@ -73,9 +73,9 @@ func (d *Merger) Landed(ctx context.Context) []string {
 	if !d.hasRepo() {
 		return nil
 	}
-	merges, err := d.opts.Store.Merges().List(ctx)
+	merges, err := d.deps.Store.Merges().List(ctx)
 	if err != nil {
-		d.opts.Log.Error("read the merges of this run", "err", err)
+		d.deps.Log.Error("read the merges of this run", "err", err)
 		return nil
 	}
 	return landed(slices.DeleteFunc(merges, func(m tasks.Merge) bool { return d.past[m.ID] }))

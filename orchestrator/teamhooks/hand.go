@@ -17,8 +17,8 @@ import (
 	"github.com/coveyteam/covey/teammate/script"
 )
 
-// HandOptions are a Hand's dependencies.
-type HandOptions struct {
+// HandDeps are a Hand's dependencies.
+type HandDeps struct {
 	Team        *configs.Team
 	Scripts     map[string]*script.Script // of the team's models, by path
 	Servers     []settings.Server
@@ -36,7 +36,7 @@ type Hand struct {
 }
 
 // NewHand makes a Hand. It starts nothing.
-func NewHand(o HandOptions) *Hand {
+func NewHand(o HandDeps) *Hand {
 	lead := Member{
 		Spec:        &members.Member{Member: &o.Team.Lead, Lead: true},
 		Permissions: func() permission.Policy { return o.Permissions },
@@ -49,14 +49,14 @@ func NewHand(o HandOptions) *Hand {
 	// parts want it.
 	processes := process.New(process.Unmarked)
 	return &Hand{
-		models: NewModels(ModelOptions{
+		models: NewModels(ModelDeps{
 			Spec:    func() (*configs.Team, map[string]*script.Script) { return o.Team, o.Scripts },
 			Member:  func(string) Member { return lead },
 			Lead:    func() *members.Member { return lead.Spec },
 			Environ: o.Environ, Scratch: o.Scratch, Started: Registrar(processes),
 		}),
 		tools: &Tools{
-			Servers: mcp.NewClients(mcp.ClientOptions{
+			Servers: mcp.NewClients(mcp.ClientDeps{
 				Workspace: o.Team.Workspace, Environ: o.Environ,
 				Started: func(pid int) func() { return processes.Register(pid, process.Owner{Kind: process.Hook}) },
 				Key:     launch.ReadKey,
@@ -79,7 +79,7 @@ func (h *Hand) Tools() runner.Tools { return h.tools }
 // Close ends the servers that were started.
 func (h *Hand) Close() { h.tools.Servers.Close() }
 
-// Registrar returns a function for ModelOptions.Started that registers the processes of agent
+// Registrar returns a function for ModelDeps.Started that registers the processes of agent
 // hooks.
 func Registrar(all *process.Processes) func(pid int, member string) (ended func()) {
 	return func(pid int, member string) func() {

@@ -9,6 +9,7 @@ package teamhooks
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/coveyteam/covey/events"
@@ -56,6 +57,20 @@ func (l *Live) Layers() hookinfo.Layers {
 
 // Sources returns the current hooks of the spec and its settings files.
 func (l *Live) Sources() []settings.Source { return l.Layers().Sources }
+
+// NamesPolicy reports whether a hook or gate uses a policy.
+func (l *Live) NamesPolicy(name string) bool {
+	for _, source := range l.Sources() {
+		for _, groups := range source.Settings {
+			for _, g := range groups {
+				if slices.ContainsFunc(g.Hooks, func(h hooks.Handler) bool { return h.Policy == name }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
 
 // Run implements teammate.HookRunner.
 func (l *Live) Run(ctx context.Context, in hooks.Input, observe func(hooks.Progress)) (hooks.Outcome, error) {

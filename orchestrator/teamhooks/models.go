@@ -31,8 +31,8 @@ type Member struct {
 	Spent func(events.ModelAsked)
 }
 
-// ModelOptions configure Models.
-type ModelOptions struct {
+// ModelDeps configure Models.
+type ModelDeps struct {
 	// Spec returns the team's current spec, and its scripts by path.
 	Spec func() (*configs.Team, map[string]*script.Script)
 	// Real makes a model that is no script.
@@ -49,7 +49,7 @@ type ModelOptions struct {
 
 // Models answers the prompt and agent hooks of a team with the team's models.
 type Models struct {
-	ModelOptions
+	ModelDeps
 
 	mu sync.Mutex
 	// asked holds the model that answers the prompt hooks of a member with a script. Each hook
@@ -63,8 +63,8 @@ type askedBy struct {
 }
 
 // NewModels makes the Models of a team.
-func NewModels(o ModelOptions) *Models {
-	return &Models{ModelOptions: o, asked: map[askedBy]*script.Model{}}
+func NewModels(o ModelDeps) *Models {
+	return &Models{ModelDeps: o, asked: map[askedBy]*script.Model{}}
 }
 
 // answerer is the model that answers one hook: a script, which answers with the helper for

@@ -17,8 +17,8 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// PolicyOptions are the dependencies of Policies.
-type PolicyOptions struct {
+// PolicyDeps are the dependencies of Policies.
+type PolicyDeps struct {
 	Store     *tasks.Store
 	State     *view.Live // what the members do and have done
 	Members   inbox.Members
@@ -33,20 +33,20 @@ type PolicyOptions struct {
 
 // Policies are the gates that ship with covey. Each refusal tells the member what
 // to do.
-type Policies struct{ opts PolicyOptions }
+type Policies struct{ deps PolicyDeps }
 
 // NewPolicies makes the policies of a team.
-func NewPolicies(o PolicyOptions) *Policies { return &Policies{o} }
+func NewPolicies(o PolicyDeps) *Policies { return &Policies{o} }
 
 // All returns the policies by name.
 func (p *Policies) All() map[string]runner.Policy {
 	return map[string]runner.Policy{
 		"no-open-tasks":        p.noOpenTasks,
-		writes.CommittedPolicy: p.opts.Writes.Committed,
+		writes.CommittedPolicy: p.deps.Writes.Committed,
 		"report-sent":          p.reportSent,
-		"changed-something":    p.opts.Merges.ChangedSomething,
-		writes.FilesPolicy:     p.opts.Writes.Files(p.opts.Merges.OutsideOf),
-		inbox.TakenPolicy:      p.opts.Approvals.Taken(p.opts.Copies.Beyond),
+		"changed-something":    p.deps.Merges.ChangedSomething,
+		writes.FilesPolicy:     p.deps.Writes.Files(p.deps.Merges.OutsideOf),
+		inbox.TakenPolicy:      p.deps.Approvals.Taken(p.deps.Copies.Beyond),
 	}
 }
 
@@ -54,7 +54,7 @@ func (p *Policies) All() map[string]runner.Policy {
 // also be that of an approval.
 func (p *Policies) Named(name string) runner.Policy {
 	if who, ok := inbox.Approver(name); ok {
-		return p.opts.Approvals.By(inbox.ApproverOf(who))
+		return p.deps.Approvals.By(inbox.ApproverOf(who))
 	}
 	return p.All()[name]
 }
@@ -62,24 +62,24 @@ func (p *Policies) Named(name string) runner.Policy {
 // noOpenTasks refuses while the member owns a task that it could work on, or while there is a
 // task that it could claim.
 func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result {
-	name := p.opts.Members.MemberOf(in)
-	own, err := p.opts.Store.Actable(ctx, name)
+	name := p.deps.Members.MemberOf(in)
+	own, err := p.deps.Store.Actable(ctx, name)
 	if err != nil {
 		return runner.Broken(err)
 	}
-	member, known := p.opts.Members.Member(name)
+	member, known := p.deps.Members.Member(name)
 	words := teamtools.BuiltinNames
 	if known {
 		words = teamtools.NamesFor(member.CurrentAgent())
 	}
 	owed := slices.DeleteFunc(own, func(t tasks.Task) bool {
-		return p.opts.Inbox.Holds(t) || t.Status == tasks.InProgress && p.opts.OnPass() // which completes it
+		return p.deps.Inbox.Holds(t) || t.Status == tasks.InProgress && p.deps.OnPass() // which completes it
 	})
 	if len(owed) > 0 {
 		return runner.Refuse("You still own %s. Finish with %s, or give it back.", tasks.NamesOf(owed), words.Completing())
 	}
 	// Only one task is named, because another member may claim the others first.
-	t, ready, err := p.opts.Store.FirstReady(ctx, func(w tasks.Wants) bool { return !known || members.Takes(member.Member, w) })
+	t, ready, err := p.deps.Store.FirstReady(ctx, func(w tasks.Wants) bool { return !known || members.Takes(member.Member, w) })
 	switch {
 	case err != nil:
 		return runner.Broken(err)
@@ -93,13 +93,13 @@ func (p *Policies) noOpenTasks(ctx context.Context, in hooks.Input) hooks.Result
 // reportSent refuses while the member has completed a task since it last wrote
 // to the lead.
 func (p *Policies) reportSent(_ context.Context, in hooks.Input) hooks.Result {
-	member, ok := p.opts.Members.Member(p.opts.Members.MemberOf(in))
+	member, ok := p.deps.Members.Member(p.deps.Members.MemberOf(in))
 	if !ok || member.Lead {
 		return runner.Agree() // the lead does not report to a member
 	}
-	if open := p.opts.State.Unreported(member.Name); len(open) > 0 {
+	if open := p.deps.State.Unreported(member.Name); len(open) > 0 {
 		return runner.Refuse("You have completed %s and the lead has not heard of it. Send %s a message about the result first.",
-			tasks.Named(open...), p.opts.Members.LeadMember().Name)
+			tasks.Named(open...), p.deps.Members.LeadMember().Name)
 	}
 	return runner.Agree()
 }

@@ -39,7 +39,7 @@ func policiesOf(t *testing.T, list ...tasks.New) *Policies {
 			testkit.Must(t, err)
 		}
 	}
-	return NewPolicies(PolicyOptions{
+	return NewPolicies(PolicyDeps{
 		Store: store, Inbox: asks, OnPass: func() bool { return false }, Members: trio{all: map[string]*members.Member{
 			"lead": {Member: &configs.Member{Name: "lead"}, Lead: true},
 			"dev":  {Member: &configs.Member{Name: "dev"}},

@@ -26,15 +26,16 @@ import (
 // all file systems send one.
 const reloadEvery = 2 * time.Second
 
-// ReloaderOptions are a Reloader's dependencies.
-type ReloaderOptions struct {
+// ReloaderDeps are a Reloader's dependencies.
+type ReloaderDeps struct {
 	Team    *configs.Team
 	Layers  hookinfo.Layers  // the team's hooks as they were read
 	Managed []string         // folders of managed settings
 	Watch   *workspace.Watch // of the Reloader alone
 
-	Fire func(context.Context, hooks.Payload) (hooks.Outcome, error) // runs the ConfigChange hooks
-	Warn func(format string, args ...any)                            // tells people
+	// Fire runs the hooks of an event in a member's name; an empty one means the lead's.
+	Fire func(ctx context.Context, member string, p hooks.Payload) (hooks.Outcome, error)
+	Warn func(format string, args ...any) // tells people
 	// Apply replaces a team's layers. If it fails, the old ones stay.
 	Apply func(*configs.Team, hookinfo.Layers) error
 	// Trusted reports whether an entry of trust.json counts.
@@ -48,7 +49,7 @@ type ReloaderOptions struct {
 // operator has trusted it; until then, and if the file is invalid or missing, the old content
 // applies. A change is applied as a whole or not at all.
 type Reloader struct {
-	opts  ReloaderOptions
+	deps  ReloaderDeps
 	team  *configs.Team // whose hooks count
 	asked chan chan api.ReloadReply
 	spec  chan func() // changes of the spec, which replace what was read
@@ -62,9 +63,9 @@ type Reloader struct {
 }
 
 // NewReloader makes the Reloader of a team that is about to run.
-func NewReloader(o ReloaderOptions) *Reloader {
+func NewReloader(o ReloaderDeps) *Reloader {
 	r := &Reloader{
-		opts: o, team: o.Team, asked: make(chan chan api.ReloadReply), spec: make(chan func()),
+		deps: o, team: o.Team, asked: make(chan chan api.ReloadReply), spec: make(chan func()),
 		seen: map[string]os.FileInfo{}, warned: map[string]bool{}, ran: map[string]bool{}, loaded: map[string]bool{},
 	}
 	r.use(o.Team, o.Layers)
@@ -77,7 +78,7 @@ func NewReloader(o ReloaderOptions) *Reloader {
 // use makes the files of layers the current ones.
 func (r *Reloader) use(team *configs.Team, l hookinfo.Layers) {
 	files := l.Files.With(nil)
-	for _, path := range settings.ManagedFiles(r.opts.Managed) {
+	for _, path := range settings.ManagedFiles(r.deps.Managed) {
 		files[path] = hookinfo.ReadFile(path)
 	}
 	r.team, r.counts, r.kept = team, files, map[string]keptChange{}
@@ -121,7 +122,7 @@ func (r *Reloader) Run(ctx context.Context) {
 // follow sends the paths of files that change, until ctx ends.
 func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 	for {
-		c, err := r.opts.Watch.Next(ctx)
+		c, err := r.deps.Watch.Next(ctx)
 		if err != nil {
 			return
 		}
@@ -137,11 +138,11 @@ func (r *Reloader) follow(ctx context.Context, changes chan<- string) {
 // settings, programs run with their current content.
 func (r *Reloader) program(path string) {
 	file := hookinfo.ReadFile(path)
-	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.opts.Trusted) {
+	if r.ran[path] || !r.programs()[path] || file.Err == nil && trust.Covers(r.team, path, file.Data, r.deps.Trusted) {
 		return
 	}
 	r.ran[path] = true
-	r.opts.Warn("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
+	r.deps.Warn("%s, which hooks run, has changed while the team runs; `covey trust --show` shows the difference", path)
 }
 
 // programs returns the files that the team's commands name.
@@ -179,7 +180,7 @@ func (r *Reloader) Ask(ctx context.Context) (api.ReloadReply, error) {
 func (r *Reloader) Adopt(ctx context.Context, team *configs.Team, l hookinfo.Layers) error {
 	done := make(chan error, 1)
 	change := func() {
-		err := r.opts.Apply(team, l)
+		err := r.deps.Apply(team, l)
 		if err == nil {
 			r.use(team, l)
 			r.rewatch()
@@ -214,7 +215,7 @@ func (r *Reloader) report(ctx context.Context) api.ReloadReply {
 func (r *Reloader) look(ctx context.Context, all bool) api.ReloadReply {
 	reply := api.ReloadReply{Applied: []string{}, Kept: []api.KeptFile{}}
 	taken := hookinfo.Files{}
-	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.opts.Managed))) {
+	for _, path := range r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.deps.Managed))) {
 		if !all && !r.touched(path) {
 			continue
 		}
@@ -276,7 +277,7 @@ func (r *Reloader) touched(path string) bool {
 // The file must be readable before it can be trusted, and trusted before ConfigChange hooks
 // run for it.
 func (r *Reloader) against(ctx context.Context, path string, now hookinfo.File) string {
-	managed := slices.Contains(settings.ManagedFiles(r.opts.Managed), path)
+	managed := slices.Contains(settings.ManagedFiles(r.deps.Managed), path)
 	switch {
 	case managed && errors.Is(now.Err, fs.ErrNotExist): // the administrator has removed it
 	case now.Err != nil:
@@ -286,13 +287,13 @@ func (r *Reloader) against(ctx context.Context, path string, now hookinfo.File) 
 			return fault
 		}
 	}
-	if !managed && r.team.Place().Brings(path) && !trust.Covers(r.team, path, now.Data, r.opts.Trusted) {
+	if !managed && r.team.Place().Brings(path) && !trust.Covers(r.team, path, now.Data, r.deps.Trusted) {
 		return "nobody has trusted what is new; look at it with `covey trust --show`, and trust it with `covey trust`"
 	}
 	if k, before := r.kept[path]; before && k.hash == now.Hash() && k.reason == blockedChange {
 		return blockedChange // hooks decide about a change only once
 	}
-	out, err := r.opts.Fire(ctx, hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
+	out, err := r.deps.Fire(ctx, "", hooks.ConfigChangeInput{Source: r.sourceOf(path), FilePath: path})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("the ConfigChange hooks could not run: %v", err)
@@ -311,7 +312,7 @@ func (r *Reloader) keep(path string, now hookinfo.File, reason string) api.KeptF
 	k := keptChange{reason: reason, hash: now.Hash()}
 	if r.kept[path] != k {
 		r.kept[path] = k
-		r.opts.Warn("%s has changed, and its old content still counts: %s", path, reason)
+		r.deps.Warn("%s has changed, and its old content still counts: %s", path, reason)
 	}
 	return api.KeptFile{Path: path, Reason: reason}
 }
@@ -325,12 +326,12 @@ func (r *Reloader) takeUp(taken hookinfo.Files, reply *api.ReloadReply) {
 	var managed settings.Managed
 	if err == nil {
 		var warnings []error
-		if managed, warnings, err = settings.LoadManaged(r.opts.Managed); err == nil {
+		if managed, warnings, err = settings.LoadManaged(r.deps.Managed); err == nil {
 			l.AddManaged(managed, warnings)
 		}
 	}
 	if err == nil {
-		err = r.opts.Apply(r.team, l)
+		err = r.deps.Apply(r.team, l)
 	}
 	for _, path := range taken.Paths(nil) {
 		if err != nil {
@@ -340,7 +341,7 @@ func (r *Reloader) takeUp(taken hookinfo.Files, reply *api.ReloadReply) {
 		delete(r.kept, path)
 		r.loaded[path] = true
 		reply.Applied = append(reply.Applied, path)
-		r.opts.Warn("%s has changed; it counts from now on", path)
+		r.deps.Warn("%s has changed; it counts from now on", path)
 	}
 	if err != nil {
 		return
@@ -349,7 +350,7 @@ func (r *Reloader) takeUp(taken hookinfo.Files, reply *api.ReloadReply) {
 	for _, w := range l.Warnings {
 		if text := w.Error(); !r.warned[text] {
 			r.warned[text] = true
-			r.opts.Warn("%s", text)
+			r.deps.Warn("%s", text)
 		}
 	}
 	r.rewatch()
@@ -358,7 +359,7 @@ func (r *Reloader) takeUp(taken hookinfo.Files, reply *api.ReloadReply) {
 // sourceOf returns the source of a file in the input of ConfigChange.
 func (r *Reloader) sourceOf(path string) string {
 	switch {
-	case slices.Contains(settings.ManagedFiles(r.opts.Managed), path):
+	case slices.Contains(settings.ManagedFiles(r.deps.Managed), path):
 		return "policy_settings"
 	case !slices.Contains(r.team.Settings, path), filepath.Base(path) == "SKILL.md":
 		return "skills" // plugins and heads of agent files
@@ -372,10 +373,10 @@ func (r *Reloader) sourceOf(path string) string {
 
 // rewatch watches the files of the hooks and the programs that they run.
 func (r *Reloader) rewatch() {
-	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.opts.Managed)))
+	paths := r.counts.Paths(slices.Concat(r.team.HookFiles(), settings.ManagedFiles(r.deps.Managed)))
 	paths = slices.AppendSeq(paths, maps.Keys(r.programs()))
-	if err := r.opts.Watch.Set(paths); err != nil && !r.warned[err.Error()] {
+	if err := r.deps.Watch.Set(paths); err != nil && !r.warned[err.Error()] {
 		r.warned[err.Error()] = true
-		r.opts.Warn("changes are noticed a little later: %v", err)
+		r.deps.Warn("changes are noticed a little later: %v", err)
 	}
 }

@@ -79,10 +79,10 @@ plugins: [plugin]
 	}
 	w := workspace.NewWatcher()
 	t.Cleanup(func() { _ = w.Close() })
-	r.Reloader = NewReloader(ReloaderOptions{
+	r.Reloader = NewReloader(ReloaderDeps{
 		Team: team, Layers: hookinfo.Layers{Files: files}, Managed: []string{filepath.Join(r.away, "etc")}, Watch: w.Watch(),
 		Trusted: func(api.TrustNotice) bool { return true },
-		Fire: func(_ context.Context, p hooks.Payload) (hooks.Outcome, error) {
+		Fire: func(_ context.Context, _ string, p hooks.Payload) (hooks.Outcome, error) {
 			in := p.(hooks.ConfigChangeInput)
 			r.fired = append(r.fired, in.Source+" "+filepath.Base(in.FilePath))
 			return r.answer, nil

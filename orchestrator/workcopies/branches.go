@@ -64,8 +64,8 @@ func (r *record) setBranches(ctx context.Context, change func([]string) []string
 // branchNames returns the names that a member's branch may have, in order of
 // preference.
 func (t *Trees) branchNames(member string) []string {
-	here := filepath.Base(t.opts.Place.Dir) // the team's name and eight digits unique to it
-	names := []string{worktree.BranchName(t.opts.Team().Name, member), worktree.BranchName(here, member)}
+	here := filepath.Base(t.deps.Place.Dir) // the team's name and eight digits unique to it
+	names := []string{worktree.BranchName(t.deps.Team().Name, member), worktree.BranchName(here, member)}
 	for i := 2; i < 10; i++ {
 		names = append(names, fmt.Sprintf("%s-%d", worktree.BranchName(here, member), i))
 	}

@@ -20,7 +20,7 @@ var ErrMaxDisk = errors.New("the working copies take too much room")
 
 // room fails with ErrMaxDisk if another working copy would exceed worktree.max_disk.
 func (t *Trees) room(ctx context.Context) error {
-	limit := t.opts.Team().Worktree.MaxDisk
+	limit := t.deps.Team().Worktree.MaxDisk
 	if limit == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (t *Trees) Watch(ctx context.Context, attention func(ctx context.Context, m
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.opts.Clock.After(pause): // an early wake-up costs one measurement
+		case <-t.deps.Clock.After(pause): // an early wake-up costs one measurement
 		}
 		began := time.Now()
 		over = t.measure(ctx, over, attention)
@@ -87,7 +87,7 @@ func (t *Trees) Watch(ctx context.Context, attention func(ctx context.Context, m
 // copy when the limit is crossed. It deletes nothing: only a person knows what is work
 // and what is waste.
 func (t *Trees) measure(ctx context.Context, was bool, attention func(ctx context.Context, member, why string)) (over bool) {
-	limit := t.opts.Team().Worktree.MaxDisk
+	limit := t.deps.Team().Worktree.MaxDisk
 	if limit == 0 {
 		return false // do not load the members' disk without a limit
 	}

@@ -47,7 +47,7 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 		return "", nil, nil, errors.Join(fmt.Errorf("a fresh working copy: %w", err), os.RemoveAll(temp))
 	}
 	err = setup{
-		team: team, opts: Options{
+		team: team, deps: Deps{
 			Environ: environ, Processes: process.New(process.Unmarked),
 			Slots: state.NewSlots(home, func() int { return team.GatesAtOnce }, nil),
 		},

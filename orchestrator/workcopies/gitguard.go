@@ -26,7 +26,7 @@ const noReplace = "git replace would show other contents of files and commits to
 // the target of merges. A permission rule is not suitable: it refuses all that may be such a
 // command, including every command whose name is a variable.
 func (t *Trees) guardGit() (remove func(), err error) {
-	remove, err = t.opts.Functions.Add(hooks.PreToolUse, hooks.Callback{
+	remove, err = t.deps.Functions.Add(hooks.PreToolUse, hooks.Callback{
 		Name: "git-of-others", Matcher: "Bash", When: func(in hooks.Input) bool { return t.refusedGit(in) != "" },
 		Do: func(_ context.Context, in hooks.Input) (hooks.Answer, error) {
 			return hooks.Answer{Permission: hooks.Permission{Decision: "deny", Reason: t.refusedGit(in)}}, nil
@@ -69,7 +69,7 @@ func (t *Trees) otherTops(own Tree) []string {
 // otherBranches returns the branches that a member must not move: what the operator has checked
 // out, the target of merges, and those of other members.
 func (t *Trees) otherBranches(own Tree) []string {
-	names := []string{t.opts.Team().Merge.Into}
+	names := []string{t.deps.Team().Merge.Into}
 	// Each call of git has its own time limit.
 	if head, err := t.ground.repo.Head(context.Background()); err == nil {
 		names = append(names, head.Branch)

@@ -40,7 +40,7 @@ func (t *Trees) byHook(ctx context.Context, m *members.Member) (own Tree, made b
 	if path == "" {
 		return own, false, errors.New("the WorktreeCreate hook named no folder; its last line must be the path")
 	}
-	if own, err = t.ground.found(ctx, t.opts.Team().Workspace, path); err != nil {
+	if own, err = t.ground.found(ctx, t.deps.Team().Workspace, path); err != nil {
 		return own, false, fmt.Errorf("the WorktreeCreate hook's folder %s: %w", path, err)
 	}
 	// A script that ignores the name in its input would give all members one folder.
@@ -105,20 +105,20 @@ func (t *Trees) holder(root, but string) (string, bool) {
 			return name, true
 		}
 	}
-	return "the team", root == t.opts.Team().Workspace
+	return "the team", root == t.deps.Team().Workspace
 }
 
 // fire runs hooks for a member that has not started yet.
 func (t *Trees) fire(ctx context.Context, m *members.Member, p hooks.Payload) (hooks.Outcome, error) {
-	team := t.opts.Team()
+	team := t.deps.Team()
 	common := hooks.Common{
 		SessionID: m.Session.Session, Cwd: team.Workspace,
-		TranscriptPath: t.opts.Place.Transcript(m.Name, m.Session.Session),
+		TranscriptPath: t.deps.Place.Transcript(m.Name, m.Session.Session),
 	}
 	if !m.Lead {
 		common.AgentID, common.AgentType = m.Name+"@"+team.Name, m.Name
 	}
-	out, err := t.opts.Hooks.Run(ctx, hooks.Input{Common: common, Payload: p}, func(p hooks.Progress) {
+	out, err := t.deps.Hooks.Run(ctx, hooks.Input{Common: common, Payload: p}, func(p hooks.Progress) {
 		t.notices.tell(m.Name, teammate.HookEvent(p))
 	})
 	for _, text := range append(out.SystemMessages, out.Warnings...) {

@@ -120,7 +120,7 @@ func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why s
 	if err != nil {
 		return err.Error()
 	}
-	target, err := t.ground.target(ctx, t.opts.Team().Merge.Into)
+	target, err := t.ground.target(ctx, t.deps.Team().Merge.Into)
 	if err != nil {
 		return fmt.Sprintf("find the target of finished work: %v", err)
 	}
@@ -219,7 +219,7 @@ func (t *Trees) Retire(ctx context.Context) error {
 // forget removes the copies of an earlier run (`up --fresh`). References keep their
 // unmerged and uncommitted work.
 func (t *Trees) forget(ctx context.Context) error {
-	for member, own := range t.opts.Left.trees {
+	for member, own := range t.deps.Left.trees {
 		if own.ByHook {
 			t.fireRemoved(ctx, member, own.Top)
 		}
@@ -263,9 +263,9 @@ func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
 	if err != nil {
 		return err
 	}
-	ref := rescues + t.opts.Team().Name + "/" + member + "/" + time.Now().UTC().Format("20060102T150405.000")
+	ref := rescues + t.deps.Team().Name + "/" + member + "/" + time.Now().UTC().Format("20060102T150405.000")
 	message := fmt.Sprintf("Uncommitted work of %s of the team %s\n\nKept by covey up --fresh.", member,
-		t.opts.Team().Name)
+		t.deps.Team().Name)
 	if _, err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (t *Trees) plant(ctx context.Context, m *members.Member) (Tree, error) {
 		if found && !was.Ready {
 			_ = os.Remove(filepath.Join(own.Top, partFile)) // if it stays, people see it as a change
 		}
-		if found && had && !t.opts.MakeNone && t.ground.outdated(ctx, t.opts.Team(), was) {
+		if found && had && !t.deps.MakeNone && t.ground.outdated(ctx, t.deps.Team(), was) {
 			found = t.removeClean(ctx, name, own) != ""
 		}
 		if found {
@@ -47,7 +47,7 @@ func (t *Trees) plant(ctx context.Context, m *members.Member) (Tree, error) {
 			return own, nil
 		}
 	}
-	if MadeByHook(t.opts.Hooks.Sources()) {
+	if MadeByHook(t.deps.Hooks.Sources()) {
 		own, made, err := t.byHook(ctx, m)
 		if err != nil || made {
 			return own, err
@@ -146,7 +146,7 @@ func (t *Trees) adopt(ctx context.Context, m *members.Member, path string) (
 func (t *Trees) branchFor(ctx context.Context, member string, others []worktree.Copy) (
 	branch, base string, err error,
 ) {
-	from, err := baseOf(ctx, t.ground.repo, t.opts.Team())
+	from, err := baseOf(ctx, t.ground.repo, t.deps.Team())
 	if err != nil {
 		return "", "", err
 	}

@@ -18,13 +18,13 @@ import (
 func (g *grove) stopped(t *testing.T) {
 	t.Helper()
 	g.Close()
-	testkit.Must(t, g.opts.Store.Close())
+	testkit.Must(t, g.deps.Store.Close())
 }
 
 // legacy is LegacyOf of a grove.
 func (g *grove) legacy(t *testing.T) Legacy {
 	t.Helper()
-	l, err := LegacyOf(t.Context(), worktree.Git{}, g.opts.Place)
+	l, err := LegacyOf(t.Context(), worktree.Git{}, g.deps.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestLegacy(t *testing.T) {
 	for name, commit := range map[string]string{"covey/crew/task_1": "mine", "covey/crew/task_2": "main", "own": "main"} {
 		sh(t, g.team.Workspace, "git branch "+name+" "+commit)
 		id := testkit.Shell(t, g.team.Workspace, "git rev-parse "+name)
-		_, err := g.opts.Store.Merges().Propose(t.Context(), actors.Actor{Name: actors.Operator}, tasks.Merge{
+		_, err := g.deps.Store.Merges().Propose(t.Context(), actors.Actor{Name: actors.Operator}, tasks.Merge{
 			Branch: name, Member: "ana", Tasks: []string{"1"}, Commit: id, From: id, Into: "main", State: tasks.MergeWaiting,
 		})
 		testkit.Must(t, err)
@@ -95,7 +95,7 @@ func TestLegacyStays(t *testing.T) {
 		ana, _ := g.Of("ana")
 		sh(t, ana.Root, script)
 		g.stopped(t)
-		if _, err := LegacyOf(t.Context(), worktree.Git{}, g.opts.Place); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := LegacyOf(t.Context(), worktree.Git{}, g.deps.Place); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", script, err, want)
 		}
 	}
@@ -107,22 +107,22 @@ func TestLegacyStays(t *testing.T) {
 		t.Errorf("a hook's copy: %+v", l.Kept)
 	}
 	g = newGrove(t)
-	testkit.Must(t, g.record.keep(t.Context(), "ana", Tree{Top: g.opts.Place.Scratch(), ByHook: true}))
+	testkit.Must(t, g.record.keep(t.Context(), "ana", Tree{Top: g.deps.Place.Scratch(), ByHook: true}))
 	g.stopped(t)
-	if _, err := LegacyOf(t.Context(), worktree.Git{}, g.opts.Place); err == nil || !strings.Contains(err.Error(), "a hook made") {
+	if _, err := LegacyOf(t.Context(), worktree.Git{}, g.deps.Place); err == nil || !strings.Contains(err.Error(), "a hook made") {
 		t.Errorf("a hook's copy in the state folder: %v", err)
 	}
 	g = newGrove(t)
 	g.stopped(t)
-	unknown := g.opts.Place
+	unknown := g.deps.Place
 	unknown.Workspace = ""
 	testkit.Must(t, os.RemoveAll(g.team.Workspace))
-	for _, p := range []state.Place{g.opts.Place, unknown} {
+	for _, p := range []state.Place{g.deps.Place, unknown} {
 		if _, err := LegacyOf(t.Context(), worktree.Git{}, p); err == nil || !strings.Contains(err.Error(), "cannot be compared") {
 			t.Errorf("nobody knows what the copies have: %v", err)
 		}
 	}
-	testkit.Must(t, os.RemoveAll(g.opts.Place.Worktrees()))
+	testkit.Must(t, os.RemoveAll(g.deps.Place.Worktrees()))
 	g.legacy(t)
 }
 
@@ -131,7 +131,7 @@ func TestLegacyKilled(t *testing.T) {
 	g := newGrove(t)
 	ana, _ := g.Of("ana")
 	g.stopped(t)
-	aside := filepath.Join(g.opts.Place.Dir, "removed-1")
+	aside := filepath.Join(g.deps.Place.Dir, "removed-1")
 	testkit.Must(t, os.Mkdir(aside, 0o700))
 	testkit.Must(t, os.Rename(ana.Top, filepath.Join(aside, "ana")))
 	sh(t, g.team.Workspace, "touch .git/refs/heads/covey/crew/ana.lock") // of a git that was killed as well

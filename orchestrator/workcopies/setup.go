@@ -56,15 +56,15 @@ func (t *Trees) Prepare(ctx context.Context, name, top string) error {
 
 func (t *Trees) setupOf(member, dir string, doing func(what string)) setup {
 	return setup{
-		team: t.opts.Team(), opts: t.opts, repo: t.ground.repo, warn: t.notices.warn,
-		ports: &t.ports, member: member, dir: dir, doing: doing, log: filepath.Join(t.opts.Place.Scratch(), member+".setup.log"),
+		team: t.deps.Team(), deps: t.deps, repo: t.ground.repo, warn: t.notices.warn,
+		ports: &t.ports, member: member, dir: dir, doing: doing, log: filepath.Join(t.deps.Place.Scratch(), member+".setup.log"),
 	}
 }
 
 // setup prepares a working copy for its member.
 type setup struct {
 	team   *configs.Team
-	opts   Options
+	deps   Deps
 	repo   *worktree.Repo // of the workspace; nil: there is none
 	warn   func(format string, args ...any)
 	ports  *portBlocks // of which the copy takes what it needs
@@ -83,7 +83,7 @@ func (s setup) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.opts.Environ = slices.Concat(s.opts.Environ, ports)
+	s.deps.Environ = slices.Concat(s.deps.Environ, ports)
 	for _, command := range s.team.Worktree.Setup {
 		s.doing("setting up: " + texts.Clip(command, 60))
 		if err := s.command(ctx, command); err != nil {
@@ -111,7 +111,7 @@ func (s setup) command(ctx context.Context, command string) error {
 	if runtime.GOOS == "windows" {
 		shell = "sh"
 	}
-	free, err := s.opts.Slots.Acquire(ctx, s.member)
+	free, err := s.deps.Slots.Acquire(ctx, s.member)
 	if err != nil {
 		return err
 	}
@@ -120,10 +120,10 @@ func (s setup) command(ctx context.Context, command string) error {
 	defer cancel()
 	exit, err := proc.Process{
 		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
-		Env:    slices.Concat(s.opts.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
+		Env:    slices.Concat(s.deps.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
 		Stdout: file, Stderr: file,
 		Started: func(pid int) func() {
-			return s.opts.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
+			return s.deps.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})
 		},
 	}.Run(timed)
 	switch {

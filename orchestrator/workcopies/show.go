@@ -36,7 +36,7 @@ func (t *Trees) Status(ctx context.Context, members []string) []*Status {
 	defer cancel()
 	// Each goroutine writes one element, so no lock is needed.
 	list := make([]*Status, len(members))
-	target := sync.OnceValues(func() (string, error) { return t.ground.target(ctx, t.opts.Team().Merge.Into) })
+	target := sync.OnceValues(func() (string, error) { return t.ground.target(ctx, t.deps.Team().Merge.Into) })
 	var looking sync.WaitGroup
 	for i, member := range members {
 		if own, ok := t.Of(member); ok {
@@ -135,7 +135,7 @@ func (t *Trees) AuthorEnv(member string) []string {
 	if t.ground.repo == nil {
 		return nil
 	}
-	file := filepath.Join(t.opts.Place.Scratch(), member+".gitconfig")
+	file := filepath.Join(t.deps.Place.Scratch(), member+".gitconfig")
 	var text strings.Builder
 	for _, section := range []string{"user", "author", "committer"} {
 		fmt.Fprintf(&text, "[%s]\n\tname = %s\n\temail = %s\n", section, member, address)
@@ -149,7 +149,7 @@ func (t *Trees) AuthorEnv(member string) []string {
 }
 
 // domain is the end of the addresses of AuthorEnv.
-func (t *Trees) domain() string { return "@" + t.opts.Team().Name + ".covey.invalid" }
+func (t *Trees) domain() string { return "@" + t.deps.Team().Name + ".covey.invalid" }
 
 // Author returns the member with an address of AuthorEnv; empty: it is nobody's.
 func (t *Trees) Author(address string) string {

@@ -25,8 +25,8 @@ type Hooks interface {
 	Sources() []settings.Source // the current ones
 }
 
-// Options are what Trees needs from its team.
-type Options struct {
+// Deps are what Trees needs from its team.
+type Deps struct {
 	Place     state.Place
 	Store     *tasks.Store
 	Journal   *journal.Journal
@@ -48,7 +48,7 @@ type Options struct {
 // Trees are the working copies of a team's members. The zero value is for a team that
 // shares the workspace; create any other with New.
 type Trees struct {
-	opts    Options
+	deps    Deps
 	dir     string          // folder of git's copies; without symlinks
 	git     worktree.Git    // how git runs for the team
 	ground  ground          // what copies are created from
@@ -61,24 +61,24 @@ type Trees struct {
 }
 
 // New returns the Trees of a team. No member has a copy before Open.
-func New(opts Options) *Trees {
+func New(deps Deps) *Trees {
 	t := &Trees{
-		opts: opts, notices: &notices{journal: opts.Journal},
-		record: record{store: opts.Store, known: map[string]Tree{}, members: map[string]*members.Member{}},
+		deps: deps, notices: &notices{journal: deps.Journal},
+		record: record{store: deps.Store, known: map[string]Tree{}, members: map[string]*members.Member{}},
 	}
-	t.git = gitOf(opts, t.notices.warn)
+	t.git = gitOf(deps, t.notices.warn)
 	return t
 }
 
 // gitOf returns how git runs in the team's own process. Its processes carry the team's
 // mark, have no rights at the control socket, and belong to no member.
-func gitOf(opts Options, warn func(format string, args ...any)) worktree.Git {
+func gitOf(deps Deps, warn func(format string, args ...any)) worktree.Git {
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return worktree.Git{
-		Env:     []string{opts.Place.Mark()},
-		Filters: opts.Filters,
-		Started: func(pid int) func() { return opts.Processes.Register(pid, process.Owner{Kind: process.Unowned}) },
+		Env:     []string{deps.Place.Mark()},
+		Filters: deps.Filters,
+		Started: func(pid int) func() { return deps.Processes.Register(pid, process.Owner{Kind: process.Unowned}) },
 		Withheld: func(w worktree.Withheld) {
 			mu.Lock()
 			first := !said[w.String()]
@@ -101,19 +101,19 @@ func GitFor(p state.Place, filters []worktree.Filter) worktree.Git {
 // wraps configs.ErrSpec if a member must have one and cannot. Call it once, before any member
 // is settled.
 func (t *Trees) Open(ctx context.Context) error {
-	if err := t.record.recall(ctx, t.opts.Left.branches); err != nil {
+	if err := t.record.recall(ctx, t.deps.Left.branches); err != nil {
 		return err
 	}
-	dir, err := filepath.EvalSymlinks(t.opts.Place.Dir)
+	dir, err := filepath.EvalSymlinks(t.deps.Place.Dir)
 	if err != nil {
 		return fmt.Errorf("state folder: %w", err)
 	}
-	t.dir = filepath.Join(dir, filepath.Base(t.opts.Place.Worktrees()))
-	t.ground = groundOf(ctx, t.git, t.opts.Team())
+	t.dir = filepath.Join(dir, filepath.Base(t.deps.Place.Worktrees()))
+	t.ground = groundOf(ctx, t.git, t.deps.Team())
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := refuseDemands(t.opts.Team(), t.ground.fault, MadeByHook(t.opts.Hooks.Sources())); err != nil {
+	if err := refuseDemands(t.deps.Team(), t.ground.fault, MadeByHook(t.deps.Hooks.Sources())); err != nil {
 		return err
 	}
 	if t.ground.repo == nil {
@@ -125,7 +125,7 @@ func (t *Trees) Open(ctx context.Context) error {
 	if t.unguard, err = t.guardGit(); err != nil {
 		return err
 	}
-	if t.opts.Fresh {
+	if t.deps.Fresh {
 		return t.forget(ctx)
 	}
 	return t.discover(ctx)
@@ -169,7 +169,7 @@ func (t *Trees) discover(ctx context.Context) error {
 // own copies, branches and indexes. No member works there yet, and all earlier
 // processes were killed.
 func (t *Trees) unlock() error {
-	locks, _ := filepath.Glob(filepath.Join(t.opts.Place.Scratch(), "*.lock")) // the pattern is valid
+	locks, _ := filepath.Glob(filepath.Join(t.deps.Place.Scratch(), "*.lock")) // the pattern is valid
 	for _, path := range locks {
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("state folder: %w", err)
@@ -181,13 +181,13 @@ func (t *Trees) unlock() error {
 			tops = append(tops, own.Top)
 		}
 	}
-	return t.ground.repo.Unlock(tops, "covey/"+t.opts.Team().Name)
+	return t.ground.repo.Unlock(tops, "covey/"+t.deps.Team().Name)
 }
 
 // AssignDir sets the Dir of a member, and creates its working copy if it is to have one.
 // Call it before the member's agent starts.
 func (t *Trees) AssignDir(ctx context.Context, m *members.Member) error {
-	team := t.opts.Team()
+	team := t.deps.Team()
 	m.Dir = team.Workspace
 	t.record.addMember(m)
 	if isolationOf(*m.Member, team, t.ground.repo != nil) != configs.InWorktree {
@@ -195,7 +195,7 @@ func (t *Trees) AssignDir(ctx context.Context, m *members.Member) error {
 		t.leave(ctx, m.Name)
 		return nil
 	}
-	if _, had := t.record.all()[m.Name]; !had && t.opts.MakeNone {
+	if _, had := t.record.all()[m.Name]; !had && t.deps.MakeNone {
 		return nil
 	}
 	t.first.Do(func() { t.tellOfWorkspace(ctx) })
@@ -215,7 +215,7 @@ func (t *Trees) Of(member string) (Tree, bool) { return t.record.of(member) }
 // TakePorts gives the working copy in dir the ports that the spec asks for, unless it has them, and
 // returns the variables that name them. The copy keeps them until it is removed, or until Close.
 func (t *Trees) TakePorts(dir string) ([]string, error) {
-	return t.ports.take(dir, t.opts.Team().Worktree.Ports)
+	return t.ports.take(dir, t.deps.Team().Worktree.Ports)
 }
 
 // Ports returns the variables that name the ports of a member's working copy; nil: it has none.
@@ -233,6 +233,12 @@ func (t *Trees) Beyond(member string) string {
 	return ""
 }
 
+// TopOf returns the top folder of a member's own copy, and whether git knows it; empty: it has none.
+func (t *Trees) TopOf(member string) (top string, inGit bool) {
+	own, _ := t.Of(member)
+	return own.Top, own.Branch != ""
+}
+
 // Tops returns the top folders of the working copies, by member.
 func (t *Trees) Tops() map[string]string {
 	tops := map[string]string{}
@@ -245,7 +251,7 @@ func (t *Trees) Tops() map[string]string {
 // warnOfSharing warns once that members that can write share the workspace although it
 // is in a repository, because users may rely on the default.
 func (t *Trees) warnOfSharing(m *members.Member) {
-	team := t.opts.Team()
+	team := t.deps.Team()
 	if t.ground.fault == nil || m.Isolation != "" || isolationOf(*m.Member, team, true) != configs.InWorktree {
 		return
 	}
@@ -264,7 +270,7 @@ func (t *Trees) tellOfWorkspace(ctx context.Context) {
 	if t.ground.repo == nil {
 		return
 	}
-	if text := uncheckedHook(ctx, t.ground.repo, t.opts.Team()); text != "" {
+	if text := uncheckedHook(ctx, t.ground.repo, t.deps.Team()); text != "" {
 		t.notices.warn("%s", text)
 	}
 	if dirty, err := t.ground.repo.Dirty(ctx); err == nil && len(dirty) > 0 {

@@ -40,7 +40,7 @@ func sh(t *testing.T, dir, script string) {
 // working copies, and what needed attention.
 type grove struct {
 	*Trees
-	options  Options
+	options  Deps
 	team     *configs.Team
 	members  map[string]*members.Member
 	attended []string
@@ -55,7 +55,7 @@ func newGrove(t *testing.T) *grove {
 		Name: "crew", Workspace: dir, Lead: configs.Member{Name: "lead", Isolation: configs.Shared},
 		Teammates: []configs.Member{{Name: "ana"}, {Name: "ben"}},
 	}}
-	g.options = Options{
+	g.options = Deps{
 		Processes: process.New(process.Unmarked), Functions: &hooks.Registry{}, Hooks: noHooks{},
 		Slots: state.NewSlots(t.TempDir(), func() int { return 0 }, func(string, events.Data) {}), Environ: os.Environ(),
 		Team: func() *configs.Team { return g.team },
@@ -83,7 +83,7 @@ func (g *grove) settle(t *testing.T, name string) {
 
 // begin begins a run: all members get their folders and are set up. What people are told stays in
 // notices, because no journal runs.
-func (g *grove) begin(t *testing.T, o Options) error {
+func (g *grove) begin(t *testing.T, o Deps) error {
 	t.Helper()
 	g.Trees = New(o)
 	t.Cleanup(g.Trees.Close)

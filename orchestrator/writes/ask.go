@@ -56,7 +56,7 @@ func (w *Watch) listed(member *members.Member, files []string) string {
 	for i, file := range files {
 		named[i] = file
 		var owners []string
-		for _, other := range w.opts.Members.Members() {
+		for _, other := range w.deps.Members.Members() {
 			if other.Owns != nil && len(Outside(other.Owns, []string{file})) == 0 {
 				owners = append(owners, other.Name)
 			}
@@ -119,13 +119,13 @@ func (w *Watch) askToKeep(ctx context.Context, member *members.Member, files []s
 	if len(files) > 0 {
 		key = w.keeping(member, files)
 	}
-	if err := w.opts.People.WithdrawOutdated(ctx, member.Name, key); err != nil {
+	if err := w.deps.People.WithdrawOutdated(ctx, member.Name, key); err != nil {
 		return runner.Agree(), fmt.Errorf("withdraw questions about protected files: %w", err)
 	}
 	if len(files) == 0 {
 		return runner.Agree(), nil
 	}
-	a, err := w.opts.People.Ask(ctx, member.Name, key, files)
+	a, err := w.deps.People.Ask(ctx, member.Name, key, files)
 	if err != nil {
 		return runner.Agree(), fmt.Errorf("ask about protected files: %w", err)
 	}
@@ -171,7 +171,7 @@ func (w *Watch) allow(member *members.Member, files []string) {
 // Answered drops the charges against a member that needed attention, after a person let
 // it continue. It implements crew.Answerer.
 func (w *Watch) Answered(_ context.Context, r requests.Request) error {
-	m, ok := w.opts.Members.Member(r.Member)
+	m, ok := w.deps.Members.Member(r.Member)
 	if ok && r.Kind == requests.AskAttention && r.Approved() && w.watches(m) {
 		w.allow(m, w.charged(m))
 	}

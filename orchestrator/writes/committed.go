@@ -37,7 +37,7 @@ func (f *changedFiles) see(ctx context.Context, member *members.Member, e events
 	switch e.Data.(type) {
 	case events.TurnStarted:
 		var look *Reader
-		if f.w.opts.Asks(CommittedPolicy) {
+		if f.w.deps.Asks(CommittedPolicy) {
 			l := f.reader(member)
 			look = &l
 		}
@@ -53,7 +53,7 @@ func (f *changedFiles) of(member *members.Member) *Turns {
 	defer f.mu.Unlock()
 	t, ok := f.turns[member.Name]
 	if !ok {
-		t = OpenTurns(filepath.Join(f.w.opts.Scratch, member.Name+".turns.json"))
+		t = OpenTurns(filepath.Join(f.w.deps.Scratch, member.Name+".turns.json"))
 		f.turns[member.Name] = t
 	}
 	return t
@@ -64,7 +64,7 @@ func (f *changedFiles) of(member *members.Member) *Turns {
 func (f *changedFiles) reader(member *members.Member) Reader {
 	if f.w.ownCopy(member) {
 		return Reader{Who: member.Name, Folder: func(ctx context.Context) (*SharedFolder, error) {
-			return f.w.openFolder(ctx, member, filepath.Join(f.w.opts.Scratch, member.Name+".turns.index"))
+			return f.w.openFolder(ctx, member, filepath.Join(f.w.deps.Scratch, member.Name+".turns.index"))
 		}}
 	}
 	return Reader{Who: member.Name, Log: f.w.log(member.Dir),
@@ -86,11 +86,11 @@ func (f *changedFiles) warn(ctx context.Context, member *members.Member, err err
 // changes. It ignores what was uncommitted before, and what others write in the same
 // folder.
 func (w *Watch) Committed(ctx context.Context, in hooks.Input) hooks.Result {
-	member, ok := w.opts.Members.Member(w.opts.Members.MemberOf(in))
+	member, ok := w.deps.Members.Member(w.deps.Members.MemberOf(in))
 	if !ok {
 		return runner.Agree() // no member's work
 	}
-	repo, err := w.opts.Git.Open(ctx, in.Cwd)
+	repo, err := w.deps.Git.Open(ctx, in.Cwd)
 	if err != nil {
 		return runner.Broken(err)
 	}

@@ -47,7 +47,7 @@ func (r repo) begin(turn int) repo {
 	}
 	r.team = &folder{ownCopies: true, asked: true}
 	r.dev = r.team.sit(configs.Member{Name: "dev"}, r.dir)
-	r.w = New(Options{
+	r.w = New(Deps{
 		Scratch: scratch, Home: filepath.Dir(r.dir + ".state"), Past: NewPast(),
 		Team:    func() *configs.Team { return &configs.Team{Workspace: r.dir} },
 		Members: r.team,

@@ -61,7 +61,7 @@ func TestWritable(t *testing.T) {
 	top, listed, home := filepath.Join(dir, "copy"), filepath.Join(dir, "notes"), filepath.Join(dir, "notes", "state")
 	team := &configs.Team{Lead: configs.Member{Name: "lead"}, Sandbox: configs.Sandbox{Write: []string{listed}}}
 	member := &members.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}}, Dir: filepath.Join(top, "sub")}
-	w := New(Options{Home: home, Team: func() *configs.Team { return team }, CopyOf: func(member string) (string, bool) {
+	w := New(Deps{Home: home, Team: func() *configs.Team { return team }, CopyOf: func(member string) (string, bool) {
 		return map[string]string{"ana": top}[member], true
 	}})
 	may := w.Writable(member)
@@ -88,7 +88,7 @@ func TestSharedWatches(t *testing.T) {
 	if got := WithPolicy(&configs.Team{Lead: configs.Member{Name: "lead"}}, nil); len(got) != 0 {
 		t.Errorf("without owns and protect there are %d layers", len(got))
 	}
-	w := New(Options{Team: func() *configs.Team { return team }, CopyOf: func(member string) (top string, inGit bool) {
+	w := New(Deps{Team: func() *configs.Team { return team }, CopyOf: func(member string) (top string, inGit bool) {
 		return map[string]string{"tree": "/t", "hook": "/h"}[member], member == "tree"
 	}})
 	sit := func(m configs.Member) *members.Member { return &members.Member{Member: &m} }

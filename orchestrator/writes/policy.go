@@ -40,7 +40,7 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // they are merged. A member with such a copy may not write to the operator's files.
 func (w *Watch) Writable(member *members.Member) permission.Writable {
 	return func(path string) permission.Refusal {
-		if top, _ := w.opts.CopyOf(member.Name); top != "" && !w.grants(path, top) {
+		if top, _ := w.deps.CopyOf(member.Name); top != "" && !w.grants(path, top) {
 			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +
 				"where your work belongs. If it has to be written, tell your lead: the spec lists such folders under sandbox.write."}
 		}
@@ -72,7 +72,7 @@ func (w *Watch) Writable(member *members.Member) permission.Writable {
 // folder that the spec lists. The folder with the states of teams cannot be listed.
 func (w *Watch) grants(path, top string) bool {
 	in := func(dir string) bool { return workspace.Contains(workspace.Real(dir), path) }
-	return in(top) || slices.ContainsFunc(w.opts.Team().Sandbox.Write, in) && !in(w.opts.Home)
+	return in(top) || slices.ContainsFunc(w.deps.Team().Sandbox.Write, in) && !in(w.deps.Home)
 }
 
 // orNothing formats globs.
@@ -97,7 +97,7 @@ func (w *Watch) Files(onBranch OnBranch) runner.Policy {
 
 // files is the result of FilesPolicy.
 func (w *Watch) files(ctx context.Context, in hooks.Input, onBranch OnBranch) hooks.Result {
-	member, ok := w.opts.Members.Member(w.opts.Members.MemberOf(in))
+	member, ok := w.deps.Members.Member(w.deps.Members.MemberOf(in))
 	if ok && w.watches(member) {
 		return w.verdict(ctx, member)
 	}

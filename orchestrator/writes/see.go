@@ -51,7 +51,7 @@ func (w *Watch) seeShared(ctx context.Context, member *members.Member, e events.
 		w.decided(member, d)
 	case events.ToolReturned:
 		w.returned(member, d)
-		if w.opts.Members.HasBackground(member.Name) {
+		if w.deps.Members.HasBackground(member.Name) {
 			w.mu.Lock()
 			w.lingers[who] = append(w.lingers[who], d.ID)
 			w.mu.Unlock()
@@ -79,7 +79,7 @@ func writesAnything(tool string) bool { return tool == "Bash" || strings.HasPref
 
 // rest ends the spans of calls that left processes running, once those have ended.
 func (w *Watch) rest(member *members.Member) {
-	if w.opts.Members.HasBackground(member.Name) {
+	if w.deps.Members.HasBackground(member.Name) {
 		return
 	}
 	w.mu.Lock()

@@ -21,8 +21,8 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// Options are what Watch needs from its team.
-type Options struct {
+// Deps are what Watch needs from its team.
+type Deps struct {
 	Scratch string // folder for files of a running team
 	Home    string // folder of the states of teams
 	Journal *journal.Journal
@@ -57,7 +57,7 @@ type Members interface {
 // if that can be decided. A member is charged only with changes that nobody else can
 // have made.
 type Watch struct {
-	opts Options
+	deps Deps
 
 	mu      sync.Mutex
 	folders map[string]*SharedFolder // by folder
@@ -86,9 +86,9 @@ type charge struct {
 }
 
 // New returns the Watch of a team.
-func New(opts Options) *Watch {
+func New(deps Deps) *Watch {
 	w := &Watch{
-		opts: opts, folders: map[string]*SharedFolder{},
+		deps: deps, folders: map[string]*SharedFolder{},
 		logs: map[string]*Log{}, marks: map[string]*mark{}, calls: map[string]announced{},
 		lingers: map[string][]string{}, said: map[string]bool{},
 	}
@@ -99,7 +99,7 @@ func New(opts Options) *Watch {
 // ownCopy reports whether a member has its own git working copy, where its branch shows
 // what it has written.
 func (w *Watch) ownCopy(member *members.Member) bool {
-	_, inGit := w.opts.CopyOf(member.Name)
+	_, inGit := w.deps.CopyOf(member.Name)
 	return inGit
 }
 
@@ -112,10 +112,10 @@ func (w *Watch) watches(member *members.Member) bool {
 // protect returns the globs of files that a member may write only with a person's
 // permission. Its own copy, whoever made it, is merged by somebody who reviews it.
 func (w *Watch) protect(member *members.Member) []string {
-	if top, _ := w.opts.CopyOf(member.Name); top != "" {
+	if top, _ := w.deps.CopyOf(member.Name); top != "" {
 		return nil
 	}
-	return w.opts.Team().Protect
+	return w.deps.Team().Protect
 }
 
 // mayWrite reports whether a member may write to a path below its folder.
@@ -139,7 +139,7 @@ func (w *Watch) log(dir string) *Log {
 // Landing records that covey itself writes into the workspace, until landed is called:
 // merged work updates the files where its branch is checked out.
 func (w *Watch) Landing() (landed func()) {
-	l := w.log(w.opts.Team().Workspace)
+	l := w.log(w.deps.Team().Workspace)
 	l.Begin(Hooks, "merge", time.Now())
 	return func() { l.End(Hooks, "merge", time.Now()) }
 }
@@ -151,7 +151,7 @@ func (w *Watch) Folder(ctx context.Context, member *members.Member) (*SharedFold
 	if g, ok := w.folders[member.Dir]; ok {
 		return g, nil
 	}
-	g, err := w.openFolder(ctx, member, filepath.Join(w.opts.Scratch, fmt.Sprintf("shared%d.index", len(w.folders))))
+	g, err := w.openFolder(ctx, member, filepath.Join(w.deps.Scratch, fmt.Sprintf("shared%d.index", len(w.folders))))
 	if err == nil {
 		w.folders[member.Dir] = g
 	}
@@ -165,7 +165,7 @@ func (w *Watch) openFolder(ctx context.Context, member *members.Member, index st
 		return nil, fmt.Errorf("read the written files: %w", err)
 	}
 	g := &SharedFolder{Dir: dir, Index: index}
-	if home, err := filepath.EvalSymlinks(w.opts.Home); err == nil { // it may be in a workspace such as a home directory
+	if home, err := filepath.EvalSymlinks(w.deps.Home); err == nil { // it may be in a workspace such as a home directory
 		if rel, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(rel) {
 			g.Except = filepath.ToSlash(rel)
 		}
@@ -178,7 +178,7 @@ func (w *Watch) openFolder(ctx context.Context, member *members.Member, index st
 		return err
 	}
 	if worktree.InRepository(dir) {
-		g.Repo, err = w.opts.Git.Open(ctx, dir)
+		g.Repo, err = w.deps.Git.Open(ctx, dir)
 		if err != nil && !errors.Is(err, worktree.ErrNoRepo) && !errors.Is(err, worktree.ErrNoGit) {
 			return nil, fmt.Errorf("open the repository of %s: %w", dir, err)
 		}
@@ -204,7 +204,7 @@ func (w *Watch) markOf(member *members.Member) *mark {
 
 // file returns the file of a member's mark.
 func (w *Watch) file(member *members.Member) string {
-	return filepath.Join(w.opts.Scratch, member.Name+".written.json")
+	return filepath.Join(w.deps.Scratch, member.Name+".written.json")
 }
 
 // save stores a mark; its lock is held.
@@ -291,10 +291,10 @@ func (w *Watch) collect(ctx context.Context, member *members.Member, m *mark) er
 // name. After that the log knows of their earlier runs.
 func (w *Watch) sharing(member *members.Member) map[string]*members.Member {
 	sharers := map[string]*members.Member{}
-	for _, other := range w.opts.Members.Members() {
+	for _, other := range w.deps.Members.Members() {
 		if other.Dir == member.Dir {
 			sharers[other.Name] = other
-			w.log(member.Dir).Add(w.opts.Past.of(other))
+			w.log(member.Dir).Add(w.deps.Past.of(other))
 		}
 	}
 	return sharers
@@ -366,7 +366,7 @@ func (w *Watch) warn(member *members.Member, format string, args ...any) {
 	w.said[text] = true
 	w.mu.Unlock()
 	if !known {
-		w.opts.Journal.Append(events.Event{Member: member.Name, Turn: w.opts.Members.Turn(member.Name), Data: events.Warning{Text: text}})
+		w.deps.Journal.Append(events.Event{Member: member.Name, Turn: w.deps.Members.Turn(member.Name), Data: events.Warning{Text: text}})
 	}
 }
 
