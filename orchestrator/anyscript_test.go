@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -19,7 +21,7 @@ func TestAnyScriptsComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	seeds := 12
 	switch {
-	case *allRounds:
+	case *teamtest.AllRounds:
 		seeds = 50
 	case testing.Short():
 		seeds = 8
@@ -27,14 +29,14 @@ func TestAnyScriptsComeToAnEnd(t *testing.T) {
 	ends := map[int]int{}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := newRig(t, anyTeam(rand.New(rand.NewPCG(seed, 11))))
-			e := r.run(Options{})
+			r := teamtest.NewRig(t, anyTeam(rand.New(rand.NewPCG(seed, 11))))
+			e := r.Run(orchestrator.Options{})
 			ends[e.Code]++
-			r.checkAny(e)
+			checkAny(r, e)
 		})
 	}
 	t.Logf("the teams ended with these codes, so often: %v", ends)
-	if !testing.Short() && (ends[CodeDone] < 2 || ends[CodeUnfinished] < 2) {
+	if !testing.Short() && (ends[orchestrator.CodeDone] < 2 || ends[orchestrator.CodeUnfinished] < 2) {
 		t.Errorf("the scripts are too much alike: codes %v", ends)
 	}
 }
@@ -116,11 +118,11 @@ func anyCall(random *rand.Rand, text string, members []string) string {
 }
 
 // checkAny looks at what a team has left that came to its end by itself.
-func (r *rig) checkAny(e Ending) {
-	t := r.t
+func checkAny(r *teamtest.Rig, e orchestrator.Ending) {
+	t := r.T
 	t.Helper()
-	all := r.list() // which has the store checked
-	if open := tasks.OpenTasks(all); (e.Code == CodeDone) && len(open) > 0 {
+	all := r.List() // which has the store checked
+	if open := tasks.OpenTasks(all); (e.Code == orchestrator.CodeDone) && len(open) > 0 {
 		t.Errorf("the team is done with open tasks %+v", open)
 	}
 	for _, task := range all {
@@ -128,15 +130,15 @@ func (r *rig) checkAny(e Ending) {
 			t.Errorf("task %s is in progress and nobody's", task.ID)
 		}
 	}
-	place := r.place()
-	r.checkJournal(place)
+	place := r.Place()
+	r.CheckJournal(place)
 	shown := map[string]int{}
-	for _, path := range globAll(t, place.Transcripts()) {
-		r.checkTranscript(path, shown)
+	for _, path := range teamtest.GlobAll(t, place.Transcripts()) {
+		r.CheckTranscript(path, shown)
 	}
 	want := map[string]int{}
 	delivered := map[string]int{}
-	for _, l := range r.lines.All() {
+	for _, l := range r.Lines.All() {
 		var m mail.Message
 		if err := json.Unmarshal(l.Data, &m); err != nil {
 			t.Fatal(err)
@@ -166,6 +168,6 @@ func (r *rig) checkAny(e Ending) {
 		t.Errorf("messages %v were delivered more than once", slices.Sorted(slices.Values(twice)))
 	}
 	if t.Failed() {
-		t.Logf("the journal:\n%s", show(r.lines.All()))
+		t.Logf("the journal:\n%s", teamtest.Show(r.Lines.All()))
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"errors"
@@ -11,90 +11,20 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
-	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
-const livingSpec = `covey: 1
-name: crew
-goal: Ship it.
-keep: true
-models:
-  lead: {provider: script, script: lead.yaml}
-  dev: {provider: script, script: dev.yaml}
-lead: {model: lead}
-teammates:
-  dev: {model: dev}
-`
-
-// living is a team that stays up, whose spec a test rewrites.
-type living struct {
-	*underway
-	client *api.Client
-}
-
-// newLiving starts the team and waits until it is at rest.
-func newLiving(t *testing.T, files map[string]string) *living {
-	t.Helper()
-	all := map[string]string{
-		"team.yaml": livingSpec, "lead.yaml": "steps: [{say: Fine., times: -1}]", "dev.yaml": "steps: [{say: Fine., times: -1}]",
-	}
-	for name, text := range files {
-		all[name] = text
-	}
-	return livingOn(newRig(t, all))
-}
-
-// livingOn is newLiving for a rig that stands.
-func livingOn(r *rig) *living {
-	t := r.t
-	t.Helper()
-	l := &living{underway: start(r, &handClock{})}
-	l.until("team_started", 1)
-	l.lines.Wait(t, "the lead's first turn", func(line events.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
-	client, err := api.Dial(t.Context(), l.o.Place())
+// shown are the names in ps, with those of members that are gone in brackets.
+func shown(l *teamtest.Living) string {
+	l.T.Helper()
+	st, err := l.Client.Status(l.T.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	l.client = client
-	return l
-}
-
-// rewrite puts another spec in place and asks the team to take it up.
-func (l *living) rewrite(spec string) (events.SpecChanged, error) {
-	l.t.Helper()
-	if err := os.WriteFile(filepath.Join(l.dir, "team.yaml"), []byte(spec), 0o644); err != nil {
-		l.t.Fatal(err)
-	}
-	return l.ask(api.ApplySpec{})
-}
-
-// ask asks the team to take up the spec as it is on disk.
-func (l *living) ask(r api.ApplySpec) (events.SpecChanged, error) {
-	l.t.Helper()
-	r.Spec = filepath.Join(l.dir, "team.yaml")
-	if !r.DryRun && r.Digest == "" {
-		if team, err := configs.Load(r.Spec); err == nil {
-			report, err := trust.Check(l.t.Context(), team)
-			if err != nil {
-				l.t.Fatal(err)
-			}
-			r.Digest = report.Digest()
-		}
-	}
-	return l.client.ApplySpec(l.t.Context(), r)
-}
-
-// members are the names in ps, with those of members that are gone in brackets.
-func (l *living) members() string {
-	l.t.Helper()
-	st, err := l.client.Status(l.t.Context())
-	if err != nil {
-		l.t.Fatal(err)
+		l.T.Fatal(err)
 	}
 	var names []string
 	for _, m := range st.Members {
@@ -110,46 +40,46 @@ func (l *living) members() string {
 // are left in peace.
 func TestLivingMembers(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
-	change, err := l.rewrite(livingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
+	l := teamtest.NewLiving(t, map[string]string{"new.yaml": "steps: [{say: I am new., times: -1}]"})
+	change, err := l.Rewrite(teamtest.LivingSpec + "  ana: {model: {provider: script, script: new.yaml}}\n" +
 		"tasks: [{id: a, subject: Look around, owner: ana}]\n")
 	if err != nil || len(change.Members) != 1 || change.Members[0].Change != events.MemberAdded ||
 		!slices.Equal(change.Tasks, []string{"Look around"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.Wait(t, "ana's words", func(line events.Line) bool {
+	l.Lines.Wait(t, "ana's words", func(line events.Line) bool {
 		return line.Member == "ana" && strings.Contains(string(line.Data), "I am new.")
 	})
-	if got := l.members(); got != "lead dev ana" {
+	if got := shown(l); got != "lead dev ana" {
 		t.Errorf("members %s", got)
 	}
 	// dev changes; ana goes, and her task is nobody's.
-	change, err = l.rewrite(strings.Replace(livingSpec, "dev: {model: dev}", "dev: {model: dev, instructions: Be brief.}", 1))
+	change, err = l.Rewrite(strings.Replace(teamtest.LivingSpec, "dev: {model: dev}", "dev: {model: dev, instructions: Be brief.}", 1))
 	if err != nil || len(change.Members) != 2 {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.until("member_started", 4) // the lead, ana, and dev twice
-	l.lines.Wait(t, "the release", func(line events.Line) bool {
+	l.Until("member_started", 4) // the lead, ana, and dev twice
+	l.Lines.Wait(t, "the release", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"owner":""`) && strings.Contains(string(line.Data), `"op":"updated"`) ||
 			line.Type == "task" && strings.Contains(string(line.Data), `"op":"released"`)
 	})
-	testkit.Eventually(t, "ana's seat to be gone", func() bool { return l.members() == "lead dev" }) // behind the release
-	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
+	testkit.Eventually(t, "ana's seat to be gone", func() bool { return shown(l) == "lead dev" }) // behind the release
+	if _, err := l.Client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
 		t.Error(err)
 	}
-	l.lines.Wait(t, "dev's answer", func(line events.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
-	if _, err := l.client.Send(t.Context(), api.Send{To: "ana", Text: "Hello?"}); !errors.Is(err, api.ErrNoMember) {
+	l.Lines.Wait(t, "dev's answer", func(line events.Line) bool { return line.Type == "turn_started" && line.Member == "dev" })
+	if _, err := l.Client.Send(t.Context(), api.Send{To: "ana", Text: "Hello?"}); !errors.Is(err, api.ErrNoMember) {
 		t.Errorf("a message to who has left: %v", err)
 	}
-	if n := l.count("spec_changed"); n != 2 {
+	if n := count(l, "spec_changed"); n != 2 {
 		t.Errorf("%d lines of changes", n)
 	}
-	l.down()
+	l.Down()
 }
 
 // count counts the lines of a type.
-func (l *living) count(typ string) (n int) {
-	for _, line := range l.lines.All() {
+func count(l *teamtest.Living, typ string) (n int) {
+	for _, line := range l.Lines.All() {
 		if line.Type == typ {
 			n++
 		}
@@ -160,114 +90,103 @@ func (l *living) count(typ string) (n int) {
 // TestLivingSettings: gates, schedules, goal and keep change, and count from then on.
 func TestLivingSettings(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, nil)
-	dry, err := l.ask(api.ApplySpec{DryRun: true})
+	l := teamtest.NewLiving(t, nil)
+	dry, err := l.Ask(api.ApplySpec{DryRun: true})
 	if err != nil || !dry.Empty() || !dry.Running {
 		t.Errorf("nothing was changed: %+v, %v", dry, err)
 	}
-	change, err := l.rewrite(strings.Replace(livingSpec, "Ship it.", "Sail it.", 1) +
+	change, err := l.Rewrite(strings.Replace(teamtest.LivingSpec, "Ship it.", "Sail it.", 1) +
 		"gates: {task: ['echo no luck >&2; exit 1']}\nschedules: [{name: n, cron: '@daily', to: lead, text: Hi.}]\n" +
 		"tasks: [{id: a, subject: Try, wants: {role: nobody}}]\n")
 	if err != nil || change.Goal != "Sail it." || !slices.Equal(change.Settings, []string{"gates", "schedules"}) {
 		t.Fatalf("change %+v, %v", change, err)
 	}
 	done := tasks.Completed
-	reply, err := l.client.UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done})
+	reply, err := l.Client.UpdateTask(t.Context(), api.TaskUpdate{ID: "1", Status: &done})
 	if err != nil || len(reply.Refused) != 1 || !strings.Contains(reply.Refused[0], "no luck") {
 		t.Errorf("the new gate: %+v, %v", reply, err)
 	}
-	st, err := l.client.Status(t.Context())
+	st, err := l.Client.Status(t.Context())
 	if err != nil || st.Goal != "Sail it." || len(st.Schedules) != 1 {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	// Without keep and schedules the team may end.
 	force := api.TaskUpdate{ID: "1", Status: &done, Force: true}
-	if _, err := l.client.UpdateTask(t.Context(), force); err != nil {
+	if _, err := l.Client.UpdateTask(t.Context(), force); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.rewrite(strings.Replace(livingSpec, "keep: true", "keep: false", 1) + "tasks: [{id: a, subject: Try, wants: {role: nobody}}]\n"); err != nil {
+	if _, err := l.Rewrite(strings.Replace(teamtest.LivingSpec, "keep: true", "keep: false", 1) + "tasks: [{id: a, subject: Try, wants: {role: nobody}}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.want(l.end(), CodeDone, "all work is done")
+	l.Want(l.End(), orchestrator.CodeDone, "all work is done")
 }
 
 // TestLivingBadEdits: an edit that cannot count changes nothing, and says why.
 func TestLivingBadEdits(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, nil)
+	l := teamtest.NewLiving(t, nil)
 	for name, test := range map[string]struct{ spec, want string }{
-		"a slip":     {livingSpec + "gaol: x\n", `unknown key "gaol"; write goal`},
-		"no script":  {strings.Replace(livingSpec, "dev.yaml", "none.yaml", 1), "is not there"},
-		"bad script": {strings.Replace(livingSpec, "dev.yaml", "team.yaml", 1), "team.yaml"},
-		"a name":     {strings.Replace(livingSpec, "name: crew", "name: band", 1), "name (crew, now band) cannot change"},
-		"settings":   {livingSpec + "settings: [none.json]\n", "is not there"},
+		"a slip":     {teamtest.LivingSpec + "gaol: x\n", `unknown key "gaol"; write goal`},
+		"no script":  {strings.Replace(teamtest.LivingSpec, "dev.yaml", "none.yaml", 1), "is not there"},
+		"bad script": {strings.Replace(teamtest.LivingSpec, "dev.yaml", "team.yaml", 1), "team.yaml"},
+		"a name":     {strings.Replace(teamtest.LivingSpec, "name: crew", "name: band", 1), "name (crew, now band) cannot change"},
+		"settings":   {teamtest.LivingSpec + "settings: [none.json]\n", "is not there"},
 	} {
-		if change, err := l.rewrite(test.spec); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), test.want) {
+		if change, err := l.Rewrite(test.spec); !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %+v, %v", name, change, err)
 		}
 	}
-	testkit.Put(t, l.dir, "team.yaml", livingSpec+"keep: true\n")
-	if _, err := l.ask(api.ApplySpec{}); !errors.Is(err, configs.ErrSpec) {
+	testkit.Put(t, l.Dir, "team.yaml", teamtest.LivingSpec+"keep: true\n")
+	if _, err := l.Ask(api.ApplySpec{}); !errors.Is(err, configs.ErrSpec) {
 		t.Errorf("a key twice: %v", err)
 	}
-	testkit.Put(t, l.dir, "team.yaml", strings.Replace(livingSpec, "keep: true", "keep: false", 1))
-	if _, err := l.ask(api.ApplySpec{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
+	testkit.Put(t, l.Dir, "team.yaml", strings.Replace(teamtest.LivingSpec, "keep: true", "keep: false", 1))
+	if _, err := l.Ask(api.ApplySpec{Digest: "of something else"}); !errors.Is(err, configs.ErrSpec) ||
 		!strings.Contains(err.Error(), "has changed since it was read") {
 		t.Errorf("something that was not looked at: %v", err)
 	}
-	if l.count("spec_changed") != 0 || l.members() != "lead dev" {
-		t.Errorf("something changed:\n%s", show(l.lines.All()))
+	if count(l, "spec_changed") != 0 || shown(l) != "lead dev" {
+		t.Errorf("something changed:\n%s", teamtest.Show(l.Lines.All()))
 	}
-	l.down()
+	l.Down()
 }
 
 // TestLivingTogether: of many who change the spec at once each is served, one after
 // another, while messages come in.
 func TestLivingTogether(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, nil)
+	l := teamtest.NewLiving(t, nil)
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
-			if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
+			if _, err := l.Client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
 				t.Error(err)
 			}
-			spec := livingSpec
+			spec := teamtest.LivingSpec
 			if i%2 == 0 {
 				spec += "  ana: {model: dev}\n"
 			}
-			path := filepath.Join(l.dir, "team.yaml")
+			path := filepath.Join(l.Dir, "team.yaml")
 			if err := os.WriteFile(path, []byte(spec), 0o644); err != nil {
 				t.Error(err)
 			}
 			// Somebody else's edit may be there by now: then it is refused, or half written.
-			if _, err := l.ask(api.ApplySpec{}); err != nil && !errors.Is(err, configs.ErrSpec) {
+			if _, err := l.Ask(api.ApplySpec{}); err != nil && !errors.Is(err, configs.ErrSpec) {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if _, err := l.rewrite(livingSpec); err != nil {
+	if _, err := l.Rewrite(teamtest.LivingSpec); err != nil {
 		t.Fatal(err)
 	}
-	l.down()
-}
-
-// down ends the team in order.
-func (l *living) down() {
-	l.t.Helper()
-	if _, err := l.client.Down(l.t.Context(), "enough"); err != nil {
-		l.t.Error(err)
-	}
-	if e := l.end(); e.Code != CodeUnfinished {
-		l.t.Errorf("ending %+v", e)
-	}
+	l.Down()
 }
 
 // TestLivingApprover: who joins a running team can be asked for approval at once.
 func TestLivingApprover(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, map[string]string{
+	l := teamtest.NewLiving(t, map[string]string{
 		"dev.yaml": `steps:
   - {say: Fine.}
   - {when: 'Make it|"approve":true', call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}], times: 2}
@@ -279,28 +198,28 @@ func TestLivingApprover(t *testing.T) {
   - {say: Looked., times: -1}
 `,
 	})
-	if _, err := l.rewrite(livingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
+	if _, err := l.Rewrite(teamtest.LivingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
 		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.Wait(t, "the task to be completed", func(line events.Line) bool {
+	l.Lines.Wait(t, "the task to be completed", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
 	var states []string
-	for _, q := range of[requests.Request](l.rig, "request") {
+	for _, q := range teamtest.Of[requests.Request](l.Rig, "request") {
 		states = append(states, string(q.State)+" by "+q.To)
 	}
 	if got := strings.Join(states, ", "); got != "open by rev, approved by rev" {
 		t.Errorf("requests went %s", got)
 	}
-	l.down()
+	l.Down()
 }
 
 // TestRetiredApproverIsNotWaitedFor: what a member was asked that the spec no longer has is
 // as if it had not answered in time.
 func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, map[string]string{
+	l := teamtest.NewLiving(t, map[string]string{
 		"dev.yaml": `steps:
   - {say: Fine.}
   - {when: Make it, call: [{tool: TaskUpdate, input: {taskId: "1", status: completed}}]}
@@ -308,9 +227,9 @@ func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
 `,
 		"rev.yaml": "steps: [{say: Looked., times: -1}]\n",
 	})
-	gated := livingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
+	gated := teamtest.LivingSpec + "  rev: {model: {provider: script, script: rev.yaml}}\n" +
 		"gates: {task: [{approve: rev}]}\ntasks: [{id: a, subject: Make it, owner: dev}]\n"
-	if _, err := l.rewrite(gated); err != nil {
+	if _, err := l.Rewrite(gated); err != nil {
 		t.Fatal(err)
 	}
 	asked := func(state requests.State) func(events.Line) bool {
@@ -318,12 +237,12 @@ func TestRetiredApproverIsNotWaitedFor(t *testing.T) {
 			return line.Type == "request" && strings.Contains(string(line.Data), `"state":"`+string(state)+`"`)
 		}
 	}
-	l.lines.Wait(t, "the question to rev", asked(requests.Open))
-	if _, err := l.rewrite(livingSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
+	l.Lines.Wait(t, "the question to rev", asked(requests.Open))
+	if _, err := l.Rewrite(teamtest.LivingSpec + "tasks: [{id: a, subject: Make it, owner: dev}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.Wait(t, "its end", asked(requests.Expired))
-	l.down()
+	l.Lines.Wait(t, "its end", asked(requests.Expired))
+	l.Down()
 }
 
 // TestLivingOwns: what a member may write is looked at from the moment on in which a
@@ -336,33 +255,33 @@ func TestLivingOwns(t *testing.T) {
   - {when: owns, say: I see., times: -1}
   - {say: Fine., times: -1}
 `
-	files := groveFiles("true", "true", "keep: true\n")
+	files := teamtest.GroveFiles("true", "true", "keep: true\n")
 	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks: [{id: a, subject: A, owner: ana}, {id: b, subject: B, owner: ben}]\n", "", 1)
 	files["ana.yaml"] = worker
-	l := livingOn(newGrove(t, files).rig)
+	l := teamtest.LivingOn(teamtest.NewGrove(t, files).Rig)
 	owning := strings.Replace(files["team.yaml"], "ana: {model: ana}", "ana: {model: ana, owns: [docs/**]}", 1)
-	if _, err := l.rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
+	if _, err := l.Rewrite(owning + "tasks: [{id: a, subject: Make it, owner: ana}]\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.Wait(t, "the refusal", func(line events.Line) bool {
+	l.Lines.Wait(t, "the refusal", func(line events.Line) bool {
 		return line.Type == "hook_feedback" && strings.Contains(string(line.Data), "shared.txt")
 	})
-	l.down()
+	l.Down()
 }
 
 // TestLivingAllOrNothing: a spec whose new goal finds the lead's mailbox full leaves no task
 // and no schedule behind, and is taken up whole once there is room.
 func TestLivingAllOrNothing(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, map[string]string{"lead.yaml": "steps: [{say: Fine.}, {say: Slow., delay: 1h}]"})
+	l := teamtest.NewLiving(t, map[string]string{"lead.yaml": "steps: [{say: Fine.}, {say: Slow., delay: 1h}]"})
 	send := func() error {
-		_, err := l.client.Send(t.Context(), api.Send{To: "lead", Text: "Hello?"})
+		_, err := l.Client.Send(t.Context(), api.Send{To: "lead", Text: "Hello?"})
 		return err
 	}
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	l.lines.Wait(t, "the lead to be busy", func(line events.Line) bool {
+	l.Lines.Wait(t, "the lead to be busy", func(line events.Line) bool {
 		return line.Type == "turn_started" && line.Member == "lead" && strings.Contains(string(line.Data), "Hello?")
 	})
 	var senders sync.WaitGroup
@@ -373,22 +292,22 @@ func TestLivingAllOrNothing(t *testing.T) {
 		})
 	}
 	senders.Wait()
-	grown := strings.Replace(livingSpec, "Ship it.", "Sail it.", 1) +
+	grown := strings.Replace(teamtest.LivingSpec, "Ship it.", "Sail it.", 1) +
 		"tasks: [{id: a, subject: Look around}]\nschedules: [{name: nightly, cron: \"0 3 * * *\", task: {subject: Look at CI}}]\n"
-	change, err := l.rewrite(grown)
+	change, err := l.Rewrite(grown)
 	if err == nil || !strings.Contains(err.Error(), "mailbox full") {
 		t.Fatalf("taken up: %+v, %v", change, err)
 	}
-	st, err := l.client.Status(t.Context())
+	st, err := l.Client.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(st.Schedules) != 0 || st.Tasks != (api.TaskCounts{}) || l.count("spec_changed") != 0 {
+	if len(st.Schedules) != 0 || st.Tasks != (api.TaskCounts{}) || count(l, "spec_changed") != 0 {
 		t.Errorf("left behind: schedules %+v, tasks %+v", st.Schedules, st.Tasks)
 	}
-	if change, err = l.rewrite(strings.Replace(grown, "Sail it.", "Ship it.", 1)); err != nil || len(change.Tasks) != 1 {
+	if change, err = l.Rewrite(strings.Replace(grown, "Sail it.", "Ship it.", 1)); err != nil || len(change.Tasks) != 1 {
 		t.Errorf("without the goal: %+v, %v", change, err)
 	}
-	l.stop(errors.New("enough"))
-	l.end()
+	l.Stop(errors.New("enough"))
+	l.End()
 }

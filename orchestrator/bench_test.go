@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -81,7 +82,7 @@ func restingTeam(b testing.TB, members int, enough func(load) bool) load {
 		b.Fatal(err)
 	}
 	up := make(chan state.Place, 1)
-	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }})
+	o, err := orchestrator.New(team, orchestrator.Options{OnUp: func(p state.Place) { up <- p }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package orchestrator
+package orchestrator_test
 
 import (
 	"bytes"
@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
@@ -106,52 +108,52 @@ func (c recordedTeam) replay(t *testing.T) {
 	files := map[string]string{"team.yaml": c.spec(t, c.Prompt), "lead.yaml": c.script(t),
 		"hooks.json": `{"hooks":` + string(c.Hooks) + "}"}
 	maps.Copy(files, c.Files)
-	r := newRig(t, files)
+	r := teamtest.NewRig(t, files)
 	if c.Before != "" {
-		testkit.Put(t, r.dir, "team.yaml", c.spec(t, c.Before))
-		testkit.Put(t, r.dir, "hooks.json", "{}")
-		r.run(Options{})
-		testkit.Put(t, r.dir, "team.yaml", files["team.yaml"])
-		testkit.Put(t, r.dir, "hooks.json", files["hooks.json"])
+		testkit.Put(t, r.Dir, "team.yaml", c.spec(t, c.Before))
+		testkit.Put(t, r.Dir, "hooks.json", "{}")
+		r.Run(orchestrator.Options{})
+		testkit.Put(t, r.Dir, "team.yaml", files["team.yaml"])
+		testkit.Put(t, r.Dir, "hooks.json", files["hooks.json"])
 	}
-	opts := Options{}
+	opts := orchestrator.Options{}
 	switch c.Flag {
 	case "init-only":
-		opts.Setup = SetupInit
+		opts.Setup = orchestrator.SetupInit
 	case "maintenance":
-		opts.Setup = SetupMaintenance
+		opts.Setup = orchestrator.SetupMaintenance
 	}
 	var trusting sync.WaitGroup
 	if c.Trusts != "" {
 		trusting.Go(func() {
-			if err := r.trustOnce(c.Trusts); err != nil {
+			if err := trustOnce(r, c.Trusts); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	o := r.orchestrator(opts)
+	o := r.Orchestrator(opts)
 	run := o.Run
 	if c.Flag == "init-only" {
 		run = o.Setup
 	}
-	r.finish(testkit.Patience, run)
+	r.Finish(testkit.Patience, run)
 	trusting.Wait()
 	if c.Then != "" {
-		if err := os.RemoveAll(r.place().Transcripts()); err != nil {
+		if err := os.RemoveAll(r.Place().Transcripts()); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Put(t, r.dir, "team.yaml", c.spec(t, c.Then))
-		r.run(opts)
+		testkit.Put(t, r.Dir, "team.yaml", c.spec(t, c.Then))
+		r.Run(opts)
 	}
-	c.compare(t, r, firedIn(t, r.dir+".fired"))
+	c.compare(t, r, firedIn(t, r.Dir+".fired"))
 }
 
 // trustOnce waits for a file, and trusts what a running team has changed by then. The file
 // trusted is there once the team has looked at that.
-func (r *rig) trustOnce(file string) (err error) {
+func trustOnce(r *teamtest.Rig, file string) (err error) {
 	deadline := time.Now().Add(testkit.Patience)
 	for {
-		if _, err := os.Stat(filepath.Join(r.dir, file)); err == nil {
+		if _, err := os.Stat(filepath.Join(r.Dir, file)); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -160,23 +162,23 @@ func (r *rig) trustOnce(file string) (err error) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	// The command that waits is let go whatever happens, so that the team comes to its end.
-	defer func() { err = errors.Join(err, os.WriteFile(filepath.Join(r.dir, "trusted"), nil, 0o600)) }()
-	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	defer func() { err = errors.Join(err, os.WriteFile(filepath.Join(r.Dir, "trusted"), nil, 0o600)) }()
+	team, err := configs.Load(filepath.Join(r.Dir, "team.yaml"))
 	if err != nil {
 		return err
 	}
-	report, err := trust.Check(r.t.Context(), team)
+	report, err := trust.Check(r.T.Context(), team)
 	if err != nil {
 		return err
 	}
-	if err := trust.Remember(r.t.Context(), team, report); err != nil {
+	if err := trust.Remember(r.T.Context(), team, report); err != nil {
 		return err
 	}
-	client, err := api.Dial(r.t.Context(), r.place())
+	client, err := api.Dial(r.T.Context(), r.Place())
 	if err != nil {
 		return err
 	}
-	_, err = client.Reload(r.t.Context())
+	_, err = client.Reload(r.T.Context())
 	return errors.Join(err, client.Close())
 }
 
@@ -260,9 +262,9 @@ func firedIn(t *testing.T, log string) []firing {
 var beside = []string{"InstructionsLoaded", "Notification", "MessageDisplay"}
 
 // compare holds what has fired and what the model has read to the recording.
-func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
+func (c recordedTeam) compare(t *testing.T, r *teamtest.Rig, fired []firing) {
 	t.Helper()
-	want, got := c.wanted(), c.shown(fired, r.dir)
+	want, got := c.wanted(), c.shown(fired, r.Dir)
 	if c.More && len(got) > len(want) {
 		got = got[:len(want)]
 	}
@@ -276,7 +278,7 @@ func (c recordedTeam) compare(t *testing.T, r *rig, fired []firing) {
 	transcript := transcriptOf(t, r)
 	for _, text := range c.Sees {
 		role, text, _ := strings.Cut(text, ": ")
-		text = strings.ReplaceAll(strings.TrimPrefix(text, "[tool_result] "), "<CWD>", r.dir)
+		text = strings.ReplaceAll(strings.TrimPrefix(text, "[tool_result] "), "<CWD>", r.Dir)
 		if role == "user" && !strings.Contains(transcript, strings.Trim(jsonText(t, text), `"`)) {
 			t.Errorf("the model did not read %q in\n%s", text, transcript)
 		}
@@ -391,9 +393,9 @@ func own(name string) bool {
 }
 
 // transcriptOf is the lead's whole transcript.
-func transcriptOf(t *testing.T, r *rig) string {
+func transcriptOf(t *testing.T, r *teamtest.Rig) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.place().Transcripts(), "lead", "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(r.Place().Transcripts(), "lead", "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

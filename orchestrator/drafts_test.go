@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -116,10 +117,10 @@ tasks: [{id: a, subject: One, owner: dev}]
 `
 
 // newDraftRig returns a rig whose dev is asked by a model of the writers at once.
-func newDraftRig(t *testing.T) (*rig, *writers) {
+func newDraftRig(t *testing.T) (*teamtest.Rig, *writers) {
 	t.Helper()
 	s := newWriters(t)
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": fmt.Sprintf(draftSpec, s.URL), "dev.key": "dev",
 		"lead.yaml": "steps: [{say: Fine., times: -1}]\n",
 	})
@@ -168,7 +169,7 @@ func saidText(member, text string) func(events.Line) bool {
 func TestDraftsReachReaders(t *testing.T) {
 	t.Parallel()
 	r, s := newDraftRig(t)
-	c := r.up()
+	c := r.Up()
 	lazy, err := api.Dial(t.Context(), c.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -193,14 +194,14 @@ func TestDraftsReachReaders(t *testing.T) {
 	}
 	x.say("end.")
 	x.finish()
-	r.lines.Wait(t, "the whole text", saidText("dev", "long end."))
+	r.Lines.Wait(t, "the whole text", saidText("dev", "long end."))
 	reader.until("")
-	for _, l := range r.lines.All() {
+	for _, l := range r.Lines.All() {
 		if strings.Contains(string(l.Data), "I look") {
 			t.Errorf("the journal has text of the try that failed: %s", l.Data)
 		}
 	}
-	if text := r.transcriptOf("dev"); strings.Contains(text, "I look") || !strings.Contains(text, "long end.") {
+	if text := r.TranscriptOf("dev"); strings.Contains(text, "I look") || !strings.Contains(text, "long end.") {
 		t.Error("the transcript has not just the whole text")
 	}
 	if _, err := lazy.Drafts(t.Context(), api.DraftsRequest{Member: "nobody"}); !errors.Is(err, api.ErrNoMember) {
@@ -212,7 +213,7 @@ func TestDraftsReachReaders(t *testing.T) {
 func TestDraftOfAnInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	r, s := newDraftRig(t)
-	c := r.up()
+	c := r.Up()
 	reader := draftReader{t: t, client: c}
 	x := s.next(t)
 	x.say("Never mind")
@@ -221,8 +222,8 @@ func TestDraftOfAnInterruptedTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader.until("")
-	r.lines.Wait(t, "the turn's end", func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
-	if text := r.transcriptOf("dev"); strings.Contains(text, "Never mind") {
+	r.Lines.Wait(t, "the turn's end", func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == "dev" })
+	if text := r.TranscriptOf("dev"); strings.Contains(text, "Never mind") {
 		t.Error("the transcript has a text that was never whole")
 	}
 }
@@ -231,7 +232,7 @@ func TestDraftOfAnInterruptedTurn(t *testing.T) {
 func TestDraftOfAHelper(t *testing.T) {
 	t.Parallel()
 	r, s := newDraftRig(t)
-	reader := draftReader{t: t, client: r.up()}
+	reader := draftReader{t: t, client: r.Up()}
 	x := s.next(t)
 	x.say("A helper can do it.")
 	x.call("Agent", `{"description":"look","prompt":"Look around."}`)
@@ -248,7 +249,7 @@ func TestDraftOfAHelper(t *testing.T) {
 	x.say("Thanks.")
 	reader.until("dev: Thanks.")
 	x.finish()
-	r.lines.Wait(t, "the last text", saidText("dev", "Thanks."))
+	r.Lines.Wait(t, "the last text", saidText("dev", "Thanks."))
 	reader.until("")
 }
 
@@ -257,7 +258,7 @@ func TestDraftOfAHelper(t *testing.T) {
 func TestDraftsEndWithTheTeam(t *testing.T) {
 	t.Parallel()
 	r, s := newDraftRig(t)
-	c := r.up()
+	c := r.Up()
 	reader := draftReader{t: t, client: c}
 	s.next(t).say("Hm")
 	reader.until("dev: Hm")

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package orchestrator
+package orchestrator_test
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"encoding/json"
@@ -12,21 +12,22 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 
 // guardedRig is a team that runs, whose state home is where trust.json is.
-func guardedRig(t *testing.T) (r *rig, load func() *configs.Team) {
+func guardedRig(t *testing.T) (r *teamtest.Rig, load func() *configs.Team) {
 	t.Helper()
-	stateHome(t)
-	r = newRig(t, map[string]string{
+	teamtest.StateHome(t)
+	r = teamtest.NewRig(t, map[string]string{
 		"team.yaml": testkit.SoloSpec + "gates: {task: [./check.sh]}\n",
 		"lead.yaml": "exhausted: stop\nsteps: [{say: hello, times: -1}]\n",
 		"check.sh":  "#!/bin/sh\nexit 0\n",
 	})
-	r.home = os.Getenv("COVEY_STATE_HOME")
-	return r, func() *configs.Team { return mustLoad(t, filepath.Join(r.dir, "team.yaml")) }
+	r.Home = os.Getenv("COVEY_STATE_HOME")
+	return r, func() *configs.Team { return teamtest.MustLoad(t, filepath.Join(r.Dir, "team.yaml")) }
 }
 
 // trusted is trust.json as any process of the user can read and write it.
@@ -78,10 +79,10 @@ func forge(t *testing.T, entries ...trustedEntry) {
 }
 
 // undone waits until the team has told so often that trust.json was changed behind its back.
-func undone(t *testing.T, r *rig, times int) {
+func undone(t *testing.T, r *teamtest.Rig, times int) {
 	t.Helper()
 	n := 0
-	r.lines.Wait(t, "a warning that trust.json was changed", func(l events.Line) bool {
+	r.Lines.Wait(t, "a warning that trust.json was changed", func(l events.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "without the operator") {
 			n++
 		}
@@ -92,12 +93,12 @@ func undone(t *testing.T, r *rig, times int) {
 // While a team runs, trust that its operator has not announced does not count.
 func TestForgedTrust(t *testing.T) {
 	r, load := guardedRig(t)
-	mustTrust(t, load())
-	r.up()
-	workspace, err := state.RealPath(r.dir)
+	teamtest.MustTrust(t, load())
+	r.Up()
+	workspace, err := state.RealPath(r.Dir)
 	testkit.Must(t, err)
 	spec := filepath.Join(workspace, "team.yaml")
-	if !mustCheck(t, load()).Trusted {
+	if !teamtest.MustCheck(t, load()).Trusted {
 		t.Error("what was trusted before the team came up does not count")
 	}
 	stored := func() string {
@@ -107,10 +108,10 @@ func TestForgedTrust(t *testing.T) {
 	}
 	before := stored()
 
-	testkit.Put(t, r.dir, "check.sh", "#!/bin/sh\nexit 0 # whatever\n")
-	now := mustCheck(t, load())
+	testkit.Put(t, r.Dir, "check.sh", "#!/bin/sh\nexit 0 # whatever\n")
+	now := teamtest.MustCheck(t, load())
 	forge(t, trustedEntry{Workspace: workspace, Spec: spec, Items: now.Items})
-	if mustCheck(t, load()).Trusted {
+	if teamtest.MustCheck(t, load()).Trusted {
 		t.Error("a forged entry counts")
 	}
 	undone(t, r, 1)
@@ -120,7 +121,7 @@ func TestForgedTrust(t *testing.T) {
 	if err := trust.Remember(t.Context(), load(), now); err != nil {
 		t.Fatal(err)
 	}
-	if !mustCheck(t, load()).Trusted || stored() == before {
+	if !teamtest.MustCheck(t, load()).Trusted || stored() == before {
 		t.Error("what the operator has trusted does not count")
 	}
 
@@ -136,7 +137,7 @@ func TestForgedTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	forge(t, trustedEntry{Workspace: workspace, Spec: spec, Items: now.Items})
-	if mustCheck(t, load()).Trusted {
+	if teamtest.MustCheck(t, load()).Trusted {
 		t.Error("what the operator has taken back counts once more")
 	}
 	testkit.Eventually(t, "the entry to leave the file", func() bool { return stored() == "" })
@@ -145,8 +146,8 @@ func TestForgedTrust(t *testing.T) {
 // A result that a member has written into run.json ends no team.
 func TestForgedRunFile(t *testing.T) {
 	r, _ := guardedRig(t)
-	r.up()
-	place := r.place()
+	r.Up()
+	place := r.Place()
 	run, up := state.Running(place)
 	if !up {
 		t.Fatal("the team does not run")
@@ -159,7 +160,7 @@ func TestForgedRunFile(t *testing.T) {
 	if err := os.WriteFile(place.RunFile(), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.Wait(t, "a warning that run.json was changed", func(l events.Line) bool {
+	r.Lines.Wait(t, "a warning that run.json was changed", func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "run.json")
 	})
 	if _, up := state.Running(place); !up {
@@ -169,7 +170,7 @@ func TestForgedRunFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	r.lines.Wait(t, "a second warning", func(l events.Line) bool {
+	r.Lines.Wait(t, "a second warning", func(l events.Line) bool {
 		if l.Type == "warning" && strings.Contains(string(l.Data), "run.json") {
 			n++
 		}

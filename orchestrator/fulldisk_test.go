@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -43,7 +45,7 @@ func TestWayOutOfAFullDisk(t *testing.T) {
 }
 
 // wantWayOut wants an error that says which disk is full, and what to do.
-func wantWayOut(t *testing.T, o *Orchestrator, err error) {
+func wantWayOut(t *testing.T, o *orchestrator.Orchestrator, err error) {
 	t.Helper()
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk of "+o.Place().Dir+" is full: ") ||
 		!strings.Contains(err.Error(), "make room and run covey up again") {
@@ -61,9 +63,9 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 			if full {
 				cause = &fs.PathError{Op: "write", Path: "lead.jsonl", Err: syscall.ENOSPC}
 			}
-			o, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{
-				"dev": made(quiet),
-				"boss": made(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+			o, _, err := teamtest.NewGiven(t, t.TempDir(), teamtest.GivenSpec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{
+				"dev": teamtest.MakerOf(teamtest.Quiet),
+				"boss": teamtest.MakerOf(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 					return agent.Reply{}, fmt.Errorf("recording an answer: %w", cause)
 				}),
 			}})
@@ -71,7 +73,7 @@ func TestMembersFailOnAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			e, err := o.Run(t.Context())
-			if err != nil || e.Code != CodeUnfinished {
+			if err != nil || e.Code != orchestrator.CodeUnfinished {
 				t.Fatalf("it ended with %d, %q, %v", e.Code, e.Reason, err)
 			}
 			run, err := state.ReadRunFile(o.Place())
@@ -147,7 +149,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 		end  func(t *testing.T, p state.Place, cancel func())
 		code int
 	}{
-		"interrupted": {func(_ *testing.T, _ state.Place, cancel func()) { cancel() }, CodeInterrupted},
+		"interrupted": {func(_ *testing.T, _ state.Place, cancel func()) { cancel() }, orchestrator.CodeInterrupted},
 		"told to stop": {func(t *testing.T, p state.Place, _ func()) {
 			c, err := api.Dial(context.Background(), p)
 			if err != nil {
@@ -157,22 +159,22 @@ func TestEndOnAFullDisk(t *testing.T) {
 			if _, err := c.Down(context.Background(), ""); err != nil {
 				t.Error(err)
 			}
-		}, CodeUnfinished},
+		}, orchestrator.CodeUnfinished},
 	}
 	for name, tt := range ends {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps:
+			r := teamtest.NewRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps:
   - {say: Working., call: [{tool: TaskList, input: {}}], times: -1}
 `})
 			var disk *brokenDisk
-			o := r.orchestrator(Options{Overrides: Overrides{JournalFile: func(f journal.File) journal.File {
+			o := r.Orchestrator(orchestrator.Options{Overrides: orchestrator.Overrides{JournalFile: func(f journal.File) journal.File {
 				disk = newBrokenDisk(f)
 				disk.room.Store(true)
 				return disk
 			}}})
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			done := make(chan Ending, 1)
+			done := make(chan orchestrator.Ending, 1)
 			go func() {
 				e, err := o.Run(ctx)
 				if err != nil {
@@ -180,7 +182,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 				}
 				done <- e
 			}()
-			r.lines.Wait(t, "the first pass", func(l events.Line) bool { return l.Type == "pass_started" })
+			r.Lines.Wait(t, "the first pass", func(l events.Line) bool { return l.Type == "pass_started" })
 			disk.room.Store(false)
 			for range 3 { // in the pauses between them the member fills the queue
 				<-disk.failed
@@ -188,22 +190,22 @@ func TestEndOnAFullDisk(t *testing.T) {
 			tt.end(t, o.Place(), cancel)
 			select {
 			case e := <-done:
-				r.want(e, tt.code, name)
+				r.Want(e, tt.code, name)
 				wantWayOut(t, o, e.Full)
 			case <-time.After(testkit.Patience):
 				t.Fatal("the team does not end while its journal cannot be written")
 			}
-			again := r.orchestrator(Options{Goal: "Paint it."})
+			again := r.Orchestrator(orchestrator.Options{Goal: "Paint it."})
 			ctx, cancel = context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				r.lines.Wait(t, "the next run", func(l events.Line) bool { return l.Type == "pass_started" })
+				r.Lines.Wait(t, "the next run", func(l events.Line) bool { return l.Type == "pass_started" })
 				cancel()
 			}()
 			if _, err := again.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			r.checkJournal(again.Place())
+			r.CheckJournal(again.Place())
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -9,61 +9,24 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
-
-// up starts a team that stays up, and returns a client of it. The team is
-// ended, and its ending checked for trouble, when the test is over.
-func (r *rig) up() *api.Client {
-	r.t.Helper()
-	o := r.orchestrator(Options{Keep: true})
-	ctx, cancel := context.WithCancel(context.Background())
-	type end struct {
-		Ending
-		err error
-	}
-	done := make(chan end, 1)
-	go func() {
-		e, err := o.Run(ctx)
-		done <- end{e, err}
-	}()
-	r.t.Cleanup(func() {
-		cancel()
-		select {
-		case e := <-done:
-			if e.err != nil {
-				r.t.Errorf("the team ended with: %v", e.err)
-			}
-		case <-time.After(testkit.Patience):
-			r.t.Error("the team does not end")
-		}
-	})
-	r.lines.Wait(r.t, "the team to be up", func(l events.Line) bool { return l.Type == "member_started" })
-	c, err := api.Dial(context.Background(), o.Place())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			r.t.Error(err)
-		}
-	})
-	return c
-}
 
 const idlePair = testkit.PairSpec + "defaults: {limits: {max_in_progress: 1}}\n"
 
 func TestClientWorksWithARunningTeam(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": strings.ReplaceAll(idlePair, "dev: {model: dev}\n", "dev: {model: dev, self_claim: false}\n"),
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml":  `steps: [{say: Yes., times: -1}]`,
 	})
-	c, ctx := r.up(), context.Background()
+	c, ctx := r.Up(), context.Background()
 	made, err := c.CreateTask(ctx, api.TaskCreate{Subject: "one", Description: "d"})
 	if err != nil || made.Task.ID != "1" || made.Task.Status != tasks.Pending {
 		t.Fatalf("create: %+v, %v", made, err)
@@ -108,7 +71,7 @@ func TestClientWorksWithARunningTeam(t *testing.T) {
 
 func TestSendAndInterrupt(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": testkit.PairSpec,
 		"lead.yaml": `steps:
   - {when: Ship it, say: Go.}
@@ -118,8 +81,8 @@ func TestSendAndInterrupt(t *testing.T) {
 `,
 		"dev.yaml": `steps: [{say: Yes., times: -1}]`,
 	})
-	c, ctx := r.up(), context.Background()
-	r.lines.Wait(t, "the goal's turn to end", func(l events.Line) bool {
+	c, ctx := r.Up(), context.Background()
+	r.Lines.Wait(t, "the goal's turn to end", func(l events.Line) bool {
 		return l.Type == "idle" &&
 			l.Member == "lead"
 	})
@@ -135,7 +98,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "a slow one"}); err != nil || rep.Delivery != api.Delivered {
 		t.Fatalf("send to an idle member: %+v, %v", rep, err)
 	}
-	r.lines.Wait(t, "the slow pass", func(l events.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
+	r.Lines.Wait(t, "the slow pass", func(l events.Line) bool { return l.Type == "pass_started" && l.Turn == 2 })
 	if rep, err := c.Send(ctx, api.Send{To: "lead", Text: "what now?"}); err != nil || rep.Delivery != api.Queued {
 		t.Fatalf("send to a busy member: %+v, %v", rep, err)
 	}
@@ -146,7 +109,7 @@ func TestSendAndInterrupt(t *testing.T) {
 	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "lead"}); err != nil || !rep.Interrupted {
 		t.Fatalf("interrupt: %+v, %v", rep, err)
 	}
-	r.lines.Wait(t, "the next turn", func(l events.Line) bool {
+	r.Lines.Wait(t, "the next turn", func(l events.Line) bool {
 		return l.Type == "text" && strings.Contains(string(l.Data), "All is well.")
 	})
 	if rep, err := c.Interrupt(ctx, api.InterruptRequest{Member: "dev"}); err != nil || rep.Interrupted {
@@ -156,9 +119,9 @@ func TestSendAndInterrupt(t *testing.T) {
 
 func TestDownEndsTheTeam(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
-	o := r.orchestrator(Options{})
-	done := make(chan Ending, 1)
+	r := teamtest.NewRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": `steps: [{say: late, delay: 60s}]`})
+	o := r.Orchestrator(orchestrator.Options{})
+	done := make(chan orchestrator.Ending, 1)
 	go func() {
 		e, err := o.Run(context.Background())
 		if err != nil {
@@ -166,7 +129,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 		}
 		done <- e
 	}()
-	r.lines.Wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
+	r.Lines.Wait(t, "the pass", func(l events.Line) bool { return l.Type == "pass_started" })
 	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +139,7 @@ func TestDownEndsTheTeam(t *testing.T) {
 	}
 	select {
 	case e := <-done:
-		r.want(e, CodeUnfinished, "told to stop: enough for today")
+		r.Want(e, orchestrator.CodeUnfinished, "told to stop: enough for today")
 	case <-time.After(testkit.Patience):
 		t.Fatal("the team goes on")
 	}
@@ -184,14 +147,14 @@ func TestDownEndsTheTeam(t *testing.T) {
 		t.Error(err)
 	}
 	run, err := state.ReadRunFile(o.Place())
-	if err != nil || run.Result == nil || run.Result.ExitCode != CodeUnfinished {
+	if err != nil || run.Result == nil || run.Result.ExitCode != orchestrator.CodeUnfinished {
 		t.Errorf("run.json says %+v, %v", run.Result, err)
 	}
 }
 
 func TestAttentionEndsWithItsCause(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": testkit.PairSpec + "tasks: [{id: api, subject: Add it, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Hm., times: -1}]`,
 		"dev.yaml": `steps:
@@ -199,8 +162,8 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
   - {say: Hm., times: -1}
 `,
 	})
-	c, ctx := r.up(), context.Background()
-	r.lines.Wait(t, "dev to need attention", func(l events.Line) bool { return l.Type == "needs_attention" })
+	c, ctx := r.Up(), context.Background()
+	r.Lines.Wait(t, "dev to need attention", func(l events.Line) bool { return l.Type == "needs_attention" })
 	done := tasks.Completed
 	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done}); !errors.Is(err, tasks.ErrOwned) {
 		t.Errorf("the operator completed dev's task without force: %v", err)
@@ -208,7 +171,7 @@ func TestAttentionEndsWithItsCause(t *testing.T) {
 	if _, err := c.UpdateTask(ctx, api.TaskUpdate{ID: "1", Status: &done, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.Wait(t, "the lead's report", func(l events.Line) bool {
+	r.Lines.Wait(t, "the lead's report", func(l events.Line) bool {
 		return l.Type == "turn_started" && strings.Contains(string(l.Data), "All tasks are completed")
 	})
 	st, err := c.Status(ctx)

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"bufio"
@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -19,17 +21,17 @@ import (
 // read as ours nor written on.
 func TestJournalSaysItsFormat(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
-	r.want(r.run(Options{Version: "1.2.3"}), CodeDone, "all work is done")
-	begun := of[events.TeamStarted](r, "team_started")
+	r := teamtest.NewRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done.}]\n"})
+	r.Want(r.Run(orchestrator.Options{Version: "1.2.3"}), orchestrator.CodeDone, "all work is done")
+	begun := teamtest.Of[events.TeamStarted](r, "team_started")
 	if len(begun) != 1 || begun[0].Version != "1.2.3" {
 		t.Fatalf("the run began with %+v", begun)
 	}
-	run, err := state.ReadRunFile(r.place())
+	run, err := state.ReadRunFile(r.Place())
 	if err != nil || run.Version != "1.2.3" || run.Protocol != api.Protocol {
 		t.Errorf("run.json has %+v, %v", run, err)
 	}
-	path := r.place().Journal()
+	path := r.Place().Journal()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func TestJournalSaysItsFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := testkit.Read(t, path)
-	if _, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
+	if _, err := r.Orchestrator(orchestrator.Options{Goal: "More."}).Run(t.Context()); !errors.Is(err, journal.ErrNewer) {
 		t.Errorf("it goes on: %v", err)
 	}
 	if after := testkit.Read(t, path); after != before {
@@ -59,9 +61,9 @@ func TestJournalSaysItsFormat(t *testing.T) {
 // A team with a transcript of a newer covey does not go on, and the transcript stays as it is.
 func TestNewerTranscriptEndsTheRun(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done., times: -1}]\n"})
-	r.want(r.run(Options{}), CodeDone, "all work is done")
-	path := globAll(t, r.place().Transcripts())[0]
+	r := teamtest.NewRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Done., times: -1}]\n"})
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
+	path := teamtest.GlobAll(t, r.Place().Transcripts())[0]
 	text := testkit.Read(t, path)
 	if !strings.Contains(text, `"format":1`) {
 		t.Fatalf("lines without a format:\n%s", text)
@@ -70,9 +72,9 @@ func TestNewerTranscriptEndsTheRun(t *testing.T) {
 	if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.orchestrator(Options{Goal: "More."}).Run(t.Context())
-	if FaultOf(err) != "newer-files" || !strings.Contains(err.Error(), path) {
-		t.Errorf("it ended with %q: %v", FaultOf(err), err)
+	_, err := r.Orchestrator(orchestrator.Options{Goal: "More."}).Run(t.Context())
+	if orchestrator.FaultOf(err) != "newer-files" || !strings.Contains(err.Error(), path) {
+		t.Errorf("it ended with %q: %v", orchestrator.FaultOf(err), err)
 	}
 	if testkit.Read(t, path) != newer {
 		t.Error("the newer transcript was changed")

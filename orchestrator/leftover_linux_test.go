@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"path/filepath"
@@ -8,7 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -17,7 +19,7 @@ import (
 func TestLeftoversOfAKilledRun(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": strings.Replace(testkit.SoloSpec, "lead: {model: lead}", "lead: {model: lead, permission_mode: bypassPermissions}", 1),
 		"lead.yaml": `steps:
   - call: [{tool: Bash, input: {command: "setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 300' & while ! test -s ` + pidFile + `; do sleep 0.01; done"}}]
@@ -26,12 +28,12 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
   - say: Done.
 `,
 	})
-	r.runAndKill(10) // the first Bash has come back
+	r.RunAndKill(10) // the first Bash has come back
 	pid := testkit.WaitForPID(t, pidFile)
 	if unix.Kill(pid, 0) != nil {
 		t.Fatal("the process that the tool left is gone before the second run begins")
 	}
-	if code := r.run(Options{}).Code; code != CodeDone {
+	if code := r.Run(orchestrator.Options{}).Code; code != orchestrator.CodeDone {
 		t.Errorf("the second run ended with %d", code)
 	}
 	if p, err := process.Read(pid); err == nil && !p.Zombie {
@@ -39,10 +41,10 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 	told := false
-	for _, l := range r.lines.All() {
+	for _, l := range r.Lines.All() {
 		told = told || l.Type == "warning" && strings.Contains(string(l.Data), strconv.Itoa(pid))
 	}
 	if !told {
-		t.Errorf("nobody was told of process %d:\n%s", pid, show(r.lines.All()))
+		t.Errorf("nobody was told of process %d:\n%s", pid, teamtest.Show(r.Lines.All()))
 	}
 }

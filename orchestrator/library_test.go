@@ -1,11 +1,10 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,54 +16,16 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// agentFunc is an agent that is a function.
-type agentFunc func(ctx context.Context, prompt []agent.Input, h agent.Host) (agent.Reply, error)
-
-func (f agentFunc) Run(ctx context.Context, p []agent.Input, h agent.Host) (agent.Reply, error) {
-	return f(ctx, p, h)
-}
-
-// quiet is an agent that has nothing to do.
-func quiet(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
-	return agent.Reply{Text: "done"}, nil
-}
-
-// made makes the same agent for everybody.
-func made(f agentFunc) AgentMaker {
-	return func(Brief) (agent.Agent, error) { return f, nil }
-}
-
-// givenSpec is a team whose members are agents of the program's own.
-const givenSpec = `covey: 1
-name: crew
-goal: Ship it.
-lead: {agent: boss}
-teammates:
-  dev: {agent: dev, tools: [Read]}
-`
-
-// given makes the Orchestrator of a run of spec with these agents.
-func given(t *testing.T, dir, spec string, opts Options) (*Orchestrator, *testkit.Log[events.Line], error) {
-	t.Helper()
-	team, err := configs.ParseWith(filepath.Join(dir, "team.yaml"), []byte(spec),
-		configs.Options{Given: []string{"boss", "dev"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &testkit.Log[events.Line]{}
-	opts.OnLine, opts.StateHome = log.Add, dir+"-state"
-	o, err := New(team, opts)
-	return o, log, err
-}
-
 // runGiven runs such a team to its end.
-func runGiven(t *testing.T, spec string, opts Options) (Ending, []events.Line) {
+func runGiven(t *testing.T, spec string, opts orchestrator.Options) (orchestrator.Ending, []events.Line) {
 	t.Helper()
-	o, log, err := given(t, t.TempDir(), spec, opts)
+	o, log, err := teamtest.NewGiven(t, t.TempDir(), spec, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +33,7 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []events.Line) {
 	defer cancel()
 	ending, err := o.Run(ctx)
 	if err != nil || ctx.Err() != nil {
-		t.Fatalf("Run: %v, %v\n%s", err, ctx.Err(), show(log.All()))
+		t.Fatalf("Run: %v, %v\n%s", err, ctx.Err(), teamtest.Show(log.All()))
 	}
 	return ending, log.All()
 }
@@ -80,7 +41,7 @@ func runGiven(t *testing.T, spec string, opts Options) (Ending, []events.Line) {
 // TestGivenAgentMissing: a spec cannot run if the program lacks one of its agents.
 func TestGivenAgentMissing(t *testing.T) {
 	t.Parallel()
-	_, _, err := given(t, t.TempDir(), givenSpec, Options{Agents: map[string]AgentMaker{"dev": made(quiet)}})
+	_, _, err := teamtest.NewGiven(t, t.TempDir(), teamtest.GivenSpec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"dev": teamtest.MakerOf(teamtest.Quiet)}})
 	if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(),
 		`member lead: the program brings no agent "boss"`) ||
 		strings.Contains(err.Error(), "member dev") {
@@ -91,13 +52,13 @@ func TestGivenAgentMissing(t *testing.T) {
 // TestGivenAgentBrief: the program is told for whom it makes an agent.
 func TestGivenAgentBrief(t *testing.T) {
 	t.Parallel()
-	var told []Brief
-	maker := func(b Brief) (agent.Agent, error) {
+	var told []orchestrator.Brief
+	maker := func(b orchestrator.Brief) (agent.Agent, error) {
 		told = append(told, b)
-		return agentFunc(quiet), nil
+		return teamtest.AgentFunc(teamtest.Quiet), nil
 	}
 	dir := t.TempDir()
-	o, _, err := given(t, dir, givenSpec, Options{Agents: map[string]AgentMaker{"boss": maker, "dev": made(quiet)}})
+	o, _, err := teamtest.NewGiven(t, dir, teamtest.GivenSpec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": maker, "dev": teamtest.MakerOf(teamtest.Quiet)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +91,10 @@ func TestGivenAgentTools(t *testing.T) {
 		}
 		return agent.Reply{}, nil
 	}
-	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
-	_, lines := runGiven(t, spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(dev)}})
+	spec := teamtest.GivenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	_, lines := runGiven(t, spec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(teamtest.Quiet), "dev": teamtest.MakerOf(dev)}})
 	if len(results) < 2 || results[0] != "Bash true" || results[1] != "TaskList false" {
-		t.Errorf("%q\n%s", results, show(lines))
+		t.Errorf("%q\n%s", results, teamtest.Show(lines))
 	}
 }
 
@@ -141,28 +102,28 @@ func TestGivenAgentTools(t *testing.T) {
 // member, and is told; the others go on.
 func TestGivenAgentBroken(t *testing.T) {
 	t.Parallel()
-	for want, maker := range map[string]AgentMaker{
-		"make agent \"dev\": no key": func(Brief) (agent.Agent, error) {
+	for want, maker := range map[string]orchestrator.AgentMaker{
+		"make agent \"dev\": no key": func(orchestrator.Brief) (agent.Agent, error) {
 			return nil,
 				errors.New("no key")
 		},
-		"make agent \"dev\": panic: boom":            func(Brief) (agent.Agent, error) { panic("boom") },
-		"make agent \"dev\": the maker returned nil": func(Brief) (agent.Agent, error) { return nil, nil },
-		"agent: panic: bang": made(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
+		"make agent \"dev\": panic: boom":            func(orchestrator.Brief) (agent.Agent, error) { panic("boom") },
+		"make agent \"dev\": the maker returned nil": func(orchestrator.Brief) (agent.Agent, error) { return nil, nil },
+		"agent: panic: bang": teamtest.MakerOf(func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
 			panic("bang")
 		}),
 	} {
-		spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
-		ending, lines := runGiven(t, spec, Options{Agents: map[string]AgentMaker{"boss": made(quiet), "dev": maker}})
-		if ending.Code != CodeUnfinished || !strings.Contains(fmt.Sprint(ending.Problems), want) {
-			t.Errorf("%s: %+v\n%s", want, ending, show(lines))
+		spec := teamtest.GivenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+		ending, lines := runGiven(t, spec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(teamtest.Quiet), "dev": maker}})
+		if ending.Code != orchestrator.CodeUnfinished || !strings.Contains(fmt.Sprint(ending.Problems), want) {
+			t.Errorf("%s: %+v\n%s", want, ending, teamtest.Show(lines))
 		}
 	}
 }
 
 // closing is an agent that counts how often it is closed.
 type closing struct {
-	agentFunc
+	teamtest.AgentFunc
 	closed *atomic.Int32
 }
 
@@ -173,11 +134,11 @@ func TestGivenAgentClosed(t *testing.T) {
 	t.Parallel()
 	var closed atomic.Int32
 	_, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
-		Options{Agents: map[string]AgentMaker{
-			"boss": func(Brief) (agent.Agent, error) { return closing{quiet, &closed}, nil },
+		orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{
+			"boss": func(orchestrator.Brief) (agent.Agent, error) { return closing{teamtest.Quiet, &closed}, nil },
 		}})
 	if closed.Load() != 1 {
-		t.Errorf("it was closed %d times\n%s", closed.Load(), show(lines))
+		t.Errorf("it was closed %d times\n%s", closed.Load(), teamtest.Show(lines))
 	}
 }
 
@@ -195,18 +156,18 @@ func TestGivenAgentResumes(t *testing.T) {
 		<-ctx.Done()
 		return agent.Reply{}, ctx.Err()
 	}
-	o, _, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": made(stuck)}})
+	o, _, err := teamtest.NewGiven(t, dir, spec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(stuck)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ending, err := o.Run(ctx); err != nil || ending.Code != CodeInterrupted {
+	if ending, err := o.Run(ctx); err != nil || ending.Code != orchestrator.CodeInterrupted {
 		t.Fatalf("%+v, %v", ending, err)
 	}
-	var b Brief
+	var b orchestrator.Brief
 	var prompts []string
-	o, log, err := given(t, dir, spec, Options{Agents: map[string]AgentMaker{"boss": func(brief Brief) (agent.Agent, error) {
+	o, log, err := teamtest.NewGiven(t, dir, spec, orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": func(brief orchestrator.Brief) (agent.Agent, error) {
 		b = brief
-		return agentFunc(func(_ context.Context, in []agent.Input, _ agent.Host) (agent.Reply, error) {
+		return teamtest.AgentFunc(func(_ context.Context, in []agent.Input, _ agent.Host) (agent.Reply, error) {
 			prompts = append(prompts, in[0].Text)
 			return agent.Reply{Text: "done"}, nil
 		}), nil
@@ -215,8 +176,8 @@ func TestGivenAgentResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending, err := o.Run(t.Context())
-	if err != nil || ending.Code != CodeDone || !ending.Resumed || b.History.Turns != 1 || b.History.Cut == nil {
-		t.Errorf("%+v, %v, %+v\n%s", ending, err, b.History, show(log.All()))
+	if err != nil || ending.Code != orchestrator.CodeDone || !ending.Resumed || b.History.Turns != 1 || b.History.Cut == nil {
+		t.Errorf("%+v, %v, %+v\n%s", ending, err, b.History, teamtest.Show(log.All()))
 	}
 	if len(prompts) == 0 || !strings.Contains(prompts[0], "cut off") {
 		t.Errorf("the agent was told %q", prompts)
@@ -224,7 +185,7 @@ func TestGivenAgentResumes(t *testing.T) {
 }
 
 // finisher completes task 1, again and again until it may.
-func finisher(tries *atomic.Int32) agentFunc {
+func finisher(tries *atomic.Int32) teamtest.AgentFunc {
 	return func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 		reply := agent.Reply{Text: "done"}
 		for strings.Contains(in[0].Text, "#1") {
@@ -265,9 +226,9 @@ func TestCallbackInTeam(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
-	ending, lines := runGiven(t, spec, Options{Hooks: &reg,
-		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(finisher(&tries))}})
+	spec := teamtest.GivenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	ending, lines := runGiven(t, spec, orchestrator.Options{Hooks: &reg,
+		Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(teamtest.Quiet), "dev": teamtest.MakerOf(finisher(&tries))}})
 	var seen []string
 	for _, l := range lines {
 		var d struct{ Event, Command, Outcome, Text string }
@@ -277,15 +238,15 @@ func TestCallbackInTeam(t *testing.T) {
 	}
 	want := []string{"hook_finished callback reviewblocking",
 		"hook_feedback TaskCompleted hook feedback:\nlook again", "hook_finished callback reviewsuccess"}
-	if ending.Code != CodeDone || tries.Load() != 2 || ending.FailedOpen != 2 || !slices.Equal(seen, want) {
-		t.Errorf("%+v, %d tries, %q\n%s", ending, tries.Load(), seen, show(lines))
+	if ending.Code != orchestrator.CodeDone || tries.Load() != 2 || ending.FailedOpen != 2 || !slices.Equal(seen, want) {
+		t.Errorf("%+v, %d tries, %q\n%s", ending, tries.Load(), seen, teamtest.Show(lines))
 	}
 }
 
 // TestCallbackDeafInTeam: a callback that does not heed its context cannot keep a
 // team from ending; people are told of it.
 func TestCallbackDeafInTeam(t *testing.T) {
-	stateHome(t)
+	teamtest.StateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	var reg hooks.Registry
 	release := make(chan struct{})
@@ -295,12 +256,12 @@ func TestCallbackDeafInTeam(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending, lines := runGiven(t, "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n",
-		Options{Hooks: &reg, Agents: map[string]AgentMaker{"boss": made(quiet)}})
+		orchestrator.Options{Hooks: &reg, Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(teamtest.Quiet)}})
 	warned := slices.ContainsFunc(lines, func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "callback deaf")
 	})
-	if ending.Code != CodeDone || ending.FailedOpen == 0 || !warned {
-		t.Errorf("%+v\n%s", ending, show(lines))
+	if ending.Code != orchestrator.CodeDone || ending.FailedOpen == 0 || !warned {
+		t.Errorf("%+v\n%s", ending, teamtest.Show(lines))
 	}
 	close(release)
 	if err := reg.Wait(t.Context()); err != nil {
@@ -326,9 +287,9 @@ func TestAfterTurnInTeam(t *testing.T) {
 			return hooks.Note{Message: fmt.Sprint(name, calls, turn.FinalResponse, len(turn.Messages) > 2)}, nil
 		})
 	}
-	spec := givenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
-	_, lines := runGiven(t, spec, Options{Hooks: &reg,
-		Agents: map[string]AgentMaker{"boss": made(quiet), "dev": made(finisher(&tries))}})
+	spec := teamtest.GivenSpec + "tasks: [{subject: Look around, owner: dev}]\n"
+	_, lines := runGiven(t, spec, orchestrator.Options{Hooks: &reg,
+		Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(teamtest.Quiet), "dev": teamtest.MakerOf(finisher(&tries))}})
 	var told []string
 	failures := 0
 	for _, l := range lines {
@@ -342,7 +303,7 @@ func TestAfterTurnInTeam(t *testing.T) {
 	}
 	want := []string{"dev second second[TaskUpdatetrue]donetrue", "dev first first[TaskUpdatetrue]donetrue"}
 	if !slices.Equal(told, want) || failures < 2 {
-		t.Errorf("%q, %d failures\n%s", told, failures, show(lines))
+		t.Errorf("%q, %d failures\n%s", told, failures, teamtest.Show(lines))
 	}
 }
 
@@ -356,8 +317,8 @@ func TestAfterTurnInterrupted(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o, _, err := given(t, t.TempDir(), aloneSpec, Options{Hooks: &reg, Agents: map[string]AgentMaker{
-		"boss": made(func(ctx context.Context, _ []agent.Input, _ agent.Host) (agent.Reply, error) {
+	o, _, err := teamtest.NewGiven(t, t.TempDir(), aloneSpec, orchestrator.Options{Hooks: &reg, Agents: map[string]orchestrator.AgentMaker{
+		"boss": teamtest.MakerOf(func(ctx context.Context, _ []agent.Input, _ agent.Host) (agent.Reply, error) {
 			cancel()
 			<-ctx.Done()
 			return agent.Reply{}, ctx.Err()
@@ -366,7 +327,7 @@ func TestAfterTurnInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ending, err := o.Run(ctx); err != nil || ending.Code != CodeInterrupted {
+	if ending, err := o.Run(ctx); err != nil || ending.Code != orchestrator.CodeInterrupted {
 		t.Errorf("%+v, %v", ending, err)
 	}
 }
@@ -380,8 +341,8 @@ func TestAfterTurnAtTheLimit(t *testing.T) {
 		reached.Store(turn.ReachedMaxIterations)
 		return hooks.Note{}, nil
 	})
-	ending, lines := runGiven(t, aloneSpec+"defaults: {limits: {max_turns: 2}}\n", Options{Hooks: &reg,
-		Agents: map[string]AgentMaker{"boss": made(func(
+	ending, lines := runGiven(t, aloneSpec+"defaults: {limits: {max_turns: 2}}\n", orchestrator.Options{Hooks: &reg,
+		Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(func(
 			ctx context.Context, _ []agent.Input, h agent.Host,
 		) (agent.Reply, error) {
 			for {
@@ -390,7 +351,7 @@ func TestAfterTurnAtTheLimit(t *testing.T) {
 				}
 			}
 		})}})
-	if !reached.Load() || ending.Code != CodeLimit {
-		t.Errorf("%+v\n%s", ending, show(lines))
+	if !reached.Load() || ending.Code != orchestrator.CodeLimit {
+		t.Errorf("%+v\n%s", ending, teamtest.Show(lines))
 	}
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -18,8 +18,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
@@ -28,13 +30,13 @@ import (
 const aloneSpec = "covey: 1\nname: crew\ngoal: x\nlead: {agent: boss}\n"
 
 // solo makes the Orchestrator of a team of one, whose agent is f.
-func solo(t *testing.T, dir string, f agentFunc, edits ...func(*Options)) (*Orchestrator, *testkit.Log[events.Line]) {
+func solo(t *testing.T, dir string, f teamtest.AgentFunc, edits ...func(*orchestrator.Options)) (*orchestrator.Orchestrator, *testkit.Log[events.Line]) {
 	t.Helper()
-	opts := Options{Agents: map[string]AgentMaker{"boss": made(f)}}
+	opts := orchestrator.Options{Agents: map[string]orchestrator.AgentMaker{"boss": teamtest.MakerOf(f)}}
 	for _, edit := range edits {
 		edit(&opts)
 	}
-	o, log, err := given(t, dir, aloneSpec, opts)
+	o, log, err := teamtest.NewGiven(t, dir, aloneSpec, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func solo(t *testing.T, dir string, f agentFunc, edits ...func(*Options)) (*Orch
 }
 
 // chatty is an agent that records so many texts in one turn.
-func chatty(texts int) agentFunc {
+func chatty(texts int) teamtest.AgentFunc {
 	return func(_ context.Context, _ []agent.Input, h agent.Host) (agent.Reply, error) {
 		for i := range texts {
 			text := agent.Block{Type: agent.TextBlock, Text: fmt.Sprintf("%d %s", i, strings.Repeat("x", 500))}
@@ -67,7 +69,7 @@ func numbers(lines []events.Line) (out []uint64) {
 // begin and however slow they are, and end with it; a second run shows its own
 // lines alone.
 func TestOwnJournal(t *testing.T) {
-	stateHome(t)
+	teamtest.StateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
 	for run := range 2 {
@@ -77,7 +79,7 @@ func TestOwnJournal(t *testing.T) {
 		o, log := solo(t, dir, func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 			once.Do(func() { close(entered) })
 			return chatty(texts)(ctx, in, h)
-		}, func(o *Options) { o.Goal = fmt.Sprint("goal ", run) }) // else the second run has nothing to do
+		}, func(o *orchestrator.Options) { o.Goal = fmt.Sprint("goal ", run) }) // else the second run has nothing to do
 		var loops sync.WaitGroup
 		read := make([][]uint64, 4)
 		reader := func(i int, pause time.Duration) func() {
@@ -98,7 +100,7 @@ func TestOwnJournal(t *testing.T) {
 		loops.Go(reader(0, 0))
 		loops.Go(reader(1, 50*time.Microsecond)) // far slower than the team
 		loops.Go(func() { <-entered; reader(2, 0)() })
-		if ending, err := o.Run(t.Context()); err != nil || ending.Code != CodeDone {
+		if ending, err := o.Run(t.Context()); err != nil || ending.Code != orchestrator.CodeDone {
 			t.Fatalf("%+v, %v", ending, err)
 		}
 		loops.Wait()
@@ -148,7 +150,7 @@ func TestOwnJournalDoesNotHoldUp(t *testing.T) {
 // TestOwnJournalEnds: a loop ends by its context, by a break, and with a run that
 // never came to have a journal.
 func TestOwnJournalEnds(t *testing.T) {
-	stateHome(t)
+	teamtest.StateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir, release := t.TempDir(), make(chan struct{})
 	o, _ := solo(t, dir, func(context.Context, []agent.Input, agent.Host) (agent.Reply, error) {
@@ -190,7 +192,7 @@ func TestOwnJournalEnds(t *testing.T) {
 	if len(got) == 0 || len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
 		t.Errorf("in the run: %v, %v", got, errs)
 	}
-	second, _ := solo(t, dir, quiet)
+	second, _ := solo(t, dir, teamtest.Quiet)
 	var loop sync.WaitGroup
 	loop.Go(func() { wantNumbers(t, second.Journal(t.Context())) })
 	if _, err := second.Run(t.Context()); !errors.Is(err, state.ErrRunning) {
@@ -204,13 +206,13 @@ func TestOwnJournalEnds(t *testing.T) {
 // TestJournalOfRunningTeam: from outside, a loop sees what was, goes on with what
 // comes, and ends with the team.
 func TestJournalOfRunningTeam(t *testing.T) {
-	stateHome(t)
+	teamtest.StateHome(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	release, up := make(chan struct{}), make(chan struct{})
 	o, log := solo(t, t.TempDir(), func(ctx context.Context, in []agent.Input, h agent.Host) (agent.Reply, error) {
 		<-release
 		return chatty(200)(ctx, in, h)
-	}, func(o *Options) { o.OnUp = func(state.Place) { close(up) } })
+	}, func(o *orchestrator.Options) { o.OnUp = func(state.Place) { close(up) } })
 	var run sync.WaitGroup
 	run.Go(func() {
 		if _, err := o.Run(t.Context()); err != nil {
@@ -218,12 +220,12 @@ func TestJournalOfRunningTeam(t *testing.T) {
 		}
 	})
 	<-up
-	now, errs := seqsOf(Journal(t.Context(), o.Place(), JournalOptions{}))
+	now, errs := seqsOf(orchestrator.Journal(t.Context(), o.Place(), orchestrator.JournalOptions{}))
 	if len(errs) > 0 {
 		t.Error(errs)
 	}
 	var got []uint64
-	for line, err := range Journal(t.Context(), o.Place(), JournalOptions{Follow: true}) {
+	for line, err := range orchestrator.Journal(t.Context(), o.Place(), orchestrator.JournalOptions{Follow: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +239,7 @@ func TestJournalOfRunningTeam(t *testing.T) {
 	if !slices.Equal(got, want) || len(now) >= len(want) {
 		t.Errorf("%d lines followed, %d read at once, of %d", len(got), len(now), len(want))
 	}
-	wantNumbers(t, Journal(t.Context(), o.Place(), JournalOptions{Follow: true, After: want[len(want)-2]}),
+	wantNumbers(t, orchestrator.Journal(t.Context(), o.Place(), orchestrator.JournalOptions{Follow: true, After: want[len(want)-2]}),
 		want[len(want)-1])
 }
 
@@ -246,8 +248,8 @@ func TestJournalFails(t *testing.T) {
 	t.Parallel()
 	for _, follow := range []bool{false, true} {
 		place := state.Place{Dir: t.TempDir(), Team: "crew"}
-		opts := JournalOptions{Follow: follow, Member: "api"}
-		got, errs := seqsOf(Journal(t.Context(), place, opts))
+		opts := orchestrator.JournalOptions{Follow: follow, Member: "api"}
+		got, errs := seqsOf(orchestrator.Journal(t.Context(), place, opts))
 		if len(got) != 0 || len(errs) != 1 || !errors.Is(errs[0], fs.ErrNotExist) {
 			t.Errorf("no journal: %v, %v", got, errs)
 		}
@@ -255,14 +257,14 @@ func TestJournalFails(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(place.Dir, "journal.jsonl"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, errs = seqsOf(Journal(t.Context(), place, opts))
+		got, errs = seqsOf(orchestrator.Journal(t.Context(), place, opts))
 		var damaged *journal.LineError
 		if !slices.Equal(got, []uint64{1, 2}) || len(errs) != 1 || !errors.As(errs[0], &damaged) {
 			t.Errorf("damaged: %v, %v", got, errs)
 		}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, errs := seqsOf(Journal(over, place, opts)); len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+		if _, errs := seqsOf(orchestrator.Journal(over, place, opts)); len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
 			t.Errorf("over before it began: %v", errs)
 		}
 	}
@@ -275,7 +277,7 @@ func TestJournalChooses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
 		var want []uint64
-		opts := JournalOptions{
+		opts := orchestrator.JournalOptions{
 			Member: rapid.SampledFrom([]string{"", "api", "docs"}).Draw(t, "member"),
 			After:  rapid.Uint64Range(0, 30).Draw(t, "after"),
 			Follow: rapid.Bool().Draw(t, "follow"),
@@ -294,7 +296,7 @@ func TestJournalChooses(t *testing.T) {
 		}
 		leave := rapid.IntRange(1, 25).Draw(t, "leave")
 		var got []uint64
-		for line, err := range Journal(t.Context(), state.Place{Dir: dir, Team: "crew"}, opts) {
+		for line, err := range orchestrator.Journal(t.Context(), state.Place{Dir: dir, Team: "crew"}, opts) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,7 +318,7 @@ func TestOwnJournalsApart(t *testing.T) {
 	for i := range 3 {
 		o, log := solo(t, t.TempDir(), chatty(100+i))
 		teams.Go(func() {
-			if ending, err := o.Run(t.Context()); err != nil || ending.Code != CodeDone {
+			if ending, err := o.Run(t.Context()); err != nil || ending.Code != orchestrator.CodeDone {
 				t.Errorf("%+v, %v", ending, err)
 			}
 		})

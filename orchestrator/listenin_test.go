@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
 )
@@ -14,12 +15,12 @@ import (
 // running team.
 func TestProgramListensIn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": idlePair,
 		"lead.yaml": `steps: [{say: Yes., times: -1}]`,
 		"dev.yaml":  `steps: [{say: Yes., times: -1}]`,
 	})
-	c := r.up()
+	c := r.Up()
 	b, err := bus.Dial(t.Context(), c.Place().Socket())
 	if err != nil {
 		t.Fatal(err)

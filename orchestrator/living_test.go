@@ -1,22 +1,19 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/tasks"
@@ -24,14 +21,14 @@ import (
 
 // grownSpec is livingSpec with another goal, one member more and a task for it. It does
 // not stay up, so that a run ends when all is done.
-var grownSpec = strings.NewReplacer("Ship it.", "Sail it.", "keep: true\n", "").Replace(livingSpec) +
+var grownSpec = strings.NewReplacer("Ship it.", "Sail it.", "keep: true\n", "").Replace(teamtest.LivingSpec) +
 	"  ana: {model: {provider: script, script: ana.yaml}}\n" +
 	"tasks: [{id: a, subject: Look around, owner: ana}]\n"
 
 // grownFiles are the files for livingSpec and grownSpec.
 func grownFiles() map[string]string {
 	return map[string]string{
-		"team.yaml": livingSpec,
+		"team.yaml": teamtest.LivingSpec,
 		"lead.yaml": "steps: [{say: Fine., times: -1}]",
 		"dev.yaml":  "steps: [{say: Fine., times: -1}]",
 		"ana.yaml": `steps:
@@ -43,16 +40,16 @@ func grownFiles() map[string]string {
 
 // takenUpOnce checks, after a run that was cut off while it took up grownSpec, that the
 // next one has all of it, and nothing twice.
-func takenUpOnce(t *testing.T, r *rig) {
+func takenUpOnce(t *testing.T, r *teamtest.Rig) {
 	t.Helper()
-	testkit.Put(t, r.dir, "team.yaml", grownSpec)   // the edit lies on disk, however far covey came with it
-	r.want(r.run(Options{}), CodeDone, "all work ") // all of it may have been done before
-	list := r.list()
+	testkit.Put(t, r.Dir, "team.yaml", grownSpec)                             // the edit lies on disk, however far covey came with it
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work ") // all of it may have been done before
+	list := r.List()
 	if len(list) != 1 || list[0].Subject != "Look around" || list[0].Status != tasks.Completed || list[0].Owner != "ana" {
 		t.Errorf("tasks %+v", list)
 	}
 	for _, goal := range []string{"Ship it.", "Sail it."} {
-		if n := strings.Count(r.transcriptOf("lead"), fmt.Sprintf(`"text":%q`, goal)); n != 1 {
+		if n := strings.Count(r.TranscriptOf("lead"), fmt.Sprintf(`"text":%q`, goal)); n != 1 {
 			t.Errorf("the lead was given the goal %q %d times", goal, n)
 		}
 	}
@@ -60,9 +57,9 @@ func takenUpOnce(t *testing.T, r *rig) {
 
 // upToKill runs the team in a process of its own, asks it to take up grownSpec, and
 // kills it once the journal has a line that match takes; nil: right after asking.
-func upToKill(t *testing.T, r *rig, match func(line string) bool) {
+func upToKill(t *testing.T, r *teamtest.Rig, match func(line string) bool) {
 	t.Helper()
-	cmd := r.ownProcess()
+	cmd := r.OwnProcess()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +72,12 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 	in := bufio.NewScanner(out)
 	for in.Scan() && !strings.HasSuffix(in.Text(), "lead turn_ended") {
 	}
-	place := r.place()
+	place := r.Place()
 	client, err := api.Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Put(t, r.dir, "team.yaml", grownSpec)
+	testkit.Put(t, r.Dir, "team.yaml", grownSpec)
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
@@ -94,8 +91,8 @@ func upToKill(t *testing.T, r *rig, match func(line string) bool) {
 }
 
 // applySpecOf is what covey up asks after it has looked at the spec of a rig.
-func applySpecOf(t *testing.T, r *rig) api.ApplySpec {
-	path := filepath.Join(r.dir, "team.yaml")
+func applySpecOf(t *testing.T, r *teamtest.Rig) api.ApplySpec {
+	path := filepath.Join(r.Dir, "team.yaml")
 	team, err := configs.Load(path)
 	if err != nil {
 		t.Error(err)
@@ -120,7 +117,7 @@ func TestLivingKilled(t *testing.T) {
 		"a new member": func(l string) bool { return strings.HasSuffix(l, "ana member_started") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, grownFiles())
+			r := teamtest.NewRig(t, grownFiles())
 			upToKill(t, r, match)
 			takenUpOnce(t, r)
 		})
@@ -133,24 +130,24 @@ func TestLivingCancelled(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []string{"", "task", "spec_changed"} {
 		t.Run("at "+typ, func(t *testing.T) {
-			l := newLiving(t, grownFiles())
-			testkit.Put(t, l.dir, "team.yaml", grownSpec)
+			l := teamtest.NewLiving(t, grownFiles())
+			testkit.Put(t, l.Dir, "team.yaml", grownSpec)
 			asked := make(chan error, 1)
 			go func() {
-				_, err := l.client.ApplySpec(t.Context(), applySpecOf(t, l.rig))
+				_, err := l.Client.ApplySpec(t.Context(), applySpecOf(t, l.Rig))
 				asked <- err
 			}()
 			if typ != "" {
-				l.until(typ, 1)
+				l.Until(typ, 1)
 			}
-			l.stop(errors.New("enough"))
-			if e := l.end(); e.Code != CodeInterrupted && e.Code != CodeDone {
+			l.Stop(errors.New("enough"))
+			if e := l.End(); e.Code != orchestrator.CodeInterrupted && e.Code != orchestrator.CodeDone {
 				t.Errorf("ending %+v", e)
 			}
 			if err := <-asked; err != nil && strings.TrimSpace(err.Error()) == "" {
 				t.Errorf("who asked is told %q", err)
 			}
-			takenUpOnce(t, l.rig)
+			takenUpOnce(t, l.Rig)
 		})
 	}
 }
@@ -160,9 +157,9 @@ func TestLivingCancelled(t *testing.T) {
 func TestLivingBudget(t *testing.T) {
 	t.Parallel()
 	lead := "usage: {input_tokens: 100}\nsteps: [{say: Fine., times: -1}]"
-	l := newLiving(t, map[string]string{"lead.yaml": lead})
+	l := teamtest.NewLiving(t, map[string]string{"lead.yaml": lead})
 	limit := func() string {
-		st, err := l.client.Status(t.Context())
+		st, err := l.Client.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,112 +173,36 @@ func TestLivingBudget(t *testing.T) {
 		{"", ""}, {"budget: {tokens: 10k}\n", "tokens 10000"}, {"budget: {tokens: 1M, time: 1h}\n", "tokens 1e+06, time 3600"},
 		{"budget: {time: 2h}\n", "time 7200"}, {"", ""},
 	} {
-		if _, err := l.rewrite(livingSpec + test.budget); err != nil {
+		if _, err := l.Rewrite(teamtest.LivingSpec + test.budget); err != nil {
 			t.Fatal(err)
 		}
 		if got := limit(); got != test.want {
 			t.Errorf("%q: the budget is %q, want %q", test.budget, got, test.want)
 		}
 	}
-	if _, err := l.rewrite(livingSpec + "budget: {tokens: 50}\n"); err != nil {
+	if _, err := l.Rewrite(teamtest.LivingSpec + "budget: {tokens: 50}\n"); err != nil {
 		t.Fatal(err)
 	}
-	l.want(l.end(), CodeLimit, "budget.tokens is used up: 100 of 50 tokens")
+	l.Want(l.End(), orchestrator.CodeLimit, "budget.tokens is used up: 100 of 50 tokens")
 }
 
 // TestLivingLimit: a member that has used up its limit goes on once the limit is
 // raised, in the same run.
 func TestLivingLimit(t *testing.T) {
 	t.Parallel()
-	l := &living{underway: start(newRig(t, toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &handClock{})}
-	l.lines.Wait(t, "dev's end", func(line events.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
-	l.client = l.underway.client()
-	text, err := os.ReadFile(filepath.Join(l.dir, "team.yaml"))
+	l := &teamtest.Living{Underway: teamtest.Start(teamtest.NewRig(t, teamtest.Toilers("keep: true\n", ", limits: {max_tokens: 1000}", "dev")), &teamtest.HandClock{})}
+	l.Lines.Wait(t, "dev's end", func(line events.Line) bool { return line.Type == "needs_attention" && line.Member == "dev" })
+	l.Client = l.Underway.Client()
+	text, err := os.ReadFile(filepath.Join(l.Dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	change, err := l.rewrite(strings.Replace(string(text), "max_tokens: 1000", "max_tokens: 100000", 1))
+	change, err := l.Rewrite(strings.Replace(string(text), "max_tokens: 1000", "max_tokens: 100000", 1))
 	if err != nil || len(change.Members) != 1 || strings.Join(change.Members[0].Keys, " ") != "limits" {
 		t.Fatalf("change %+v, %v", change, err)
 	}
-	l.lines.Wait(t, "the task's end", func(line events.Line) bool {
+	l.Lines.Wait(t, "the task's end", func(line events.Line) bool {
 		return line.Type == "task" && strings.Contains(string(line.Data), `"op":"completed"`)
 	})
-	l.down()
-}
-
-// TestLivingAgent: a member goes on with an agent program, then with one that is run
-// for each prompt, and then with covey's own agent again, and hears what is written
-// to it each time.
-func TestLivingAgent(t *testing.T) {
-	t.Parallel()
-	base := strings.Replace(livingSpec, "lead: {model: lead}", "agents:\n"+
-		"  fake: {use: acp, command: ['%PROGRAM%'], env: {"+fakeVariable+": '%DIR%'}}\n"+
-		"  tool: {use: command, command: ['%PROGRAM%'], env: {"+commandFakeVariable+": '%DIR%'}}\nlead: {model: lead}", 1)
-	r, _ := fakeRigOf(t, base, map[string]string{
-		"lead.yaml": "steps: [{say: Fine., times: -1}]", "dev.yaml": "steps: [{say: Fine., times: -1}]",
-	})
-	l := &living{underway: start(r, &handClock{})}
-	l.until("turn_ended", 1)
-	l.client = l.underway.client()
-	text, err := os.ReadFile(filepath.Join(r.dir, "team.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Base(fakeBinary(t))
-	for _, test := range []struct{ as, kind string }{
-		{"{agent: fake}", "acp/" + program}, {"{agent: tool}", "command/" + program}, {"{model: dev}", "builtin/script"},
-	} {
-		seq := l.lines.All()[len(l.lines.All())-1].Seq
-		change, err := l.rewrite(strings.Replace(string(text), "dev: {model: dev}", "dev: "+test.as, 1))
-		if err != nil || len(change.Members) != 1 || change.Members[0].Agent != test.kind {
-			t.Fatalf("%s: change %+v, %v", test.as, change, err)
-		}
-		l.lines.Wait(t, "dev on "+test.kind, func(line events.Line) bool {
-			return line.Seq > seq && line.Type == "member_started" && line.Member == "dev" && strings.Contains(string(line.Data), test.kind)
-		})
-		if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello."}); err != nil {
-			t.Fatal(err)
-		}
-		l.lines.Wait(t, "dev's turn on "+test.kind, func(line events.Line) bool {
-			return line.Seq > seq && line.Type == "turn_ended" && line.Member == "dev"
-		})
-	}
-	l.down()
-}
-
-// TestLivingPluginServer: the server of a plugin that a running team is given serves its
-// hooks at once.
-func TestLivingPluginServer(t *testing.T) {
-	t.Parallel()
-	server := mcp.NewServer(&mcp.Implementation{Name: "rig", Version: "1"}, nil)
-	type in struct {
-		X string `json:"x"`
-	}
-	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in in,
-	) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.X}}}, nil, nil
-	})
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
-	t.Cleanup(web.Close)
-	l := newLiving(t, map[string]string{
-		"p/.mcp.json": fmt.Sprintf(`{"mcpServers": {"rig": {"type": "http", "url": %q}}}`, web.URL),
-		"p/hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "plugin:p:rig", "tool": "echo",
-			"input": {"x": "hello"}}]}]}}`,
-	})
-	spec := livingSpec + "plugins: [./p]\n"
-	if _, err := l.rewrite(spec); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.client.Send(t.Context(), api.Send{To: "dev", Text: "Hello?"}); err != nil {
-		t.Fatal(err)
-	}
-	l.lines.Wait(t, "the hook's word", func(line events.Line) bool {
-		return line.Type == "hook_finished" && line.Member == "dev" && strings.Contains(string(line.Data),
-			`"stdout":"hello`)
-	})
-	if _, err := l.rewrite(livingSpec); err != nil {
-		t.Fatal(err)
-	}
-	l.down()
+	l.Down()
 }

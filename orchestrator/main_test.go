@@ -1,25 +1,22 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(listenVariable) != "" {
-		os.Exit(listen())
+	testrun.Begin(40)
+	programs, err := filepath.Abs("testdata/bin") // what recorded hooks run
+	if err != nil {
+		panic(err)
 	}
-	if dir := os.Getenv(fakeVariable); dir != "" {
-		os.Exit(fakeAgent(dir))
+	if err := os.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		panic(err)
 	}
-	if dir := os.Getenv(workerVariable); dir != "" {
-		os.Exit(workerAgent(dir))
-	}
-	if dir := os.Getenv(commandFakeVariable); dir != "" {
-		os.Exit(fakeCommand(dir))
-	}
-	if spec := os.Getenv(crashVariable); spec != "" {
-		os.Exit(runForCrash(spec))
-	}
-	os.Exit(alone(m))
+	teamtest.Main(m, nil)
 }

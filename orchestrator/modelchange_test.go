@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // hostSpec is a team with one model at two hosts. Its dev has the model of the name in place.
@@ -68,26 +70,26 @@ func TestAnotherHost(t *testing.T) {
 		}
 		return fmt.Sprintf(hostSpec, append(hosts, model, strings.Join(tasks, ", "), hook)...)
 	}
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": spec("here", "exit 0", "Alpha"), "dev.key": "dev", "lead.yaml": "steps: [{say: Fine., times: -1}]\n",
 	})
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 
 	before := here.Load()
-	r.rewrite("team.yaml", r.read("team.yaml"), spec("there", "echo no >&2; exit 2", "Alpha", "Beta"))
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.Rewrite("team.yaml", r.Read("team.yaml"), spec("there", "echo no >&2; exit 2", "Alpha", "Beta"))
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 	if here.Load() == before || there.Load() != 0 {
 		t.Errorf("a refusal: %d requests to the old host, %d to the new one", here.Load()-before, there.Load())
 	}
 
 	before = here.Load()
-	r.rewrite("team.yaml", r.read("team.yaml"), spec("there", "exit 0", "Alpha", "Beta", "Gamma"))
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.Rewrite("team.yaml", r.Read("team.yaml"), spec("there", "exit 0", "Alpha", "Beta", "Gamma"))
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 	if here.Load() != before || there.Load() == 0 {
 		t.Errorf("no refusal: %d requests to the old host, %d to the new one", here.Load()-before, there.Load())
 	}
 	why := fmt.Sprintf("its host is %s, and was %s", hosts[1], hosts[0])
-	if list := of[events.ModelSwitched](r, "model_switched"); len(list) != 1 || !strings.Contains(list[0].Why, why) {
+	if list := teamtest.Of[events.ModelSwitched](r, "model_switched"); len(list) != 1 || !strings.Contains(list[0].Why, why) {
 		t.Errorf("the lines of switches are %+v, want one with %q", list, why)
 	}
 }

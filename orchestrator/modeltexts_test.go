@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"bytes"
@@ -18,7 +18,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/teammate/script"
@@ -129,9 +131,9 @@ func modelRequests(t *testing.T, dir string) map[string]request {
 	model := func(name string) string {
 		return fmt.Sprintf("{provider: anthropic, model: m, base_url: %q, key_file: %s.key}", models.URL, name)
 	}
-	o, _, err := given(t, dir, "covey: 1\nname: crew\ngoal: Ship it.\nlead: {model: "+model("lead")+"}\n"+
+	o, _, err := teamtest.NewGiven(t, dir, "covey: 1\nname: crew\ngoal: Ship it.\nlead: {model: "+model("lead")+"}\n"+
 		"teammates:\n  dev: {model: "+model("dev")+", plan: required, description: writes the code}\n"+
-		"tasks: [{subject: begin, owner: dev}]\n", Options{})
+		"tasks: [{subject: begin, owner: dev}]\n", orchestrator.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

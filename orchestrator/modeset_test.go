@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -18,7 +19,7 @@ func modal(devMode string) map[string]string {
 			mode + "}}}]}\n"
 	}
 	return map[string]string{
-		"team.yaml": strings.Replace(livingSpec, "dev: {model: dev}", "dev: {model: dev, permission_mode: "+devMode+"}", 1),
+		"team.yaml": strings.Replace(teamtest.LivingSpec, "dev: {model: dev}", "dev: {model: dev, permission_mode: "+devMode+"}", 1),
 		"lead.yaml": "steps:\n" + lead("bypassPermissions") + lead("dontAsk") + "  - {say: Fine., times: -1}\n",
 		"dev.yaml": `steps:
   - when: mode_set_request|still the same
@@ -30,10 +31,10 @@ func modal(devMode string) map[string]string {
 }
 
 // result waits for the n-th result of a member's tool calls.
-func (l *living) result(member string, n int) string {
-	l.t.Helper()
+func result(l *teamtest.Living, member string, n int) string {
+	l.T.Helper()
 	var all []string
-	l.lines.Wait(l.t, "a result", func(line events.Line) bool {
+	l.Lines.Wait(l.T, "a result", func(line events.Line) bool {
 		if line.Type == "tool_result" && line.Member == member {
 			all = append(all, string(line.Data))
 		}
@@ -43,9 +44,9 @@ func (l *living) result(member string, n int) string {
 }
 
 // tell sends a text to a member.
-func (l *living) tell(to, text string) error {
-	l.t.Helper()
-	_, err := l.client.Send(l.t.Context(), api.Send{To: to, Text: text})
+func tell(l *teamtest.Living, to, text string) error {
+	l.T.Helper()
+	_, err := l.Client.Send(l.T.Context(), api.Send{To: to, Text: text})
 	return err
 }
 
@@ -53,34 +54,34 @@ func (l *living) tell(to, text string) error {
 // does; it counts from the next call on, and over a restart.
 func TestModeIsSet(t *testing.T) {
 	t.Parallel()
-	l := newLiving(t, modal("default"))
-	if err := l.tell("dev", `{"type":"mode_set_request","mode":"bypassPermissions"}`); err != nil {
+	l := teamtest.NewLiving(t, modal("default"))
+	if err := tell(l, "dev", `{"type":"mode_set_request","mode":"bypassPermissions"}`); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.result("dev", 1); strings.Contains(got, "not given") || l.made() != "ran\n" {
-		t.Errorf("with all permissions: %s, made %q", got, l.made())
+	if got := result(l, "dev", 1); strings.Contains(got, "not given") || l.Made() != "ran\n" {
+		t.Errorf("with all permissions: %s, made %q", got, l.Made())
 	}
-	if err := l.tell("lead", "give bypassPermissions"); err != nil {
+	if err := tell(l, "lead", "give bypassPermissions"); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.result("lead", 1); !strings.Contains(got, "only a person can give it bypassPermissions") {
+	if got := result(l, "lead", 1); !strings.Contains(got, "only a person can give it bypassPermissions") {
 		t.Errorf("the lead gave more than the spec does: %s", got)
 	}
-	l.stop(errors.New("enough"))
-	l.end()
-	again := &living{underway: start(l.rig, &handClock{})}
-	again.until("member_started", 2)
-	again.client = again.underway.client()
-	if err := again.tell("dev", "Is it still the same?"); err != nil {
+	l.Stop(errors.New("enough"))
+	l.End()
+	again := &teamtest.Living{Underway: teamtest.Start(l.Rig, &teamtest.HandClock{})}
+	again.Until("member_started", 2)
+	again.Client = again.Underway.Client()
+	if err := tell(again, "dev", "Is it still the same?"); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "dev to run its command after a restart, too", func() bool { return l.made() == "ran\nran\n" })
-	if err := again.tell("lead", "give dontAsk"); err != nil {
+	testkit.Eventually(t, "dev to run its command after a restart, too", func() bool { return l.Made() == "ran\nran\n" })
+	if err := tell(again, "lead", "give dontAsk"); err != nil {
 		t.Fatal(err)
 	}
-	again.lines.Wait(t, "dev to be refused", func(line events.Line) bool {
+	again.Lines.Wait(t, "dev to be refused", func(line events.Line) bool {
 		return line.Type == "tool_result" && line.Member == "dev" && strings.Contains(string(line.Data), "dontAsk asks nobody")
 	})
-	again.stop(errors.New("enough"))
-	again.end()
+	again.Stop(errors.New("enough"))
+	again.End()
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -28,22 +29,22 @@ func TestPowerCut(t *testing.T) {
 		t.Skip("it kills processes at random, again and again; other tests kill them at a moment and go on in this one")
 	}
 	rounds := 1
-	if *allRounds {
+	if *teamtest.AllRounds {
 		rounds = 8
 	}
 	for round := range rounds {
 		seed := uint64(round) + 1
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := newRig(t, crashTeam())
+			r := teamtest.NewRig(t, crashTeam())
 			random := rand.New(rand.NewPCG(seed, 23))
 			cuts, bytes := 0, int64(0)
 			for {
 				// Lines that were lost come again in each run, so runs get longer.
-				ended := r.runAndKill(3 + random.IntN(30+4*cuts))
+				ended := r.RunAndKill(3 + random.IntN(30+4*cuts))
 				if ended {
 					break
 				}
-				bytes += r.cutPower(random)
+				bytes += cutPower(r, random)
 				if cuts++; cuts > 100 {
 					t.Fatal("the team never ends")
 				}
@@ -52,15 +53,15 @@ func TestPowerCut(t *testing.T) {
 			if bytes == 0 {
 				t.Error("nothing was ever lost: that proves nothing")
 			}
-			r.checkAfterCrash()
+			checkAfterCrash(r)
 		})
 	}
 }
 
 // cutPower takes from each file what it could lose, and says how many bytes.
-func (r *rig) cutPower(random *rand.Rand) (lost int64) {
-	r.t.Helper()
-	place := r.place()
+func cutPower(r *teamtest.Rig, random *rand.Rand) (lost int64) {
+	r.T.Helper()
+	place := r.Place()
 	// A hook that was being started when covey was killed has its files until it is.
 	store, err := tasks.Open(place.Store(), &tasks.Options{ReadOnly: true, BlobDir: place.Blobs(),
 		LockTimeout: testkit.Patience})
@@ -68,29 +69,29 @@ func (r *rig) cutPower(random *rand.Rand) (lost int64) {
 		return 0 // killed before there was one
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	defer store.Close()
 	paths, err := filepath.Glob(filepath.Join(place.Transcripts(), "*", "*.jsonl"))
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	for _, path := range paths {
-		lost += r.tear(random, path, durableTranscript(r.t, store, path))
+		lost += tear(r, random, path, durableTranscript(r.T, store, path))
 	}
 	if _, err := os.Stat(place.Journal()); err == nil {
-		lost += r.tear(random, place.Journal(), durableJournal(r.t, store, place.Journal()))
+		lost += tear(r, random, place.Journal(), durableJournal(r.T, store, place.Journal()))
 	}
 	return lost
 }
 
 // tear loses what stands behind the durable part of a file, in one of the ways in
 // which file systems do.
-func (r *rig) tear(random *rand.Rand, path string, durable int) int64 {
-	r.t.Helper()
+func tear(r *teamtest.Rig, random *rand.Rand, path string, durable int) int64 {
+	r.T.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	if durable == len(data) {
 		return 0
@@ -107,7 +108,7 @@ func (r *rig) tear(random *rand.Rand, path string, durable int) int64 {
 		}
 	}
 	if err := os.WriteFile(path, torn, 0o600); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return int64(len(data) - keep)
 }

@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -11,16 +11,18 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 
 // worked is a team that has done two tasks and is done.
-func worked(t *testing.T) (r *rig, place state.Place, before string) {
+func worked(t *testing.T) (r *teamtest.Rig, place state.Place, before string) {
 	t.Helper()
-	r = newRig(t, map[string]string{
+	r = teamtest.NewRig(t, map[string]string{
 		"team.yaml": testkit.PairSpec + "tasks: [{id: a, subject: First thing, owner: dev}, {id: b, subject: Second thing, owner: dev}]\n",
 		"lead.yaml": `steps: [{say: Go., times: -1}]`,
 		"dev.yaml": `steps:
@@ -30,7 +32,7 @@ func worked(t *testing.T) (r *rig, place state.Place, before string) {
   - {say: Done., times: -1}
 `,
 	})
-	place = r.place()
+	place = r.Place()
 	registry := &hooks.Registry{}
 	_, err := registry.On(hooks.PreToolUse, "TaskUpdate", func(context.Context, hooks.Input) (hooks.Answer, error) {
 		if before == "" {
@@ -39,7 +41,7 @@ func worked(t *testing.T) (r *rig, place state.Place, before string) {
 		return hooks.Answer{}, nil
 	})
 	testkit.Must(t, err)
-	r.want(r.run(Options{Hooks: registry}), CodeDone, "all work is done")
+	r.Want(r.Run(orchestrator.Options{Hooks: registry}), orchestrator.CodeDone, "all work is done")
 	return r, place, before
 }
 
@@ -101,24 +103,24 @@ func withoutLog(t *testing.T, place state.Place) {
 func TestDamagedStoreIsMadeWhole(t *testing.T) {
 	t.Parallel()
 	r, place, atStart := worked(t)
-	before := r.list()
+	before := r.List()
 	oldBackup(t, place, atStart)
 	damage(t, place.Store(), "Second thing")
-	e := r.run(Options{})
-	r.want(e, CodeDone, "all work")
+	e := r.Run(orchestrator.Options{})
+	r.Want(e, orchestrator.CodeDone, "all work")
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[events.Warning](r, "warning")
+	w := teamtest.Of[events.Warning](r, "warning")
 	if len(w) != 2 || !strings.Contains(w[0].Text, "made again from their log: nothing is lost") {
 		t.Fatalf("warnings %+v", w)
 	}
-	for i, task := range r.list() {
+	for i, task := range r.List() {
 		if before[i].Version != task.Version || before[i].Status != task.Status {
 			t.Errorf("task %s was %+v and is %+v", task.ID, before[i], task)
 		}
 	}
-	r.checkStoreNumbers(place)
+	checkStoreNumbers(r, place)
 }
 
 // TestDamagedStoreIsRestored: without that log it costs nothing that the journal knows,
@@ -126,16 +128,16 @@ func TestDamagedStoreIsMadeWhole(t *testing.T) {
 func TestDamagedStoreIsRestored(t *testing.T) {
 	t.Parallel()
 	r, place, atStart := worked(t)
-	before := r.list()
+	before := r.List()
 	oldBackup(t, place, atStart)
 	withoutLog(t, place)
 	damage(t, place.Store(), "Second thing")
-	e := r.run(Options{})
-	r.want(e, CodeDone, "all work")
+	e := r.Run(orchestrator.Options{})
+	r.Want(e, orchestrator.CodeDone, "all work")
 	if !e.Resumed {
 		t.Error("the members have forgotten their conversations")
 	}
-	w := of[events.Warning](r, "warning")
+	w := teamtest.Of[events.Warning](r, "warning")
 	for i, want := range []string{
 		"its backup of ", "about task 1, 2; ", "may be made twice", "kept as " + place.Store() + ".damaged-",
 	} {
@@ -143,28 +145,28 @@ func TestDamagedStoreIsRestored(t *testing.T) {
 			t.Fatalf("warnings %+v, want %q", w, want)
 		}
 	}
-	after := r.list()
+	after := r.List()
 	for i := range before {
 		if before[i].Status != after[i].Status || before[i].Subject != after[i].Subject ||
 			before[i].Version != after[i].Version {
 			t.Errorf("task %s was %+v and is %+v", before[i].ID, before[i], after[i])
 		}
 	}
-	r.checkStoreNumbers(place)
-	r.want(r.run(Options{Goal: "Once more."}), CodeDone, "all work is done") // and it goes on
-	r.checkStoreNumbers(place)
+	checkStoreNumbers(r, place)
+	r.Want(r.Run(orchestrator.Options{Goal: "Once more."}), orchestrator.CodeDone, "all work is done") // and it goes on
+	checkStoreNumbers(r, place)
 }
 
 // checkStoreNumbers looks that each event of the store has one line.
-func (r *rig) checkStoreNumbers(place state.Place) {
-	r.t.Helper()
+func checkStoreNumbers(r *teamtest.Rig, place state.Place) {
+	r.T.Helper()
 	seen := map[uint64]bool{}
 	for l, err := range journal.Read(place.Journal(), 0) {
 		if damaged := new(journal.LineError); err != nil && !errors.As(err, &damaged) {
-			r.t.Error(err)
+			r.T.Error(err)
 		}
 		if l.Store > 0 && seen[l.Store] {
-			r.t.Errorf("event %d of the store has two lines", l.Store)
+			r.T.Errorf("event %d of the store has two lines", l.Store)
 		}
 		seen[l.Store] = true
 	}
@@ -184,12 +186,12 @@ func TestOlderStoreIsRefilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	withoutLog(t, place)
-	r.run(Options{})
-	w := of[events.Warning](r, "warning")
+	r.Run(orchestrator.Options{})
+	w := teamtest.Of[events.Warning](r, "warning")
 	if len(w) != 3 || !strings.Contains(w[0].Text, "the team's store is older than the journal") {
 		t.Errorf("warnings %+v", w)
 	}
-	for _, task := range r.list() {
+	for _, task := range r.List() {
 		if task.Status != tasks.Completed {
 			t.Errorf("task %s is %s", task.ID, task.Status)
 		}
@@ -205,12 +207,12 @@ func TestNothingToRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, place.Store(), "Second thing")
-	_, err := r.orchestrator(Options{}).Run(t.Context())
+	_, err := r.Orchestrator(orchestrator.Options{}).Run(t.Context())
 	if !errors.Is(err, tasks.ErrCorrupt) || !strings.Contains(err.Error(), "covey up --fresh") ||
 		!strings.Contains(err.Error(), "there is no backup to restore") {
 		t.Fatalf("error %v", err)
 	}
-	r.want(r.run(Options{Fresh: true}), CodeDone, "all work is done")
+	r.Want(r.Run(orchestrator.Options{Fresh: true}), orchestrator.CodeDone, "all work is done")
 	left, err := filepath.Glob(place.Store() + ".damaged-*")
 	if err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)

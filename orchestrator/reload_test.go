@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -11,9 +11,11 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -40,13 +42,13 @@ func TestReloadRunning(t *testing.T) {
 	away := t.TempDir()
 	testkit.Put(t, away, "user.json", "{}")
 	user := filepath.Join(away, "user.json")
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": fmt.Sprintf(reloadSpec, user), "work/inside.json": "{}",
 		"lead.yaml": "steps:\n" +
 			"  - {call: [{tool: Bash, input: {command: echo ran}}], times: -1, when: call}\n" +
 			"  - {say: fine, times: -1}\n",
 	})
-	o := r.orchestrator(Options{})
+	o := r.Orchestrator(orchestrator.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -57,33 +59,33 @@ func TestReloadRunning(t *testing.T) {
 		cancel()
 		<-ended
 	}()
-	r.lines.Wait(t, "the start", func(l events.Line) bool { return l.Type == "member_started" })
+	r.Lines.Wait(t, "the start", func(l events.Line) bool { return l.Type == "member_started" })
 	client := dialUp(t, o.Place())
 	testkit.Put(t, away, "user.json", `{"permissions": {"deny": ["Bash"]}, "hooks": {"Stop": [{"hooks": [
 		{"type": "command", "command": "true one"}]}], "ConfigChange": [{"hooks": [{"type": "command", "command": "true two"}]}]}}`)
-	r.lines.Wait(t, "the change", func(l events.Line) bool {
+	r.Lines.Wait(t, "the change", func(l events.Line) bool {
 		return l.Type == "warning" && strings.Contains(string(l.Data), "user.json has changed; it counts from now on")
 	})
 	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "please call"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.Wait(t, "the denial", func(l events.Line) bool {
+	r.Lines.Wait(t, "the denial", func(l events.Line) bool {
 		return l.Type == "tool_result" && strings.Contains(string(l.Data), "denied")
 	})
-	r.lines.Wait(t, "the new hook", func(l events.Line) bool {
+	r.Lines.Wait(t, "the new hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true one")
 	})
-	testkit.Put(t, r.dir, "work/inside.json", stopHook("true three"))
+	testkit.Put(t, r.Dir, "work/inside.json", stopHook("true three"))
 	reply, err := client.Reload(ctx)
 	if err != nil || len(reply.Kept) != 1 || !slices.Equal(reply.Applied, []string{user}) {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	team, err := configs.Load(filepath.Join(r.Dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustTrust(t, team)
-	r.lines.Wait(t, "the ConfigChange hook", func(l events.Line) bool {
+	teamtest.MustTrust(t, team)
+	r.Lines.Wait(t, "the ConfigChange hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true two")
 	})
 	if _, err := client.Reload(ctx); err != nil {
@@ -92,7 +94,7 @@ func TestReloadRunning(t *testing.T) {
 	if _, err := client.Send(ctx, api.Send{To: "lead", Text: "go on"}); err != nil {
 		t.Fatal(err)
 	}
-	r.lines.Wait(t, "the trusted hook", func(l events.Line) bool {
+	r.Lines.Wait(t, "the trusted hook", func(l events.Line) bool {
 		return l.Type == "hook_finished" && strings.Contains(string(l.Data), "true three")
 	})
 	infos, err := client.Hooks(ctx)

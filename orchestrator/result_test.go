@@ -1,43 +1,16 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
-
-// nothingToShow is why a run ends that has come to nothing.
-const nothingToShow = "nothing was changed, no task was completed"
-
-// asWrittenByRun puts the spec where `covey run` keeps it, and returns a run of it.
-func (r *rig) asWrittenByRun(opts Options) *Orchestrator {
-	r.t.Helper()
-	place := r.place()
-	text := strings.ReplaceAll(r.read("team.yaml"), "script: ", "script: "+r.dir+"/")
-	if err := os.MkdirAll(place.Dir, 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	path := filepath.Join(place.Dir, "run.yaml")
-	if err := os.WriteFile(path, []byte(text+"workspace: "+r.dir+"\n"), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-	return r.orchestratorOf(path, opts)
-}
-
-func (r *rig) runAsRun(opts Options) Ending {
-	r.t.Helper()
-	ending, err := r.asWrittenByRun(opts).Run(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return ending
-}
 
 const runSpec = `covey: 1
 name: crew
@@ -59,10 +32,10 @@ func TestRunMustShowSomething(t *testing.T) {
 		reason    string
 		answer    string
 	}{
-		"words":           {lead: "{say: Done.}", code: CodeUnfinished, reason: nothingToShow, answer: "Done."},
-		"words with git":  {lead: "{say: Done.}", git: true, code: CodeUnfinished, reason: nothingToShow, answer: "Done."},
-		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: CodeUnfinished, reason: nothingToShow, answer: "Seen."},
-		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: CodeUnfinished, reason: nothingToShow, answer: "Same."},
+		"words":           {lead: "{say: Done.}", code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Done."},
+		"words with git":  {lead: "{say: Done.}", git: true, code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Done."},
+		"a look":          {lead: `{call: [{tool: Bash, input: {command: "cat notes"}}]}, {say: Seen.}`, code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Seen."},
+		"the same anew":   {lead: `{call: [{tool: Bash, input: {command: "cp notes n; mv n notes"}}]}, {say: Same.}`, code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Same."},
 		"a file":          {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a removed file":  {lead: `{call: [{tool: Bash, input: {command: "rm notes"}}]}, {say: Done.}`, reason: "all work is done", answer: "Done."},
 		"a file with git": {lead: `{call: [{tool: Bash, input: {command: "echo x > new"}}]}, {say: Done.}`, git: true, reason: "all work is done", answer: "Done."},
@@ -92,11 +65,11 @@ func TestRunMustShowSomething(t *testing.T) {
 		},
 		"an empty answer": {
 			lead: `{call: [{tool: team_report, input: {answered: true, report: " "}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: nothingToShow, answer: "Hm.",
+			code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Hm.",
 		},
 		"a report of the lead": {
 			lead: `{call: [{tool: team_report, input: {report: All done.}}]}, {say: "Hm."}`,
-			code: CodeUnfinished, reason: nothingToShow, answer: "Hm.",
+			code: orchestrator.CodeUnfinished, reason: teamtest.NothingToShow, answer: "Hm.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,14 +78,14 @@ func TestRunMustShowSomething(t *testing.T) {
 			if dev == "" {
 				dev = "{say: fine, times: -1}"
 			}
-			g := grove{newRig(t, map[string]string{
+			g := teamtest.Grove{Rig: teamtest.NewRig(t, map[string]string{
 				"team.yaml": runSpec, "lead.yaml": "steps: [" + test.lead + "]\n", "dev.yaml": "steps: [" + dev + "]\n", "notes": "a\n",
 			})}
 			if test.git {
-				testkit.Commit(t, g.dir)
+				testkit.Commit(t, g.Dir)
 			}
-			ending := g.runAsRun(Options{})
-			g.want(ending, test.code, test.reason)
+			ending := g.RunAsRun(orchestrator.Options{})
+			g.Want(ending, test.code, test.reason)
 			if ending.Answer != test.answer {
 				t.Errorf("the answer is %q, want %q", ending.Answer, test.answer)
 			}
@@ -136,14 +109,14 @@ func TestRunMustBeJudged(t *testing.T) {
 	}{
 		"good":            {lead: writes, gate: "test -e new", reason: "all work is done", turns: 1},
 		"good with git":   {lead: writes, gate: "test -e new", git: true, reason: "all work is done", turns: 1},
-		"bad":             {lead: writes, gate: "false", reason: "task 1", code: CodeUnfinished, refused: 1, turns: 5},
+		"bad":             {lead: writes, gate: "false", reason: "task 1", code: orchestrator.CodeUnfinished, refused: 1, turns: 5},
 		"mended":          {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", reason: "all work is done", refused: 1, turns: 3},
 		"mended in git":   {lead: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done", refused: 1, turns: 3},
-		"nothing at all":  {lead: "{say: Done.}, ", gate: "false", reason: nothingToShow, code: CodeUnfinished, turns: 1},
+		"nothing at all":  {lead: "{say: Done.}, ", gate: "false", reason: teamtest.NothingToShow, code: orchestrator.CodeUnfinished, turns: 1},
 		"a mate's":        {lead: sends, dev: writes, gate: "test -e new", reason: "all work is done"},
 		"a mate's in git": {lead: sends, dev: writes, gate: "test -e new", git: true, reason: "all work is done", owners: "dev"},
 		"bad of a mate in git": {
-			lead: sends, dev: writes, gate: "test ! -e new", git: true, reason: "task 1", owners: "dev", code: CodeUnfinished, refused: 1,
+			lead: sends, dev: writes, gate: "test ! -e new", git: true, reason: "task 1", owners: "dev", code: orchestrator.CodeUnfinished, refused: 1,
 		},
 		"mended by a mate in git": {
 			lead: sends, dev: writes + mends, gate: "grep y new || { echo refused; exit 1; }", git: true, reason: "all work is done",
@@ -156,31 +129,31 @@ func TestRunMustBeJudged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := grove{newRig(t, map[string]string{
+			g := teamtest.Grove{Rig: teamtest.NewRig(t, map[string]string{
 				"team.yaml": runSpec + "gates: {task: ['" + test.gate + "']}\n", "notes": "a\n",
 				"lead.yaml": "steps: [" + test.lead + "{say: So be it., times: -1}]\n", "dev.yaml": "steps: [" + test.dev + "{say: fine, times: -1}]\n",
 			})}
 			if test.git {
-				testkit.Commit(t, g.dir)
+				testkit.Commit(t, g.Dir)
 			}
-			g.want(g.runAsRun(Options{}), test.code, test.reason)
+			g.Want(g.RunAsRun(orchestrator.Options{}), test.code, test.reason)
 			var owners []string
-			for _, task := range g.list() {
+			for _, task := range g.List() {
 				if owners = append(owners, task.Owner); task.Subject != "Ship it." {
 					t.Errorf("task %+v", task)
 				}
 			}
-			if want := cmp.Or(test.owners, "lead"); test.reason != nothingToShow && strings.Join(owners, " ") != want {
+			if want := cmp.Or(test.owners, "lead"); test.reason != teamtest.NothingToShow && strings.Join(owners, " ") != want {
 				t.Errorf("tasks of %q, want %q", owners, want)
 			}
-			refused, turns := 0, len(of[events.TurnStarted](g.rig, "turn_started"))
-			for _, f := range of[events.HookFinished](g.rig, "hook_finished") {
+			refused, turns := 0, len(teamtest.Of[events.TurnStarted](g.Rig, "turn_started"))
+			for _, f := range teamtest.Of[events.HookFinished](g.Rig, "hook_finished") {
 				if f.Event == string(hooks.TaskCompleted) && f.ExitCode != 0 {
 					refused++
 				}
 			}
 			if refused != test.refused || test.turns > 0 && turns != test.turns {
-				t.Errorf("refused %d times in %d turns\n%s", refused, turns, show(g.lines.All()))
+				t.Errorf("refused %d times in %d turns\n%s", refused, turns, teamtest.Show(g.Lines.All()))
 			}
 		})
 	}
@@ -190,7 +163,7 @@ func TestRunMustBeJudged(t *testing.T) {
 // does not count for a later one.
 func TestRunComesToNothingAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": runSpec, "dev.yaml": "steps: []\n",
 		"lead.yaml": `steps:
   - {when: Ship it, say: No., times: 1}
@@ -198,29 +171,15 @@ func TestRunComesToNothingAgain(t *testing.T) {
   - {say: Done., times: -1}
 `,
 	})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, nothingToShow)
-	r.want(r.runAsRun(Options{}), CodeDone, "all work is done")
-	r.want(r.runAsRun(Options{}), CodeDone, "nothing is new")
-	r.want(r.runAsRun(Options{Goal: "Say it."}), CodeUnfinished, nothingToShow)
+	r.Want(r.RunAsRun(orchestrator.Options{}), orchestrator.CodeUnfinished, teamtest.NothingToShow)
+	r.Want(r.RunAsRun(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
+	r.Want(r.RunAsRun(orchestrator.Options{}), orchestrator.CodeDone, "nothing is new")
+	r.Want(r.RunAsRun(orchestrator.Options{Goal: "Say it."}), orchestrator.CodeUnfinished, teamtest.NothingToShow)
 }
 
 // A team whose spec somebody has written ends as its tasks say.
 func TestSpecNeedNotShowAnything(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": runSpec, "lead.yaml": "steps: [{say: Done.}]\n", "dev.yaml": "steps: []\n"})
-	r.want(r.run(Options{}), CodeDone, "all work is done")
-}
-
-// An agent program that leads says it with the same tool; nobody else can say it.
-func TestProgramAnswersTheGoal(t *testing.T) {
-	t.Parallel()
-	r, dir := newFakeRig(t, "steps: [{call: [{tool: SendMessage, input: {to: dev, message: go}}]}, {say: Asked., times: -1}]\n", "",
-		act{When: "go", Do: []string{`mcp team_report {"answered":true,"report":"It is 41."}`}},
-		act{When: "Ship it", Do: []string{`mcp team_report {"answered":true,"report":"It is 42."}`}})
-	r.want(r.runAsRun(Options{}), CodeUnfinished, nothingToShow)
-	if got := toldFake(t, dir, "result"); len(got) != 1 || !strings.Contains(got[0], "only the lead, lead, can say") {
-		t.Errorf("dev was told %q", got)
-	}
-	r.rewrite("team.yaml", "lead: {model: lead}", "lead: {agent: fake}")
-	r.want(r.runAsRun(Options{Fresh: true}), CodeDone, "all work is done")
+	r := teamtest.NewRig(t, map[string]string{"team.yaml": runSpec, "lead.yaml": "steps: [{say: Done.}]\n", "dev.yaml": "steps: []\n"})
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 }

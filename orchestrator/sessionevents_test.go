@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -21,17 +23,17 @@ func TestSessionReasons(t *testing.T) {
   SessionStart: [{hooks: [{type: command, command: "cat >>sessions"}]}]
   SessionEnd: [{hooks: [{type: command, command: "cat >>sessions"}]}]
 `
-	base := livingSpec + hooks
-	r := newRig(t, map[string]string{
+	base := teamtest.LivingSpec + hooks
+	r := teamtest.NewRig(t, map[string]string{
 		"team.yaml": base, "lead.yaml": "steps: [{say: Fine., times: -1}]", "dev.yaml": "steps: [{say: Fine., times: -1}]",
 	})
-	l := livingOn(r)
+	l := teamtest.LivingOn(r)
 	lives := 0
 	begins := func() {
 		t.Helper()
 		lives++
 		seen := map[uint64]bool{}
-		l.lines.Wait(t, "another life of dev", func(line events.Line) bool {
+		l.Lines.Wait(t, "another life of dev", func(line events.Line) bool {
 			if line.Type == "member_started" && line.Member == "dev" {
 				seen[line.Seq] = true
 			}
@@ -39,52 +41,52 @@ func TestSessionReasons(t *testing.T) {
 		})
 	}
 	begins()
-	alone, _, _ := strings.Cut(livingSpec, "teammates:")
+	alone, _, _ := strings.Cut(teamtest.LivingSpec, "teammates:")
 	for _, step := range []struct {
 		spec  string
 		comes bool
 	}{
 		{strings.Replace(base, "{model: dev}", "{model: dev, description: other}", 1), true}, {alone + hooks, false}, {base, true},
 	} {
-		if _, err := l.rewrite(step.spec); err != nil {
+		if _, err := l.Rewrite(step.spec); err != nil {
 			t.Fatal(err)
 		}
 		if step.comes {
 			begins()
 		} else {
-			l.lines.Wait(t, "the farewell", func(line events.Line) bool {
+			l.Lines.Wait(t, "the farewell", func(line events.Line) bool {
 				return strings.Contains(string(line.Data), "Teammate dev has left the team")
 			})
 		}
 	}
-	testkit.Eventually(t, "dev's third session", func() bool { return r.sessionsOf("dev") == "startup -resume resume -other resume" })
-	l.stop(nil)
-	<-l.ending
-	<-l.failed
-	for _, path := range globAll(t, r.place().Transcripts()) {
+	testkit.Eventually(t, "dev's third session", func() bool { return sessionsOf(r, "dev") == "startup -resume resume -other resume" })
+	l.Stop(nil)
+	<-l.Ending
+	<-l.Failed
+	for _, path := range teamtest.GlobAll(t, r.Place().Transcripts()) {
 		if filepath.Base(filepath.Dir(path)) == "dev" {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	testkit.Put(t, r.dir, "team.yaml", strings.Replace(base, "keep: true\n", "", 1))
-	r.run(Options{})
+	testkit.Put(t, r.Dir, "team.yaml", strings.Replace(base, "keep: true\n", "", 1))
+	r.Run(orchestrator.Options{})
 	want := "startup -resume resume -other resume -other clear -other"
-	if got := r.sessionsOf("dev"); got != want {
+	if got := sessionsOf(r, "dev"); got != want {
 		t.Errorf("dev's sessions: %s\nwant %s", got, want)
 	}
-	if got := r.sessionsOf("lead"); got != "startup -other resume -other" {
+	if got := sessionsOf(r, "lead"); got != "startup -other resume -other" {
 		t.Errorf("the lead's sessions: %s", got)
 	}
 }
 
 // sessionsOf are the sources and, after a dash, the reasons that hooks have read of a member.
-func (r *rig) sessionsOf(member string) string {
-	r.t.Helper()
-	data, err := os.ReadFile(filepath.Join(r.dir, "sessions"))
+func sessionsOf(r *teamtest.Rig, member string) string {
+	r.T.Helper()
+	data, err := os.ReadFile(filepath.Join(r.Dir, "sessions"))
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	var all []string
 	for text := range strings.Lines(string(data)) {
@@ -95,7 +97,7 @@ func (r *rig) sessionsOf(member string) string {
 			Reason string
 		}
 		if err := json.Unmarshal([]byte(text), &in); err != nil {
-			r.t.Fatal(errors.Join(err, errors.New(text)))
+			r.T.Fatal(errors.Join(err, errors.New(text)))
 		}
 		if in.Agent != strings.TrimPrefix(member, "lead") {
 			continue

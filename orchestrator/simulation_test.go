@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -20,9 +20,11 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -107,21 +109,21 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 20261121))
 	files, n := simTeam(random)
-	r := newRig(t, files)
+	r := teamtest.NewRig(t, files)
 	if fast := "/dev/shm"; isDir(fast) { // what a crash leaves is drawn, so no disk has to be waited for
 		dir, err := os.MkdirTemp(fast, "covey-sim")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		r.home = dir
+		r.Home = dir
 	}
-	team, err := configs.Load(filepath.Join(r.dir, "team.yaml"))
+	team, err := configs.Load(filepath.Join(r.Dir, "team.yaml"))
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	return &simulation{
-		t: t, seed: seed, team: team, tasks: n, place: r.place(), random: random, faults: drawFaults(random), refused: map[string]int{},
+		t: t, seed: seed, team: team, tasks: n, place: r.Place(), random: random, faults: drawFaults(random), refused: map[string]int{},
 	}
 }
 
@@ -143,13 +145,13 @@ func (s *simulation) run() error {
 		floods := s.faults.floods
 		e, crashed, err := s.live(crashAt)
 		switch {
-		case s.faults.floods < floods && !crashed && (isFullDisk(err) || err == nil && e.Code != CodeDone):
+		case s.faults.floods < floods && !crashed && (isFullDisk(err) || err == nil && e.Code != orchestrator.CodeDone):
 			continue // it has ended for want of room, and there is room again
 		case err != nil:
 			return fmt.Errorf("life %d: %w", life+1, err)
 		case crashed:
 			continue
-		case e.Code != CodeDone:
+		case e.Code != orchestrator.CodeDone:
 			return fmt.Errorf("life %d ended with %d: %s", life+1, e.Code, e.Reason)
 		}
 		return s.judge()
@@ -158,7 +160,7 @@ func (s *simulation) run() error {
 
 // live is one life of the team. When the store begins its transaction number
 // crashAt, an image is taken, and what the life does afterwards counts for nothing.
-func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
+func (s *simulation) live(crashAt int) (e orchestrator.Ending, crashed bool, err error) {
 	if err := s.place.Create(); err != nil {
 		return e, false, err
 	}
@@ -182,12 +184,12 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if err != nil {
 		return e, false, err
 	}
-	faulty := Overrides{Clock: members.Clock{TimeNow: s.now},
+	faulty := orchestrator.Overrides{Clock: members.Clock{TimeNow: s.now},
 		JournalFile: func(f journal.File) journal.File { return &scarceDisk{File: f, s: s} }}
 	if s.faults.lost > 0 {
 		faulty.LosesPoke, faulty.Clock.TimeAfter = func() bool { return s.draw(100) < s.faults.lost }, hurriedWatchdog
 	}
-	o, newErr := New(s.team, Options{StateHome: s.place.Home(), Hooks: s.gates(), Overrides: faulty})
+	o, newErr := orchestrator.New(s.team, orchestrator.Options{StateHome: s.place.Home(), Hooks: s.gates(), Overrides: faulty})
 	if newErr != nil {
 		return e, false, errors.Join(newErr, store.Close())
 	}
@@ -199,7 +201,7 @@ func (s *simulation) live(crashAt int) (e Ending, crashed bool, err error) {
 	if crashed {
 		return e, true, errors.Join(imaged, s.restore(image))
 	}
-	if late.Err() != nil && e.Code != CodeDone {
+	if late.Err() != nil && e.Code != orchestrator.CodeDone {
 		return e, false, errors.New("the team hangs: it has come to no end in 20 s")
 	}
 	return e, false, runErr
@@ -326,7 +328,7 @@ func TestSimulation(t *testing.T) {
 		first, rounds = *simSeed, 1
 	case *simRounds > 0:
 		rounds = *simRounds
-	case *allRounds:
+	case *teamtest.AllRounds:
 		rounds = 4 * simSeeds
 	case testing.Short():
 		rounds = simSeeds / 2

@@ -1,11 +1,10 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"bufio"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,45 +14,8 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
-
-// BenchmarkBuiltinTurn measures a turn of the builtin agent on a model that answers at once, in a
-// team that runs whole, from its begin to its end by the journal: one answer, and one with a
-// call of a read-only tool before it. The bar is 1 ms. A turn has one durable commit of the store,
-// for its mail; the same commit alone is measured beside it.
-//
-//	go test -run xxx -bench BuiltinTurn -benchtime 1000x ./orchestrator
-func BenchmarkBuiltinTurn(b *testing.B) {
-	for name, steps := range map[string]string{
-		"answer": "steps: [{say: Done., times: -1}]\n",
-		"call":   "steps:\n  - {when: \"Look around\", times: -1, call: [{tool: TaskList}]}\n  - {say: Done., times: -1}\n",
-	} {
-		b.Run(name, func(b *testing.B) {
-			team, store := startTimed(b, map[string]string{
-				"team.yaml": "covey: 1\nname: crew\nkeep: true\nmodels: {m: {provider: script, script: s.yaml}}\n" +
-					"lead: {model: m}\nteammates: {m0: {model: m}}\n",
-				"s.yaml": steps,
-			}), commits(b)
-			var turns, bare []time.Duration
-			for b.Loop() {
-				took, _ := team.turn(b)
-				turns = append(turns, took)
-				bare = append(bare, testkit.Timed(b, store))
-			}
-			report(b, "turn", turns)
-			report(b, "commit", bare)
-		})
-	}
-}
-
-// report reports the median and the slowest percent of what was measured.
-func report(b *testing.B, what string, took []time.Duration) {
-	slices.Sort(took)
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(at(took, 50), what+"-p50-µs")
-	b.ReportMetric(at(took, 99), what+"-p99-µs")
-}
 
 // BenchmarkLastByte measures the time from the last byte that a provider sends of a text to its
 // line in the journal. The bar is 2 ms for 99 of 100. Beside it is measured how long a line takes
@@ -62,7 +24,7 @@ func report(b *testing.B, what string, took []time.Duration) {
 //	go test -run xxx -bench LastByte -benchtime 1000x ./orchestrator
 func BenchmarkLastByte(b *testing.B) {
 	s, written := newWriters(b), make(chan time.Time, 1)
-	c := startBench(b, map[string]string{
+	c := teamtest.StartBench(b, map[string]string{
 		"team.yaml": fmt.Sprintf("covey: 1\nname: crew\nkeep: true\nmodels: {l: {provider: script, script: s.yaml}, "+
 			"m: {provider: anthropic, model: m, base_url: %q, key_file: key}}\nlead: {model: l}\nteammates: {m0: {model: m}}\n", s.URL),
 		"s.yaml": "steps: [{say: Fine., times: -1}]\n", "key": "m0",
@@ -75,7 +37,7 @@ func BenchmarkLastByte(b *testing.B) {
 	alone := bareStream(b)
 	for b.Loop() {
 		bare = append(bare, alone())
-		if _, err := c.Send(b.Context(), api.Send{To: "m0", Text: lookPrompt}); err != nil {
+		if _, err := c.Send(b.Context(), api.Send{To: "m0", Text: teamtest.LookPrompt}); err != nil {
 			b.Fatal(err)
 		}
 		x := s.next(b)
@@ -86,8 +48,8 @@ func BenchmarkLastByte(b *testing.B) {
 		x.finish()
 		took = append(took, (<-written).Sub(last))
 	}
-	report(b, "line", took)
-	report(b, "bare", bare)
+	teamtest.ReportTimes(b, "line", took)
+	teamtest.ReportTimes(b, "bare", bare)
 }
 
 // bareStream returns a function that measures how long a line takes from a provider to a reader of
@@ -186,7 +148,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 	files["team.yaml"] = spec.String()
 	written := make(chan time.Duration, s.members)
-	c := startBench(b, files, func(l events.Line) {
+	c := teamtest.StartBench(b, files, func(l events.Line) {
 		if l.Type == "text" && l.Member != "lead" {
 			written <- s.age(l.Member, s.pieces)
 		}
@@ -200,7 +162,7 @@ func BenchmarkStreams(b *testing.B) {
 		s.mu.Unlock()
 		s.asked.Add(s.members)
 		for n := range s.members {
-			if _, err := c.Send(b.Context(), api.Send{To: fmt.Sprintf("m%d", n), Text: lookPrompt}); err != nil {
+			if _, err := c.Send(b.Context(), api.Send{To: fmt.Sprintf("m%d", n), Text: teamtest.LookPrompt}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -212,7 +174,7 @@ func BenchmarkStreams(b *testing.B) {
 	shown = <-seen
 	b.ReportMetric(float64(len(shown))/float64(b.N*s.members*s.pieces), "pieces-seen")
 	for what, took := range map[string][]time.Duration{"shown": shown, "line": lines} {
-		report(b, what, took)
+		teamtest.ReportTimes(b, what, took)
 		b.ReportMetric(float64(took[len(took)-1].Microseconds()), what+"-max-µs")
 	}
 }

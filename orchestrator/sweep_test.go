@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
@@ -14,8 +16,8 @@ import (
 // place, and nothing else; a run that finds the team running removes nothing.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Yes.}]\n"})
-	p := r.place()
+	r := teamtest.NewRig(t, map[string]string{"team.yaml": testkit.SoloSpec, "lead.yaml": "steps: [{say: Yes.}]\n"})
+	p := r.Place()
 	if err := p.Create(); err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +37,13 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.orchestrator(Options{}).Run(t.Context()); !errors.Is(err, state.ErrRunning) || left() != ".run.json.4711 .run.jsonl" {
+	if _, err := r.Orchestrator(orchestrator.Options{}).Run(t.Context()); !errors.Is(err, state.ErrRunning) || left() != ".run.json.4711 .run.jsonl" {
 		t.Errorf("beside a run: %v, and there is %s", err, left())
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	r.want(r.run(Options{}), CodeDone, "all work is done")
+	r.Want(r.Run(orchestrator.Options{}), orchestrator.CodeDone, "all work is done")
 	if left() != ".run.jsonl" {
 		t.Errorf("after a run there is %s", left())
 	}

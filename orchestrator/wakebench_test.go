@@ -1,4 +1,4 @@
-package orchestrator
+package orchestrator_test
 
 import (
 	"context"
@@ -16,8 +16,10 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -89,13 +91,8 @@ func pollingPeer(b *testing.B) {
 	close(stop)
 	reader.Wait()
 	slices.Sort(took)
-	b.ReportMetric(at(took, 50), "p50-µs")
-	b.ReportMetric(at(took, 99), "p99-µs")
-}
-
-// at is the time in microseconds within which that share of a sorted list lies, in percent.
-func at(list []time.Duration, share int) float64 {
-	return float64(list[len(list)*share/100].Microseconds())
+	b.ReportMetric(teamtest.Quantile(took, 50), "p50-µs")
+	b.ReportMetric(teamtest.Quantile(took, 99), "p99-µs")
 }
 
 // wakeBench is a team at rest, and what its members begin.
@@ -128,7 +125,7 @@ func newWakeBench(b *testing.B, members int) *wakeBench {
 	}
 	w := &wakeBench{began: make(chan string, 1<<16)}
 	up := make(chan state.Place, 1)
-	o, err := New(team, Options{OnUp: func(p state.Place) { up <- p }, OnLine: func(l events.Line) {
+	o, err := orchestrator.New(team, orchestrator.Options{OnUp: func(p state.Place) { up <- p }, OnLine: func(l events.Line) {
 		if l.Type == "turn_started" {
 			w.began <- l.Member
 		}
@@ -190,8 +187,8 @@ func (w *wakeBench) run(b *testing.B, wake func(ctx context.Context, c *api.Clie
 	}
 	slices.Sort(took)
 	slices.Sort(bare)
-	b.ReportMetric(at(took, 50), "p50-µs")
-	b.ReportMetric(at(took, 99), "p99-µs")
-	b.ReportMetric(at(bare, 50), "commit-p50-µs")
-	b.ReportMetric(at(took, 50)/at(bare, 50), "commits")
+	b.ReportMetric(teamtest.Quantile(took, 50), "p50-µs")
+	b.ReportMetric(teamtest.Quantile(took, 99), "p99-µs")
+	b.ReportMetric(teamtest.Quantile(bare, 50), "commit-p50-µs")
+	b.ReportMetric(teamtest.Quantile(took, 50)/teamtest.Quantile(bare, 50), "commits")
 }

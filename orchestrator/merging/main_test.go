@@ -4,22 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
-	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
 )
-
-// TestMain keeps the settings of whoever runs the tests out of them.
-func TestMain(m *testing.M) {
-	testrun.Begin(0)
-	testkit.QuietGit()
-	// What a gate has left behind is watched for a while, and each look takes as long as the
-	// machine has processes.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/coveyteam/covey/hooks/proc.(*crowd).look"))
-}
 
 // newRepo makes a repository with one commit, in which a script has made the files.
 func newRepo(t testing.TB, script string) *worktree.Repo {

@@ -9,19 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"github.com/coveyteam/covey/hooks/testrun"
 	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
-
-// TestMain keeps the settings of whoever runs the tests out of them.
-func TestMain(m *testing.M) {
-	testrun.Begin(0)
-	testkit.QuietGit()
-	goleak.VerifyTestMain(m)
-}
 
 // files is what each folder of a test holds at first.
 const files = `mkdir docs policy; echo a >docs/a; echo m >main; echo g >.gitignore; printf '*.log\n' >.gitignore; echo p >policy/p; echo s >policy/s.log`
