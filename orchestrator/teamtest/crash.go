@@ -139,8 +139,7 @@ func (r *Rig) CheckJournal(place state.Place) (completed map[string]int) {
 			continue
 		}
 		stored[l.Store]++
-		var change tasks.Change
-		if l.Type == "task" && json.Unmarshal(l.Data, &change) == nil && change.Op == tasks.TaskCompleted {
+		if change, ok := l.Event().Data.(events.TaskChanged); ok && change.Op == tasks.TaskCompleted {
 			completed[change.Task.ID]++
 		}
 	}

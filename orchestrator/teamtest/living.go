@@ -48,7 +48,7 @@ func LivingOn(r *Rig) *Living {
 	t.Helper()
 	l := &Living{Underway: Start(r, &HandClock{})}
 	l.Until("team_started", 1)
-	l.Lines.Wait(t, "the lead's first turn", func(line events.Line) bool { return line.Type == "turn_ended" && line.Member == "lead" })
+	l.Lines.Wait(t, "the lead's first turn", func(line events.Line) bool { return events.Is[events.TurnEnded](line) && line.Member == "lead" })
 	client, err := api.Dial(t.Context(), l.O.Place())
 	if err != nil {
 		t.Fatal(err)

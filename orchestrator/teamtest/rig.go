@@ -137,7 +137,7 @@ func (r *Rig) Up() *api.Client {
 			r.T.Error("the team does not end")
 		}
 	})
-	r.Lines.Wait(r.T, "the team to be up", func(l events.Line) bool { return l.Type == "member_started" })
+	r.Lines.Wait(r.T, "the team to be up", func(l events.Line) bool { return events.Is[events.MemberStarted](l) })
 	c, err := api.Dial(context.Background(), o.Place())
 	if err != nil {
 		r.T.Fatal(err)
@@ -154,7 +154,7 @@ func (r *Rig) Up() *api.Client {
 func (r *Rig) TurnsOf(member string) int {
 	n := 0
 	for _, l := range r.Lines.All() {
-		if l.Member == member && l.Type == "turn_started" {
+		if l.Member == member && events.Is[events.TurnStarted](l) {
 			n++
 		}
 	}
@@ -208,7 +208,7 @@ type Rig struct {
 
 // TurnEnded matches the ends of a member's turns.
 func TurnEnded(member string) func(events.Line) bool {
-	return func(l events.Line) bool { return l.Type == "turn_ended" && l.Member == member }
+	return func(l events.Line) bool { return events.Is[events.TurnEnded](l) && l.Member == member }
 }
 
 // Hold returns hooks under which a member's n-th call of a tool waits for the n-th line
