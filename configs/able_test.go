@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestTaskThatNobodyTakes: validate says when no member takes a task by itself, and why.
@@ -23,7 +23,7 @@ func TestTaskThatNobodyTakes(t *testing.T) {
 		"teammates: {r: {self_claim: false, tools: [Read]}}\ntasks: [{subject: A}]":                           "",
 		"tasks: [{subject: A}]": "",
 	} {
-		dir := testrun.Files(t, map[string]string{"s.yaml": "steps: []\n",
+		dir := testkit.Files(t, map[string]string{"s.yaml": "steps: []\n",
 			"team.yaml": "covey: 1\ngoal: g\nmodels: {m: {provider: script, script: s.yaml}}\ndefaults: {model: m}\nlead: {}\n" + spec + "\n"})
 		team, err := Load(filepath.Join(dir, "team.yaml"))
 		if err != nil {

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // parseAgents parses agents in a folder that holds a script, a program and a
 // key file. The environment has TOKEN and EMPTY alone.
 func parseAgents(t testing.TB, agents string, opts Options) (*Team, string, error) {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "bin/agent.sh": "#!/bin/sh\n", "a.key": "sk-file\n"})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "bin/agent.sh": "#!/bin/sh\n", "a.key": "sk-file\n"})
 	if opts.Lookup == nil {
 		opts.Lookup = func(name string) (string, bool) {
 			value, ok := map[string]string{"TOKEN": "sk-secret", "EMPTY": ""}[name]
@@ -136,7 +136,7 @@ func TestFiveLines(t *testing.T) {
 
 // TestLoadWith: options reach a spec in a file as well.
 func TestLoadWith(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"team.yaml": "covey: 1\nlead: mine\n"})
+	dir := testkit.Files(t, map[string]string{"team.yaml": "covey: 1\nlead: mine\n"})
 	team, err := LoadWith(filepath.Join(dir, "team.yaml"), Options{Given: []string{"mine"}})
 	if err != nil || team.Lead.Agent.Kind != Given {
 		t.Errorf("team %+v, error %v", team, err)
@@ -235,7 +235,7 @@ func TestProgramPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no rights of the kind here")
 	}
-	dir := testrun.Files(t, map[string]string{"work/bin/agent.sh": "", "bin/beside.sh": ""})
+	dir := testkit.Files(t, map[string]string{"work/bin/agent.sh": "", "bin/beside.sh": ""})
 	for program, want := range map[string]string{
 		"./bin/agent.sh":                    filepath.Join(dir, "work/bin/agent.sh"),
 		"../bin/beside.sh":                  filepath.Join(dir, "bin/beside.sh"),

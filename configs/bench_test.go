@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // BenchmarkParse reads a spec that has every key; its files are read and looked
 // for as well. Each CLI command on a team pays for it once.
 func BenchmarkParse(b *testing.B) {
-	dir := testrun.Files(b, everyKeyFiles())
+	dir := testkit.Files(b, everyKeyFiles())
 	name := filepath.Join(dir, "team.yaml")
 	b.SetBytes(int64(len(everyKey)))
 	b.ReportAllocs()
@@ -45,7 +45,7 @@ func BenchmarkParseHostile(b *testing.B) {
 // spec is a small part of a command. The bound is loose for busy machines; the
 // best of the runs of a minute counts.
 func TestParseIsQuick(t *testing.T) {
-	dir := testrun.Files(t, everyKeyFiles())
+	dir := testkit.Files(t, everyKeyFiles())
 	best := time.Hour
 	for first := time.Now(); best > 10*time.Millisecond && time.Since(first) < time.Minute; {
 		start := time.Now()

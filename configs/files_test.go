@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestPaths resolves what a spec may write for a file.
 func TestPaths(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"spec/team.yaml": "", "spec/demo.yaml": "", "spec/sub/demo.yaml": "", "up.yaml": ""})
+	dir := testkit.Files(t, map[string]string{"spec/team.yaml": "", "spec/demo.yaml": "", "spec/sub/demo.yaml": "", "up.yaml": ""})
 	if err := os.Symlink("demo.yaml", filepath.Join(dir, "spec/link.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestPaths(t *testing.T) {
 
 // TestWorkspace resolves the team's folder.
 func TestWorkspace(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"spec/demo.yaml": "", "work/x": "", "spec/inner/x": ""})
+	dir := testkit.Files(t, map[string]string{"spec/demo.yaml": "", "work/x": "", "spec/inner/x": ""})
 	if err := os.Symlink("work", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestDefaultWorkspaceMissing(t *testing.T) {
 // TestRelativeName: relative names start at the current folder, and messages
 // show them as they were given.
 func TestRelativeName(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"sub/team.yaml": "covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\n",
+	dir := testkit.Files(t, map[string]string{"sub/team.yaml": "covey: 1\nlead: {model: {provider: script, script: demo.yaml}}\n",
 		"sub/demo.yaml": ""})
 	t.Chdir(dir)
 	team, err := Load("sub/team.yaml")
@@ -104,7 +104,7 @@ func TestRelativeName(t *testing.T) {
 // TestParallel parses in many goroutines at once: there is nothing that they
 // share. It is for the race detector.
 func TestParallel(t *testing.T) {
-	dir := testrun.Files(t, everyKeyFiles())
+	dir := testkit.Files(t, everyKeyFiles())
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {

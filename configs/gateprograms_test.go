@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestGatePrograms: a program without which a gate's line cannot succeed is missed, and
 // nothing that only the shell will know, or that stands behind a condition.
 func TestGatePrograms(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"team.yaml": "", "sub/bin/tool": "", "bin/other": "", "plain": ""})
+	dir := testkit.Files(t, map[string]string{"team.yaml": "", "sub/bin/tool": "", "bin/other": "", "plain": ""})
 	team := &Team{Workspace: dir, File: filepath.Join(dir, "team.yaml")}
 	for line, want := range map[string]string{
 		"bin/other":                       "",

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // allowed is how long the worst spec of MaxSize may take. It takes a second on
@@ -137,7 +137,7 @@ func chain(n int) string {
 
 // TestInheritedMemory: a small spec cannot make a huge team by inheritance.
 func TestInheritedMemory(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "long.md": strings.Repeat("word ", 200_000)})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "long.md": strings.Repeat("word ", 200_000)})
 	spec := "covey: 1\ndefaults: {model: {provider: script, script: demo.yaml}, prompt_file: long.md, " +
 		"permissions: {deny: [" + numbered("a%d, ", 1000) + "]}}\nlead: {name: chief}\n" +
 		"teammates: {" + numbered("a%d: {self_claim: true}, ", 1500) + "}\n"
@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("covey: 1\nlead: a\nagents: {a: {use: command, command: [./bin/lint.sh, '{prompt}'], resume: ['{session}'], native_hooks: on}}\n")
 	f.Add("covey: 1\nlead: {agent: claude, permissions: {deny: [{rule: Bash, mandatory: true}, Bash]}}\n" +
 		"hooks: {Stop: [{hooks: [{type: command, command: x, mandatory: true}]}]}\n")
-	dir := testrun.Files(f, everyKeyFiles())
+	dir := testkit.Files(f, everyKeyFiles())
 	name := filepath.Join(dir, "team.yaml")
 	f.Fuzz(func(t *testing.T, spec string) {
 		team, err := Parse(name, []byte(spec))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestMisspeltTools: a rule for a tool that is none forbids nothing. In a spec and
@@ -24,7 +24,7 @@ func TestMisspeltTools(t *testing.T) {
 		`p/x.md:2:8: there is no tool "Greb"; write Grep`:         {"", "tools: Read, Greb"},
 		``: {`deny: ["mcp__x__y", mcp__x, "WebFetch(domain:x)", "plugin:a(b:c)", apply_patch, "Quokka(x)"]`, "tools: Read, mcp__a__b, Quokka"},
 	} {
-		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": "---\n" + want.head + "\n---\nGo.\n"})
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": "---\n" + want.head + "\n---\nGo.\n"})
 		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte(spec+want.rules+"}}\n"))
 		if text == "" && err != nil || text != "" && (err == nil || !strings.Contains(err.Error(), text)) {
 			t.Errorf("%+v: %v, want %s", want, err, text)

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestNotify: the three kinds of targets, what a rule leaves out, and a warning about notices
 // that go over the network unencrypted.
 func TestNotify(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"s.yaml": "steps: []", "secret": "0123456789abcdef"})
+	dir := testkit.Files(t, map[string]string{"s.yaml": "steps: []", "secret": "0123456789abcdef"})
 	team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(`covey: 1
 lead: {model: {provider: script, script: s.yaml}}
 notify:

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs/yaml"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 const overridden = `covey: 1
@@ -25,7 +25,7 @@ tasks: [{id: a, subject: A}]
 // loadOver loads a spec with a local override beside it.
 func loadOver(t *testing.T, spec, over string) (*Team, error) {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": spec, "team.override.yaml": over})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": spec, "team.override.yaml": over})
 	return Load(filepath.Join(dir, "team.yaml"))
 }
 
@@ -104,7 +104,7 @@ func TestOverrideFiles(t *testing.T) {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "", "team.yaml": overridden, "team.override.yaml/x": ""})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "", "team.yaml": overridden, "team.override.yaml/x": ""})
 	if _, err := Load(filepath.Join(dir, "team.yaml")); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("a folder as override: %v", err)
 	}
@@ -128,7 +128,7 @@ func secretSpecOf(path string) string {
 // TestSecretFiles: a value may come from a file, and is shown nowhere.
 func TestSecretFiles(t *testing.T) {
 	const secret = "s3cr3t-$HOME-value"
-	dir := testrun.Files(t, map[string]string{"team.yaml": secretSpecOf("secrets/token"), "secrets/token": secret + "\r\n"})
+	dir := testkit.Files(t, map[string]string{"team.yaml": secretSpecOf("secrets/token"), "secrets/token": secret + "\r\n"})
 	if err := os.Chmod(filepath.Join(dir, "secrets/token"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestSecretFiles(t *testing.T) {
 }
 
 func TestSecretFilesThatAreNone(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"empty": "\n", "large": strings.Repeat("x", 64<<10+1), "binary": "a\x00b",
+	dir := testkit.Files(t, map[string]string{"empty": "\n", "large": strings.Repeat("x", 64<<10+1), "binary": "a\x00b",
 		"latin": "caf\xe9", "folder/x": ""})
 	for file, want := range map[string]string{
 		"none": "is not there", "empty": "is empty; write the value", "large": "larger than 64 KiB",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestPromptFile reads instructions from files of all forms.
@@ -45,7 +45,7 @@ func TestPromptFile(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": test.file})
+			dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": test.file})
 			team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(
 				"covey: 1\nlead: {model: {provider: script, script: demo.yaml}, prompt_file: p/x.md"+test.member+"}\n"))
 			if err != nil {
@@ -83,7 +83,7 @@ func TestMemoryOfAgentFile(t *testing.T) {
 		"memory: user\nname: ../../.ssh": `is called "../../.ssh", which cannot be the folder of its memory; write a-z, 0-9 and -`,
 		"memory: project\nname: a/b":     `is called "a/b", which cannot be`,
 	} {
-		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": "---\ndescription: d\n" + head + "\n---\nGo.\n"})
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "p/x.md": "---\ndescription: d\n" + head + "\n---\nGo.\n"})
 		for memory, want := range map[string]string{"": "", ", memory: off": "", ", memory: on": want} {
 			team, err := Parse(filepath.Join(dir, "team.yaml"), []byte(
 				"covey: 1\nlead: {model: {provider: script, script: demo.yaml}, prompt_file: p/x.md"+memory+"}\n"))
@@ -102,7 +102,7 @@ func TestPromptFileRefused(t *testing.T) {
 		"a\x00b":                       "is not UTF-8 text",
 		" \n\t\n":                      "holds no instructions",
 	} {
-		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": content})
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": content})
 		_, err := Parse(filepath.Join(dir, "team.yaml"), []byte("covey: 1\n"+
 			"defaults: {prompt_file: x.md, model: {provider: script, script: demo.yaml}}\nlead: {}\nteammates: {a: {}}\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -118,7 +118,7 @@ func TestUnreadableFiles(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("the superuser reads everything")
 	}
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": "x"})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "x.md": "x"})
 	for _, name := range []string{"demo.yaml", "x.md"} {
 		if err := os.Chmod(filepath.Join(dir, name), 0); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestUnreadableFiles(t *testing.T) {
 // TestWorkspaceNotWritable asks the real question where that can be asked, and
 // a false one everywhere.
 func TestWorkspaceNotWritable(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "work/x": ""})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "work/x": ""})
 	spec := []byte("covey: 1\nworkspace: work\nlead: {model: {provider: script, script: demo.yaml}}\n")
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`

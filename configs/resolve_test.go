@@ -12,13 +12,13 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestCycles draws graphs of tasks: a spec is refused for a cycle if and only
 // if the tasks cannot be brought into an order.
 func TestCycles(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"demo.yaml": ""})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": ""})
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "tasks")
 		blockedBy := make([][]int, n)

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"pgregory.net/rapid"
 )
 
 // TestRoundTrip draws teams, writes each as YAML and as JSON, and reads it
 // back: both must give the team that was drawn.
 func TestRoundTrip(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "", "two.yaml": ""})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "", "two.yaml": ""})
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawer{t: t, dir: dir}
 		want, spec := d.team()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 const settingsJSON = `{
@@ -27,7 +27,7 @@ settings: [one.json, two.json]
 
 func settingsTeam(t *testing.T, two string) (*Team, string) {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"team.yaml": settingsSpec, "demo.yaml": "steps: []\n",
+	dir := testkit.Files(t, map[string]string{"team.yaml": settingsSpec, "demo.yaml": "steps: []\n",
 		"one.json": settingsJSON, "two.json": two})
 	team, err := Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {
@@ -150,7 +150,7 @@ func TestDefaultMode(t *testing.T) {
 		{"auto", "", "permissions.defaultMode of c.json is auto"},
 		{"bypassPermissions", "defaults: {permission_mode: plan}", "lead plan, ana dontAsk"},
 	} {
-		dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n", "c.json": `{"permissions": {"defaultMode": "` + c.mode + `"}}`,
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "c.json": `{"permissions": {"defaultMode": "` + c.mode + `"}}`,
 			"team.yaml": "covey: 1\ngoal: g\nmodels: {m: {provider: script, script: demo.yaml}}\nlead: {model: m}\n" +
 				"teammates: {ana: {model: m, permission_mode: dontAsk}}\nsettings: [c.json]\n" + c.defaults + "\n"})
 		team, err := Load(filepath.Join(dir, "team.yaml"))

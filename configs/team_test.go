@@ -13,13 +13,13 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // parse parses a spec in a folder that holds demo.yaml, a script.
 func parse(t testing.TB, spec string) (*Team, error) {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
 	return Parse(filepath.Join(dir, "team.yaml"), []byte(spec))
 }
 
@@ -226,7 +226,7 @@ func everyKeyTeam(dir string) *Team {
 }
 
 func TestEveryKey(t *testing.T) {
-	dir := testrun.Files(t, everyKeyFiles())
+	dir := testkit.Files(t, everyKeyFiles())
 	got, err := Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ teammates: {x: {description: inherits}, y: a}
 
 // TestJSONSpec reads a spec in JSON, with all that JSON may hold.
 func TestJSONSpec(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n"})
 	spec := "{\n\t\"covey\": 1,\n\t\"goal\": \"a\\/b \\ud83d\\ude00 \\u00e9: \\\"x\\\"\",\n" +
 		"\t\"lead\": {\"model\": {\"provider\": \"script\", \"script\": \"demo.yaml\"}, \"limits\": {\"max_budget_usd\": 1e1}},\n" +
 		"\t\"teammates\": {},\"tasks\":[],\"keep\":false\n}"
@@ -350,7 +350,7 @@ func TestDefaultName(t *testing.T) {
 }
 
 func TestLoadFails(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"big.yaml": strings.Repeat("#", yaml.MaxSize+1)})
+	dir := testkit.Files(t, map[string]string{"big.yaml": strings.Repeat("#", yaml.MaxSize+1)})
 	if _, err := Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) ||
 		!strings.Contains(err.Error(), "covey init") {
 		t.Errorf("a file that is not there: %v", err)

@@ -11,10 +11,9 @@ import (
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -32,7 +31,7 @@ type crewRig struct {
 // newCrewRig hires the members of a team.
 func newCrewRig(t *testing.T, files map[string]string) *crewRig {
 	t.Helper()
-	return crewRigIn(t, testrun.Files(t, files))
+	return crewRigIn(t, testkit.Files(t, files))
 }
 
 // crewRigIn hires the members of the team in a folder.
@@ -133,7 +132,7 @@ func mcpFiles(more string) map[string]string {
 // treeRig is a crewRig in a git repository, whose dev owns task 1 and has a working copy.
 func treeRig(t *testing.T) *crewRig {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{
+	dir := testkit.Files(t, map[string]string{
 		"team.yaml": testkit.PairSpec + "merge: {}\ntasks: [{id: a, subject: A, owner: dev}, {id: b, subject: B}]\n",
 		"lead.yaml": "steps: []\n", "dev.yaml": "steps: []\n",
 	})

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(40)
+	testkit.Begin(40)
 	programs, err := filepath.Abs("testdata/bin") // what recorded hooks run
 	if err != nil {
 		panic(err)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/crew"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestNewPart: the feature with a state of each member that CONTRIBUTING shows is one file and

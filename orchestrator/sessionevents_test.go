@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestSessionReasons: what SessionStart and SessionEnd hooks read of a member's session when

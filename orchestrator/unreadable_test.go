@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestUnreadablePermissions: a team does not start while nobody can tell what its

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/store"
@@ -36,7 +36,7 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
-		testrun.Begin(15)
+		testkit.Begin(15)
 		os.Exit(m.Run())
 	case "load":
 		exitWith(loadChild(os.Getenv(pathEnv)))

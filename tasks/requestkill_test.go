@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -104,6 +104,6 @@ func requestChild(path string) error {
 		}
 		fmt.Println(r.ID, done.State)
 	}
-	testrun.Hang() // until it is killed
+	testkit.Hang() // until it is killed
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/teammate/agent"
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "REC" {
 		os.Exit(rec(os.Args[1], os.Args[2]))
 	}
-	testrun.Begin(0)
+	testkit.Begin(0)
 	os.Exit(m.Run())
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // crasher is a program that watches for its crash as covey does, and then panics, or is
@@ -25,10 +25,10 @@ func crasher() {
 		panic("in main")
 	case "other":
 		go func() { panic("in another goroutine") }()
-		testrun.Hang()
+		testkit.Hang()
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		testrun.Hang()
+		testkit.Hang()
 	}
 	w.End()
 }

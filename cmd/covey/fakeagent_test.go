@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // fakeagent is an agent program for scripts: it speaks as much ACP as a turn
@@ -24,7 +24,7 @@ func fakeagent() {
 		fmt.Println(name, "version", version)
 		return
 	case len(args) > 2 && args[2] == "hangs":
-		testrun.Hang()
+		testkit.Hang()
 	}
 	loggedOut := len(args) > 2 && args[2] == "logged-out"
 	lines := bufio.NewScanner(os.Stdin)

@@ -17,7 +17,7 @@ type arrows struct{ from, to string }
 var floors = []arrows{
 	{"bus", ""},
 	{"hooks/proc", ""},
-	{"hooks/testrun", ""},
+	{"hooks/testkit", ""},
 	{"hooks/texts", ""},
 	{"hooks/shell", ""},
 	{"hooks/rules", ""},
@@ -50,7 +50,6 @@ var floors = []arrows{
 		"teammate/builtin/tools"},
 	{"teammate/*", "events teammate teammate/agent teammate/program teammate/transcript"},
 	{"orchestrator/process", ""},
-	{"orchestrator/testkit", ""},
 	{"orchestrator/worktree", ""},
 	{"orchestrator/plan", "tasks tasks/mail events teammate/agent"},
 	{"orchestrator/journal", "tasks tasks/actors tasks/backup tasks/store events teammate/agent"},
@@ -103,9 +102,8 @@ var floors = []arrows{
 	// Parts that have no row of their own; only the root and commands import them.
 	{"orchestrator/*", "configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/*"},
 	{"orchestrator", "bus configs configs/* hooks hooks/* tasks tasks/* events teammate teammate/* teammate/builtin/tools orchestrator/*"},
-	{"orchestrator/teamtest", "hooks/testrun orchestrator/testkit " + wholeTeam},
 	{"cmd/covey/term", ""},
-	{"cmd/covey/teamtest", "events orchestrator orchestrator/* cmd/covey/term"},
+	{"orchestrator/teamtest", "hooks/testkit cmd/covey/term " + wholeTeam},
 	{"cmd/covey/cli", "configs configs/* hooks/settings orchestrator orchestrator/* tasks tasks/* cmd/covey/term"},
 	{"cmd/covey/view", "tasks tasks/* events teammate/agent orchestrator orchestrator/* cmd/covey/term"},
 	{"cmd/covey/board", "orchestrator/hints events orchestrator/api orchestrator/journal orchestrator/members orchestrator/state orchestrator/view tasks " +
@@ -135,21 +133,12 @@ const wholeTeam = "bus configs configs/* hooks hooks/* events orchestrator orche
 // best tested with an agent that follows a script, an agent kind under a real
 // member with real gates.
 var testsMayImport = []arrows{
-	{"cmd/covey/*", "configs events orchestrator/journal tasks tasks/* teammate/agent cmd/covey/teamtest"},
+	{"cmd/covey/*", "configs events orchestrator/journal tasks tasks/* teammate/agent orchestrator/teamtest"},
 	{"configs", "hooks/*"},
 	{"configs/*", "hooks hooks/*"},
 	{"hooks/settings", "hooks/runner"},
-	{"orchestrator/process", "orchestrator/testkit"},
-	{"orchestrator/api", "orchestrator/testkit"},
-	{"orchestrator/trust", "orchestrator/testkit"},
-	{"orchestrator/teamtools", "orchestrator/testkit"},
-	{"orchestrator/notices", "orchestrator/testkit"},
-	{"orchestrator/mcp", "bus orchestrator/inbox orchestrator/state orchestrator/testkit tasks tasks/*"},
-	{"orchestrator/specs", "orchestrator/testkit"},
-	{"orchestrator/memory", "hooks/rules orchestrator/testkit"},
-	{"orchestrator/view", "orchestrator/testkit"},
-	{"orchestrator/worktree", "orchestrator/testkit"},
-	{"orchestrator/templates", "orchestrator/testkit"},
+	{"orchestrator/mcp", "bus orchestrator/inbox orchestrator/state tasks tasks/*"},
+	{"orchestrator/memory", "hooks/rules"},
 	{"teammate", "teammate/* hooks/*"},
 	{"teammate/*", "hooks hooks/* tasks teammate/*"},
 	{"teammate/builtin/*", "hooks hooks/* tasks teammate/*"},
@@ -188,7 +177,7 @@ func uphillImports(t *tree) []string {
 		}
 		if f.test {
 			more, _ := mayImport(testsMayImport, f.folder())
-			may = slices.Concat(may, more, []string{f.folder(), "hooks/testrun"})
+			may = slices.Concat(may, more, []string{f.folder(), "hooks/testkit"})
 		}
 		if from := f.folder(); from != "tasks" && from != "bus" {
 			may = slices.Concat(may, leaves)

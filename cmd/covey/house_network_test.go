@@ -16,7 +16,7 @@ var networkFiles = map[string]string{
 	"hooks/web/endpoint.go":                "HTTP hooks and webhooks of the spec and of settings files",
 	"hooks/web/fetch.go":                   "pages that a member fetches, under its permissions",
 	"orchestrator/mcp/clientdial.go":       "mcp_servers of the spec",
-	"orchestrator/testkit/mcp.go":          "servers of tests",
+	"hooks/testkit/mcp.go":                 "servers of tests",
 	"orchestrator/state/lockname_linux.go": "the name of a team's lock, to see which process has it",
 	"teammate/modelapi/model.go":           "models of the spec",
 	"teammate/modelapi/wire.go":            "models of the spec",

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // console is a program on a terminal of its own, as a person has it.
@@ -372,7 +372,7 @@ func TestTerminalTrust(t *testing.T) {
 // TestTerminalInit: the gate that init has found runs only with a Yes, and its verdict is shown.
 func TestTerminalInit(t *testing.T) {
 	t.Parallel()
-	dir := testrun.Files(t, map[string]string{"go.mod": "this is none\n", "x_test.go": "package x\n"})
+	dir := testkit.Files(t, map[string]string{"go.mod": "this is none\n", "x_test.go": "package x\n"})
 	for _, answer := range []string{"\r", "y\r"} {
 		c := newConsole(t, dir, "init", "--offline", "--force")
 		c.waits("Tasks have a gate: `go test ./...`.")

@@ -15,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // sees waits until the screen shows all of texts. The library writes only what changes, so the
@@ -45,7 +45,7 @@ func (c *console) sees(texts ...string) {
 // askingTeam is a team whose lead asks before it runs touch, and then goes on.
 func askingTeam(t *testing.T) string {
 	t.Helper()
-	return testrun.Files(t, map[string]string{
+	return testkit.Files(t, map[string]string{
 		"team.yaml": `covey: 1
 name: crew
 goal: Get it done.
@@ -171,7 +171,7 @@ func TestTerminalUpAsks(t *testing.T) {
 // and revises what is sent back. Nothing is merged unasked.
 func finishingTeam(t *testing.T) string {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{
+	dir := testkit.Files(t, map[string]string{
 		".gitignore": ".state\n",
 		"team.yaml": `covey: 1
 name: crew

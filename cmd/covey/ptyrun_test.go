@@ -14,7 +14,7 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
@@ -77,7 +77,7 @@ func TestTerminalRunAsks(t *testing.T) {
 func TestTerminalNotices(t *testing.T) {
 	t.Setenv("VTE_VERSION", "")
 	t.Setenv("TMUX", "")
-	folder := testrun.Files(t, map[string]string{
+	folder := testkit.Files(t, map[string]string{
 		"team.yaml": "covey: 1\nname: crew\nlead: {model: {provider: script, script: lead.yaml}, self_claim: true}\n" +
 			"tasks: [{subject: Look}]\nnotify: [{to: desktop, about: [done, ended]}]\n",
 		"lead.yaml": "exhausted: stop\nsteps:\n" +

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestLooksLikeSpec tells specs from goals.

@@ -9,7 +9,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/doctor"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // start writes the result of Make for dir and loads it.
@@ -84,7 +84,7 @@ func TestStarter(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			team, spec := start(t, testrun.Files(t, test.files))
+			team, spec := start(t, testkit.Files(t, test.files))
 			gate := ""
 			if groups := team.Gates[hooks.TaskCompleted]; len(groups) > 0 {
 				gate = groups[0].Hooks[0].Command
@@ -114,7 +114,7 @@ func TestFoundCommand(t *testing.T) {
 		"not installed": {map[string]string{"Cargo.toml": ""}, "cargo test", "cargo"},
 		"nothing":       {nil, "", ""},
 	} {
-		if got := doctor.FindTest(t.Context(), testrun.Files(t, test.files)); got.Command != test.want || got.Missing != test.lacks {
+		if got := doctor.FindTest(t.Context(), testkit.Files(t, test.files)); got.Command != test.want || got.Missing != test.lacks {
 			t.Errorf("%s: %+v, want %q without %q", name, got, test.want, test.lacks)
 		}
 	}
@@ -123,16 +123,16 @@ func TestFoundCommand(t *testing.T) {
 // TestPythonStarter: a command that cannot run here is a comment in the spec, and the other
 // command runs.
 func TestPythonStarter(t *testing.T) {
-	bin := testrun.Files(t, map[string]string{"python3": "#!/bin/sh\nexit 1\n"}) // without pytest
+	bin := testkit.Files(t, map[string]string{"python3": "#!/bin/sh\nexit 1\n"}) // without pytest
 	if err := os.Chmod(filepath.Join(bin, "python3"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
-	_, spec := start(t, testrun.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
+	_, spec := start(t, testkit.Files(t, map[string]string{"setup.py": "", "test_a.py": "def test_it(): pass\n"}))
 	if want := "\n  # found by setup.py, but pytest is not installed here\n  # task: [python3 -m pytest -q]\n"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
-	_, spec = start(t, testrun.Files(t, map[string]string{"setup.py": "", "t/test_a.py": "import unittest\n"}))
+	_, spec = start(t, testkit.Files(t, map[string]string{"setup.py": "", "t/test_a.py": "import unittest\n"}))
 	if want := "\n  task: [python3 -m unittest discover -s t]"; !strings.Contains(spec, want) {
 		t.Errorf("the spec lacks %q:\n%s", want, spec)
 	}
@@ -183,7 +183,7 @@ func TestStarterWith(t *testing.T) {
 			"lead=codex builder=anthropic/m reviewer=openai/m helper-3=openai/n", "auth: key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := testrun.Files(t, test.files)
+			dir := testkit.Files(t, test.files)
 			spec, files, err := makeStarter(t.Context(), dir, test.agents)
 			if err != nil || files == nil || len(files) != 0 {
 				t.Fatalf("files %v, error %v", files, err)
@@ -274,7 +274,7 @@ func TestStarterNames(t *testing.T) {
 
 // TestStarterFolder: scripts are written into no folder of the project.
 func TestStarterFolder(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"scripts/build.sh": "make\n"})
+	dir := testkit.Files(t, map[string]string{"scripts/build.sh": "make\n"})
 	if got := freeFolder(dir); got != "covey-scripts" {
 		t.Errorf("scripts go to %s, which the project has", got)
 	}
@@ -285,7 +285,7 @@ func TestStarterFolder(t *testing.T) {
 
 // TestStarterOverwritesNothing: existing scripts with the same names are kept.
 func TestStarterOverwritesNothing(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"scripts/worker.yaml": "mine\n"})
+	dir := testkit.Files(t, map[string]string{"scripts/worker.yaml": "mine\n"})
 	team, _ := start(t, dir)
 	if want := filepath.Join(dir, "covey-scripts", "worker.yaml"); team.Teammates[0].Agent.Model.Script != want {
 		t.Errorf("script %s, want %s", team.Teammates[0].Agent.Model.Script, want)
@@ -293,7 +293,7 @@ func TestStarterOverwritesNothing(t *testing.T) {
 }
 
 func TestStarterFails(t *testing.T) {
-	file := filepath.Join(testrun.Files(t, map[string]string{"file": ""}), "file")
+	file := filepath.Join(testkit.Files(t, map[string]string{"file": ""}), "file")
 	if _, _, err := makeStarter(t.Context(), file, nil); err == nil || !strings.Contains(err.Error(), "name a folder") {
 		t.Errorf("a folder that is a file: %v", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestMayRun: without a person and without --trust nothing untrusted runs, and

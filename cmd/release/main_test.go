@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 var (
@@ -20,7 +20,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(0)
+	testkit.Begin(0)
 	os.Exit(m.Run())
 }
 

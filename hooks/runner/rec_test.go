@@ -17,7 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	settingspkg "github.com/coveyteam/covey/hooks/settings"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // The test binary plays the programs that hooks run: REC as the recordings have
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	case "daemon":
 		os.Exit(daemon())
 	}
-	testrun.Begin(0)
+	testkit.Begin(0)
 	if err := makePrograms(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestLoadManaged: managed settings apply in the order of the folders, and mistakes in
 // them are reported.
 func TestLoadManaged(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{
+	dir := testkit.Files(t, map[string]string{
 		"a/managed-settings.json": `{"allowManagedHooksOnly": true, "permissions": {"deny": ["Bash(rm *)"], "ask": ["WebFetch"]},
 			"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./a.sh"}]}]}}`,
 		"b/managed-settings.json": `{"allowedHttpHookUrls": [], "permissions": {"deny": ["Edit"], "allow": ["Read"], "defaultMode": "plan"},

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestSkills: which skills are listed, and what is said of those that are not.
 func TestSkills(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{
+	dir := testkit.Files(t, map[string]string{
 		"w/.claude/skills/pdf/SKILL.md":     "---\nname: pdf-forms\ndescription: Fill in forms\nallowed-tools: Read\n---\nDo it.",
 		"w/.claude/skills/plain/SKILL.md":   "# Plain work\n\nNo head.",
 		"w/.claude/skills/manual/SKILL.md":  "---\ndisable-model-invocation: true\n---\nFor people.",

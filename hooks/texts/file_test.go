@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestReadFile reads regular files up to a limit, and nothing else.
 func TestReadFile(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"five": "12345"})
+	dir := testkit.Files(t, map[string]string{"five": "12345"})
 	path := filepath.Join(dir, "five")
 	for limit, want := range map[int]error{5: nil, 6: nil, 4: ErrTooLarge, 0: ErrTooLarge} {
 		data, err := ReadFile(path, limit)

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/process"
 	"github.com/coveyteam/covey/orchestrator/state"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // lockVariable makes the test binary a process that holds the lock of the team in this folder.

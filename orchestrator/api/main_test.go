@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(0)
+	testkit.Begin(0)
 	os.Exit(m.Run())
 }

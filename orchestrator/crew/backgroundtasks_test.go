@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // A lead's Stop lists the teammates that have not ended, as recorded; a teammate's

@@ -3,9 +3,9 @@ package crew_test
 import (
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestMailBetweenToolCalls: a member that works sees what others write before

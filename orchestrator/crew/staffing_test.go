@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/launch"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestSeatWithoutOccupant: a seat that gets no occupant is closed, because nobody gets it.

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(30)
+	testkit.Begin(30)
 	os.Exit(m.Run())
 }

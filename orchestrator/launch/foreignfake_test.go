@@ -20,10 +20,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/teamtools"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // fakeVariable makes the test binary an agent program that speaks ACP. It names
@@ -261,7 +260,7 @@ func (f *fakeProgram) do(m rpc, id, words string) (done bool) {
 	case "deaf": // from now on
 		f.log("deaf %s", f.session)
 		signal.Ignore(syscall.SIGTERM)
-		testrun.Hang()
+		testkit.Hang()
 	case "stop": // as SIGSTOP does, until somebody has it continue
 		f.log("stopped %d", os.Getpid())
 		stopSelf()

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/mcp"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -100,7 +100,7 @@ func (w *worker) read() {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			if w.fault.Deaf {
-				testrun.Hang()
+				testkit.Hang()
 			}
 			os.Exit(0)
 		}
@@ -264,7 +264,7 @@ func (w *worker) use(tool, name, args string) (string, error) {
 	}
 	text, err := w.tools.call(tool, name, args)
 	if w.stuck.Load() {
-		testrun.Hang()
+		testkit.Hang()
 	}
 	if tool == teamtools.UpdateTool {
 		w.at("mcp done")
@@ -318,7 +318,7 @@ func (w *worker) at(point string) {
 // do something next.
 func (w *worker) hang() {
 	w.stuck.Store(true)
-	testrun.Hang()
+	testkit.Hang()
 }
 
 // fail is the fault itself. It returns if the worker goes on after it.

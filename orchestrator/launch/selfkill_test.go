@@ -3,7 +3,7 @@ package launch_test
 import (
 	"os"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // killSelf ends this process at once, as a crash does.
@@ -11,5 +11,5 @@ func killSelf() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
-	testrun.Hang()
+	testkit.Hang()
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // BenchmarkBuiltinTurn measures a turn of the builtin agent on a model that answers at once, in a

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestWorkCommittedOfAProgram: what an agent program has written in a folder that it shares

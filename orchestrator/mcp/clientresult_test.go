@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coveyteam/covey/hooks/rules"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 

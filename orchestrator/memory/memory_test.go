@@ -15,8 +15,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/rules"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/members"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // member returns a member with this memory that works in dir.

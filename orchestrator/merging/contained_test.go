@@ -3,7 +3,7 @@ package merging
 import (
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/tasks"
 )
 

@@ -11,17 +11,16 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
 func TestMain(m *testing.M) {
-	testrun.Begin(30)
+	testkit.Begin(30)
 	m.Run()
 }
 
@@ -47,7 +46,7 @@ type rig struct {
 // newRig makes a team with rules, whose files are made too.
 func newRig(t *testing.T, rules ...configs.Notify) *rig {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"secret": secret + "\n"})
+	dir := testkit.Files(t, map[string]string{"secret": secret + "\n"})
 	for i := range rules {
 		if rules[i].Webhook != "" {
 			rules[i].SecretFile = filepath.Join(dir, "secret")

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // hook is a webhook on loopback that answers as the test says.

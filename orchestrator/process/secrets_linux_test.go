@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // hidingVariable makes the test binary a process that hides its memory. It holds a secret.

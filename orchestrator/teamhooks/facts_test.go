@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
-	"github.com/coveyteam/covey/orchestrator/testkit"
 )
 
 // TestFactsOfARefusedTask: a fold of the journal knows who refused a task, in which turn, and what

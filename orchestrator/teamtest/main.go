@@ -9,8 +9,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // AllRounds has all faults tried, and all rounds of what kills teams, which takes a
@@ -39,7 +38,7 @@ func Begin(programs map[string]func(value string) int) (end func()) {
 			os.Exit(program(value))
 		}
 	}
-	testrun.Begin(0)
+	testkit.Begin(0)
 	testkit.QuietGit()
 	home, err := os.MkdirTemp("", "covey-state")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // toil is a member that works for ever at whatever it is given; each of its

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // runsSpec names programs in every way that a spec has.
@@ -41,7 +41,7 @@ settings: [settings.json]
 // load loads the team.yaml of a folder with these files.
 func load(t *testing.T, files map[string]string) (*configs.Team, string) {
 	t.Helper()
-	dir := testrun.Files(t, files)
+	dir := testkit.Files(t, files)
 	team, err := configs.Load(filepath.Join(dir, "team.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func load(t *testing.T, files map[string]string) (*configs.Team, string) {
 // runs it; plain.sh and notes.txt are just text.
 func runsTeam(t *testing.T) (*configs.Team, string) {
 	t.Helper()
-	dir := testrun.Files(t, map[string]string{"team.yaml": runsSpec, "demo.yaml": "steps: []", "agent.yaml": "steps: []",
+	dir := testkit.Files(t, map[string]string{"team.yaml": runsSpec, "demo.yaml": "steps: []", "agent.yaml": "steps: []",
 		"lead.yaml": "steps: []", "work/gate.sh": "exit 0\n", "work/plain.sh": "exit 0\n", "work/notes.txt": "notes\n",
 		"work/shebang.sh": "#!/bin/sh\n", "work/bin/tool": "", "beside.sh": "#!/bin/sh\n", "work/empty": "", "outside.sh": "",
 		"settings.json": `{"hooks": {"TaskCreated": [{"hooks": [{"type": "command", "command": "${CLAUDE_PROJECT_DIR}/shebang.sh x"}]}]}}`,
@@ -172,7 +172,7 @@ func TestPrograms(t *testing.T) {
 // TestScriptsOfALine: what a command line runs is found however it is named; of what
 // covey cannot tell, the folder that it lies in counts.
 func TestScriptsOfALine(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"team.yaml": "", "w/gates/g.sh": "#!/bin/sh\n", "w/gates/plain.sh": "exit 0\n",
+	dir := testkit.Files(t, map[string]string{"team.yaml": "", "w/gates/g.sh": "#!/bin/sh\n", "w/gates/plain.sh": "exit 0\n",
 		"w/my gates/a b.sh": "#!/bin/sh\n", "w/x.py": "1\n", "w/lib/mod.py": "1\n", "w/p.awk": "1\n", "w/s.sed": "p\n", "w/data.txt": "1\n",
 		"w/run.sh": "#!/bin/sh\n", "w/src/a.go": "package a\n", "w/Makefile": "all:\n"})
 	team := &configs.Team{Workspace: filepath.Join(dir, "w"), File: filepath.Join(dir, "team.yaml")}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 func TestChanged(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 func TestAddAndRemove(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // rot is a filter that stores files with other letters, in the repository's configuration.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // withEachGit runs a test with the git of the machine, and with the newer one in the

@@ -8,13 +8,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/coveyteam/covey/hooks/testrun"
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestMain keeps the settings of whoever runs the tests out of them.
 func TestMain(m *testing.M) {
-	testrun.Begin(0)
+	testkit.Begin(0)
 	testkit.QuietGit()
 	goleak.VerifyTestMain(m)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // asGitAdd is the tree that `git add --all` makes of a clean clone's files.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/testkit"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestSince: between two snapshots everything that anybody has done to a path is found,

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 	"go.uber.org/goleak"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		(&fake{}).main(script)
 		os.Exit(0)
 	}
-	testrun.Begin(0)
+	testkit.Begin(0)
 	goleak.VerifyTestMain(m)
 }
 
@@ -256,10 +256,10 @@ func (f *fake) do(m message, words string) {
 		fmt.Fprintln(os.Stderr, "dying as told")
 		os.Exit(3)
 	case "hang":
-		testrun.Hang()
+		testkit.Hang()
 	case "close":
 		os.Stdout.Close()
-		testrun.Hang()
+		testkit.Hang()
 	default:
 		panic("the fake does not know " + words)
 	}

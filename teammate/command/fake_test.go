@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"go.uber.org/goleak"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		(&fake{}).main(script)
 		os.Exit(0)
 	}
-	testrun.Begin(0)
+	testkit.Begin(0)
 	goleak.VerifyTestMain(m)
 }
 
@@ -137,7 +137,7 @@ func (f *fake) do(words string) {
 		f.out.Flush()
 		awaitFile(filepath.Join(f.dir, rest))
 	case "hang":
-		testrun.Hang()
+		testkit.Hang()
 	case "child": // that holds the outputs
 		f.child(nil)
 	case "daemon": // in a session of its own
@@ -148,7 +148,7 @@ func (f *fake) do(words string) {
 	case "die":
 		f.out.Flush()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		testrun.Hang()
+		testkit.Hang()
 	default:
 		panic("the fake does not know " + words)
 	}

@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of testdata anew")
 
 func TestMain(m *testing.M) {
-	testrun.Begin(0)
+	testkit.Begin(0)
 	m.Run()
 }
 

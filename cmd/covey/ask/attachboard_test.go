@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/board"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestBoardIsRefused: there is no board of a team that has never run, or that another version

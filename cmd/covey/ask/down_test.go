@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestDownGivesUp: whoever interrupts `covey down` is not told that the time is up, nor to kill

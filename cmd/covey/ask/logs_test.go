@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestLogsOfATail: the last entries are entries that tell something, unless

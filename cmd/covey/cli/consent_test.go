@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/trust"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestSpecTrouble: what is wrong with a spec is wrong usage, whatever it is.

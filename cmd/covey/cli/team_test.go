@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // TestKnownMember names those who could be meant.

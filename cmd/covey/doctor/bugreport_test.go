@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // The secrets that a report must not have, wherever they stand.

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestNoticeFindings: what cannot be delivered is a warning, as the team runs without it.
 func TestNoticeFindings(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	const secret = "0123456789abcdef"
-	outside := filepath.Join(testrun.Files(t, map[string]string{"secret": secret, "short": "x"}))
-	dir := testrun.Files(t, map[string]string{"secret": secret, "tell": "#!/bin/sh\n"})
+	outside := filepath.Join(testkit.Files(t, map[string]string{"secret": secret, "short": "x"}))
+	dir := testkit.Files(t, map[string]string{"secret": secret, "tell": "#!/bin/sh\n"})
 	hook := func(file string) configs.Notify {
 		return configs.Notify{Webhook: "https://example.com/T0KEN", SecretFile: file}
 	}

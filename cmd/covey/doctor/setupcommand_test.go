@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestFindSetup finds the setup of a new working copy by files that the copy will have.
@@ -33,7 +33,7 @@ func TestFindSetup(t *testing.T) {
 			[]string{"git submodule update --init --recursive", "uv sync", "bundle install"}},
 		"ignored by git": {map[string]string{".gitignore": "*.lock", "uv.lock": ""}, "", nil},
 	} {
-		dir := testrun.Files(t, test.files)
+		dir := testkit.Files(t, test.files)
 		git := func(args ...string) {
 			t.Helper()
 			args = append([]string{"-C", dir, "-c", "user.name=u", "-c", "user.email=u@x"}, args...)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 // TestMakeTest finds the target test of a Makefile, and nothing similar.
@@ -40,7 +40,7 @@ func TestHasGoFile(t *testing.T) {
 		"_a.go": false, ".a.go": false, "_x/a.go": false, ".x/a.go": false, "testdata/a.go": false,
 		"vendor/a.go": false, "x/testdata/a.go": false, "x/vendors/a.go": true, "a.go/x": false,
 	} {
-		dir := testrun.Files(t, map[string]string{"go.mod": "module x\n", path: ""})
+		dir := testkit.Files(t, map[string]string{"go.mod": "module x\n", path: ""})
 		if got := hasGoFile(dir); got != want {
 			t.Errorf("with %s: %t, want %t", path, got, want)
 		}
@@ -52,7 +52,7 @@ func TestHasGoFile(t *testing.T) {
 
 // TestHasGoFileUnreadable: an unreadable folder does not end the search.
 func TestHasGoFileUnreadable(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{"a/x.txt": "", "b/x.go": ""})
+	dir := testkit.Files(t, map[string]string{"a/x.txt": "", "b/x.go": ""})
 	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 const unittestFile = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(True)\n"
@@ -19,7 +19,7 @@ func pythonOnPath(t *testing.T, pytest bool) {
 	if pytest {
 		text = "#!/bin/sh\n"
 	}
-	bin := testrun.Files(t, map[string]string{"python3": text})
+	bin := testkit.Files(t, map[string]string{"python3": text})
 	if err := os.Chmod(filepath.Join(bin, "python3"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPythonTestCommand(t *testing.T) {
 		"odd names":      {files: map[string]string{"a b/test_a.py": unittestFile, "-x/test_b.py": unittestFile, "$(x)/test_c.py": unittestFile}, noPytest: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := testrun.Files(t, test.files)
+			dir := testkit.Files(t, test.files)
 			pythonOnPath(t, false)
 			command, found, missing := testCommand(dir)
 			if command != test.without || missing != test.lacks || found != test.found {
@@ -91,7 +91,7 @@ func TestPythonForReal(t *testing.T) {
 		"src":     {"src/a/__init__.py": "", "src/a/test_a.py": unittestFile},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := testrun.Files(t, files)
+			dir := testkit.Files(t, files)
 			for file, text := range trap {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -123,7 +123,7 @@ func TestPythonLocked(t *testing.T) {
 		"[[package]]\nname = \"pytest\"\n": {"uv run pytest -q", "uv"},
 		"[[package]]\nname = \"ruff\"\n":   {"python3 -m unittest discover", ""},
 	} {
-		dir := testrun.Files(t, map[string]string{"uv.lock": lock, "test_a.py": unittestFile})
+		dir := testkit.Files(t, map[string]string{"uv.lock": lock, "test_a.py": unittestFile})
 		if command, _, missing := testCommand(dir); command != want[0] || missing != want[1] {
 			t.Errorf("%q: %q lacks %q", lock, command, missing)
 		}

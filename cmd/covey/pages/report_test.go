@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/merging"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 

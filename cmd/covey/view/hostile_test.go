@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // hostileLines are lines of a journal of which each text ends with a payload.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // staged starts the page of a team in which everything has happened that a page shows. Texts of

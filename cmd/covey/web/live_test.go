@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/teamtest"
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
 // The id of an event says what a viewer has; what is no such id says that it has nothing.

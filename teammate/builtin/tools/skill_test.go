@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coveyteam/covey/hooks/testrun"
+	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
 )
 
 // TestSkillTool: a skill's text is the result, and that it is loaded outlives the process.
 func TestSkillTool(t *testing.T) {
-	dir := testrun.Files(t, map[string]string{
+	dir := testkit.Files(t, map[string]string{
 		"pdf/SKILL.md": "---\nname: pdf\n---\nFill in $ARGUMENTS with ${CLAUDE_SKILL_DIR}/fill.py.\r\n",
 	})
 	known := []Skill{

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package testrun
+package testkit
 
 // memoryDir returns the folder for temporary files in memory: other systems have none that
 // every user can write to.

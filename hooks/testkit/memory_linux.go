@@ -1,4 +1,4 @@
-package testrun
+package testkit
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,4 @@
-// Package testrun sets up the test binaries of covey, so that `go test ./...` uses a machine
-// well, and writes files for tests. It makes no promise of compatibility to programs outside covey.
-package testrun
+package testkit
 
 import (
 	"flag"

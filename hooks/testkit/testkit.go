@@ -1,6 +1,7 @@
-// Package testkit has helpers for the tests of the orchestrator's packages: programs to
-// start, conditions to wait for, and git repositories. Only tests import it. It makes no
-// promise of compatibility to programs outside covey.
+// Package testkit has helpers for tests. It sets up test binaries, so that `go test ./...`
+// uses a machine well, writes files, starts programs, waits for conditions and makes git
+// repositories. Only tests import it. It makes no promise of compatibility to programs
+// outside covey.
 package testkit
 
 import (

@@ -1,4 +1,4 @@
-package testrun
+package testkit
 
 import "time"
 

@@ -1,6 +1,3 @@
-// Package teamtest provides what tests of the command line need: the files of a team
-// without its process, lines of a journal, and a screen whose output is captured. It
-// is for tests only.
 package teamtest
 
 import (
@@ -18,12 +15,6 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
-
-// StateHome sets a separate state home for a test.
-func StateHome(t *testing.T) {
-	t.Helper()
-	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
-}
 
 // Place creates the place of a team with a workspace of its own.
 func Place(t *testing.T, team string) state.Place {
