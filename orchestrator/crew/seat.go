@@ -145,12 +145,6 @@ func (s *Seat) view() plan.Seat {
 	return v
 }
 
-// held reports whether the member is held.
-func (s *Seat) held() bool {
-	_, held := s.crew.deps.Holds.Of(s.Member.Name)
-	return held
-}
-
 // TeamTools returns the team's tools for the member, under the given names.
 func (s *Seat) TeamTools(names teamtools.ToolNames) ([]teamtools.Tool, error) {
 	return s.crew.deps.Board.Tools(names, teamtools.Caller{Member: s.Member, Act: s.Actor})
