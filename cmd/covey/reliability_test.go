@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// testsIn are the names of the tests of a package, and the flags that they define.
+// testsIn are the names of the tests of a package, and the flags that they define, or that teamtest
+// defines for them.
 func testsIn(t *testing.T, folder string) (tests, flags []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*_test.go"))
@@ -23,6 +24,9 @@ func testsIn(t *testing.T, folder string) (tests, flags []string) {
 		}
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
 			tests = append(tests, m[1])
+		}
+		if strings.Contains(string(text), "teamtest.AllRounds") {
+			flags = append(flags, "all")
 		}
 		for _, m := range regexp.MustCompile(`flag\.(?:Int|Bool)\("(\w+)"`).FindAllStringSubmatch(string(text), -1) {
 			flags = append(flags, m[1])

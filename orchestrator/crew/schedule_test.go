@@ -69,6 +69,18 @@ func TestSchedulesInATeam(t *testing.T) {
 	clock.Forward(5 * time.Hour)
 	u = teamtest.Start(r, clock)
 	u.Until("schedule", 2)
+	asked := ""
+	u.Lines.Wait(t, "the reader of the message", func(l events.Line) bool { // it comes not again while it is unread
+		switch e := l.Event().Data.(type) {
+		case events.MessageSent:
+			if strings.Contains(e.Text, "What is open?") {
+				asked = e.ID
+			}
+		case events.MessageDelivered:
+			return asked != "" && e.ID == asked
+		}
+		return false
+	})
 	clock.Forward(61 * time.Minute)
 	u.Until("schedule", 4)
 	told := schedulesTold(u)
