@@ -117,6 +117,14 @@ func TestBudgetSurvivesKills(t *testing.T) {
 func TestBudgetInDollars(t *testing.T) {
 	t.Parallel()
 	files := teamtest.Toilers("budget: {usd: 1, prices: prices.yaml}\n", "", "dev")
+	// The lead gives the task, so that it has used something before dev ends the budget.
+	files["team.yaml"] = strings.Replace(files["team.yaml"], "tasks:\n  - {id: t0, subject: Toil, owner: dev}\n", "", 1)
+	files["lead.yaml"] = `usage: {input_tokens: 1}
+steps:
+  - when: Ship it
+    call: [{tool: TaskCreate, input: {subject: Toil, description: Toil}}, {tool: TaskUpdate, input: {taskId: "1", owner: dev}}]
+  - {say: I leave it to them., times: -1}
+`
 	files["prices.yaml"] = "covey_prices: 1\ndate: 2026-11-01\nprices:\n  - {model: script/d*, input: 1000, output: 1000}\n"
 	r := teamtest.NewRig(t, files)
 	e := r.Run(orchestrator.Options{})

@@ -35,7 +35,7 @@ type Place struct {
 }
 
 // mostPlaces bounds the places of one hint.
-const mostPlaces = 20
+const mostPlaces = 10
 
 // String returns the place for people: "pkg/a_test.go:12: TestAdd".
 func (p Place) String() string {
@@ -95,6 +95,8 @@ type Work struct {
 	Files  []FileDiff // with names below the workspace
 	Judges Judges     // what accepts the work
 	Task   string     // what the author was asked for, in words
+
+	new, old []spot // added lines that were not moved, and removed ones
 }
 
 // Judges are what decides whether work is accepted.
@@ -122,9 +124,24 @@ type rule struct {
 	find func(Work) []Place
 }
 
-// Find returns the hints about work, marks first, in the order of the rules.
+// mostLines bounds the lines of differences that Find looks at, because it must not take minutes.
+const mostLines = 100_000
+
+// Find returns the hints about work, marks first, in the order of the rules. What is too large is
+// looked at in part, which is a mark.
 func Find(w Work) []Hint {
 	var list []Hint
+	whole := len(w.Files)
+	for i, room := 0, mostLines; i < whole && len(w.Files) == whole; i++ {
+		if room -= w.Files[i].Total; room < 0 {
+			w.Files = w.Files[:i]
+		}
+	}
+	w.new, w.old = w.unmatched('+', '-'), w.unmatched('-', '+')
+	if left := whole - len(w.Files); left > 0 {
+		list = append(list, Hint{Kind: "too-large", Mark: true, Word: "too large",
+			Text: fmt.Sprintf("Not looked at: %d of %d files, because the work has more than %d lines.", left, whole, mostLines)})
+	}
 	for _, r := range rules() {
 		places := r.find(w)
 		if r.kind == "beyond-task" { // a file that another hint names is known already

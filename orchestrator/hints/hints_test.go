@@ -2,8 +2,10 @@ package hints
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // edit makes the difference of one file: its header lines, and its lines.
@@ -194,11 +196,30 @@ func TestPlaces(t *testing.T) {
 		lines[i] = fmt.Sprintf("+x(%d) || true # %s", i, strings.Repeat("long ", 500))
 	}
 	list := Find(Work{Files: ParseDiff(edit("a.sh", "", lines...))})
-	if len(list) != 1 || len(list[0].Places) != mostPlaces || list[0].More != 50-mostPlaces || len(list[0].Places[0].Text) > 200 {
+	if len(list) != 1 || len(list[0].Places) != mostPlaces || list[0].More != 50-mostPlaces || len(list[0].Places[0].Text) > mostText {
 		t.Errorf("%+v", list)
 	}
 	if w := Words(list); len(w) != 1 || !list[0].Is("a.sh") || list[0].Is("b.sh") {
 		t.Error(w)
+	}
+}
+
+// TestTooLarge: of work without end the beginning is looked at, and a hint says so.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	lines := slices.Repeat([]string{"+x"}, mostLines/2+1)
+	list := Find(Work{Files: ParseDiff(edit("a.py", fresh, "+    except Exception: pass") + edit("b", fresh, lines...) + edit("c", fresh, lines...))})
+	if words := Words(list); !slices.Equal(words, []string{"too large", "errors swallowed"}) || !strings.Contains(list[0].Text, "1 of 3 files") {
+		t.Errorf("%q, %+v", words, list)
+	}
+}
+
+// TestPlaceIsText: a place cuts no letter in two.
+func TestPlaceIsText(t *testing.T) {
+	t.Parallel()
+	list := Find(Work{Files: ParseDiff(edit("a.sh", "", "+x || true # "+strings.Repeat("ä", 500)))})
+	if len(list) != 1 || !utf8.ValidString(list[0].Places[0].Text) {
+		t.Errorf("%+v", list)
 	}
 }
 

@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"cmp"
 	"iter"
 	"path"
 	"regexp"
@@ -10,6 +11,9 @@ import (
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// mostText is how many bytes of a line a place has.
+const mostText = 160
 
 // mostColumn is how many bytes of a line are looked at. A line may be very long.
 const mostColumn = 400
@@ -30,7 +34,7 @@ func (s spot) place() Place { return s.about(strings.TrimSpace(s.text())) }
 // about returns where the line is, with another text.
 func (s spot) about(text string) Place {
 	l := s.hunk.Lines[s.i]
-	return Place{File: s.file.Name, Line: max(l.New, l.Old), Text: text[:min(len(text), 160)]}
+	return Place{File: s.file.Name, Line: cmp.Or(l.New, l.Old), Text: strings.ToValidUTF8(text[:min(len(text), mostText)], "")}
 }
 
 // near returns the text of the line that is d lines below in the new file, or above if d is
@@ -74,24 +78,41 @@ func (w Work) lines(kind byte, fits func(*FileDiff) bool) iter.Seq[spot] {
 
 // fresh returns the added lines of the files that fit, except those that were only moved: a line
 // with the same text is removed somewhere.
-func (w Work) fresh(fits func(*FileDiff) bool) iter.Seq[spot] { return w.unmatched('+', '-', fits) }
+func (w Work) fresh(fits func(*FileDiff) bool) iter.Seq[spot] { return fitting(w.new, fits) }
 
 // gone returns the removed lines that are added nowhere.
-func (w Work) gone(fits func(*FileDiff) bool) iter.Seq[spot] { return w.unmatched('-', '+', fits) }
+func (w Work) gone(fits func(*FileDiff) bool) iter.Seq[spot] { return fitting(w.old, fits) }
 
-func (w Work) unmatched(kind, other byte, fits func(*FileDiff) bool) iter.Seq[spot] {
+// fitting returns the spots in files that fit. The spots of a file stand together.
+func fitting(list []spot, fits func(*FileDiff) bool) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
-		moved := map[string]int{}
-		for s := range w.lines(other, anyFile) {
-			moved[strings.TrimSpace(s.text())]++
-		}
-		for s := range w.lines(kind, fits) {
-			text := strings.TrimSpace(s.text())
-			if moved[text]--; moved[text] < 0 && !yield(s) {
+		var file *FileDiff
+		fit := false
+		for _, s := range list {
+			if s.file != file {
+				file, fit = s.file, fits(s.file)
+			}
+			if fit && !yield(s) {
 				return
 			}
 		}
 	}
+}
+
+// unmatched returns the lines of a kind for which no line of the other kind has the same text.
+func (w Work) unmatched(kind, other byte) []spot {
+	moved := map[string]int{}
+	for s := range w.lines(other, anyFile) {
+		moved[strings.TrimSpace(s.text())]++
+	}
+	var list []spot
+	for s := range w.lines(kind, anyFile) {
+		text := strings.TrimSpace(s.text())
+		if moved[text]--; moved[text] < 0 {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // added returns a function that finds fresh lines that match an expression, in files of which no
@@ -151,9 +172,12 @@ func (w Work) changed(fits func(*FileDiff) bool) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		for i := range w.Files {
 			f := &w.Files[i]
+			if !fits(f) {
+				continue
+			}
 			for j := range f.Hunks {
 				for k, l := range f.Hunks[j].Lines {
-					if fits(f) && (l.Kind == '+' || l.Kind == '-') && !yield(spot{f, &f.Hunks[j], k}) {
+					if (l.Kind == '+' || l.Kind == '-') && !yield(spot{f, &f.Hunks[j], k}) {
 						return
 					}
 				}

@@ -36,6 +36,6 @@ func rules() []rule {
 		{"ci-changed", false, "CI changed", "What CI does is changed.", ciChanged},
 		{"dependency-added", false, "new dependency", "Dependencies are added.", dependencies},
 		{"file-deleted", false, "file deleted", "Files are deleted.", deletedFiles},
-		{"binary", false, "binary", "Binary files cannot be read here.", binaries},
+		{"binary", false, "binary", "Binary files, and files of more than 1 MB, are not read.", binaries},
 	}
 }

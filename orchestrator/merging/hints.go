@@ -2,6 +2,7 @@ package merging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,13 +16,13 @@ import (
 )
 
 // hintsIn returns the hints about a difference that git has printed as a plain patch. task is what its
-// author was asked for, ran are commands of gates besides those of the spec.
-func (q *Queue) hintsIn(one Diff, task string, ran []string) []hints.Hint {
+// author was asked for.
+func (q *Queue) hintsIn(one Diff, task string) []hints.Hint {
 	files := hints.ParseDiff(one.Text)
 	for i := range files {
 		files[i].Name, files[i].Old = Below(one.Prefix, files[i].Name), Below(one.Prefix, files[i].Old)
 	}
-	list := hints.Find(hints.Work{Files: files, Judges: JudgesOf(q.Team(), ran), Task: task})
+	list := hints.Find(hints.Work{Files: files, Judges: JudgesOf(q.Team()), Task: task})
 	if one.Withheld != "" {
 		list = append(list, hints.Hint{Kind: "not-shown", Word: "not shown", Text: "Some changes are not shown: " + one.Withheld})
 	}
@@ -44,10 +45,8 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
 			task += " " + t.Subject + " " + t.Description
 		}
 	}
-	var ran []string
 	judged, same := false, false
 	for _, v := range r.Verdicts {
-		ran = append(ran, v.Command)
 		if v.Pass && v.Moment == "task" {
 			judged, same = true, same || v.Tree == r.Tree
 		}
@@ -55,11 +54,11 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
 	for _, b := range r.Brings {
 		task += " " + b.Title
 	}
-	one, err := differ{q, worktree.DiffOptions{}}.of(ctx, r)
+	one, err := differ{q, worktree.DiffOptions{Small: true}}.of(ctx, r)
 	if err != nil && r.State.Over() {
 		return nil // its commits may be gone
 	}
-	list := q.hintsIn(one, task, ran)
+	list := q.hintsIn(one, task)
 	if err != nil {
 		list = append(list, hints.Hint{Kind: "not-read", Mark: true, Word: "not read",
 			Text: "Its changes cannot be read: " + texts.OneLine(err.Error())})
@@ -101,6 +100,7 @@ func (d *Merger) hint(ctx context.Context) error {
 	for _, m := range merges {
 		over[m.ID] = m.State.Over()
 	}
+	var errs []error
 	for _, m := range merges {
 		brings, known := d.hinted[m.ID]
 		fewer := slices.ContainsFunc(brings, func(id string) bool { return over[id] })
@@ -109,7 +109,8 @@ func (d *Merger) hint(ctx context.Context) error {
 		}
 		one, err := reviewOne(ctx, d.queue, m)
 		if err != nil {
-			return fmt.Errorf("find hints in %s: %w", m.Branch, err)
+			errs = append(errs, fmt.Errorf("find hints in %s: %w", m.Branch, err))
+			continue
 		}
 		found := d.queue.hintsOf(ctx, one)
 		brings = nil
@@ -127,5 +128,5 @@ func (d *Merger) hint(ctx context.Context) error {
 			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found}})
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
-// JudgesOf returns the judges of a team. ran are commands of hooks that have run besides those of
-// the spec, such as those of settings files.
-func JudgesOf(team *configs.Team, ran []string) hints.Judges {
+// JudgesOf returns the judges of a team: the hooks and gates of its spec, settings files and plugins as
+// they are now. A settings file that cannot be read is a judge itself.
+func JudgesOf(team *configs.Team) hints.Judges {
 	var j judges
 	for _, file := range slices.Concat([]string{team.File, team.Override}, team.Settings, team.Plugins) {
 		if file != "" {
 			j.add(team.Workspace, file)
 		}
 	}
-	for _, section := range []hooks.Settings{team.Gates, team.Hooks, {"": {{Hooks: team.Merge.Gates}}}} {
-		for _, h := range section.Handlers() {
+	for _, layer := range team.Layers(nil).Sources {
+		for _, h := range layer.Settings.Handlers() {
 			j.addHook(team.Workspace, h)
 		}
 	}
-	for _, command := range ran {
-		j.addHook(team.Workspace, hooks.Handler{Command: command})
+	for _, h := range team.Merge.Gates {
+		j.addHook(team.Workspace, h)
 	}
 	return hints.Judges(j)
 }

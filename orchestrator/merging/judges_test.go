@@ -1,24 +1,29 @@
 package merging
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 func TestJudgesOf(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	testkit.Put(t, dir, ".claude/settings.json", `{"hooks": {"TaskCompleted": [{"hooks": [{"type": "command", "command": "python3 tools/q.py"}]}]}}`)
 	team := &configs.Team{
-		File: "/w/team.yaml", Workspace: "/w", Settings: []string{"/w/.claude/settings.json", "/etc/x.json"}, Plugins: []string{"/w/plug"},
-		Gates: hooks.Settings{hooks.TaskCompleted: {{Hooks: []hooks.Handler{{Command: "make check && ./ci/gate.sh --all"}}}}},
-		Hooks: hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Command: "sh", Args: []string{"stop.sh"}, Cwd: "bin"}}}}},
-		Merge: configs.Merge{Gates: []hooks.Handler{{Command: "cargo test"}, {Command: "/usr/bin/check ../out.sh"}}},
+		File: filepath.Join(dir, "team.yaml"), Workspace: dir, Settings: []string{filepath.Join(dir, ".claude/settings.json"), "/etc/x.json"},
+		Plugins: []string{filepath.Join(dir, "plug")},
+		Gates:   hooks.Settings{hooks.TaskCompleted: {{Hooks: []hooks.Handler{{Command: "make check && ./ci/gate.sh --all"}}}}},
+		Hooks:   hooks.Settings{hooks.Stop: {{Hooks: []hooks.Handler{{Command: "sh", Args: []string{"stop.sh"}, Cwd: "bin"}}}}},
+		Merge:   configs.Merge{Gates: []hooks.Handler{{Command: "cargo test"}, {Command: "/usr/bin/check ../out.sh"}}},
 	}
-	j := JudgesOf(team, []string{"python3 tools/q.py"})
-	want := "team.yaml .claude/settings.json plug ci/gate.sh bin/stop.sh tools/q.py"
+	j := JudgesOf(team)
+	want := "team.yaml .claude/settings.json plug bin/stop.sh ci/gate.sh tools/q.py"
 	if got := strings.Join(j.Files, " "); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

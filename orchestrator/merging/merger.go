@@ -256,6 +256,7 @@ func (d *Merger) Serve(ctx context.Context) {
 		select {
 		case <-d.woken:
 		case <-d.deps.Over:
+			d.warn(d.hint(ctx)) // in what was harvested last
 			return
 		case <-ctx.Done():
 			return

@@ -56,7 +56,7 @@ type Queue struct {
 	// Landing is called before the files of a working copy move along with their
 	// branch, and landed after.
 	Landing func() (landed func())
-	// Mask replaces secrets in the text of a pull request, which people publish.
+	// Mask replaces secrets in the text of a pull request, which people publish, and in hints.
 	Mask func(text string) string
 
 	made    *gateFiles // nil: none is known

@@ -44,6 +44,7 @@ type DiffOptions struct {
 	Paths []string // relative to the top of the working copy; empty: all
 	Color bool
 	Stat  bool // one line per file instead of the patch
+	Small bool // files of more than 1 MB are differences of binary files
 }
 
 // Diff returns the difference of two commits or trees as text. It runs no driver that
@@ -55,6 +56,9 @@ func (r *Repo) Diff(ctx context.Context, from, to string, opts DiffOptions) ([]b
 	}
 	if opts.Stat {
 		args = append(args, "--stat=100")
+	}
+	if opts.Small {
+		args = append([]string{"-c", "core.bigFileThreshold=1m"}, args...)
 	}
 	args = append(args, from, to, "--")
 	return r.run(ctx, append(args, opts.Paths...)...)

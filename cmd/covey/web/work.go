@@ -117,8 +117,10 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 
 // show puts work into the page, with what the journal says besides.
 func (t *taskPage) show(w knownWork) {
-	t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
-	hints.Sort(t.Hints)
+	if t.Merge == nil || t.Merge.Hints == nil { // unfinished work, or nothing was found in it so far
+		t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
+		hints.Sort(t.Hints)
+	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
 }
