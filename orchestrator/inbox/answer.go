@@ -196,14 +196,15 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) (err error) {
 
 // ActOn prepares the inbox for mail that is about to be shown. Both a question and an
 // answer can be read as soon as they are stored: whoever reads "approved" must be able to
-// work, and whoever reads a question must be able to answer it by its asker's name. So it
-// acts on answers to plans and about members that need attention, unless Answer has done
-// so already, and reads the open questions again.
+// work, whoever reads "not approved" must be able to ask again, and whoever reads a question must
+// be able to answer it by its asker's name. So it acts on answers to plans, about finished tasks and
+// about members that need attention, unless Answer has done so already, and reads the open
+// questions again.
 func (b *Inbox) ActOn(ctx context.Context, letters []mail.Message) error {
 	about := false
 	for _, m := range letters {
 		id := requestIn(m)
-		if about = about || id != ""; id == "" || m.Kind != mail.PlanAnswered && m.Kind != mail.OperatorMessage {
+		if about = about || id != ""; id == "" || m.Kind != mail.PlanAnswered && m.Kind != mail.ApprovalAnswered && m.Kind != mail.OperatorMessage {
 			continue
 		}
 		r, err := b.deps.Store.Requests().Get(ctx, id)

@@ -217,6 +217,32 @@ func TestAllowedBeforeItIsRead(t *testing.T) {
 	}
 }
 
+// TestAsksAgainOnceItIsRead: whoever has read that finished work is not approved asks anew with the
+// same work, and is not told to wait for the answer that it has.
+func TestAsksAgainOnceItIsRead(t *testing.T) {
+	p := newPlanning(t, nil)
+	p.begin(t)
+	ask := requests.New{Kind: requests.AskApproval, Member: "dev", To: actors.Operator, Key: "k", Text: "?", Lasting: true}
+	first, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The answer is stored with its mail, and the inbox has not acted on it yet.
+	if _, err := p.store.Requests().Answer(t.Context(), actors.Actor{Name: actors.Operator}, first.ID, requests.Ruling{Mail: p.tell}); err != nil {
+		t.Fatal(err)
+	}
+	letters, err := p.store.Mail().Unread(t.Context(), "dev")
+	if err != nil || len(letters) != 1 {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	if err := p.ActOn(t.Context(), letters); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.Ask(t.Context(), actors.Actor{Name: "dev"}, ask); err != nil || again.ID == first.ID || !again.Open() {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
 // TestActedOnWhenItBegins: an answer that comes before the team has begun is acted on when it
 // begins, and once.
 func TestActedOnWhenItBegins(t *testing.T) {
