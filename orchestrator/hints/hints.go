@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func (p Place) At() string {
 	if p.Line == 0 {
 		return p.File
 	}
-	return p.File + ":" + itoa(p.Line)
+	return p.File + ":" + strconv.Itoa(p.Line)
 }
 
 // String returns the hint for people, with its first places: "⚠ tests removed: Tests are … (a_test.go:3: TestX)".
@@ -161,17 +162,6 @@ func Find(w Work) []Hint {
 func New(kind Kind, mark bool, word, text string, places []Place) (h Hint, ok bool) {
 	shown := places[:min(len(places), mostPlaces)]
 	return Hint{Kind: kind, Mark: mark, Word: word, Text: text, Places: shown, More: len(places) - len(shown)}, len(places) > 0
-}
-
-// Kinds are the kinds that Find knows.
-func Kinds() []Kind {
-	var list []Kind
-	for _, r := range rules() {
-		if !slices.Contains(list, r.kind) {
-			list = append(list, r.kind)
-		}
-	}
-	return list
 }
 
 // Sort puts marks first and leaves the order otherwise.

@@ -163,9 +163,9 @@ func TestKinds(t *testing.T) {
 		})
 		seen[tc.want] = true
 	}
-	for _, k := range Kinds() {
-		if k != "beyond-task" && !strings.Contains(fmt.Sprint(seen), string(k)) {
-			t.Errorf("no case finds %s", k)
+	for _, r := range rules() {
+		if r.kind != "beyond-task" && !strings.Contains(fmt.Sprint(seen), string(r.kind)) {
+			t.Errorf("no case finds %s", r.kind)
 		}
 	}
 }

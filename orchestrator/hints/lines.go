@@ -6,11 +6,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // mostText is how many bytes of a line a place has.
 const mostText = 160
