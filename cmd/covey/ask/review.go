@@ -27,9 +27,9 @@ func Review(env *cli.Env) *cobra.Command {
 		Use:   "review [TASK|MEMBER]",
 		Short: "Show finished work: what it changes, what gates say, what blocks it",
 		Long: `Show finished work that is not merged: its branch, its changes, the verdicts of the
-gates, whether it conflicts with its target branch, and whether it touches files
-that are protected or not its author's. With a task, also show work that is already
-merged. Nothing is changed.
+gates, whether it conflicts with its target branch, and hints: what to look at first,
+such as removed tests, a changed gate, or files that are protected or not its author's.
+With a task, also show work that is already merged. Nothing is changed.
 
 With --return, send the work on a task back to its author: an open question about it
 is denied; work that is not merged yet leaves the merge queue, and its author gets a
