@@ -43,7 +43,7 @@ type Agent struct {
 	KeyFile     string   // Auth Key: absolute path of the file with the key; empty means covey's environment
 	Parallel    int      // how many members may be in a turn at once on this agent's login; 0 means no limit
 	NativeHooks bool     // the program's own hooks run as well
-	// TeamTools says that a program of kind command gets the team's tools over MCP. Only
+	// TeamTools means that a program of kind command gets the team's tools over MCP. Only
 	// the orchestrator sets it, for the programs of presets.
 	TeamTools bool
 	// Fallback is the agent that a member continues with when this one is at a limit and
@@ -253,7 +253,7 @@ func (t *Team) AgentsOf(m Member) []Agent {
 	return []Agent{m.Agent}
 }
 
-// Auth says how an agent program logs in.
+// Auth describes how an agent program logs in.
 type Auth string
 
 // The ways to log in.

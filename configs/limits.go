@@ -51,7 +51,7 @@ func (l *Limits) fields() []yaml.Field {
 	}
 }
 
-// OnLimit says what happens at a limit of an agent's vendor.
+// OnLimit describes what happens at a limit of an agent's vendor.
 type OnLimit string
 
 // What happens at a vendor's limit.
@@ -108,15 +108,15 @@ func (r *resolver) budget(t *Team, s *budgetSpec) Budget {
 	return b
 }
 
-// Restart says how often a member whose agent fails is restarted.
+// Restart describes how often a member whose agent fails is restarted.
 type Restart struct {
 	Max    int           // restarts in Within; 0 means none
 	Within time.Duration // never 0 in a resolved spec
-	// Given says that the spec sets this for the member or under defaults; if set, failed turns count as failures.
+	// Given means that the spec sets this for the member or under defaults; if set, failed turns count as failures.
 	Given bool
 }
 
-// restartSpec says how often a member is restarted.
+// restartSpec describes how often a member is restarted.
 type restartSpec struct {
 	at     *yaml.Node
 	max    yaml.Value[int]

@@ -45,7 +45,7 @@ type Member struct {
 	Spawns   []string // the templates that it may add teammates from; only the lead may
 }
 
-// Isolation says where a member works.
+// Isolation describes where a member works.
 type Isolation string
 
 // The places where members work.
@@ -54,7 +54,7 @@ const (
 	InWorktree Isolation = "worktree" // a git working copy and a branch of its own
 )
 
-// Rotation says when a member begins a new session, with a brief of the one before.
+// Rotation describes when a member begins a new session, with a brief of the one before.
 type Rotation string
 
 // The values of rotate.

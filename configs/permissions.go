@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/hooks/settings"
 )
 
-// PermissionMode says what a member may do without asking.
+// PermissionMode describes what a member may do without asking.
 type PermissionMode string
 
 // The permission modes.

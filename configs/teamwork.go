@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 )
 
-// OnAsk says what happens to a question to a person while nobody is attached.
+// OnAsk describes what happens to a question to a person while nobody is attached.
 type OnAsk string
 
 // The values of OnAsk.
@@ -159,7 +159,7 @@ func (w *worktreeSpec) fields() []yaml.Field {
 	}
 }
 
-// Git says what the git that covey runs may do.
+// Git describes what the git that covey runs may do.
 type Git struct {
 	// Filters are names of filters that may run although only the repository's own
 	// configuration defines them. Those of the user's configuration always run.
@@ -175,7 +175,7 @@ func (g *Git) fields() []yaml.Field {
 	}
 }
 
-// MergeVia says how finished work gets into the branch it is for.
+// MergeVia describes how finished work gets into the branch it is for.
 type MergeVia string
 
 // The ways to merge.
@@ -193,13 +193,13 @@ const (
 	PerMember MergePer = "member"
 )
 
-// Merge says where finished work goes. Into is empty in a spec without the key, which means
+// Merge describes where finished work goes. Into is empty in a spec without the key, which means
 // the branch that the workspace is on.
 type Merge struct {
 	Into string
 	Via  MergeVia // never empty
 	Per  MergePer // never empty
-	// Given says that the spec has the key, so that finished work is merged unasked.
+	// Given means that the spec has the key, so that finished work is merged unasked.
 	Given bool
 	// Gates must agree to the merged state before it counts; each has Gate set.
 	Gates []hooks.Handler
@@ -226,7 +226,7 @@ func (m *mergeSpec) fields() []yaml.Field {
 	}
 }
 
-// Sandbox says what members may access beyond their workspace.
+// Sandbox describes what members may access beyond their workspace.
 type Sandbox struct {
 	Write []string // folders, as absolute paths, that members with a working copy of their own may write to
 }

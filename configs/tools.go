@@ -79,7 +79,7 @@ func (r *taskRules) untaken(t *taskSpec, of *Team) {
 	}
 }
 
-// lacks says why a member does not take a task by itself, or "".
+// lacks returns why a member does not take a task by itself, or "".
 func (m *Member) lacks(t Task) string {
 	has := func(all []string) func(string) bool {
 		return func(one string) bool { return !slices.Contains(all, one) }

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Cause says why a turn began.
+// Cause describes why a turn began.
 type Cause string
 
 // The causes of turns.
@@ -21,7 +21,7 @@ const (
 	ByHook    Cause = "hook" // a background hook with asyncRewake
 )
 
-// WaitKind says what a member waits for.
+// WaitKind describes what a member waits for.
 type WaitKind string
 
 // The kinds of waits.
@@ -42,7 +42,7 @@ type (
 	MemberStarted struct {
 		Agent     string `json:"agent"`
 		SessionID string `json:"session_id"`
-		// Resumed says that the agent continues its conversation. It is false for an agent
+		// Resumed means that the agent continues its conversation. It is false for an agent
 		// program, which opens its session later and may send FreshSession.
 		Resumed bool `json:"resumed,omitempty"`
 	}
@@ -97,15 +97,15 @@ type (
 		Stdout     string `json:"stdout"`
 		Stderr     string `json:"stderr"`
 		Warning    string `json:"warning,omitempty"`
-		// FailedOpen says that the hook could not do its work and decided nothing: what it
+		// FailedOpen means that the hook could not do its work and decided nothing: what it
 		// guards has continued without it.
 		FailedOpen bool `json:"failed_open,omitempty"`
-		// Background says that nobody waited for the hook: it may end after its event, and
+		// Background means that nobody waited for the hook: it may end after its event, and
 		// even after the turn.
 		Background bool `json:"background,omitempty"`
 		// Observed is what a hook that only observes would have decided (hooks.Result).
 		Observed string `json:"observed,omitempty"`
-		// Awaits says whose answer a gate with outcome await waits for.
+		// Awaits is whose answer a gate with outcome await waits for.
 		Awaits string `json:"awaits,omitempty"`
 	}
 	// HookFeedback is feedback that goes to the model. Path is turn_end or tool. TaskID is
@@ -144,12 +144,12 @@ type (
 		Usage   agent.Usage `json:"usage"`
 		CostUSD float64     `json:"cost_usd"`
 		Passes  int         `json:"passes"`
-		// ModelFailed says that a model request failed, which the Reason completed does not tell.
+		// ModelFailed means that a model request failed, which the Reason completed does not tell.
 		ModelFailed bool `json:"model_failed,omitempty"`
-		// UsageUnknown says that an agent program did not report all of its usage: Usage is
+		// UsageUnknown means that an agent program did not report all of its usage: Usage is
 		// a lower bound.
 		UsageUnknown bool `json:"usage_unknown,omitempty"`
-		// Empty says that the turn made no tool call, had no text that anyone needed, and
+		// Empty means that the turn made no tool call, had no text that anyone needed, and
 		// changed no task. The host of the team sets it.
 		Empty bool `json:"empty,omitempty"`
 	}
@@ -163,14 +163,14 @@ type (
 		// Background lists its work in the background, for people.
 		Completed  []string `json:"completed_task_ids,omitempty"`
 		Background []string `json:"background_work,omitempty"`
-		// Stopped says which hook has stopped the turn or refused its prompt, and why. A member
+		// Stopped is which hook has stopped the turn or refused its prompt, and why. A member
 		// with unfinished work rests then, and is not reminded of it.
 		Stopped string `json:"stopped,omitempty"`
 	}
 	// NeedsAttention is sent when only a person or the lead can help.
 	NeedsAttention struct {
 		Reason string `json:"reason"`
-		// Kind says what it is about if another event has the details: "login" after
+		// Kind is what it is about if another event has the details: "login" after
 		// LoggedOut.
 		Kind string `json:"kind,omitempty"`
 	}
@@ -202,7 +202,7 @@ type (
 		Failed  int       `json:"failed"`         // how many tries in a row have failed
 		Until   time.Time `json:"until,omitzero"` // when it is tried again; zero: never
 		Left    int       `json:"left,omitempty"` // how many tries are left, including that one
-		// NoStart says that the agent program ended before it printed anything.
+		// NoStart means that the agent program ended before it printed anything.
 		NoStart bool `json:"no_start,omitempty"`
 	}
 	// Waiting is sent when a member begins to wait for something that only a part of the team knows.

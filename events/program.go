@@ -121,7 +121,7 @@ func (unobserved) Observe(Data) {}
 
 // Compacted is sent when a member's conversation was made shorter.
 type Compacted struct {
-	// Layer says how: "results", old results of tools are no longer shown to the model, or
+	// Layer is how: "results", old results of tools are no longer shown to the model, or
 	// "summary", a summary took the conversation's place.
 	Layer   string `json:"layer"`
 	Trigger string `json:"trigger"`
@@ -140,7 +140,7 @@ type ModelSwitched struct {
 	To     string `json:"to"`
 	Why    string `json:"why"`            // what the model said
 	Tokens int64  `json:"context_tokens"` // size of the conversation, estimated
-	// BySpec says that the member has another model of its own, because the spec has changed.
+	// BySpec means that the member has another model of its own, because the spec has changed.
 	BySpec bool `json:"by_spec,omitempty"`
 }
 

@@ -189,7 +189,7 @@ type MemberChange struct {
 	Keys   []string      `json:"keys,omitempty"` // of the spec, that differ
 }
 
-// MemberChanged says what happens to a member.
+// MemberChanged describes what happens to a member.
 type MemberChanged string
 
 // What may happen to a member.

@@ -27,7 +27,7 @@ type Turn struct {
 	Messages      []json.RawMessage
 	FinalResponse string       // text of the last assistant message
 	ToolCalls     []ToolRecord // of this turn, in the order of the requests
-	// ReachedMaxIterations says that the turn ended because limits.max_turns was used up.
+	// ReachedMaxIterations means that the turn ended because limits.max_turns was used up.
 	ReachedMaxIterations bool
 }
 

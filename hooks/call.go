@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CallEnd says how the call of a Registered callback ended.
+// CallEnd describes how the call of a Registered callback ended.
 type CallEnd struct {
 	Answer  Answer
 	Fault   string // why there is no answer; empty if there is one

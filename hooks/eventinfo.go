@@ -29,7 +29,7 @@ type EventInfo struct {
 	Outputs  []string `json:"outputs"`  // fields of hookSpecificOutput that have an effect
 }
 
-// Effect says what the refusal of a hook does: who sees the reason, and whether the refusal
+// Effect describes what the refusal of a hook does: who sees the reason, and whether the refusal
 // counts.
 type Effect uint8
 

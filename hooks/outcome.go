@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status says how one hook ended (HOOKS.md section 5).
+// Status describes how one hook ended (HOOKS.md section 5).
 type Status string
 
 // The ways in which a hook ends.
@@ -44,7 +44,7 @@ type Result struct {
 	Stderr   string // at most Options.OutputCap bytes
 	Feedback string // what a hook that blocks or waits says to the model, without the event's heading
 	Wait     *Wait  // what a hook with outcome Awaiting waits for; else nil
-	// FailedOpen says that the hook gave no verdict (it could not run, timed out,
+	// FailedOpen means that the hook gave no verdict (it could not run, timed out,
 	// or answered nothing usable), so that the action went on unchecked.
 	FailedOpen bool
 	// Observed is what a hook that only observes (Handler.Mode) would have decided: block,
@@ -79,7 +79,7 @@ type Outcome struct {
 	Results    []Result // in the order in which the hooks finished
 	Decision   Decision
 
-	// Awaits says for people whose answer a Decision Await waits for.
+	// Awaits describes for people whose answer a Decision Await waits for.
 	Awaits string
 	// Feedback is what the model is to see, one text per blocking hook, each with its
 	// heading ("Stop hook feedback:\n…"). For a denied tool call it is only the text of the
@@ -155,16 +155,16 @@ func (r Result) Waits() bool { return r.Outcome == Awaiting && r.Wait != nil }
 // nothing.
 type Background struct {
 	ID string // unique for this run of the hook
-	// Rewake says that the hook may still wake the agent (asyncRewake), so the event is
+	// Rewake means that the hook may still wake the agent (asyncRewake), so the event is
 	// only settled when it has ended.
 	Rewake bool
 
 	// The fields below are set when the hook has ended.
 
-	// Wakes says that the agent is to be woken with Messages. Otherwise they are kept for
+	// Wakes means that the agent is to be woken with Messages. Otherwise they are kept for
 	// its next turn or pass.
 	Wakes bool
-	// Feedback says that Messages refuse a turn end: the turn that they start continues
+	// Feedback means that Messages refuse a turn end: the turn that they start continues
 	// that one (stop_hook_active).
 	Feedback       bool
 	Messages       []string // what the model is to see, each complete

@@ -13,7 +13,7 @@ type Settings map[Event][]Group
 
 // Group is a matcher with its handlers.
 type Group struct {
-	// Matcher says which subjects the group applies to: a tool's name, the source of a
+	// Matcher is which subjects the group applies to: a tool's name, the source of a
 	// session, … Empty or "*" means all. Events without a subject ignore it.
 	Matcher string    `json:"matcher,omitempty" yaml:"matcher,omitempty"`
 	Hooks   []Handler `json:"hooks" yaml:"hooks"`
@@ -85,7 +85,7 @@ type Handler struct {
 	// cannot run refuses instead of failing open, and any exit code but 0 refuses with the
 	// end of its output.
 	Gate bool `json:"-" yaml:"-"`
-	// MayAct says that processes of the command may act for their member with the covey
+	// MayAct means that processes of the command may act for their member with the covey
 	// command. It comes from the spec and is never read from a settings file.
 	MayAct bool `json:"-" yaml:"-"`
 	// Policy is the name of a policy that ships with covey. Only gates have one.

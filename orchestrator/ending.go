@@ -51,7 +51,7 @@ type Ending struct {
 	Coordination events.Coordination
 	// Turns counts the turns of this run by result.
 	Turns events.TurnCount
-	// Full says that the run met a full disk, and what to do; Reason may only be a
+	// Full means that the run met a full disk, and what to do; Reason may only be a
 	// consequence. nil: it did not, or all work is done.
 	Full error
 
@@ -69,7 +69,7 @@ type MemberEnding struct {
 	Tokens    int64
 	// FailedTokens is the part of Tokens that went into requests which failed.
 	FailedTokens int64
-	// TokensUnknown says that its agent program did not report everything that it used;
+	// TokensUnknown means that its agent program did not report everything that it used;
 	// Tokens is what it reported.
 	TokensUnknown bool
 	CostUSD       float64            // of this run, in US dollars; 0 if unknown

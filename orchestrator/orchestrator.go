@@ -42,14 +42,14 @@ type Options struct {
 	Keep    bool   // stay up when all is done, like the spec's keep
 	Setup   Setup  // what the Setup hooks do before the sessions begin
 	Version string // of covey, for run.json
-	// OnlyMerge says that only Merge will be called. No member takes a turn then, so their
+	// OnlyMerge means that only Merge will be called. No member takes a turn then, so their
 	// programs and keys need not be there.
 	OnlyMerge bool
 	// StateHome is the absolute path of the folder for the team's state; empty: the
 	// result of the function StateHome. Commands then find the team by COVEY_STATE_HOME,
 	// which is set for hooks and agents. It does not move what the user trusts.
 	StateHome string
-	// OwnProcess says that this process serves only the team: it adopts orphans of
+	// OwnProcess means that this process serves only the team: it adopts orphans of
 	// members' tools, so that it can identify them, and kills the rest at the end. On
 	// Linux it hides the process's memory and environment, which may hold API keys, from
 	// the user's other processes.
@@ -78,7 +78,7 @@ type Options struct {
 	Overrides Overrides
 }
 
-// Setup says what the Setup hooks of a run do before any session begins (Options.Setup).
+// Setup describes what the Setup hooks of a run do before any session begins (Options.Setup).
 type Setup string
 
 // The triggers of Setup hooks.

@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// Claim says which member takes a task, and under which terms.
+// Claim describes which member takes a task, and under which terms.
 type Claim struct {
 	Member string  // the new owner; empty: the actor
 	Max    int     // Terms.Max of the member

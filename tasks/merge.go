@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// MergeState says how far finished work has come on its way into its branch.
+// MergeState describes how far finished work has come on its way into its branch.
 type MergeState string
 
 // The states of a merge. The last two are final.

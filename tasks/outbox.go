@@ -21,7 +21,7 @@ type Event struct {
 	Data any
 }
 
-// Op says what happened to a task.
+// Op describes what happened to a task.
 type Op string
 
 // What can happen to a task.
@@ -49,7 +49,7 @@ type Change struct {
 	Fields []string `json:"fields,omitempty"` // what an update changed
 }
 
-// Delivery says that a message was delivered.
+// Delivery is the delivery of a message.
 type Delivery struct {
 	ID string `json:"id"`
 }

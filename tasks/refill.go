@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// Refilled says what Refill has restored.
+// Refilled describes what Refill has restored.
 type Refilled struct {
 	Tasks    []string // ids of the tasks that were restored to their last event, in order
 	Messages int      // messages added to a mailbox, or removed from it

@@ -43,7 +43,7 @@ type Options struct {
 	// BackupEvery is how often a changing store is backed up; default 10 minutes.
 	// Open and Close make a backup as well.
 	BackupEvery time.Duration
-	// Identity says to which team the store belongs. Opening a store with another
+	// Identity describes to which team the store belongs. Opening a store with another
 	// identity fails with ErrForeign. The zero value matches all stores.
 	Identity store.Identity
 	// Refused is called with the error of the disk when it rejects a change; the
@@ -195,7 +195,7 @@ func (s *Store) Backup(ctx context.Context) error { return s.backups.Backup(ctx,
 // ErrReplaced.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
-// Cause says why the store is lost; nil: it is not lost.
+// Cause returns why the store is lost; nil: it is not lost.
 func (s *Store) Cause() error { return s.db.Cause() }
 
 // txn is a change of tasks within a transaction.

@@ -45,7 +45,7 @@ type Task struct {
 	Begun       time.Time                  `json:"begun,omitzero"` // when it last came in progress
 }
 
-// Wants says what a member needs in order to take a task by itself.
+// Wants describes what a member needs in order to take a task by itself.
 type Wants struct {
 	Tools  []string `json:"tools,omitempty"`
 	Labels []string `json:"labels,omitempty"`

@@ -72,10 +72,10 @@ type Help struct {
 	Usage  agent.Usage // of all its model requests
 	Last   agent.Usage // of the last request, which shows the size of its conversation
 	Took   time.Duration
-	// Problem says why the helper did not finish. It is empty if it finished or a hook
+	// Problem is why the helper did not finish. It is empty if it finished or a hook
 	// ended it.
 	Problem string
-	// Background says that the helper runs in the background; there is no result yet.
+	// Background means that the helper runs in the background; there is no result yet.
 	Background bool
 	// Transcript is the path of its conversation.
 	Transcript string

@@ -152,7 +152,7 @@ func (s *hookContext) erase(in agent.Input, out hooks.Outcome) {
 	}
 }
 
-// namedHook says for people what a hook has done and why. command may be empty.
+// namedHook returns for people what a hook has done and why. command may be empty.
 func namedHook(event hooks.Event, command, did, why string) string {
 	name := string(event) + " hook"
 	if command != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/coveyteam/covey/teammate/permission"
 )
 
-// callVerdict says whether a call may run.
+// callVerdict describes whether a call may run.
 type callVerdict struct {
 	denial string   // the denial for the model; empty if the call may run
 	extra  []string // additional text for the model

@@ -99,7 +99,7 @@ type Options struct {
 	Drafts agent.Drafts
 
 	SessionID string
-	// Program says that the agent has a conversation of its own, which it may have lost.
+	// Program means that the agent has a conversation of its own, which it may have lost.
 	Program    bool
 	Resumed    bool // the session existed before: SessionStart says resume, or clear if its transcript is gone
 	Turn       int  // turns taken so far

@@ -343,7 +343,7 @@ func loginText(a launch.AgentInfo) string {
 	return string(a.Login) + ": " + a.LoginBy
 }
 
-// reasons says what it means how far an agent honours one thing; "" stands for all levels that are not listed.
+// reasons describes how far an agent honours one thing; "" stands for all levels that are not listed.
 type reasons[Level ~string] map[Level]string
 
 // printHonour prints how far an agent honours one thing, and what that means.

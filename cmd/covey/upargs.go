@@ -103,7 +103,7 @@ func confirmStandIns(env *cli.Env, team *configs.Team, allowed bool) error {
 	return nil
 }
 
-// standInText says which programs replace others, what is not enforced with them, and
+// standInText returns which programs replace others, what is not enforced with them, and
 // what to install.
 func standInText(list []launch.StandIn) string {
 	var b strings.Builder

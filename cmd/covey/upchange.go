@@ -136,7 +136,7 @@ func changeHead(change events.SpecChanged, dry bool) string {
 	return team + " would start:"
 }
 
-// memberChangeText says what happens to a member.
+// memberChangeText returns what happens to a member.
 func memberChangeText(m events.MemberChange) string {
 	switch m.Change {
 	case events.MemberAdded:

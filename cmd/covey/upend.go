@@ -71,7 +71,7 @@ func printReport(out *term.Screen, team string, e orchestrator.Ending, run *fact
 	view.PrintTrouble(out, run.Run().Spec, view.TroubleIn(run))
 }
 
-// turnsLine says how many turns the tasks took; empty if no task was completed and no
+// turnsLine returns how many turns the tasks took; empty if no task was completed and no
 // turn was empty.
 func turnsLine(n events.TurnCount) string {
 	if n.Turns == 0 || n.Completed == 0 && n.Empty == 0 {
@@ -87,7 +87,7 @@ func turnsLine(n events.TurnCount) string {
 	return line + ", none empty"
 }
 
-// coordinationLine says what it cost to keep the lead informed; empty if that is
+// coordinationLine returns what it cost to keep the lead informed; empty if that is
 // nothing or the lead's usage is unknown.
 func coordinationLine(c events.Coordination) string {
 	if c.Tokens == 0 || c.Of == 0 {
@@ -181,7 +181,7 @@ func tokensText(m orchestrator.MemberEnding) string {
 	return fmt.Sprint(m.Tokens)
 }
 
-// endHint says what to do next; empty after a run that is done. A run that had
+// endHint returns what to do next; empty after a run that is done. A run that had
 // nothing to do has the same code, so it is checked first. Nobody can continue a CI job.
 func endHint(e orchestrator.Ending, job bool) string {
 	switch {

@@ -19,7 +19,7 @@ type bom struct {
 	Components  []component `json:"components"`
 }
 
-// bomAbout says what the list is about. The time is that of the commit, or no two lists
+// bomAbout describes what the list is about. The time is that of the commit, or no two lists
 // would be the same.
 type bomAbout struct {
 	Timestamp string    `json:"timestamp"`

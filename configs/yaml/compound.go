@@ -104,7 +104,7 @@ func TextsOf(to *List[Value[string]], says string) Part {
 // Args takes a list of texts that may be empty or repeated.
 func Args(to *List[Value[string]]) Part { return ListOf(to, "a list of texts", AnyText) }
 
-// Want says what the list is of.
+// Want returns what the list is of.
 func (p listPart[T]) Want() string { return p.says }
 
 // Decode makes an item for every entry, also for wrong ones, because package hooks
@@ -192,7 +192,7 @@ func DictOf[T any](to *[]Entry[T], says string, form NameForm, thing func(*T) Pa
 	return dictPart[T]{to, thing, says, form}
 }
 
-// Want says what the mapping is from and to.
+// Want returns what the mapping is from and to.
 func (p dictPart[T]) Want() string { return p.says }
 
 // Decode keeps entries whose name or value is wrong, so that references to them are not

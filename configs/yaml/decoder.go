@@ -54,7 +54,7 @@ type Part interface {
 	// Decode puts n into the part's place, or records what is wrong with it.
 	// key is the key (or list entry) that n belongs to, for messages.
 	Decode(d *Decoder, key, n *Node)
-	// Want says what the part takes, to complete "it must be …".
+	// Want returns what the part takes, to complete "it must be …".
 	Want() string
 	// Schema returns the JSON Schema of what the part takes.
 	Schema() *JSON

@@ -25,7 +25,7 @@ func Env(to *[]Entry[VariableValue]) Part { return envPart{to} }
 // envPart decodes a mapping from names of variables to their values.
 type envPart struct{ to *[]Entry[VariableValue] }
 
-// Want says that values are text, because people write PORT: 8080.
+// Want reports that values are text, because people write PORT: 8080.
 func (p envPart) Want() string { return "a mapping from variables to text, or to {file: PATH}" }
 
 // Decode accepts numbers, true and false and keeps their text as it is written, because

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind says what a node is.
+// Kind describes what a node is.
 type Kind uint8
 
 // The kinds of nodes. Whole numbers have a kind of their own, because most numbers of
@@ -40,7 +40,7 @@ type Node struct {
 // Pair is one entry of a mapping. Its key is a scalar.
 type Pair struct{ Key, Value *Node }
 
-// Describe says what n is, for messages.
+// Describe returns what n is, for messages.
 func (n *Node) Describe() string {
 	switch n.Kind {
 	case NullKind:

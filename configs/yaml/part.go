@@ -188,7 +188,7 @@ type scalar[T any] struct {
 	read func(d *Decoder, key, n *Node) (value T, fits bool)
 }
 
-// Want says what kind of value it is.
+// Want returns what kind of value it is.
 func (p scalar[T]) Want() string { return p.want }
 
 // Decode keeps the place in any case.

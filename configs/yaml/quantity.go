@@ -67,7 +67,7 @@ func Globs(to *List[Value[string]]) Part {
 	})
 }
 
-// globFault says what is wrong with a glob; "" if nothing is. An empty one has been
+// globFault returns what is wrong with a glob; "" if nothing is. An empty one has been
 // refused already.
 func globFault(glob string) string {
 	switch {

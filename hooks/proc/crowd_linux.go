@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canCount says that trees of processes can be counted on this system.
+// canCount means that trees of processes can be counted on this system.
 const canCount = true
 
 // machineLoad returns how many threads the machine runs, modulo 65536, as the kernel counts

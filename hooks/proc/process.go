@@ -76,7 +76,7 @@ type Process struct {
 	OnTooMany func(warning string)
 }
 
-// Exit says how a Process ended.
+// Exit describes how a Process ended.
 type Exit struct {
 	Code    int    // exit code; -1 if a signal ended it or it never ran
 	Signal  string // the signal that ended it, such as "killed"; empty if it exited by itself
@@ -85,7 +85,7 @@ type Exit struct {
 	// Left holds the pids of children that outlived the program. They still run or, if
 	// Stopped or with Reap, have been killed. It is only filled on Linux.
 	Left []int
-	// TooMany says that there were more than MaxProcesses processes; Left holds those that
+	// TooMany means that there were more than MaxProcesses processes; Left holds those that
 	// were killed.
 	TooMany bool
 }

@@ -16,7 +16,7 @@ import (
 // hole stands in a path for a name that only the shell knows. No rule names it.
 const hole = "\ufffc"
 
-// reader says which words of a program name files that it reads.
+// reader describes which words of a program name files that it reads.
 type reader struct {
 	short string   // the letters of options with a value
 	long  []string // the long options whose value is the next word

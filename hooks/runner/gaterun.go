@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/judging"
 )
 
-// GateRun says how to run one gate that is a command (Options.Gates). The zero value runs
+// GateRun describes how to run one gate that is a command (Options.Gates). The zero value runs
 // it as configured.
 type GateRun struct {
 	// Known is an earlier verdict of the gate on the same files. The gate is not run
@@ -18,7 +18,7 @@ type GateRun struct {
 	Command string
 	// Args replaces the arguments of a gate in exec form; nil means its own.
 	Args []string
-	// Final says that the command is final: Options.Locate is not asked.
+	// Final means that the command is final: Options.Locate is not asked.
 	Final bool
 	// Fault is why the gate cannot run, in which case it refuses; empty if it can.
 	Fault string

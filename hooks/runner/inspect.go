@@ -17,10 +17,10 @@ type Configured struct {
 	Handler hooks.Handler
 	Source  settings.Source
 	Label   string // what it runs, as one text: the command line, URL, prompt or tool
-	// Never says why the hook cannot run for any input, such as a limit that a settings
+	// Never is why the hook cannot run for any input, such as a limit that a settings
 	// file sets, or an equal hook of a later layer; empty if it can.
 	Never string
-	// Not says why the hook does not run for the input given to Inspect; empty if it runs
+	// Not is why the hook does not run for the input given to Inspect; empty if it runs
 	// or there was no input.
 	Not string
 	// Only names a condition for running that the input leaves open; empty if there is
@@ -100,7 +100,7 @@ func (i *inspection) source(known *hooks.EventInfo, source *settings.Source) {
 	}
 }
 
-// never says why a hook can never run, other hooks aside.
+// never returns why a hook can never run, other hooks aside.
 func (i *inspection) never(known *hooks.EventInfo, a *armed) string {
 	barred := i.limits.Bars(a.source.Managed, a.Handler)
 	switch {

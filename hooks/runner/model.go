@@ -27,9 +27,9 @@ type Question struct {
 	System string
 	// Text is the hook's prompt, with the event filled in.
 	Text string
-	// Transcript says that the conversation so far (Input.TranscriptPath) precedes Text.
+	// Transcript means that the conversation so far (Input.TranscriptPath) precedes Text.
 	Transcript bool
-	// Agent says that an agent is to find the answer with read-only tools, in at most
+	// Agent means that an agent is to find the answer with read-only tools, in at most
 	// AgentPasses model requests. It answers by a call of AnswerTool, whose input is the
 	// Reply. If it stops without an answer, it is sent AnswerReminder once.
 	Agent bool

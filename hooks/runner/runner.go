@@ -87,7 +87,7 @@ type Options struct {
 	// Locate, if not nil, is called before each command hook, gates included, and returns
 	// what to run.
 	Locate Locate
-	// Interactive says that sessions stay open when their work is done. A Stop hook that
+	// Interactive means that sessions stay open when their work is done. A Stop hook that
 	// wakes an agent from the background is a notification then; in a headless run its
 	// text is the feedback of the turn end.
 	Interactive bool
@@ -113,7 +113,7 @@ type Runner struct {
 	slots      chan struct{}
 	once       *onceSet
 	background *backgroundSet
-	// personal says that some layer is for one member only.
+	// personal means that some layer is for one member only.
 	personal bool
 }
 

@@ -60,7 +60,7 @@ type translation struct {
 	event hooks.Event
 	given []byte
 	inner []texts.Field // of hookSpecificOutput
-	// refused says that the exit code refuses a permission request.
+	// refused means that the exit code refuses a permission request.
 	refused bool
 }
 

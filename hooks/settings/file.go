@@ -33,7 +33,7 @@ type File struct {
 	Restrictions Restrictions
 	// PluginOptions are the values of plugins' options, by plugin and option.
 	PluginOptions map[string]map[string]string
-	// Broken says that the file is not one JSON object, so that all of it is ignored.
+	// Broken means that the file is not one JSON object, so that all of it is ignored.
 	Broken bool
 }
 
@@ -56,7 +56,7 @@ type Flaw struct {
 	Col  int    // in the line, from 1; 0 if not known
 	Path string // in the file, such as hooks.Stop[0].hooks[1].timeout; empty for the file itself
 	Text string // what is wrong, and what happens because of it
-	// Refused says that the file must not be used: it cannot be read, or a hook of another
+	// Refused means that the file must not be used: it cannot be read, or a hook of another
 	// program cannot be translated. What it was to forbid would silently be allowed.
 	Refused bool
 }

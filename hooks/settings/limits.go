@@ -37,7 +37,7 @@ type Source struct {
 	Root     string         // a plugin's root folder (CLAUDE_PLUGIN_ROOT); empty for other layers
 	Data     string         // where a plugin may keep data (CLAUDE_PLUGIN_DATA); empty for other layers
 	Settings hooks.Settings // what the layer configures
-	// Managed says that the layer is the administrator's. Such layers merge after all
+	// Managed means that the layer is the administrator's. Such layers merge after all
 	// others, wherever they are, and no other layer can switch them off.
 	Managed      bool
 	Restrictions Restrictions // what the layer forbids, itself and others
@@ -149,7 +149,7 @@ func (l *Limits) compile() {
 	}
 }
 
-// Notes says for people what is switched off and by whom, and which keys have no effect.
+// Notes returns for people what is switched off and by whom, and which keys have no effect.
 func (l Limits) Notes() []string {
 	notes := slices.Clone(l.notes)
 	switch {

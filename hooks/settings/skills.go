@@ -17,7 +17,7 @@ type Skill struct {
 	Name        string // PLUGIN:NAME if a plugin brings it
 	Description string // when to use it
 	File        string // path of its SKILL.md
-	// Manual says that only people may use it (disable-model-invocation), as /NAME.
+	// Manual means that only people may use it (disable-model-invocation), as /NAME.
 	Manual bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// interpreter says which words of a program are code, or files with code.
+// interpreter describes which words of a program are code, or files with code.
 type interpreter struct {
 	short  string   // the letters of options whose value is code of a language other than the shell's
 	long   []string // the long options, and words, whose value is such code

@@ -61,7 +61,7 @@ type Command struct {
 	Folder int    // where it runs, by its index in Line.Folders
 	Sets   []Set  // variables for it alone, also those that what starts it has
 
-	// Guessed says that it is from an argument that may be a script or anything else.
+	// Guessed means that it is from an argument that may be a script or anything else.
 	Guessed bool
 
 	input string // what a here-document or here-string gives it to read

@@ -1,6 +1,6 @@
 package shell
 
-// starter says where a program that starts another has the command among its words. Words of
+// starter describes where a program that starts another has the command among its words. Words of
 // programs that are no starters are data, whatever they say.
 type starter struct {
 	short    string   // the letters of options with a value
@@ -13,7 +13,7 @@ type starter struct {
 	joins    bool     // its words are a command line for a shell, if there is only one of them
 	none     bool     // it has no command, only scripts
 
-	// loose says that its options are not known: each word may begin the command, those after
+	// loose means that its options are not known: each word may begin the command, those after
 	// one of subs if there are some. With lines a word may also be a command line for a shell.
 	loose, lines bool
 	subs         []string

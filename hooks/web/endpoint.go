@@ -33,7 +33,7 @@ type World struct {
 	Roots    *x509.CertPool // nil: the system's
 }
 
-// Permits says what the http hooks of one layer of settings may do.
+// Permits describes what the http hooks of one layer of settings may do.
 type Permits interface {
 	// URL returns why they may not call to, or "". listed reports that a list names the
 	// host, so that its address may be a private one.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// reach says which requests may connect to an address.
+// reach describes which requests may connect to an address.
 type reach uint8
 
 const (

@@ -86,7 +86,7 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 	return at
 }
 
-// loginText says what a person has to do; then is the command that follows the login.
+// loginText returns what a person has to do; then is the command that follows the login.
 func (l *Logins) loginText(a configs.Agent, hint, then string) string {
 	if key := l.deps.Key(a); key != "" {
 		return fmt.Sprintf("the key of %s was refused (%s); correct %s and start the team again", members.AgentName(a),
@@ -99,7 +99,7 @@ func (l *Logins) loginText(a configs.Agent, hint, then string) string {
 		texts.OneLine(hint), then)
 }
 
-// limitText says that a member waits, and until when.
+// limitText reports that a member waits, and until when.
 func limitText(a configs.Agent, l Lockout, now time.Time) string {
 	then := "tries again"
 	if l.Known {
@@ -109,7 +109,7 @@ func limitText(a configs.Agent, l Lockout, now time.Time) string {
 		texts.ShortTime(l.Until.Local(), now))
 }
 
-// LimitText says that a member that has reached a usage limit waits or continues with
+// LimitText reports that a member that has reached a usage limit waits or continues with
 // another agent. again reports that the others know it already.
 func (l *Logins) LimitText(m *members.Member, e events.Limited) (text string, waits, again bool) {
 	lockout := l.Lockout(m.Name)

@@ -107,7 +107,7 @@ func (l *Lockout) limit() int {
 	return min(retryLimit, startLimit+l.Tries-l.NoStarts)
 }
 
-// retryText says what a member waits for after a failed turn.
+// retryText returns what a member waits for after a failed turn.
 func (l *Lockout) retryText() string {
 	return fmt.Sprintf("try %d of %d, after: %s", l.Tries, l.limit(), texts.OneLine(l.Text))
 }

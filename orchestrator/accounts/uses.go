@@ -34,7 +34,7 @@ func useSetting(u events.BudgetUse) string {
 	return "limits.max_" + u.What
 }
 
-// useReason says that the limit is used up, and how to raise it.
+// useReason reports that the limit is used up, and how to raise it.
 func useReason(u events.BudgetUse) string {
 	rest := ""
 	if !u.Full() {

@@ -67,7 +67,7 @@ type Need struct {
 	Marks []string `json:"marks,omitempty"`
 }
 
-// NeedKind says what a Need is.
+// NeedKind describes what a Need is.
 type NeedKind string
 
 // The kinds of needs.

@@ -140,7 +140,7 @@ type ReturnReply struct {
 	Member string   `json:"member"` // who has Task; empty: anybody may take it
 }
 
-// Returned says how work went back to its author.
+// Returned describes how work went back to its author.
 type Returned string
 
 // The ways back.
@@ -151,7 +151,7 @@ const (
 	ReturnedOpen    Returned = "open"    // its task is pending again
 )
 
-// String says for people what became of the work.
+// String returns for people what became of the work.
 func (r ReturnReply) String() string {
 	who := r.Member
 	if who == "" {

@@ -18,7 +18,7 @@ var (
 	VerbReady  = forAll[struct{}, Status]("ready") // answered once all members have started
 )
 
-// StatusQuery says what is wanted of a Status.
+// StatusQuery describes what is wanted of a Status.
 type StatusQuery struct {
 	// Brief leaves out the working copies, because git takes processes to look at them.
 	Brief bool `json:"brief,omitempty"`

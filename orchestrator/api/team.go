@@ -22,7 +22,7 @@ type Down struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// DownReply says that the team is ending.
+// DownReply means that the team is ending.
 type DownReply struct {
 	PID int `json:"pid"`
 }

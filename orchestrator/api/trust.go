@@ -26,7 +26,7 @@ type TrustNotice struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// TrustReply says whether an entry of trust.json counts.
+// TrustReply describes whether an entry of trust.json counts.
 type TrustReply struct {
 	Counts bool `json:"counts"`
 }

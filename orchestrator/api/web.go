@@ -27,7 +27,7 @@ type Link struct {
 // LinkReply is what a link leads to.
 type LinkReply struct {
 	Request requests.Request `json:"request"`
-	// Refused says why the link does not answer, for people; empty: it does, or just did.
+	// Refused is why the link does not answer, for people; empty: it does, or just did.
 	Refused string `json:"refused,omitempty"`
 }
 

@@ -21,7 +21,7 @@ type FileDiff struct {
 	Total          int // in all hunks
 }
 
-// FileChange says what became of a file.
+// FileChange describes what became of a file.
 type FileChange string
 
 // The changes of files.

@@ -116,7 +116,7 @@ func (t *Tally) FailedOpen() int {
 	return sum
 }
 
-// wouldHave says what a hook of mode observe would have done, from its verdict; empty:
+// wouldHave returns what a hook of mode observe would have done, from its verdict; empty:
 // nothing.
 func wouldHave(observed string) string {
 	switch observed {
@@ -136,7 +136,7 @@ func wouldHave(observed string) string {
 	return observed + "ed" // ask, allow
 }
 
-// whyOpen says in a few words why a hook failed open.
+// whyOpen returns in a few words why a hook failed open.
 func whyOpen(end End) string {
 	switch {
 	case end.Outcome == "cancelled":

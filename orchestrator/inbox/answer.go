@@ -286,7 +286,7 @@ func closingMail(r requests.Request, now time.Time) mail.Outgoing {
 	return out
 }
 
-// ClosingText says how a request ended. It is written to the journal, and is the
+// ClosingText returns how a request ended. It is written to the journal, and is the
 // text of the mail about an expired request.
 func ClosingText(r requests.Request) string {
 	who, what := r.By, subjectOf(r)

@@ -71,7 +71,7 @@ func (b *Inbox) openForms(member string) (n int) {
 	return n
 }
 
-// formText says how to answer a form.
+// formText returns how to answer a form.
 func formText(p Payload) string {
 	if p.Fields == "" {
 		return "Yes accepts, and no declines."
@@ -171,7 +171,7 @@ func parseFields(schema json.RawMessage) (fields, error) {
 	return s.Properties, nil
 }
 
-// describe says what the text of a yes must be.
+// describe returns what the text of a yes must be.
 func (fs fields) describe() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(fs)) {

@@ -59,7 +59,7 @@ func (s *Salvage) Refill(ctx context.Context, store *tasks.Store) ([]string, err
 	return append(said, fmt.Sprintf("the damaged file is kept as %s: %v", restored.Kept, restored.Damage)), nil
 }
 
-// givenBack says how much of what was committed since the backup a restored store
+// givenBack returns how much of what was committed since the backup a restored store
 // has.
 func givenBack(r *backup.Restoration) string {
 	text := fmt.Sprintf("and %d commits since were made again from their log", r.Commits)

@@ -24,7 +24,7 @@ import (
 // versionTimeout bounds how long a program may take to print its version.
 const versionTimeout = 5 * time.Second
 
-// LoginState says whether the login of an agent program was found.
+// LoginState describes whether the login of an agent program was found.
 type LoginState string
 
 // The login states. covey checks only whether files and variables exist, never their
@@ -87,7 +87,7 @@ func (a AgentInfo) Older() string {
 	return "older than " + way.honours.Version + ", with which covey was measured, and may support less than covey agents says"
 }
 
-// ToNewest says how to get the newest version of an installed program, for people.
+// ToNewest returns how to get the newest version of an installed program, for people.
 func (a AgentInfo) ToNewest() string {
 	if a.Kind != configs.ACP { // Install is for the adapter
 		return "install its newest version"

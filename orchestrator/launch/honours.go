@@ -8,7 +8,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 )
 
-// Hold says how firmly one of covey's guarantees holds with an agent program.
+// Hold describes how firmly one of covey's guarantees holds with an agent program.
 type Hold string
 
 // The degrees, strongest first.

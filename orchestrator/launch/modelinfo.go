@@ -19,7 +19,7 @@ import (
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
-// ModelState says whether a model can be used on this machine.
+// ModelState describes whether a model can be used on this machine.
 type ModelState string
 
 // The states of models. They are ordered by how much is known: a host that lists its models
@@ -78,12 +78,12 @@ func (m ModelInfo) Usable() bool { return m.State != ModelFailed && m.State != M
 // Spec returns the model as a spec names it.
 func (m ModelInfo) Spec() configs.Model { return m.model }
 
-// ModelInquiry says how much is asked of hosts. A host gets requests, and a key, only as it
+// ModelInquiry describes how much is asked of hosts. A host gets requests, and a key, only as it
 // would from the team: after people have trusted it, and with the headers of the spec.
 type ModelInquiry struct {
 	Offline bool // ask nobody; the states then say only whether there are keys
 	Probe   bool // ask each model for a few tokens, not just its host for its list of models
-	// Trusted says that people trust the spec. Without it, hosts that need trust are not asked.
+	// Trusted means that people trust the spec. Without it, hosts that need trust are not asked.
 	Trusted bool
 }
 

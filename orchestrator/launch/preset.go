@@ -18,7 +18,7 @@ type preset struct {
 	programs []program   // the first that is installed serves
 	keyVars  []string    // variables that hold API keys, which pass with `auth: key` only; the first is the one to set
 	logins   []loginFile // files that exist after a login
-	// firstAlone says that two programs can corrupt the folder of the first login if
+	// firstAlone means that two programs can corrupt the folder of the first login if
 	// they create it at the same time.
 	firstAlone bool
 	sure       bool   // without these files there is no login (macOS may have a keychain)

@@ -76,7 +76,7 @@ type Request struct {
 // memberProgram is the state of a member's program.
 type memberProgram struct {
 	member *members.Member
-	// switched says that the member had another agent before, so that the session of
+	// switched means that the member had another agent before, so that the session of
 	// this program lacks the work since.
 	switched bool
 	run      *instance // nil: its agent has no program

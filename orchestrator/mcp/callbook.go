@@ -73,7 +73,7 @@ type request struct {
 	queued bool // calls like it run one after another
 	waits  bool // it has no effect that must go on when nobody waits for its result
 	run    func(context.Context) agent.ToolResult
-	// listens says whether who asked can still be told the answer.
+	// listens returns whether who asked can still be told the answer.
 	listens func() bool
 }
 

@@ -19,11 +19,11 @@ import (
 // holdsKey is the store key of the holds.
 const holdsKey = "holds"
 
-// Hold says who keeps a member from taking turns, and since when.
+// Hold describes who keeps a member from taking turns, and since when.
 type Hold struct {
 	By    string    `json:"by"` // the operator, or the lead
 	Since time.Time `json:"since"`
-	// Cut says that a turn was interrupted. The member would not continue that work by itself.
+	// Cut means that a turn was interrupted. The member would not continue that work by itself.
 	Cut bool `json:"cut,omitempty"`
 }
 

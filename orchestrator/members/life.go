@@ -30,7 +30,7 @@ import (
 // team.
 var ErrLeaves = errors.New("the member leaves the team")
 
-// Exit says whether and how a member leaves its seat.
+// Exit describes whether and how a member leaves its seat.
 type Exit int
 
 // The values of Exit.

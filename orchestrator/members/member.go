@@ -22,7 +22,7 @@ type Member struct {
 	fallback atomic.Pointer[configs.Agent] // the agent it uses instead of its own; nil: its own
 }
 
-// Return says how a member comes back within a run.
+// Return describes how a member comes back within a run.
 type Return struct {
 	SameAgent bool // its spec names the agent that it had
 	Rotated   bool // it goes on in a new session

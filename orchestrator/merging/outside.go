@@ -110,7 +110,7 @@ func (w *Watch) logs(ctx context.Context, now string, own map[string]string) (op
 	return operators, nil
 }
 
-// describeMove says for people that a branch was moved outside of the queue.
+// describeMove returns for people that a branch was moved outside of the queue.
 func describeMove(m events.TargetMoved, in incoming) string {
 	text := fmt.Sprintf("%s was moved outside of the merge queue, from %.10s to %.10s", m.Branch, m.From, m.To)
 	if len(in.who) > 0 {

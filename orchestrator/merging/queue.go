@@ -51,7 +51,7 @@ type Queue struct {
 	// Ask requests the approval of a change of protected files, or of any work.
 	// others are pieces of work that its merge brings, too.
 	Ask func(ctx context.Context, m tasks.Merge, files []string, others []tasks.Merge) (Answer, error)
-	// Watch says where the target branches are; nil: where git has them.
+	// Watch is where the target branches are; nil: where git has them.
 	Watch *Watch
 	// Landing is called before the files of a working copy move along with their
 	// branch, and landed after.

@@ -67,7 +67,7 @@ func (d *Merger) Unmerged(ctx context.Context) (unmerged, problems []string) {
 	return unmerged, problems
 }
 
-// Landed says in lines for people what this run has merged into which branch, and as which
+// Landed returns in lines for people what this run has merged into which branch, and as which
 // commit: people who pull or push a branch must know that it has moved.
 func (d *Merger) Landed(ctx context.Context) []string {
 	if !d.hasRepo() {
@@ -81,7 +81,7 @@ func (d *Merger) Landed(ctx context.Context) []string {
 	return landed(slices.DeleteFunc(merges, func(m tasks.Merge) bool { return d.past[m.ID] }))
 }
 
-// Moved says in lines for people what this run has found to have changed without the merge queue.
+// Moved returns in lines for people what this run has found to have changed without the merge queue.
 func (d *Merger) Moved() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *Merger) Tidy(ctx context.Context) {
 	}
 }
 
-// Became says for people what became of the work that a request was about: "merged task 1", or
+// Became returns for people what became of the work that a request was about: "merged task 1", or
 // "1 of 3 merged, 2 back with its author".
 func Became(r api.MergeRequest, list []tasks.Merge) string {
 	counts := map[tasks.MergeState]int{}

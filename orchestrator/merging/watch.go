@@ -27,7 +27,7 @@ type watched struct {
 	Checkout string `json:"checkout,omitempty"`
 	// Dirty are its uncommitted changes, as git status shows them.
 	Dirty []string `json:"dirty,omitempty"`
-	// Running says that members may have worked since.
+	// Running means that members may have worked since.
 	Running bool `json:"running,omitempty"`
 }
 

@@ -111,7 +111,7 @@ func (l *Links) write(ctx context.Context, all map[string]link) error {
 // Standing is what a link leads to.
 type Standing struct {
 	Request requests.Request
-	// Refused says why the link does not answer; empty: it does, or just did.
+	// Refused is why the link does not answer; empty: it does, or just did.
 	Refused string
 }
 
@@ -162,7 +162,7 @@ func (l link) refuses(r requests.Request, now time.Time) string {
 // stamp returns a time for people who may be anywhere.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
-// closed says how a request ended.
+// closed returns how a request ended.
 func closed(r requests.Request) string {
 	if r.Open() {
 		return "Its request is still open; answer it in the inbox."

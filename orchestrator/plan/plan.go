@@ -64,7 +64,7 @@ type Seat struct {
 	Held      bool // somebody keeps it from taking turns; LiftHolds may end that
 	HeldSince time.Time
 	HeldCut   bool // a turn was interrupted
-	// HeldByPerson says that the operator holds it, and not the lead.
+	// HeldByPerson means that the operator holds it, and not the lead.
 	HeldByPerson bool
 	Spent        string    // which of its own or the team's limits is used up; empty: none
 	LastWord     bool      // it was told that, and to hand over

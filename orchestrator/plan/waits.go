@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
-// wait says that a member waits for another one.
+// wait describes a member that waits for another one.
 type wait struct {
 	Who, For string // members
 	What     string // for people: "ben's task 3"

@@ -8,7 +8,7 @@ import (
 // ErrInside is returned by Outside for a connection that a process of the team holds.
 var ErrInside = errors.New("belongs to the team")
 
-// CallerKind says what sent a request to a running team.
+// CallerKind describes what sent a request to a running team.
 type CallerKind string
 
 // The kinds of callers. The kernel determines the kind, not the caller.

@@ -90,7 +90,7 @@ func (p *Processes) Register(pid int, owner Owner) (release func()) {
 	return p.register(pid, registration{Owner: owner})
 }
 
-// HookRun says what a hook's process was started for.
+// HookRun describes what a hook's process was started for.
 type HookRun struct {
 	Depth int    // nesting depth of its requests in hooks, including itself
 	Task  string // id of the task that it judges; empty: none

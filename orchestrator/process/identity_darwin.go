@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphansEscape says that orphans of our processes may leave our part of the process
+// orphansEscape means that orphans of our processes may leave our part of the process
 // tree. Here launchd adopts them, so that only their session identifies them; an orphan
 // that starts its own session escapes.
 const orphansEscape = true

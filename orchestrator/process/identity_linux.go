@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphansEscape says that orphans of our processes may leave our part of the process
+// orphansEscape means that orphans of our processes may leave our part of the process
 // tree. Here we are their subreaper, so they do not.
 const orphansEscape = false
 

@@ -36,7 +36,7 @@ func (s *Shortage) Cause() error {
 // noRoom reports whether an error is due to a full disk or quota.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// ExplainFullDisk says what to do when a full disk ended a run: which disk it is, and that
+// ExplainFullDisk returns what to do when a full disk ended a run: which disk it is, and that
 // nothing is lost. The original error names the file that happened to be written, such
 // as run.json, which would mislead people.
 func ExplainFullDisk(p Place, err error) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 )
 
-// Trigger says which values of an event a member's agent can fire.
+// Trigger describes which values of an event a member's agent can fire.
 type Trigger struct {
 	Member string
 	// Open is set if the values cannot be listed, as for an agent program that has its own

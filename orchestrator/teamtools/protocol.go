@@ -71,7 +71,7 @@ func (b *TaskAPI) askToEnd(ctx context.Context, me Actor, w parsedMessage) (Sent
 // shutdownLimit is the default time to answer.
 const shutdownLimit = 2 * time.Minute
 
-// EndOptions says how a member is asked to end.
+// EndOptions describes how a member is asked to end.
 type EndOptions struct {
 	Reason string
 	Wait   time.Duration // until it is ended without an answer; 0: two minutes

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// Kind says what a Run is.
+// Kind describes what a Run is.
 type Kind string
 
 // The kinds of runs.

@@ -46,7 +46,7 @@ type Item struct {
 // same reports whether two items are the same thing, whatever its content.
 func (i Item) same(o Item) bool { return i.Run == o.Run }
 
-// ChangeKind says how an item differs from what was trusted.
+// ChangeKind describes how an item differs from what was trusted.
 type ChangeKind string
 
 // The kinds of changes.
@@ -64,7 +64,7 @@ type Change struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// Report says whether what a team would run is trusted. It describes the state on disk
+// Report describes whether what a team would run is trusted. It describes the state on disk
 // when it was made.
 type Report struct {
 	Trusted bool `json:"trusted"`

@@ -27,23 +27,23 @@ type Member struct {
 	// Gate is the event of the turn end whose hooks run now: Stop, TaskCompleted or
 	// TeammateIdle. The member is then api.Working.
 	Gate string `json:"gate,omitempty"`
-	// Doing says in one line what it does, or for an idle member what it said last.
+	// Doing describes in one line what it does, or for an idle member what it said last.
 	Doing string `json:"doing,omitempty"`
-	// WaitsFor says for people what it waits for. It is decided with State.
+	// WaitsFor describes for people what it waits for. It is decided with State.
 	WaitsFor string `json:"waits_for,omitempty"`
 	// Waits are what parts of the team have told that it waits for.
 	Waits map[events.WaitKind]events.Waiting `json:"waits,omitempty"`
 	// HeldUp is why its turn shows no progress.
 	HeldUp string `json:"held_up,omitempty"`
-	// Awaits says whose answer it waits for, of the oldest open request about it.
+	// Awaits is whose answer it waits for, of the oldest open request about it.
 	Awaits string `json:"awaits,omitempty"`
 	// Held is set while it begins no turn until it is resumed.
 	Held *Hold `json:"held,omitempty"`
-	// Gone says why it takes no more turns in this run, although its team goes on.
+	// Gone is why it takes no more turns in this run, although its team goes on.
 	Gone string `json:"gone,omitempty"`
 	// Calls are its tool calls without a result.
 	Calls []Call `json:"calls,omitempty"`
-	// Attention says why it needs a person.
+	// Attention is why it needs a person.
 	Attention      string    `json:"attention,omitempty"`
 	AttentionSince time.Time `json:"attention_since,omitzero"`
 	// Lockout is why its agent cannot answer. It ends with the next turn.
@@ -93,7 +93,7 @@ type Call struct {
 	Text string `json:"text"` // the tool and its main input, one line
 }
 
-// Hold says who keeps a member from beginning turns.
+// Hold describes who keeps a member from beginning turns.
 type Hold struct {
 	By    string    `json:"by"`
 	Since time.Time `json:"since"`

@@ -38,7 +38,7 @@ type State struct {
 	// Warnings are those of the team and of its members, which no model sees.
 	Warnings []Note `json:"warnings,omitempty"`
 
-	// Gated says that gates judge completed tasks.
+	// Gated means that gates judge completed tasks.
 	Gated bool `json:"gated,omitempty"`
 	// Moves are what has changed in the target branches and the operator's checkout without the
 	// merge queue.

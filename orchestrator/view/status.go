@@ -72,7 +72,7 @@ func (m *Member) Stopped() api.MemberState {
 	return api.Resting
 }
 
-// WaitText says what the member waits for, with the time of the next try of a turn that has failed.
+// WaitText returns what the member waits for, with the time of the next try of a turn that has failed.
 func (m *Member) WaitText() string {
 	retry := m.Waits[events.ForRetry]
 	if m.WaitsFor != "" && m.WaitsFor == retry.For {

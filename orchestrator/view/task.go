@@ -22,9 +22,9 @@ type Task struct {
 	// Span.Member in a span are the conversation of the task.
 	Spans  []Span  `json:"spans,omitempty"`
 	Owners []Owned `json:"owners,omitempty"`
-	// Returns says how often and why it did not pass, the oldest first.
+	// Returns is how often and why it did not pass, the oldest first.
 	Returns []Return `json:"returns,omitempty"`
-	// Awaits says whose answer its completion waits for.
+	// Awaits is whose answer its completion waits for.
 	Awaits    string    `json:"awaits,omitempty"`
 	Completed time.Time `json:"completed,omitzero"`
 	Merges    []string  `json:"merges,omitempty"` // ids of the merges of its work

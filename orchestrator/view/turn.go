@@ -76,7 +76,7 @@ type Gate struct {
 	Hooks []HookRun `json:"hooks,omitempty"`
 }
 
-// Moment says where a Gate stands.
+// Moment describes where a Gate stands.
 type Moment string
 
 // The moments of gates.
@@ -98,7 +98,7 @@ type HookRun struct {
 	FailedOpen bool   `json:"failed_open,omitempty"`
 	// Observed is what a hook that only observes would have decided. It has no effect.
 	Observed string `json:"observed,omitempty"`
-	// Awaits says whose answer it waits for.
+	// Awaits is whose answer it waits for.
 	Awaits string `json:"awaits,omitempty"`
 	// Tree is the git tree of the files that it judged. It is known of command gates of members
 	// with a working copy, and of merges.

@@ -15,7 +15,7 @@ type Request struct {
 	requests.Request
 	Asked    uint64 `json:"asked_seq"`              // number of the line with which it was asked
 	Answered uint64 `json:"answered_seq,omitempty"` // of that with which it was closed
-	// Awaits says whose answer Member waits for; empty: it does not wait.
+	// Awaits is whose answer Member waits for; empty: it does not wait.
 	Awaits string `json:"awaits,omitempty"`
 }
 

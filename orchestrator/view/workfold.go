@@ -138,7 +138,7 @@ func (s workFold) request(l events.Event, r requests.Request) {
 	}
 }
 
-// awaits says whose answer a member waits for, of the oldest request about it; empty: it waits for none.
+// awaits returns whose answer a member waits for, of the oldest request about it; empty: it waits for none.
 func (s *State) awaits(member string) string {
 	for _, r := range s.index.awaited {
 		if r.Member == member {

@@ -174,7 +174,7 @@ func (g gitGuard) command(c shell.Command, where []string) string {
 	return ""
 }
 
-// instead says what a member does instead.
+// instead returns what a member does instead.
 func (g gitGuard) instead() string {
 	return "Commit in " + g.own.Top + " and complete your task: covey merges the work once its gates agree."
 }

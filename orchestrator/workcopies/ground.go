@@ -108,12 +108,12 @@ func MadeByHook(sources []settings.Source) bool {
 	return false
 }
 
-// Outlook says which working copies a team's members will have, before it starts.
+// Outlook describes which working copies a team's members will have, before it starts.
 type Outlook struct {
 	Members []string // members that would have their own git working copy
 	Fault   error    // why they cannot, and what to do; nil: they can
 	Hook    string   // why the repository's pre-commit hook judges nothing, and what to do; empty: nothing to say
-	// Repository says that the workspace looks like part of a repository, so that a
+	// Repository means that the workspace looks like part of a repository, so that a
 	// Fault is not the user's choice.
 	Repository bool
 }
@@ -135,7 +135,7 @@ func OutlookOf(ctx context.Context, team *configs.Team) Outlook {
 	return look
 }
 
-// uncheckedHook says that the pre-commit hook of a repository judges no work of a team, because
+// uncheckedHook reports that the pre-commit hook of a repository judges no work of a team, because
 // covey's commits run no hooks and no gate does; empty: it has none, or a gate runs it.
 func uncheckedHook(ctx context.Context, repo *worktree.Repo, team *configs.Team) string {
 	gate := repo.PreCommit(ctx)

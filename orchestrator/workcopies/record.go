@@ -22,9 +22,9 @@ type Tree struct {
 	Root   string `json:"root"`           // where the member works: at the path of the workspace in its repository
 	Branch string `json:"branch"`         // the member's branch; empty: created by a hook, not known to git
 	Base   string `json:"base,omitempty"` // the commit that it started from
-	// ByHook says that a WorktreeCreate hook created it.
+	// ByHook means that a WorktreeCreate hook created it.
 	ByHook bool `json:"by_hook,omitempty"`
-	// Ready says that its files were copied and its setup has run.
+	// Ready means that its files were copied and its setup has run.
 	Ready bool `json:"ready,omitempty"`
 }
 

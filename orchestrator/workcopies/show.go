@@ -25,7 +25,7 @@ type Status struct {
 	// Added and Removed count lines since the branch left the target branch, committed or not.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
-	// Unknown says that git did not answer in time; the numbers are then meaningless.
+	// Unknown means that git did not answer in time; the numbers are then meaningless.
 	Unknown bool `json:"unknown,omitempty"`
 }
 

@@ -38,7 +38,7 @@ func (r *Repo) Changed(ctx context.Context, from, to string) ([]Change, error) {
 	return all, nil
 }
 
-// DiffOptions says how Diff shows differences. The zero value shows all of them as a
+// DiffOptions describes how Diff shows differences. The zero value shows all of them as a
 // patch without colors.
 type DiffOptions struct {
 	Paths []string // relative to the top of the working copy; empty: all

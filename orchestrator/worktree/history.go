@@ -41,7 +41,7 @@ type Headed struct {
 	ID   string
 	By   string // the address of whom git took for the user
 	Made bool   // the commit was made there; else it came, by a checkout, a reset or a fast-forward
-	// Moved says that a command other than a checkout moved the branch; git update-ref gives no reason.
+	// Moved means that a command other than a checkout moved the branch; git update-ref gives no reason.
 	Moved bool
 }
 

@@ -68,7 +68,7 @@ func (w *Watch) listed(member *members.Member, files []string) string {
 	return List(named)
 }
 
-// undoText says how to restore files. Where others work too, the member must do that by
+// undoText returns how to restore files. Where others work too, the member must do that by
 // its own writes: covey suggests no command that would revert more.
 func (w *Watch) undoText(member *members.Member, files []string) string {
 	const named = 50

@@ -33,7 +33,7 @@ type keptTurn struct {
 	Owed map[string]State `json:"owed,omitempty"`
 }
 
-// Reader says how to read a member's folder.
+// Reader describes how to read a member's folder.
 type Reader struct {
 	Who    string // the member
 	Folder func(context.Context) (*SharedFolder, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 )
 
-// UndoText says how to restore files to the state of a branch.
+// UndoText returns how to restore files to the state of a branch.
 func UndoText(branch string, files []string) string {
 	return fmt.Sprintf("Undo that with `git checkout $(git merge-base HEAD %s) -- %s` (`git rm` for files that are new) "+
 		"and commit, or ask your lead to let a member who may write there do it.", branch, quoted(files))

@@ -49,7 +49,7 @@ type Options struct {
 	Every time.Duration
 	// Most is the size in bytes of the biggest store that is verified; default 1 GiB.
 	Most int64
-	// ReadOnly says that the store is only read: a damaged one is not restored.
+	// ReadOnly means that the store is only read: a damaged one is not restored.
 	ReadOnly bool
 	// LockTimeout is how long Restore waits for another process to close the store.
 	LockTimeout time.Duration

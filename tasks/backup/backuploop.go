@@ -16,7 +16,7 @@ import (
 type readable interface {
 	// Read runs a function in a read transaction.
 	Read(func(*bolt.Tx) error) error
-	// Cause says why the store is lost; nil: it is not lost.
+	// Cause returns why the store is lost; nil: it is not lost.
 	Cause() error
 }
 
@@ -79,7 +79,7 @@ func (b *Backups) setTrouble(trouble error) {
 	}
 }
 
-// Trouble says why the store is not backed up at present; nil: it is, or backups are
+// Trouble returns why the store is not backed up at present; nil: it is, or backups are
 // disabled.
 func (b *Backups) Trouble() error {
 	b.mu.Lock()

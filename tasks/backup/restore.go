@@ -18,7 +18,7 @@ import (
 // maxDamaged is how many damaged files are kept.
 const maxDamaged = 3
 
-// Restoration says that Restore found the file damaged and replaced it by its last
+// Restoration means that Restore found the file damaged and replaced it by its last
 // backup plus the commits in the log.
 type Restoration struct {
 	Damage  error     // what was wrong with the file

@@ -8,7 +8,7 @@ import "time"
 const (
 	// Broadcast is text for all other members.
 	Broadcast Kind = "broadcast"
-	// IdleNotification says that a member's turn is over; Data is an IdleNote.
+	// IdleNotification means that a member's turn is over; Data is an IdleNote.
 	IdleNotification Kind = "idle_notification"
 	// ShutdownAsked asks the receiver to end; Data is a ShutdownRequest.
 	ShutdownAsked Kind = "shutdown_request"
@@ -33,7 +33,7 @@ const (
 	// ModeSet tells a member that its permission mode has changed; Data is a
 	// ModeChange.
 	ModeSet Kind = "mode_set_request"
-	// Terminated says that a member has left; Data is a Termination.
+	// Terminated means that a member has left; Data is a Termination.
 	Terminated Kind = "teammate_terminated"
 )
 
@@ -132,7 +132,7 @@ type HookCall struct {
 	Event     string `json:"event"`
 	ToolUseID string `json:"tool_use_id"`
 	Command   string `json:"command"`
-	// Feedback says that a hook of a turn end refused the end after the turn was
+	// Feedback means that a hook of a turn end refused the end after the turn was
 	// over.
 	Feedback bool `json:"feedback,omitempty"`
 }

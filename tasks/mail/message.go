@@ -15,7 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Kind says what a message is about. The store itself sends only task assignments and
+// Kind describes what a message is about. The store itself sends only task assignments and
 // losses; senders and receivers agree on the meaning of the other kinds.
 type Kind string
 

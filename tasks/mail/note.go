@@ -20,7 +20,7 @@ type Note struct {
 	// Completed are the tasks that the sender has completed since the receiver last
 	// saw a note from it, in that order.
 	Completed []string `json:"completed,omitempty"`
-	// Wakes says that the note alone is reason enough for a turn of the receiver,
+	// Wakes means that the note alone is reason enough for a turn of the receiver,
 	// because otherwise nobody would learn of an outcome.
 	Wakes bool `json:"wakes,omitempty"`
 }

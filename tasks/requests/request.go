@@ -12,7 +12,7 @@ import (
 	"github.com/coveyteam/covey/tasks/store"
 )
 
-// Kind says what a request asks for.
+// Kind describes what a request asks for.
 type Kind string
 
 // The kinds of requests.
@@ -58,7 +58,7 @@ type Request struct {
 	Feedback string    `json:"feedback,omitempty"` // text that comes with the answer
 	Mode     string    `json:"mode,omitempty"`     // permission mode that goes with an approved plan
 	Closed   time.Time `json:"closed,omitzero"`    // when it was answered, expired or was withdrawn
-	// Taken says that the asking member has acted on the answer, so that the same
+	// Taken means that the asking member has acted on the answer, so that the same
 	// question is a new one.
 	Taken bool `json:"taken,omitempty"`
 	// Key names the question among those of the same kind and member; see Ask.

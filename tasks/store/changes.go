@@ -17,7 +17,7 @@ type changes struct {
 	list   []change // in the order of commits
 }
 
-// change says that a commit changed a record.
+// change names the commit that changed a record.
 type change struct{ commit, number uint64 }
 
 // add remembers the changes of a transaction. It is called before the transaction is

@@ -33,7 +33,7 @@ type Options struct {
 	ReadOnly bool
 	// LockTimeout is how long Open waits for another process to close the file.
 	LockTimeout time.Duration
-	// Identity says to which team the store belongs; the zero value matches all
+	// Identity describes to which team the store belongs; the zero value matches all
 	// stores.
 	Identity Identity
 	// Blobs is the folder for long payloads.

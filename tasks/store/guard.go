@@ -223,5 +223,5 @@ func (db *DB) watch() {
 // ErrReplaced.
 func (db *DB) Lost() <-chan struct{} { return db.guard.gone }
 
-// Cause says why the store is lost; nil: it is not lost.
+// Cause returns why the store is lost; nil: it is not lost.
 func (db *DB) Cause() error { return db.guard.err() }

@@ -9,7 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Identity says to which team a store belongs.
+// Identity describes to which team a store belongs.
 type Identity struct {
 	Team      string `json:"team,omitempty"`
 	Workspace string `json:"workspace,omitempty"` // absolute path

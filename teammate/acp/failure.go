@@ -15,7 +15,7 @@ import (
 // again.
 var errCrash = errors.New("the agent program failed")
 
-// errLost says that the program no longer knows its session.
+// errLost means that the program no longer knows its session.
 var errLost = errors.New("the agent program has lost its session")
 
 // lostText matches, in lower case, the error texts of a lost session.

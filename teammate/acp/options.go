@@ -30,7 +30,7 @@ type Options struct {
 	// CPU returns how long a program and its descendants have computed; nil: proc.CPUOf.
 	CPU      func(pid int) time.Duration
 	Timeouts Timeouts
-	// Known says that the program is known to speak the protocol, so that a start without an
+	// Known means that the program is known to speak the protocol, so that a start without an
 	// answer is only late.
 	Known  bool
 	Quirks Quirks

@@ -404,7 +404,7 @@ func (a *Agent) reenter(ctx context.Context, l *live, params map[string]any) (en
 	return false, nil
 }
 
-// errUnopened says why a session is not continued if the program has refused to open it.
+// errUnopened is why a session is not continued if the program has refused to open it.
 var errUnopened = errors.New("the agent program does not open its session any more")
 
 // errKeep says that the id of a new session could not be stored, errUseless that a program

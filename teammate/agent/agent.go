@@ -119,7 +119,7 @@ type ToolResult struct {
 	// Halted is set when a hook stopped the turn; the agent finishes its batch of calls and
 	// returns.
 	Halted string
-	// Rejected says that an agent program itself refused to make the call: nothing was run.
+	// Rejected means that an agent program itself refused to make the call: nothing was run.
 	Rejected bool
 }
 
@@ -145,26 +145,26 @@ type Spec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of its input, an object
-	// ReadOnly says that the tool changes nothing outside the conversation and
+	// ReadOnly means that the tool changes nothing outside the conversation and
 	// can be run again after a crash. Plan mode allows only such tools. Calls of such
 	// tools may run at the same time.
 	ReadOnly bool
-	// Web says that the tool reaches beyond the workspace and the team. The mode does not
+	// Web means that the tool reaches beyond the workspace and the team. The mode does not
 	// allow it for being ReadOnly.
 	Web bool
 	// Server is the MCP server that the tool belongs to; empty: none.
 	Server string
-	// Hinted says that a foreign server claims that the tool is ReadOnly. Nothing relies on it but
+	// Hinted means that a foreign server claims that the tool is ReadOnly. Nothing relies on it but
 	// plan mode, which does not refuse such a tool by itself: a rule, a hook or a person decides.
 	Hinted bool
-	// Edits says that the tool writes the file named by its file_path input; permission
+	// Edits means that the tool writes the file named by its file_path input; permission
 	// mode acceptEdits allows it inside the workspace.
 	Edits bool
-	// Team says that the tool acts on the team (tasks, messages). Such tools never ask for
+	// Team means that the tool acts on the team (tasks, messages). Such tools never ask for
 	// permission. Their effects are stored under the call's id, so that repeating a call
 	// after a crash has no further effect.
 	Team bool
-	// Delegates says that the tool only runs a helper, each of whose calls needs its own
+	// Delegates means that the tool only runs a helper, each of whose calls needs its own
 	// permission. So such a tool needs none. It is not ReadOnly, because what its helper
 	// did must not be repeated.
 	Delegates bool

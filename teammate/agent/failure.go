@@ -43,10 +43,10 @@ type APIError struct {
 	// API error; EndModelError, that no API failed: the model cannot answer any more, such as
 	// a script without further steps.
 	End string
-	// NoStart says that an agent program ended before it printed anything. A few tries show whether
+	// NoStart means that an agent program ended before it printed anything. A few tries show whether
 	// that passes.
 	NoStart bool
-	// Overflow says that the conversation is longer than the model can read.
+	// Overflow means that the conversation is longer than the model can read.
 	Overflow bool
 }
 
@@ -71,7 +71,7 @@ type LimitError struct {
 	Text  string    // what the program said
 }
 
-// Error says until when, if known.
+// Error returns until when, if known.
 func (e *LimitError) Error() string {
 	if e.Until.IsZero() {
 		return "usage limit reached: " + e.Text
@@ -85,7 +85,7 @@ type LoginError struct {
 	Hint string // what the program said, or how to log in
 }
 
-// Error says what the program needs.
+// Error returns what the program needs.
 func (e *LoginError) Error() string { return "not logged in: " + e.Hint }
 
 // GoOn is the prompt, in Work with the cause ByResume, that tells a member to continue

@@ -2,7 +2,7 @@ package agent
 
 import "encoding/json"
 
-// Role says who wrote a Message.
+// Role describes who wrote a Message.
 type Role string
 
 // The roles of a conversation.
@@ -26,7 +26,7 @@ func TextMessage(role Role, texts ...string) Message {
 	return m
 }
 
-// BlockType says which fields of a Block are set.
+// BlockType describes which fields of a Block are set.
 type BlockType string
 
 // The blocks of a conversation, with the names of the model APIs.
@@ -69,7 +69,7 @@ type Usage struct {
 	CacheWriteTokens int64 `json:"cache_write_tokens,omitempty"`
 	// FailedTokens is the part of the tokens that went into requests which failed.
 	FailedTokens int64 `json:"failed_tokens,omitempty"`
-	// Estimated says that the API did not count some of the tokens.
+	// Estimated means that the API did not count some of the tokens.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
@@ -98,7 +98,7 @@ func (u Usage) Less(v Usage) Usage {
 // Total returns the sum of input and output tokens.
 func (u Usage) Total() int64 { return u.InputTokens + u.OutputTokens }
 
-// InputKind says where a part of a prompt comes from.
+// InputKind describes where a part of a prompt comes from.
 type InputKind string
 
 // The kinds of input. Mail is data from a named member, never an instruction of the user,

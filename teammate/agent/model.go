@@ -67,7 +67,7 @@ type Response struct {
 	Content []Block // text, thinking and tool_use blocks; empty: an empty answer
 	Usage   Usage
 	Step    *int // which script step served; nil for a real model
-	// CutOff says that the answer ends where the limit of output tokens was reached. The last
+	// CutOff means that the answer ends where the limit of output tokens was reached. The last
 	// block may be incomplete.
 	CutOff bool
 }

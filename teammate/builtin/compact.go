@@ -47,7 +47,7 @@ type room struct {
 	cached int64
 	asked  time.Time // when that request was made
 	why    string    // why the last summary could not be made; empty: it could
-	// reacted says that an overflow has led to a summary since the last tool call. A second
+	// reacted means that an overflow has led to a summary since the last tool call. A second
 	// overflow then ends the turn: to summarize again after each refusal of a gate never ends.
 	reacted bool
 }
@@ -129,7 +129,7 @@ func (t *turn) postpone(err error) {
 	t.observe(events.Warning{Text: "the conversation could not be compacted: " + t.room.why})
 }
 
-// wayOut says what people can do about a conversation that stays too long.
+// wayOut returns what people can do about a conversation that stays too long.
 func (r *room) wayOut() string {
 	if r.why != "" {
 		return "It could not be compacted: " + r.why

@@ -49,7 +49,7 @@ type result struct {
 	id      string
 	text    string
 	isError bool
-	// rejected says that the program itself refused to make the call.
+	// rejected means that the program itself refused to make the call.
 	rejected bool
 }
 

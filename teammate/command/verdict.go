@@ -20,7 +20,7 @@ const maxBrief = 300
 // started again at once.
 var errCrash = errors.New("the agent program was killed")
 
-// errLost says that the program no longer knows its session.
+// errLost means that the program no longer knows its session.
 var errLost = errors.New("the agent program has lost its session")
 
 // failedError is the error of a program that failed for an unknown reason. It fails the

@@ -208,7 +208,7 @@ func (w wire) noAnswer(wanted, kind string, body []byte) error {
 	return fail("unknown", "%s", w.notTheAPI(cmp.Or(kind, "an unknown type"), wanted, body))
 }
 
-// notTheAPI says of an answer that something else has given it.
+// notTheAPI reports that something else than the API gave an answer.
 func (w wire) notTheAPI(what, wanted string, body []byte) string {
 	return fmt.Sprintf("%s answered with %s instead of %s; is base_url right, or is a proxy between? It begins: %s",
 		w.BaseURL, what, wanted, pageText(body))

@@ -24,7 +24,7 @@ type Call struct {
 	Inside bool       // all locations of the call are in the workspace
 }
 
-// Ruling says whether a call may run, and what decided it.
+// Ruling describes whether a call may run, and what decided it.
 type Ruling struct {
 	Behavior Behavior
 	By       string // rule, hook or mode

@@ -15,7 +15,7 @@ type Policy struct {
 	Allow []rules.Rule
 	Ask   []rules.Rule
 	Deny  []rules.Rule
-	// ByFlags says that `covey run` writes the spec from its flags, so that a person changes those.
+	// ByFlags means that `covey run` writes the spec from its flags, so that a person changes those.
 	ByFlags bool
 }
 

@@ -59,7 +59,7 @@ func (r *Rights) Folders() []string {
 	return r.folders
 }
 
-// ErrNotKept says that a change applies only to this session.
+// ErrNotKept means that a change applies only to this session.
 var ErrNotKept = errors.New("it applies only to this session: covey writes no settings files")
 
 // Change applies one update. added holds the folders that are new. The error says why the

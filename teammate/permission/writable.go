@@ -6,13 +6,13 @@ import (
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
-// Refusal says why a member may not write to a file. The zero value allows the write.
+// Refusal describes why a member may not write to a file. The zero value allows the write.
 type Refusal struct {
 	Text string // for the model
 	Rule string // the key of the spec that forbids it
-	// Ask says that a person can allow the call, and is asked whatever else allows it.
+	// Ask means that a person can allow the call, and is asked whatever else allows it.
 	Ask bool
-	// Outside says that the file is outside of the member's working copy. A person can allow
+	// Outside means that the file is outside of the member's working copy. A person can allow
 	// the call, or a rule that names its path; what allows all calls does not.
 	Outside bool
 }

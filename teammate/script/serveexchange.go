@@ -22,7 +22,7 @@ type exchange struct {
 	// must be JSON.
 	format json.RawMessage
 	json   bool
-	// usage says that an OpenAI stream ends with the token counts.
+	// usage means that an OpenAI stream ends with the token counts.
 	usage bool
 }
 
@@ -30,10 +30,10 @@ type exchange struct {
 type offer struct {
 	name      string
 	namespace string // a group of tools in the Responses API; empty otherwise
-	// freeform says that the tool takes text instead of JSON (Responses API only).
+	// freeform means that the tool takes text instead of JSON (Responses API only).
 	freeform bool
 	schema   json.RawMessage // JSON Schema of its input; may be missing
-	// search says that this is a search for tools, behind which the team's tools may
+	// search means that this is a search for tools, behind which the team's tools may
 	// be hidden (Responses API only). Codex runs a tool without a search as well.
 	search bool
 }
@@ -46,7 +46,7 @@ type answer struct {
 	calls []toolCall
 	usage agent.Usage
 	step  *int // the step of the script; nil if none
-	// cut says that the answer ended at the model's output limit.
+	// cut means that the answer ended at the model's output limit.
 	cut bool
 }
 

@@ -15,7 +15,7 @@ import (
 type gemini struct {
 	model  string
 	stream bool
-	// list says that a stream is one JSON list, for a client that does not ask for
+	// list means that a stream is one JSON list, for a client that does not ask for
 	// server-sent events.
 	list bool
 }

@@ -49,7 +49,7 @@ func (r Request) Max(tokens int64, usd float64) Request {
 	return Request{max(r.Tokens, tokens), max(r.USD, usd)}
 }
 
-// CutPoint says how far an interrupted turn had come.
+// CutPoint describes how far an interrupted turn had come.
 type CutPoint string
 
 // The points at which a turn can be interrupted.

@@ -49,7 +49,7 @@ type Line struct {
 	Call      string `json:"toolUseId,omitempty"`   // turn_started of a helper: the call that wants it
 }
 
-// Compaction says how a conversation was replaced by a summary.
+// Compaction describes how a conversation was replaced by a summary.
 type Compaction struct {
 	Trigger string `json:"trigger"`   // manual or auto
 	Before  int64  `json:"preTokens"` // estimated

@@ -24,7 +24,7 @@ type ignoreRule struct {
 	// rooted represents a "/" elsewhere: the glob matches the path below the file's
 	// folder, not only the name.
 	rooted bool
-	// literal says that the glob has no special characters and is compared as it is.
+	// literal means that the glob has no special characters and is compared as it is.
 	literal bool
 }
 

@@ -186,7 +186,7 @@ func takeDown(ctx context.Context, client *api.Client, reason string) error {
 	return notEnded(place, reply.PID, client.Wait(ctx))
 }
 
-// notEnded says that a team which was told to end may still run, because waiting for it has
+// notEnded reports that a team which was told to end may still run, because waiting for it has
 // failed: its time is up, or the person who waits has left.
 func notEnded(place state.Place, pid int, err error) error {
 	switch {

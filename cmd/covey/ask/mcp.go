@@ -76,7 +76,7 @@ the plan from standard input.`,
 	}
 }
 
-// insteadOf says what the operator, who has no team tools, can do instead.
+// insteadOf returns what the operator, who has no team tools, can do instead.
 func insteadOf(tool string) string {
 	if tool == teamtools.PlanTool {
 		return "only an agent of the team submits a plan; covey inbox shows those that wait for your answer"

@@ -241,7 +241,7 @@ func showTask(out *term.Screen, task shownTask, all []tasks.Task) {
 	}
 }
 
-// refusalText says how often hooks have refused a task's completion, and when last.
+// refusalText returns how often hooks have refused a task's completion, and when last.
 func refusalText(n int, last view.Refusal) string {
 	times := ""
 	if n > 1 {

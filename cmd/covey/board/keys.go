@@ -69,7 +69,7 @@ func (m *model) out() {
 	}
 }
 
-// wayOut says how the board is left.
+// wayOut returns how the board is left.
 func (m *model) wayOut() string {
 	if m.stop != nil {
 		return "Ctrl-C stops the team in order, and ends the board with it"

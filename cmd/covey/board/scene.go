@@ -156,7 +156,7 @@ func memberRows(now termview.Now, runs bool) []row {
 	return rows
 }
 
-// memberText says in one line what a member is at.
+// memberText returns in one line what a member is at.
 func memberText(now termview.Now, m *view.Member, graph []tasks.Outline) string {
 	var parts []string
 	if len(m.InProgress) > 0 {
@@ -185,7 +185,7 @@ func memberText(now termview.Now, m *view.Member, graph []tasks.Outline) string 
 	return strings.Join(parts, " · ")
 }
 
-// memberAbout says what else is known about a member.
+// memberAbout returns what else is known about a member.
 func memberAbout(m *view.Member) string {
 	var lines []string
 	if m.Attention != "" {
@@ -246,7 +246,7 @@ func taskRows(s *view.State) []row {
 	return rows
 }
 
-// taskAbout says what else is known about a task: what it is, why it was not accepted, and what
+// taskAbout returns what else is known about a task: what it is, why it was not accepted, and what
 // keeps its work from being merged.
 func taskAbout(t *view.Task, merge *view.Merge, found []hints.Hint) string {
 	lines := []string{t.Subject}

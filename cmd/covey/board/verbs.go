@@ -17,7 +17,7 @@ type Act struct {
 	Text    string // of Send and Return, and what goes along with an answer
 }
 
-// Verb says what an Act does.
+// Verb describes what an Act does.
 type Verb string
 
 // The verbs.
@@ -41,11 +41,11 @@ type deed struct {
 	// ask is what the person is asked before it is done, by the name of what it is about; empty: it
 	// is done at once, because the same key takes it back.
 	ask string
-	// typed says what to type: nothing, a text if one likes, or a text.
+	// typed describes what to type: nothing, a text if one likes, or a text.
 	typed typed
 }
 
-// typed says whether a text goes along with an act.
+// typed describes whether a text goes along with an act.
 type typed int
 
 const (

@@ -99,7 +99,7 @@ func TrustText(ctx context.Context, s *term.Screen, team *configs.Team, r trust.
 	return b.String()
 }
 
-// CopiesText says which members get branches and working copies in the user's repository;
+// CopiesText returns which members get branches and working copies in the user's repository;
 // empty if none does.
 func CopiesText(ctx context.Context, team *configs.Team) string {
 	look := workcopies.OutlookOf(ctx, team)

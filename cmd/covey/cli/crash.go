@@ -25,7 +25,7 @@ const (
 	crashKept    = "crash-"   // of the name of a file with a crash that was told
 )
 
-// crashWayOut says what to do about a crash.
+// crashWayOut is what to do about a crash.
 const crashWayOut = "covey bug-report packs what a report of it needs"
 
 // maxCrashes is how many files of crashes are kept.

@@ -39,7 +39,7 @@ const (
 type examination struct {
 	dir  string // the folder that commands work in
 	spec string // path of the spec
-	// named says that the operator named the spec.
+	// named means that the operator named the spec.
 	named bool
 	// managed are the folders of an administrator's settings, which bind every team.
 	managed []string

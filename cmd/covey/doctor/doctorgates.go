@@ -135,7 +135,7 @@ func tryGate(ctx context.Context, team *configs.Team, g hookinfo.Gate, at tryPla
 		"nothing passes this gate until that is fixed; members can, unless they play scripts"), nil
 }
 
-// NewTeam says what the team of a new spec lacks on this machine, what it would make and set up, and
+// NewTeam returns what the team of a new spec lacks on this machine, what it would make and set up, and
 // what its gate means. It tries the gate only if the operator agrees, because that runs what is in the folder.
 func NewTeam(ctx context.Context, env *cli.Env, path string, test FoundTest) error {
 	team, err := env.LoadSpec(path) // warns of what is not installed, and of keys that are not set

@@ -166,7 +166,7 @@ func (x *hookExam) hook(ctx context.Context, h *runner.Configured, moment string
 	}
 }
 
-// consequence says what happens if nothing is done. It differs for gates and hooks,
+// consequence returns what happens if nothing is done. It differs for gates and hooks,
 // and decides how urgent a finding is.
 func consequence(h *runner.Configured) string {
 	switch {
@@ -178,7 +178,7 @@ func consequence(h *runner.Configured) string {
 	return " (a hook that cannot run lets everything pass)"
 }
 
-// never says why a hook is never run.
+// never returns why a hook is never run.
 func (x *hookExam) never(h *runner.Configured) flaw {
 	switch {
 	case h.Never == "":

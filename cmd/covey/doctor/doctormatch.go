@@ -22,7 +22,7 @@ func subjectsOf(info hooks.EventInfo) []string {
 	return info.Values
 }
 
-// matcherFlaw says why a matcher can never match; the zero flaw: it can, or that is
+// matcherFlaw returns why a matcher can never match; the zero flaw: it can, or that is
 // unknown.
 func matcherFlaw(info hooks.EventInfo, matcher string) flaw {
 	subjects := subjectsOf(info)

@@ -16,7 +16,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// agentFindings says with which program each agent of a team would run, and whether it is logged
+// agentFindings returns with which program each agent of a team would run, and whether it is logged
 // in. A program that is not installed is a finding on the spec.
 func agentFindings(ctx context.Context, team *configs.Team) []finding {
 	var findings []finding
@@ -109,7 +109,7 @@ func noticeFindings(team *configs.Team) []finding {
 	return findings
 }
 
-// worktreeFindings says whether members can have working copies of their own. A
+// worktreeFindings reports whether members can have working copies of their own. A
 // workspace outside a repository is not a problem; a spec that demands one fails
 // before.
 func worktreeFindings(look workcopies.Outlook) []finding {

@@ -261,7 +261,7 @@ func failures(h hookinfo.Info) term.Cell {
 	return term.Cell{Text: "0"}
 }
 
-// wouldRun says whether a hook runs for the input.
+// wouldRun reports whether a hook runs for the input.
 func wouldRun(h hookinfo.Info) term.Cell {
 	switch {
 	case h.Never+h.Not != "":
@@ -272,7 +272,7 @@ func wouldRun(h hookinfo.Info) term.Cell {
 	return term.Cell{Text: "yes", Style: term.Green}
 }
 
-// from says where a hook comes from. Paths below the current folder are relative.
+// from returns where a hook comes from. Paths below the current folder are relative.
 func (l *hookListing) from(h hookinfo.Info) string {
 	if h.Kind == "callback" {
 		return "callback"

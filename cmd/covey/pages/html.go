@@ -178,7 +178,7 @@ func lanes(s *view.State, most int) []lane {
 	return slices.DeleteFunc(list, func(l lane) bool { return len(l.Turns) == 0 })
 }
 
-// turnClass says how a turn went.
+// turnClass returns how a turn went.
 func turnClass(t *view.Turn) string {
 	switch {
 	case t.Reason == "":

@@ -140,7 +140,7 @@ func grouped(gates []*view.Gate) []*refusal {
 	return list
 }
 
-// often says how often a gate refused for the same reason, and in which turns; empty: once.
+// often returns how often a gate refused for the same reason, and in which turns; empty: once.
 func (o *refusal) often() string {
 	switch n := len(o.turns); {
 	case o.times == 1:

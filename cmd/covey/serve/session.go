@@ -283,7 +283,7 @@ func (r *run) read(gone <-chan struct{}) {
 // maxTold is how much of the standard error of a run is kept, in bytes.
 const maxTold = 16 << 10
 
-// trouble says why a run that is over has no end in the journal.
+// trouble returns why a run that is over has no end in the journal.
 func (r *run) trouble() string {
 	switch {
 	case r.told != "":

@@ -91,7 +91,7 @@ func (t *talk) replay() {
 	t.send(t.story.plan())
 }
 
-// stopReason says how a run has ended. A reason that the protocol lacks is told in words.
+// stopReason returns how a run has ended. A reason that the protocol lacks is told in words.
 func (t *talk) stopReason(run *run) (acp.StopReason, error) {
 	place, ended := t.session.place, t.story.ended
 	switch {

@@ -88,7 +88,7 @@ func fallbackText(a events.AgentChanged, now time.Time) string {
 // conversation is. The builtin agent summarizes it then.
 const nearlyFull = 80
 
-// ContextCell says how full a member's conversation is; ? if its agent does not say.
+// ContextCell returns how full a member's conversation is; ? if its agent does not say.
 func ContextCell(c agent.ContextUse) term.Cell {
 	part, ok := c.Percent()
 	switch {

@@ -27,7 +27,7 @@ func TroubleIn(run *view.State) []api.MemberStatus {
 	return append(list, api.MemberStatus{Hooks: run.MergeHooks.Noteworthy()})
 }
 
-// DeniedText says which calls of a member did not run because nobody was asked; empty: there were none.
+// DeniedText returns which calls of a member did not run because nobody was asked; empty: there were none.
 func DeniedText(of accounts.Counts) string {
 	if of.DeniedCalls == 0 {
 		return ""

@@ -55,7 +55,7 @@ func failedText(m api.MemberStatus) string {
 		strings.Join(parts, ", "))
 }
 
-// observedText says what a member's observing hooks would have done; empty: nothing.
+// observedText returns what a member's observing hooks would have done; empty: nothing.
 func observedText(m api.MemberStatus) string {
 	var parts []string
 	for _, h := range m.Hooks {

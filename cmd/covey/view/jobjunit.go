@@ -41,7 +41,7 @@ type junitCase struct {
 	Out     string      `xml:"system-out,omitempty"`
 }
 
-// junitFault says why a case did not pass: in a line, and whole if that is more.
+// junitFault describes why a case did not pass: in a line, and whole if that is more.
 type junitFault struct {
 	Message string `xml:"message,attr"`
 	Kind    string `xml:"type,attr,omitempty"`

@@ -21,7 +21,7 @@ import (
 // within a version. docs/ci-result.schema.json describes it.
 const ResultVersion = 1
 
-// JobStatus says in a word how a run ended; there is one for each exit code.
+// JobStatus describes in a word how a run ended; there is one for each exit code.
 type JobStatus string
 
 // The statuses.

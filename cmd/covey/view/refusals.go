@@ -11,7 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
-// Refusal says when and why hooks did not agree to the completion of a task.
+// Refusal describes when and why hooks did not agree to the completion of a task.
 type Refusal struct {
 	Time   time.Time `json:"time"`
 	Member string    `json:"member"` // empty: a person wanted to complete the task

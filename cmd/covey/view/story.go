@@ -186,7 +186,7 @@ func agentText(e events.Event) (string, term.Style) {
 	return "", term.Normal
 }
 
-// compactedText says what was left out of a conversation, and what that saved.
+// compactedText returns what was left out of a conversation, and what that saved.
 func compactedText(d events.Compacted) string {
 	what := "the conversation was replaced by a summary"
 	if d.Layer == "results" {

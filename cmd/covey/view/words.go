@@ -21,7 +21,7 @@ import (
 // atGates is how a member is called while a gate judges its turn.
 const atGates = "at the gates"
 
-// TeamWord says what a team does; runs reports whether a process runs it.
+// TeamWord returns what a team does; runs reports whether a process runs it.
 func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	run := s.Run()
 	switch {
@@ -50,7 +50,7 @@ func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	return fmt.Sprintf("%s of %d at work", term.Plural(working, "member"), len(s.Members)), term.Green
 }
 
-// MemberWord says what a member does.
+// MemberWord returns what a member does.
 func MemberWord(m *view.Member) (string, term.Style) {
 	switch {
 	case m.Gate != "":
@@ -64,7 +64,7 @@ func MemberWord(m *view.Member) (string, term.Style) {
 	return string(m.State), cmp.Or(MemberStyle(m.State), term.Faint)
 }
 
-// TaskWord says how far a task has come. merge is the newest merge of its work, nil if there is none,
+// TaskWord returns how far a task has come. merge is the newest merge of its work, nil if there is none,
 // and waits are the open tasks that it waits for.
 func TaskWord(t *view.Task, merge *view.Merge, waits []string) (string, term.Style) {
 	switch {
@@ -84,7 +84,7 @@ func TaskWord(t *view.Task, merge *view.Merge, waits []string) (string, term.Sty
 	return "ready", term.Faint
 }
 
-// MemberDoes says in one line what a member does, or what it waits for. For an idle member that owns
+// MemberDoes returns in one line what a member does, or what it waits for. For an idle member that owns
 // a task, the blocker of the task is more useful than the member's last text. It names
 // only the first task and its first blocker; covey tasks graph shows all. graph has the tasks of s.
 func MemberDoes(s *view.State, m *view.Member, graph []tasks.Outline) string {
@@ -140,7 +140,7 @@ func waitsForTask(s *view.State, member string, graph []tasks.Outline) string {
 	return ""
 }
 
-// NeedWord says what a need is about in a word or two.
+// NeedWord returns what a need is about in a word or two.
 func NeedWord(n api.Need) string {
 	switch n.Kind {
 	case api.NeedsAnswer:
@@ -161,7 +161,7 @@ func MarksText(words []string) string {
 	return "⚠ " + strings.Join(words, ", ")
 }
 
-// NeedText says what a need is about, for where only its command helps. The command comes first,
+// NeedText returns what a need is about, for where only its command helps. The command comes first,
 // because a narrow terminal cuts the end.
 func NeedText(n api.Need) string {
 	if command := NeedCommand(n); command != "" {
@@ -181,7 +181,7 @@ func NeedCommand(n api.Need) string {
 	return ""
 }
 
-// CopyWords says what a working copy has of its own: lines, changes that are not committed, and
+// CopyWords returns what a working copy has of its own: lines, changes that are not committed, and
 // commits that are not merged.
 func CopyWords(w workcopies.Status) []string {
 	var words []string

@@ -149,7 +149,7 @@ func (b *board) draw() error {
 	return nil
 }
 
-// troubleText says what a feed cannot read; empty: nothing.
+// troubleText returns what a feed cannot read; empty: nothing.
 func troubleText(err error) string {
 	if err == nil {
 		return ""

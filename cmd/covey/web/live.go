@@ -123,7 +123,7 @@ func (p *Page) streamLive(w http.ResponseWriter, r *http.Request, page live) {
 	}
 }
 
-// lost says in place of a page why it cannot be shown.
+// lost returns in place of a page why it cannot be shown.
 func lost(err error) string {
 	return partial("main", "innerHTML", `<section><p class="bad">`+html.EscapeString(term.PlainLine(err.Error()))+"</p></section>")
 }

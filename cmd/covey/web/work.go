@@ -79,7 +79,7 @@ func (p *Page) workOf(ctx context.Context, one *taskPage) (w knownWork, again ti
 	return w, 0
 }
 
-// workState says on which state of a task its work and the hints in it depend.
+// workState returns on which state of a task its work and the hints in it depend.
 func (t *taskPage) workState() string {
 	hooks := 0
 	for _, g := range t.Gates {

@@ -10,7 +10,7 @@ import (
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
-// RunChange says what has happened to a background run.
+// RunChange describes what has happened to a background run.
 type RunChange string
 
 // The changes of a background run.

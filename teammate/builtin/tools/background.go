@@ -28,7 +28,7 @@ type BackgroundRun struct {
 	// Description is the agent's own, for people; it may be empty.
 	Description string
 	Started     time.Time
-	// Unawaited says why nobody waits for its end, such as "it listens on port 8080"; empty:
+	// Unawaited is why nobody waits for its end, such as "it listens on port 8080"; empty:
 	// its end is awaited.
 	Unawaited string
 }
@@ -39,7 +39,7 @@ type run struct {
 	output *runFile
 	// cancel kills the run with all its processes.
 	cancel context.CancelFunc
-	// killed says that KillShell or Close asked for the end.
+	// killed means that KillShell or Close asked for the end.
 	killed atomic.Bool
 	// began is closed when the host knows of the run, and ended when exit and err are set; do
 	// not read these before.

@@ -34,7 +34,7 @@ type bashOutput struct {
 	// response, and this Bash shows no images.
 	Interrupted bool `json:"interrupted"`
 	IsImage     bool `json:"isImage"`
-	// NoOutputExpected says that the command prints nothing when it succeeds.
+	// NoOutputExpected means that the command prints nothing when it succeeds.
 	NoOutputExpected bool   `json:"noOutputExpected"`
 	BackgroundTaskID string `json:"backgroundTaskId,omitempty"`
 	// OutputPath is the file with the whole of a truncated stdout.

@@ -25,7 +25,7 @@ type globOutput struct {
 	Filenames  []string `json:"filenames"`
 	DurationMS int64    `json:"durationMs"`
 	NumFiles   int      `json:"numFiles"`
-	// Truncated says that there are more files than those listed.
+	// Truncated means that there are more files than those listed.
 	Truncated bool `json:"truncated"`
 }
 
