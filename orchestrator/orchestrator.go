@@ -431,6 +431,7 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	g.Add(func() error { return t.copies.Watch(crewCtx, t.crew.GiveUpOn) }, func(error) {})
 	g.Add(func() error { return watchBackups(crewCtx, t.Store, t.Journal, t.Log) }, func(error) {})
 	g.Add(func() error { return t.people.Run(crewCtx) }, func(error) {})
+	g.Add(func() error { return t.templates.Serve(crewCtx, t.grow) }, func(error) {})
 	g.Add(func() error { return watchStore(crewCtx, t.Store, t.Journal) }, func(error) {})
 	if t.o.opts.OwnProcess {
 		g.Add(func() error {

@@ -98,10 +98,7 @@ func newTeam(
 	if err != nil {
 		return nil, err
 	}
-	var t *team // made below; the lead adds members when it works
-	spawned, notes, err := o.newTemplates(ctx, templates.Deps{
-		Store: store, Team: o.team, Member: seats.Member, Apply: func(ctx context.Context) error { return t.grow(ctx) },
-	})
+	spawned, notes, err := o.newTemplates(ctx, templates.Deps{Store: store, Team: o.team, Over: loop.Over(), Member: seats.Member})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +110,7 @@ func newTeam(
 		Loop:      loop, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds,
 	}, spawned, tell, control.Attached)
 	guard := trust.NewGuard(o.place, j.Warn)
-	t = &team{
+	return &team{
 		seatBuilder: builder, control: control, trust: guard, crew: crew.New(builder.Deps, builder.makeOccupant),
 		reload: teamhooks.NewReloader(teamhooks.ReloaderDeps{
 			Team: o.team(), Layers: o.hooks(), Managed: o.opts.ManagedFolders, Watch: builder.around.files.Watch(),
@@ -123,8 +120,7 @@ func newTeam(
 			Team: o.team, Store: store, Journal: j, Clock: clock, Log: o.opts.Log, Processes: builder.Processes,
 			Environ: builder.environ, Terminal: o.opts.Terminal, Page: func() string { return withoutToken(o.opts.Page.URL()) },
 		}),
-	}
-	return t, nil
+	}, nil
 }
 
 // newSeatBuilder makes the features of a team, each of those above it. What they have to know of

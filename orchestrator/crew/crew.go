@@ -138,8 +138,11 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err 
 	if err := d.setUp(ctx); err != nil {
 		return end, err
 	}
-	c.deps.Asks.ActBy(c.answered)
 	if err := tell(c, func(p Starter) error { return p.Begin(ctx) }); err != nil {
+		return end, err
+	}
+	// After the parts have begun, because they act on answers.
+	if err := c.deps.Asks.Begin(ctx, c.answered); err != nil {
 		return end, err
 	}
 	if d.purpose.Merge != nil {

@@ -56,7 +56,7 @@ type Inbox struct {
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // signals that watch should refresh
 	over    <-chan struct{}      // closed when the team ends; nil before Begin
-	apply   Apply                // nil before ActBy
+	apply   Apply                // nil before Begin
 
 	stop     context.CancelFunc // ends watch; nil before Begin
 	watching sync.WaitGroup
@@ -118,19 +118,12 @@ func New(team *configs.Team, deps Deps) *Inbox {
 	return b
 }
 
-// ActBy sets what acts on answers from now on. It must be called before Begin.
-func (b *Inbox) ActBy(apply Apply) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.apply = apply
-}
-
 // Begin reads the questions of earlier runs, acts on answers that were not
-// acted on, and watches the deadlines until Ended is called or ctx ends. It implements
-// crew.Starter.
-func (b *Inbox) Begin(ctx context.Context) error {
+// acted on, and watches the deadlines until Ended is called or ctx ends. apply acts on
+// the answers from now on.
+func (b *Inbox) Begin(ctx context.Context, apply Apply) error {
 	b.mu.Lock()
-	b.over = ctx.Done()
+	b.over, b.apply = ctx.Done(), apply
 	b.mu.Unlock()
 	if err := b.recall(ctx); err != nil {
 		return fmt.Errorf("the inbox: %w", err)
@@ -363,7 +356,7 @@ func (b *Inbox) ending() bool {
 	}
 }
 
-// applying returns what acts on answers; nil before ActBy.
+// applying returns what acts on answers; nil before Begin.
 func (b *Inbox) applying() Apply {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -59,11 +59,9 @@ func Grow(team *configs.Team, list []Spawned) *configs.Team {
 
 // Deps are the dependencies of Templates. All must be set.
 type Deps struct {
-	Store *tasks.Store
-	Team  func() *configs.Team // the team in effect
-	// Apply makes the spec with the members in the store the team in effect. It fails with
-	// members.ErrOver if the team is about to end.
-	Apply  func(context.Context) error
+	Store  *tasks.Store
+	Team   func() *configs.Team                      // the team in effect
+	Over   <-chan struct{}                           // closed when the team is about to end
 	Member func(name string) (*members.Member, bool) // finds a member that takes part in the run
 }
 
@@ -73,10 +71,11 @@ type Templates struct {
 	deps      Deps
 	mu        sync.Mutex             // held while the store is read and changed
 	exhausted atomic.Pointer[string] // plan.Scene.Exhausted
+	changed   chan chan error        // the list in the store has changed; Serve answers
 }
 
 // New returns the Templates of a team.
-func New(d Deps) *Templates { return &Templates{deps: d} }
+func New(d Deps) *Templates { return &Templates{deps: d, changed: make(chan chan error)} }
 
 // Spawn adds a member of this name to the team. If it is called again by the same tool call, it
 // adds nothing. After an error there is no such member.
@@ -91,7 +90,7 @@ func (t *Templates) Spawn(ctx context.Context, by actors.Actor, template, name s
 	if err != nil {
 		return err
 	}
-	err = t.deps.Apply(ctx)
+	err = t.apply(ctx)
 	if _, seated := t.deps.Member(name); seated {
 		return nil
 	}
@@ -163,10 +162,37 @@ func (t *Templates) remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.deps.Apply(ctx); !errors.Is(err, members.ErrOver) {
+	if err := t.apply(ctx); !errors.Is(err, members.ErrOver) {
 		return err
 	}
 	return nil
+}
+
+// Serve calls apply whenever the members in the store have changed, until ctx ends. apply makes the
+// spec with these members the team in effect.
+func (t *Templates) Serve(ctx context.Context, apply func(context.Context) error) error {
+	for {
+		select {
+		case done := <-t.changed:
+			done <- apply(ctx)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// apply has Serve put the members in the store into effect. It fails with members.ErrOver if the
+// team is about to end.
+func (t *Templates) apply(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case t.changed <- done:
+		return <-done
+	case <-t.deps.Over:
+		return members.ErrOver
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Prune removes the members that a spec does not allow for, and returns what people should know of

@@ -50,7 +50,7 @@ func newRig(t *testing.T, store *tasks.Store) *rig {
 	r.spec = r.parse(spec)
 	r.team = r.spec
 	r.Templates = templates.New(templates.Deps{
-		Store: store, Apply: r.apply,
+		Store: store,
 		Team: func() *configs.Team {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -60,6 +60,7 @@ func newRig(t *testing.T, store *tasks.Store) *rig {
 			return nil, name != r.unseatable && slices.Contains(r.names(), name)
 		},
 	})
+	go r.Serve(t.Context(), r.apply) // ends with the test
 	return r
 }
 
