@@ -124,6 +124,7 @@ type WorkHinted struct {
 	Tasks  []string     `json:"tasks"`
 	Commit string       `json:"commit"`
 	Hints  []hints.Hint `json:"hints"` // marks first
+	Size   hints.Size   `json:"size,omitzero"`
 }
 
 // Type implements Data.

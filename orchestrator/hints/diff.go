@@ -21,6 +21,22 @@ type FileDiff struct {
 	Total          int // in all hunks
 }
 
+// Size is how much a difference changes.
+type Size struct {
+	Files   int `json:"files"`
+	Added   int `json:"added"` // lines
+	Removed int `json:"removed"`
+}
+
+// SizeOf counts the changes of files.
+func SizeOf(files []FileDiff) Size {
+	n := Size{Files: len(files)}
+	for _, f := range files {
+		n.Added, n.Removed = n.Added+f.Added, n.Removed+f.Removed
+	}
+	return n
+}
+
 // FileChange describes what became of a file.
 type FileChange string
 

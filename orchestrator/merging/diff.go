@@ -176,7 +176,7 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	if one.Text = string(text); err != nil {
 		return one, err
 	}
-	one.Hints = d.hintsIn(one, "")
+	one.Hints, _ = d.hintsIn(one, "")
 	if d.how.Color || d.how.Stat {
 		text, err = d.Repo.Diff(ctx, one.From, one.To, d.how)
 		one.Text = string(text)

@@ -15,9 +15,9 @@ import (
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
-// hintsIn returns the hints about a difference that git has printed as a plain patch. task is what its
-// author was asked for.
-func (q *Queue) hintsIn(one Diff, task string) []hints.Hint {
+// hintsIn returns the hints about a difference that git has printed as a plain patch, and its size. task
+// is what its author was asked for.
+func (q *Queue) hintsIn(one Diff, task string) ([]hints.Hint, hints.Size) {
 	files := hints.ParseDiff(one.Text)
 	for i := range files {
 		files[i].Name, files[i].Old = Below(one.Prefix, files[i].Name), Below(one.Prefix, files[i].Old)
@@ -33,12 +33,12 @@ func (q *Queue) hintsIn(one Diff, task string) []hints.Hint {
 			}
 		}
 	}
-	return list
+	return list, hints.SizeOf(files)
 }
 
 // hintsOf returns the hints about finished work: those in what its merge brings, and what the queue
-// knows of it.
-func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
+// knows of it. It returns the size of that, too.
+func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.Size) {
 	var task string
 	for _, id := range r.Tasks {
 		if t, err := q.Store.Task(ctx, id); err == nil {
@@ -56,9 +56,9 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
 	}
 	one, err := differ{q, worktree.DiffOptions{Small: true}}.of(ctx, r)
 	if err != nil && r.State.Over() {
-		return nil // its commits may be gone
+		return nil, hints.Size{} // its commits may be gone
 	}
-	list := q.hintsIn(one, task)
+	list, size := q.hintsIn(one, task)
 	if err != nil {
 		list = append(list, hints.Hint{Kind: "not-read", Mark: true, Word: "not read",
 			Text: "Its changes cannot be read: " + texts.OneLine(err.Error())})
@@ -74,7 +74,7 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) []hints.Hint {
 			"The merge brings "+b.Authored()+", too, which is "+string(b.State)+".", b.Changes)
 	}
 	hints.Sort(list)
-	return list
+	return list, size
 }
 
 // addHint adds a hint about files, if there are any.
@@ -102,7 +102,8 @@ func (d *Merger) hint(ctx context.Context) error {
 	}
 	var errs []error
 	for _, m := range merges {
-		brings, known := d.hinted[m.ID]
+		work := m.ID + " " + m.Commit // a merge gets the next commit of its branch as long as it waits
+		brings, known := d.hinted[work]
 		fewer := slices.ContainsFunc(brings, func(id string) bool { return over[id] })
 		if known && (over[m.ID] || !fewer) || d.past[m.ID] {
 			continue
@@ -112,20 +113,20 @@ func (d *Merger) hint(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("find hints in %s: %w", m.Branch, err))
 			continue
 		}
-		found := d.queue.hintsOf(ctx, one)
+		found, size := d.queue.hintsOf(ctx, one)
 		brings = nil
 		for _, b := range one.Brings {
 			brings = append(brings, b.ID)
 		}
-		d.hinted[m.ID] = brings
-		var was []hints.Hint
+		d.hinted[work] = brings
+		var was view.Merge
 		d.deps.State.Read(func(s *view.State) {
 			if m := s.Merge(m.ID); m != nil {
-				was = m.Hints
+				was = *m
 			}
 		})
-		if !reflect.DeepEqual(was, found) {
-			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found}})
+		if was.Size != size || !reflect.DeepEqual(was.Hints, found) {
+			d.deps.Journal.Append(events.Event{Member: m.Member, Data: events.WorkHinted{Merge: m.ID, Tasks: m.Tasks, Commit: m.Commit, Hints: found, Size: size}})
 		}
 	}
 	return errors.Join(errs...)

@@ -91,11 +91,12 @@ func (q *Queue) prepare(ctx context.Context, m tasks.Merge) (tasks.Merge, error)
 	if err != nil {
 		return m, err
 	}
+	found, _ := q.hintsOf(ctx, one)
 	p := PullOf(q.Papers, m)
 	if err := os.MkdirAll(filepath.Dir(p.Title), 0o700); err != nil {
 		return m, fmt.Errorf("write the pull request's files: %w", err)
 	}
-	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: PullText(m, list, verdicts, q.hintsOf(ctx, one))} {
+	for file, text := range map[string]string{p.Title: subject(m) + "\n", p.Body: PullText(m, list, verdicts, found)} {
 		if err := os.WriteFile(file, []byte(q.Mask(text)), 0o600); err != nil {
 			return m, fmt.Errorf("write the pull request's files: %w", err)
 		}

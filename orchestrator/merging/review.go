@@ -75,7 +75,7 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 		if err != nil {
 			return reply, fmt.Errorf("%s: %w", m.Branch, err)
 		}
-		one.Hints = q.hintsOf(ctx, one)
+		one.Hints, _ = q.hintsOf(ctx, one)
 		reply.Reviews = append(reply.Reviews, one)
 	}
 	if r.Task == "" {

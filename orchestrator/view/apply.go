@@ -69,12 +69,16 @@ func (s *State) extend(l events.Event) {
 		return
 	}
 	m.Turn = max(m.Turn, l.Turn)
+	var answer uint64
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Last = l.Seq
+		if t.Number == l.Turn {
+			answer = t.answer
+		}
 	}
 	for _, id := range m.InProgress {
 		if t := s.index.tasks[id]; t != nil {
-			t.extend(l)
+			t.extend(l, answer)
 		}
 	}
 }
@@ -134,6 +138,7 @@ const (
 	maxOwners    = 50
 	maxReturns   = 50
 	maxSteps     = 50 // of a merge
+	maxPayload   = 64 << 10
 )
 
 // newest returns the last most elements of a list.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -179,7 +180,7 @@ func (s *State) Needs() []api.Need {
 	for _, r := range s.Requests {
 		if r.Open() && r.To == actors.Operator {
 			list = append(list, api.Need{
-				Kind: api.NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: s.taskAsked(r.ID), Text: r.Text,
+				Kind: api.NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: cmp.Or(r.Task, s.taskAsked(r.ID)), Text: r.Text,
 				Since: r.Created, Deadline: r.Deadline,
 			})
 			asked[r.Member] = asked[r.Member] || r.Kind == requests.AskAttention

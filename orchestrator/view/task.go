@@ -30,6 +30,8 @@ type Task struct {
 	Merges    []string  `json:"merges,omitempty"` // ids of the merges of its work
 	// Refusals counts all of them, also those that Returns has dropped.
 	Refusals int `json:"refusals"`
+	// SentBack counts how often a person, or a member that had to approve it, did not accept its work.
+	SentBack int `json:"sent_back,omitempty"`
 	// Spent is the share of its owners' usage in the turns of Spans. A turn with several
 	// tasks in progress counts in equal parts for each.
 	Spent Spent `json:"spent"`
@@ -63,7 +65,8 @@ type Owned struct {
 type Return struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
-	// Kind is refused (by hooks), released (by By) or returned (by the merge queue).
+	// Kind is refused (by hooks), released (by By), returned (by the merge queue), or sent back (by a
+	// person, or a member that had to approve it).
 	Kind   string `json:"kind"`
 	Member string `json:"member,omitempty"` // whose work it is, or who wanted to complete it
 	Turn   int    `json:"turn,omitempty"`   // of Member

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // isWorkOf reports whether a member owns the task and has it in progress.
@@ -34,8 +36,10 @@ func (s *State) noteTask(id string, l events.Event) {
 	}
 }
 
-// extend adds a line of the task's owner, which has it in progress.
-func (t *Task) extend(l events.Event) {
+// extend adds a line of the task's owner, which has it in progress. answer is the first line of the
+// answer of a model to which the line belongs, or 0: an answer can claim a task and work on it, and
+// its calls are written down before the claim.
+func (t *Task) extend(l events.Event, answer uint64) {
 	t.Last = l.Seq
 	if n := len(t.Spans); n > 0 {
 		if last := &t.Spans[n-1]; last.Member == l.Member && last.Turn == l.Turn {
@@ -43,7 +47,10 @@ func (t *Task) extend(l events.Event) {
 			return
 		}
 	}
-	span := Span{Member: l.Member, Turn: l.Turn, First: l.Seq, Last: l.Seq}
+	span := Span{Member: l.Member, Turn: l.Turn, First: cmp.Or(answer, l.Seq), Last: l.Seq}
+	if n := len(t.Spans); n > 0 {
+		span.First = max(span.First, min(t.Spans[n-1].Last+1, l.Seq))
+	}
 	t.Spans = newest(append(t.Spans, span), maxSpans)
 }
 
@@ -73,8 +80,11 @@ func Creates(l events.Event, task string) bool {
 func (t *Task) refused(r Return) {
 	r.Reason = cut(hookinfo.Feedback("TaskCompleted", r.Reason))
 	t.Refusals++
-	t.Returns = newest(append(t.Returns, r), maxReturns)
+	t.returned(r)
 }
+
+// returned keeps a Return.
+func (t *Task) returned(r Return) { t.Returns = newest(append(t.Returns, r), maxReturns) }
 
 // changed handles a line of type task. What a refusal or a wait contains has not changed the
 // task.
@@ -131,9 +141,10 @@ func (s workFold) replace(l events.Event, t *Task, c tasks.Change) {
 			m.Unreported = newest(append(m.Unreported, t.ID), maxLines)
 		}
 	case tasks.Released:
-		t.Returns = newest(append(t.Returns, Return{
-			Seq: l.Seq, Time: l.Time, Kind: "released", Member: before.Owner, By: c.By, Reason: cut(c.Reason),
-		}), maxReturns)
+		t.returned(Return{Seq: l.Seq, Time: l.Time, Kind: "released", Member: before.Owner, By: c.By, Reason: cut(c.Reason)})
+	}
+	if before.Status == tasks.Completed && t.Status == tasks.Pending && c.By == actors.Operator {
+		s.sentBack(t, Return{Seq: l.Seq, Time: l.Time, Member: before.Owner, By: c.By, Reason: cut(c.Reason)})
 	}
 	t.pass(l, c)
 	for _, name := range []string{before.Owner, t.Owner} {

@@ -26,6 +26,7 @@ func (s turnFold) apply(l events.Event) bool {
 			said := cut(e.Text)
 			m.works(said, l.Time)
 			m.says(l, said)
+			s.index.turns[m.Name].answers(l.Seq)
 		}
 	case events.ToolCalled:
 		s.called(l, e)
@@ -34,6 +35,7 @@ func (s turnFold) apply(l events.Event) bool {
 			m.Calls = slices.DeleteFunc(m.Calls, func(c Call) bool { return c.ID == e.ID })
 			m.Doing, m.HeldUp = m.busyWith(), ""
 			m.settle(l.Time)
+			s.index.turns[m.Name].returned()
 		}
 	case events.ProgramStarts:
 		m := s.member(l.Member)
@@ -100,6 +102,21 @@ func (s turnFold) passStarted(l events.Event, e events.PassStarted) {
 	m.enter(InWork, l.Time)
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Passes = max(t.Passes, e.Pass)
+		t.returned()
+	}
+}
+
+// answers notes a line of an answer of the model. Of no turn, it does nothing.
+func (t *Turn) answers(seq uint64) {
+	if t != nil && (t.over || t.answer == 0) {
+		t.answer, t.over = seq, false
+	}
+}
+
+// returned notes that the model gets a result, and answers anew.
+func (t *Turn) returned() {
+	if t != nil {
+		t.over = true
 	}
 }
 
@@ -116,6 +133,7 @@ func (s turnFold) called(l events.Event, e events.ToolCalled) {
 		}
 		return
 	}
+	s.index.turns[m.Name].answers(l.Seq)
 	m.Calls = newest(append(m.Calls, Call{ID: e.ID, Text: text}), maxCalls)
 	m.works(text, l.Time)
 }

@@ -10,13 +10,16 @@ import (
 )
 
 // Request is a question, an approval, a plan, a merge or a need for attention, open or
-// answered. Its texts are cut to one line, and it has no Payload.
+// answered. Its texts are cut to one line. It has its Payload only while it is an open plan or form of
+// at most 64 KiB.
 type Request struct {
 	requests.Request
 	Asked    uint64 `json:"asked_seq"`              // number of the line with which it was asked
 	Answered uint64 `json:"answered_seq,omitempty"` // of that with which it was closed
 	// Awaits is whose answer Member waits for; empty: it does not wait.
 	Awaits string `json:"awaits,omitempty"`
+	// Task is the task whose completion or merge it is about; empty: none.
+	Task string `json:"task,omitempty"`
 }
 
 // Letter is a message between members, or from covey or a person. Its text is in the line Line.
@@ -38,6 +41,7 @@ type Merge struct {
 	tasks.Merge
 	Steps []Step       `json:"steps,omitempty"` // the oldest first
 	Hints []hints.Hint `json:"hints,omitempty"` // what a reviewer should look at first, marks first
+	Size  hints.Size   `json:"size,omitzero"`   // what its merge changes; zero: nobody has looked yet
 }
 
 // Step is a change of the state of a Merge.

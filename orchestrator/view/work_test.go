@@ -30,6 +30,27 @@ lead task {"op":"updated","by":"lead","task":{"id":"1","status":"completed","own
 		{"spans", "ana.1 text {}\nben.1 text {}\nana.2 text {}\n" + release + "ana.2 text {}", one(func(t *Task) string {
 			return words(t.Spans, t.First, t.Last, t.Lines)
 		}), "[{ana 1 7 8} {ana 2 10 10}] 5 11 [5 7 11]"},
+		{"claimed and worked on in one answer", `ana.1 text {"text":"an earlier answer"}
+ana.1 tool_call {"id":"a","name":"TaskList"}
+ana.1 tool_result {"id":"a"}
+ana.1 text {"text":"I take it"}
+ana.1 tool_call {"id":"b","name":"TaskUpdate"}
+ana.1 tool_call {"id":"c","name":"Bash"}
+lead task {"op":"claimed","by":"ana","task":{"id":"2","status":"in_progress","owner":"ana"}}
+ana.1 tool_result {"id":"b"}
+ana.1 tool_result {"id":"c"}`, func(s *State) any { return words(s.Task("2").Spans) }, "[{ana 1 11 16}]"},
+		{"sent back by a reviewer", `ana.1 request {"id":"r1","kind":"approval","member":"ana","to":"operator","payload":{"task_id":"1"},"state":"open"}
+- request {"id":"r1","kind":"approval","member":"ana","to":"operator","payload":{"task_id":"1"},"state":"denied","by":"operator","feedback":"the test is gone"}`,
+			one(func(t *Task) string {
+				return words(t.SentBack, t.Refusals, t.Returns[0].Kind, t.Returns[0].By, t.Returns[0].Reason)
+			}), "1 0 sent back operator the test is gone"},
+		{"sent back at the merge", `- merge {"id":"1","tasks":["1"],"state":"waiting"}
+- merge {"id":"1","tasks":["1"],"state":"returned","refused":true,"reason":"a person sent it back: no"}
+- merge {"id":"2","tasks":["1"],"state":"returned","reason":"a conflict"}`,
+			one(func(t *Task) string { return words(t.SentBack, t.Returns[0].Kind, t.Returns[1].Kind) }), "1 sent back returned"},
+		{"opened again by a person", `lead task {"op":"completed","by":"ana","task":{"id":"1","status":"completed","owner":"ana"}}
+- task {"op":"updated","by":"operator","reason":"sent back: no","task":{"id":"1","status":"pending","owner":"ana"}}`,
+			one(func(t *Task) string { return words(t.SentBack, t.Returns[0].Reason) }), "1 sent back: no"},
 		{"a refused call", `ana.1 gate {"event":"TaskCompleted","tool_use_id":"g1","task_id":"1"}
 ana.1 hook_started {"event":"TaskCompleted","tool_use_id":"g1","command":"./a"}
 ana.1 hook_finished {"event":"TaskCompleted","tool_use_id":"g1","command":"./a","outcome":"blocking"}
@@ -77,6 +98,17 @@ lead.1 request {"id":"r1","kind":"plan","member":"ana","to":"lead","text":"a\nb"
 				r := s.Requests[0]
 				return words(r.Text, len(r.Payload), r.State, r.By, r.Feedback, r.Asked, r.Answered)
 			}, "a b 0 denied lead no 8 9"},
+		{"an open plan", `ana.1 request {"id":"r1","kind":"plan","member":"ana","to":"lead","text":"a","payload":{"plan":"b"},"state":"open"}
+ana.1 request {"id":"r2","kind":"permission","member":"ana","to":"lead","payload":{"x":1},"state":"open"}`,
+			func(s *State) any { return words(string(s.Requests[0].Payload), len(s.Requests[1].Payload)) }, `{"plan":"b"} 0`},
+		{"hints are of a commit", `- merge {"id":"1","tasks":["1"],"commit":"a","state":"waiting"}
+- work_hints {"merge":"1","commit":"a","hints":[{"kind":"x","mark":true,"word":"w"}],"size":{"files":1,"added":2,"removed":3}}
+- merge {"id":"1","tasks":["1"],"commit":"a","state":"held"}
+- merge {"id":"2","tasks":["1"],"commit":"b","state":"waiting"}
+- work_hints {"merge":"2","commit":"b","hints":[{"kind":"x","mark":true,"word":"w"}],"size":{"files":1,"added":2,"removed":3}}
+- merge {"id":"2","tasks":["1"],"commit":"c","state":"waiting"}`, func(s *State) any {
+			return words(s.Merges[0].Size, len(s.Merges[0].Hints), s.Merges[1].Size, len(s.Merges[1].Hints))
+		}, "{1 2 3} 1 {0 0 0} 0"},
 		{"a merge", `- merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"Do it","into":"main","state":"queued"}
 - merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"Do it","into":"main","state":"testing"}
 - merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"Do it","into":"main","state":"returned","reason":"the tests fail","fix":"7"}`,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -49,7 +50,7 @@ func (s workFold) hinted(l events.Event, e events.WorkHinted) {
 	if m == nil {
 		return
 	}
-	m.Hints = e.Hints
+	m.Hints, m.Size = e.Hints, e.Size
 	for _, id := range m.Tasks {
 		if t := s.index.tasks[id]; t != nil {
 			t.note(l.Seq)
@@ -105,7 +106,11 @@ func (s workFold) request(l events.Event, r requests.Request) {
 	if r.Open() {
 		awaits = cut(inbox.Awaits(r))
 	}
-	r.Payload, r.Text, r.Feedback = nil, cut(r.Text), cut(r.Feedback)
+	about := inbox.PayloadOf(r).TaskID // it may be in a file by now
+	if shown := r.Kind == requests.AskPlan || r.Kind == requests.AskForm; !shown || !r.Open() || len(r.Payload) > maxPayload {
+		r.Payload = nil
+	}
+	r.Text, r.Feedback = cut(r.Text), cut(r.Feedback)
 	known := s.found().requests[r.ID]
 	if known == nil {
 		known = &Request{Request: requests.Request{ID: r.ID}, Asked: l.Seq}
@@ -126,7 +131,10 @@ func (s workFold) request(l events.Event, r requests.Request) {
 			s.index.awaited = append(s.index.awaited, known)
 		}
 	}
-	known.Request, known.Awaits = r, awaits
+	if known.Open() && r.State == requests.Denied && r.Kind == requests.AskApproval {
+		s.sentBack(s.Task(cmp.Or(about, known.Task)), Return{Seq: l.Seq, Time: l.Time, Member: r.Member, By: r.By, Reason: r.Feedback})
+	}
+	known.Request, known.Awaits, known.Task = r, awaits, cmp.Or(about, known.Task)
 	if r.Open() {
 		known.Answered = 0
 	} else {
@@ -172,6 +180,9 @@ func (s workFold) merge(l events.Event, e tasks.Merge) {
 		step := Step{Seq: l.Seq, Time: l.Time, State: e.State, Reason: e.Reason, By: e.By}
 		m.Steps = newest(append(m.Steps, step), maxSteps)
 	}
+	if m.Commit != e.Commit {
+		m.Hints, m.Size = nil, hints.Size{} // of other work
+	}
 	m.Merge = e
 	for _, id := range e.Tasks {
 		t := s.index.tasks[id]
@@ -182,10 +193,23 @@ func (s workFold) merge(l events.Event, e tasks.Merge) {
 		if !slices.Contains(t.Merges, e.ID) {
 			t.Merges = append(t.Merges, e.ID)
 		}
-		if isNew && e.State == tasks.MergeReturned {
-			t.Returns = newest(append(t.Returns, Return{
-				Seq: l.Seq, Time: l.Time, Kind: "returned", Member: e.Member, By: e.By, Reason: e.Reason,
-			}), maxReturns)
+		if back := (Return{Seq: l.Seq, Time: l.Time, Kind: "returned", Member: e.Member, By: e.By, Reason: e.Reason}); isNew && e.State == tasks.MergeReturned {
+			if e.Refused {
+				s.sentBack(t, back)
+			} else {
+				t.returned(back)
+			}
 		}
 	}
+}
+
+// sentBack notes that a person, or who else has to approve work, did not accept that on a task, which
+// may be nil.
+func (s workFold) sentBack(t *Task, r Return) {
+	if t == nil {
+		return
+	}
+	r.Kind = "sent back"
+	t.SentBack++
+	t.returned(r)
 }
