@@ -37,6 +37,7 @@ type Ending struct {
 	Elapsed     time.Duration
 	Members     []MemberEnding // the lead first, and those that have left the team last
 	Tasks       map[tasks.Status]int
+	Work        api.WorkCounts
 	FailedOpen  int      // hooks that failed open
 	Problems    []string // for people: members that need attention, …
 	Merged      []string // for people: what was merged into which branch, and as which commit
@@ -188,7 +189,7 @@ var stateOfLock = map[plan.Lock]api.MemberState{
 // as locked out, nor a locked-out one as needing attention.
 func (t *team) sumUp(e *Ending) (limited bool) {
 	e.Coordination, e.Turns = t.coordination(), t.turns()
-	t.State.Read(func(s *view.State) { e.FailedOpen = s.Hooks().FailedOpen() })
+	t.State.Read(func(s *view.State) { e.FailedOpen, e.Work = s.Hooks().FailedOpen(), s.WorkCounts() })
 	for _, s := range t.Seats.All() {
 		m := endingOf(s.Member.Name, members.AgentTitle(s.Member.CurrentAgent()), t.State.Done(s.Member.Name))
 		m.Limits, _ = t.Ledger.ReportOf(s.Member.Name)

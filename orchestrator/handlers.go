@@ -309,7 +309,7 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	st.Schedules, st.Servers = t.times.Status(), t.servers.States()
 	spent := t.coordination()
 	st.Coordination = &spent
-	t.State.Read(func(s *view.State) { st.Requests, st.Turns = s.Questions(), s.Run().Turns })
+	t.State.Read(func(s *view.State) { st.Requests, st.Turns, st.Work = s.Questions(), s.Run().Turns, s.WorkCounts() })
 	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
 	case <-t.crew.Up():

@@ -221,7 +221,7 @@ func TestTerminalView(t *testing.T) {
 	t.Parallel()
 	dir := teamtest.TeamDir(t, quickScript)
 	c := newConsole(t, dir, "up", "--trust")
-	c.sees("covey: crew · 1 member of 1 at work · 0 of 1 tasks done", "Bash while [ ! -e go ]", "Ctrl-C stop")
+	c.sees("covey: crew · 1 member of 1 at work · done 0 of 1", "Bash while [ ! -e go ]", "Ctrl-C stop")
 	c.types("q")
 	c.sees("Ctrl-C stops the team in order, and ends the board with it")
 	c.types("s")
@@ -235,7 +235,7 @@ func TestTerminalView(t *testing.T) {
 	touch(t, dir, "go")
 	c.ends(cli.ExitDone)
 	_, report, _ := strings.Cut(c.raw(), "\x1b[?1049l")
-	for _, want := range []string{`All is \x1b[31mwell\x1b[0m.`, "crew: all work is done · 1 of 1 tasks completed", "MEMBER"} {
+	for _, want := range []string{`All is \x1b[31mwell\x1b[0m.`, "crew: all work is done · done 1 of 1", "MEMBER"} {
 		if !strings.Contains(ansi.Strip(report), want) {
 			t.Errorf("the report lacks %q: %q", want, report)
 		}

@@ -234,7 +234,7 @@ func TestTerminalBoardMerges(t *testing.T) {
 	c.types("r")
 	c.sees("return task 2:")
 	c.types("In capitals, please.\r")
-	c.sees("Revise task 2", "task 3 (Revise", "2  done, returned", "1 Needs you (1)")
+	c.sees("Revise task 2", "task 3 (Revise", "2  sent back", "1 Needs you (1)")
 	c.types("gm")
 	c.sees("merge task 3?")
 	c.types("\r")

@@ -31,7 +31,7 @@ func TestReadmeSample(t *testing.T) {
 		return code, both.String()
 	}
 	sample := string(block[1])
-	if code, out := covey(sample, "up", "--trust"); code != 0 || !strings.Contains(out, "2 of 2 tasks completed") {
+	if code, out := covey(sample, "up", "--trust"); code != 0 || !strings.Contains(out, "done 2 of 2") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	mistake := strings.Replace(sample, "agent: poet, desc", "agent: peot, desc", 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	facts "github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 )
@@ -104,13 +105,12 @@ func coordinationLine(c events.Coordination) string {
 // endLine summarizes an ending in one line. It begins with the team's name, so that
 // logs of several teams can be told apart.
 func endLine(team string, e orchestrator.Ending) string {
-	all := 0
-	for _, n := range e.Tasks {
-		all += n
-	}
 	line := fmt.Sprintf("%s: %s", team, term.PlainLine(e.Reason))
-	if all > 0 {
-		line += fmt.Sprintf(" · %d of %d tasks completed", e.Tasks[tasks.Completed], all)
+	counts := api.TaskCounts{
+		Pending: e.Tasks[tasks.Pending], InProgress: e.Tasks[tasks.InProgress], Completed: e.Tasks[tasks.Completed],
+	}
+	for _, words := range view.CountWords(counts, e.Work) {
+		line += " · " + words
 	}
 	return line + " · " + term.Elapsed(e.Elapsed) + faultMark(e.Fault())
 }

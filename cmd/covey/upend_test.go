@@ -99,7 +99,7 @@ func TestReport(t *testing.T) {
 It is \x1b[1mdone\x1b[0m.
 All of it.
 
-crew: all work is done · 12 of 13 tasks completed · 1m23s
+crew: all work is done · done 12 of 13 · 1m23s
 2 pieces of work merged into main (0123456789)
 
 MEMBER  AGENT           STATE            TURNS  PASSES  COMPLETED  REFUSALS  TOKENS

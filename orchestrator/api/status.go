@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/coveyteam/covey/events"
@@ -54,6 +55,7 @@ type Status struct {
 	Elapsed   time.Duration  `json:"elapsed_ns"` // since Started, until the run ended
 	Members   []MemberStatus `json:"members"`    // the lead first
 	Tasks     TaskCounts     `json:"tasks"`
+	Work      WorkCounts     `json:"work"`
 	Attached  int            `json:"attached"` // operators attached now
 	Seq       uint64         `json:"seq"`      // last line of the journal
 	FailOpen  int            `json:"failed_open"`
@@ -191,6 +193,28 @@ func CountTasks(all []tasks.Outline) TaskCounts {
 			} else {
 				n.Blocked++
 			}
+		}
+	}
+	return n
+}
+
+// WorkCounts counts the tasks with changes that are to be merged.
+type WorkCounts struct {
+	Tasks  int `json:"tasks"`
+	Merged int `json:"merged"`
+	// SentBack counts how often finished work was not accepted as a whole: by a person, an approver, or
+	// where it was to be merged. Of a team that does not run it is about its last run.
+	SentBack int `json:"sent_back"`
+}
+
+// CountWork counts tasks by what became of their newest work; empty: a task has none.
+func CountWork(states iter.Seq[tasks.MergeState]) (n WorkCounts) {
+	for s := range states {
+		if s != "" && s != tasks.MergeDropped {
+			n.Tasks++
+		}
+		if s == tasks.MergeDone {
+			n.Merged++
 		}
 	}
 	return n

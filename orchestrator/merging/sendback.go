@@ -2,6 +2,7 @@ package merging
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
@@ -103,6 +105,7 @@ func (s sender) sendOnce(ctx context.Context, t tasks.Task, text string) (api.Re
 	}
 	if merged {
 		fix := fixFor(s.team, t.Owner, "Revise task "+t.ID+": "+t.Subject, sentBack("task "+t.ID, text))
+		fix.Metadata = map[string]json.RawMessage{view.KeyRevises: texts.Encode(t.ID)}
 		made, err := s.store.Add(ctx, actors.Actor{Name: actors.Operator}, []tasks.New{fix})
 		if err != nil {
 			return api.ReturnReply{}, fmt.Errorf("make a task of merged work: %w", err)

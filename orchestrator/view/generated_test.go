@@ -174,7 +174,7 @@ ana.1 turn_ended {"usage":{"input_tokens":10},"cost_usd":1}`, func(s *State) any
 			func(s *State) any {
 				r := s.Task("1").Returns
 				return words(len(r), r[0].Seq, r[1].Seq, r[1].By, r[1].Member, len(s.Needs()))
-			}, "2 9 12 lead ana 0"},
+			}, "2 9 12  ana 0"},
 		{"asked", "ben.1 turn_started {}\n" + ask, closed, "open 0 working || 1"},
 		{"answered", "ben.1 turn_started {}\n" + ask + strings.Replace(ask, "open", "denied", 1), closed, "denied 10 working || 0"},
 		{"expired", "ben.1 turn_started {}\n" + ask + strings.Replace(ask, "open", "expired", 1), closed, "expired 10 working || 0"},

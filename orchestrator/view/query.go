@@ -120,6 +120,20 @@ func (s *State) Graph() []tasks.Outline {
 // TaskCounts counts the tasks that are not deleted.
 func (s *State) TaskCounts() api.TaskCounts { return api.CountTasks(s.Graph()) }
 
+// WorkCounts counts the tasks that are not deleted and have work to merge, and how often work was sent back.
+func (s *State) WorkCounts() api.WorkCounts {
+	var states []tasks.MergeState
+	back := 0
+	for _, t := range s.Tasks {
+		if back += t.SentBack; !t.Deleted {
+			states = append(states, t.Work)
+		}
+	}
+	n := api.CountWork(slices.Values(states))
+	n.SentBack = back
+	return n
+}
+
 // StaffedRun returns the last run that had members, whose facts the members show.
 func (s *State) StaffedRun() Run {
 	for _, r := range slices.Backward(s.Runs) {

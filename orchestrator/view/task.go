@@ -28,10 +28,13 @@ type Task struct {
 	Awaits    string    `json:"awaits,omitempty"`
 	Completed time.Time `json:"completed,omitzero"`
 	Merges    []string  `json:"merges,omitempty"` // ids of the merges of its work
-	// Refusals counts all of them, also those that Returns has dropped.
+	// Refusals counts the refusals by hooks, and SentBack the returns, also those that Returns has dropped.
 	Refusals int `json:"refusals"`
-	// SentBack counts how often a person, or a member that had to approve it, did not accept its work.
+	// SentBack counts how often its finished work was not accepted: by a person, a member that had to approve
+	// it, or where it was to be merged.
 	SentBack int `json:"sent_back,omitempty"`
+	// Work is what became of its newest work; empty: it has none.
+	Work tasks.MergeState `json:"work,omitempty"`
 	// Spent is the share of its owners' usage in the turns of Spans. A turn with several
 	// tasks in progress counts in equal parts for each.
 	Spent Spent `json:"spent"`

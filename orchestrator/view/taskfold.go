@@ -124,6 +124,9 @@ func (s workFold) refusers(id string) string {
 	return ""
 }
 
+// KeyRevises is the metadata key of a task that revises merged work: the id of the task that was sent back.
+const KeyRevises = "covey.revises"
+
 // replace replaces what is known of a task, and passes it from one owner to the next.
 func (s workFold) replace(l events.Event, t *Task, c tasks.Change) {
 	before := t.Task
@@ -142,6 +145,11 @@ func (s workFold) replace(l events.Event, t *Task, c tasks.Change) {
 		}
 	case tasks.Released:
 		t.returned(Return{Seq: l.Seq, Time: l.Time, Kind: "released", Member: before.Owner, By: c.By, Reason: cut(c.Reason)})
+	case tasks.Created:
+		var revised string
+		if json.Unmarshal(c.Task.Metadata[KeyRevises], &revised) == nil {
+			s.sentBack(s.Task(revised), Return{Seq: l.Seq, Time: l.Time, Member: t.Owner, By: c.By, Reason: "revised as task " + t.ID})
+		}
 	}
 	if before.Status == tasks.Completed && t.Status == tasks.Pending && c.By == actors.Operator {
 		s.sentBack(t, Return{Seq: l.Seq, Time: l.Time, Member: before.Owner, By: c.By, Reason: cut(c.Reason)})

@@ -18,8 +18,9 @@ type Request struct {
 	Answered uint64 `json:"answered_seq,omitempty"` // of that with which it was closed
 	// Awaits is whose answer Member waits for; empty: it does not wait.
 	Awaits string `json:"awaits,omitempty"`
-	// Task is the task whose completion or merge it is about; empty: none.
-	Task string `json:"task,omitempty"`
+	// Task is the task whose completion or merge it is about, and Commit the work to merge; empty: none.
+	Task   string `json:"task,omitempty"`
+	Commit string `json:"commit,omitempty"`
 }
 
 // Letter is a message between members, or from covey or a person. Its text is in the line Line.

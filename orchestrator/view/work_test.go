@@ -47,7 +47,7 @@ ana.1 tool_result {"id":"c"}`, func(s *State) any { return words(s.Task("2").Spa
 		{"sent back at the merge", `- merge {"id":"1","tasks":["1"],"state":"waiting"}
 - merge {"id":"1","tasks":["1"],"state":"returned","refused":true,"reason":"a person sent it back: no"}
 - merge {"id":"2","tasks":["1"],"state":"returned","reason":"a conflict"}`,
-			one(func(t *Task) string { return words(t.SentBack, t.Returns[0].Kind, t.Returns[1].Kind) }), "1 sent back returned"},
+			one(func(t *Task) string { return words(t.SentBack, t.Returns[0].Kind, t.Returns[1].Kind) }), "2 sent back returned"},
 		{"opened again by a person", `lead task {"op":"completed","by":"ana","task":{"id":"1","status":"completed","owner":"ana"}}
 - task {"op":"updated","by":"operator","reason":"sent back: no","task":{"id":"1","status":"pending","owner":"ana"}}`,
 			one(func(t *Task) string { return words(t.SentBack, t.Returns[0].Reason) }), "1 sent back: no"},
@@ -116,6 +116,25 @@ ana.1 request {"id":"r2","kind":"permission","member":"ana","to":"lead","payload
 				m, task := s.Merges[0], s.Task("1")
 				return words(len(m.Steps), m.State, m.Fix, m.Steps[2].Reason, task.Merges, task.Returns[0].Kind, task.Returns[0].Reason)
 			}, "3 returned 7 the tests fail [1] returned the tests fail"},
+		{"work that was sent back: where it is merged, by a person, by an approver, reopened, and after it was merged",
+			`- task {"op":"created","task":{"id":"2"}}
+- merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"into":"main","state":"returned","reason":"the tests fail"}
+- merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"into":"main","state":"returned","reason":"the tests fail"}
+- merge {"id":"2","member":"ben","branch":"c","tasks":["2"],"into":"main","state":"returned","reason":"not so","refused":true}
+ana.1 request {"id":"r1","kind":"approval","member":"ana","to":"ben","text":"a","payload":{"task_id":"1"},"state":"open"}
+ben.1 request {"id":"r1","kind":"approval","member":"ana","to":"ben","text":"a","payload":{"task_id":"1"},"state":"denied","by":"ben","feedback":"no test"}
+ben.1 request {"id":"r2","kind":"merge","member":"ana","to":"ben","text":"a","payload":{"commit":"c3"},"state":"denied","by":"ben"}
+- merge {"id":"3","member":"ana","branch":"d","commit":"c3","tasks":["2"],"into":"main","state":"returned","reason":"denied","refused":true}
+- task {"op":"completed","task":{"id":"1","status":"completed","owner":"ana"}}
+- task {"op":"updated","by":"operator","reason":"sent back: why","task":{"id":"1","status":"pending","owner":"ana"}}
+- task {"op":"created","by":"operator","task":{"id":"9","status":"pending","owner":"ana","metadata":{"covey.revises":"1"}}}
+- merge {"id":"4","member":"ana","branch":"e","tasks":["1"],"into":"main","state":"merged"}`, func(s *State) any {
+				text := words(s.WorkCounts(), s.Task("1").SentBack, s.Task("2").SentBack)
+				for _, r := range append(s.Task("1").Returns, s.Task("2").Returns...) {
+					text += "; " + r.By + ": " + r.Reason
+				}
+				return text
+			}, "{2 1 6} 4 2; : the tests fail; ben: no test; operator: sent back: why; operator: revised as task 9; operator: not so; ben: denied"},
 		{"needs, the oldest first", `ana.1 needs_attention {"reason":"stuck"}
 - merge {"id":"1","member":"ben","branch":"b","tasks":["1"],"title":"Do it","state":"held","reason":"a conflict"}
 lead.1 request {"id":"r1","kind":"permission","member":"lead","to":"operator","text":"Bash","state":"open","created":"2026-11-25T11:00:00Z"}

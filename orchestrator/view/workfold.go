@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/mail"
 	"github.com/coveyteam/covey/tasks/requests"
 )
@@ -106,7 +107,7 @@ func (s workFold) request(l events.Event, r requests.Request) {
 	if r.Open() {
 		awaits = cut(inbox.Awaits(r))
 	}
-	about := inbox.PayloadOf(r).TaskID // it may be in a file by now
+	about := inbox.PayloadOf(r) // it may be in a file by now
 	if shown := r.Kind == requests.AskPlan || r.Kind == requests.AskForm; !shown || !r.Open() || len(r.Payload) > maxPayload {
 		r.Payload = nil
 	}
@@ -131,10 +132,11 @@ func (s workFold) request(l events.Event, r requests.Request) {
 			s.index.awaited = append(s.index.awaited, known)
 		}
 	}
+	known.Task, known.Commit = cmp.Or(about.TaskID, known.Task), cmp.Or(about.Commit, known.Commit)
 	if known.Open() && r.State == requests.Denied && r.Kind == requests.AskApproval {
-		s.sentBack(s.Task(cmp.Or(about, known.Task)), Return{Seq: l.Seq, Time: l.Time, Member: r.Member, By: r.By, Reason: r.Feedback})
+		s.sentBack(s.Task(known.Task), Return{Seq: l.Seq, Time: l.Time, Member: r.Member, By: r.By, Reason: r.Feedback})
 	}
-	known.Request, known.Awaits, known.Task = r, awaits, cmp.Or(about, known.Task)
+	known.Request, known.Awaits = r, awaits
 	if r.Open() {
 		known.Answered = 0
 	} else {
@@ -193,14 +195,32 @@ func (s workFold) merge(l events.Event, e tasks.Merge) {
 		if !slices.Contains(t.Merges, e.ID) {
 			t.Merges = append(t.Merges, e.ID)
 		}
-		if back := (Return{Seq: l.Seq, Time: l.Time, Kind: "returned", Member: e.Member, By: e.By, Reason: e.Reason}); isNew && e.State == tasks.MergeReturned {
+		if t.Merges[len(t.Merges)-1] == e.ID {
+			t.Work = e.State
+		}
+		if isNew && e.State == tasks.MergeReturned {
+			back := Return{Seq: l.Seq, Time: l.Time, Kind: "returned", Member: e.Member, By: s.whoReturned(e), Reason: e.Reason}
 			if e.Refused {
-				s.sentBack(t, back)
-			} else {
-				t.returned(back)
+				back.Kind = "sent back"
 			}
+			t.SentBack++
+			t.returned(back)
 		}
 	}
+}
+
+// whoReturned returns who sent work back; empty: the merge queue by itself. What an approver has refused,
+// the queue sends back.
+func (s workFold) whoReturned(m tasks.Merge) string {
+	if !m.Refused {
+		return ""
+	}
+	for _, r := range slices.Backward(s.Requests) {
+		if r.Kind == requests.AskMerge && r.Commit == m.Commit && r.State == requests.Denied {
+			return r.By
+		}
+	}
+	return actors.Operator
 }
 
 // sentBack notes that a person, or who else has to approve work, did not accept that on a task, which

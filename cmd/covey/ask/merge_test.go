@@ -58,7 +58,7 @@ func TestMergeLines(t *testing.T) {
 	task := tasks.Merge{Tasks: []string{"3", "4"}, Title: "Add it", Member: "ben", Into: "main", Fix: "7",
 		Commit: "0123456789abc"}
 	for want, m := range map[string]tasks.Merge{
-		"work of ana: waiting": with(work, tasks.MergeWaiting, ""),
+		"work of ana: to merge": with(work, tasks.MergeWaiting, ""),
 		"tasks 3 and 4 (Add it) of ben: merged into main as 0123456789": with(task, tasks.MergeDone, ""),
 		"tasks 3 and 4 (Add it) of ben: back with its author as task 7: conflict": with(task,
 			tasks.MergeReturned, "conflict"),

@@ -101,7 +101,7 @@ func TestPrintedReview(t *testing.T) {
 		review api.Review
 		want   string
 	}{
-		{bare, "work of ana\nby         ana\nbranch     covey/crew/ana for main\nstate      waiting\n"},
+		{bare, "work of ana\nby         ana\nbranch     covey/crew/ana for main\nstate      to merge\n"},
 		{full, `task 3 (Add it)
 by         ben
 branch     covey/crew/task-3 for main
@@ -294,7 +294,7 @@ func TestPrintedStatusLine(t *testing.T) {
 	change := func(f func(*api.Status)) api.Status { s := base; f(&s); return s }
 	for want, s := range map[string]api.Status{
 		"crew in /w · not running; the last run was cut off, covey up continues it": base,
-		"crew in /w · starting (process 7) · 1 of 3 tasks done": change(func(s *api.Status) {
+		"crew in /w · starting (process 7) · done 1 of 3": change(func(s *api.Status) {
 			s.PID, s.Tasks = 7, api.TaskCounts{Pending: 2, Completed: 1}
 		}),
 		"crew in /w · running for 1h05m (process 7)": change(func(s *api.Status) {

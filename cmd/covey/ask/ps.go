@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 			if s.PID == 0 && s.Result != nil && strings.Contains(s.Result.Reason, m.Attention) { // the first lines say it
 				why = ""
 			}
-			out.Printf("%s\n", out.Paint(term.Yellow, fmt.Sprintf("! %s needs attention%s", name, why)))
+			out.Printf("%s\n", out.Paint(view.MemberStyle(m.State), fmt.Sprintf("! %s needs attention%s", name, why)))
 			helps := "covey send " + name + " TEXT helps it on"
 			if s.PID == 0 { // a team that does not run takes no text
 				helps = "covey up lets it try again"
@@ -138,8 +139,8 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 // be long. now is the time from which ages are computed.
 func statusLine(s api.Status, now time.Time) string {
 	tasks := ""
-	if all := s.Tasks.Total(); all > 0 {
-		tasks = fmt.Sprintf(" · %d of %d tasks done", s.Tasks.Completed, all)
+	for _, words := range view.CountWords(s.Tasks, s.Work) {
+		tasks += " · " + words
 	}
 	head := term.PlainLine(s.Team) + " in " + term.PlainLine(s.Workspace)
 	switch {
@@ -346,12 +347,24 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	if err == nil {
 		held, err = members.HeldIn(ctx, store)
 	}
+	var merges []tasks.Merge
+	if err == nil {
+		merges, err = store.Merges().List(ctx)
+	}
 	if err != nil {
 		return s, err
 	}
 	// Tasks and mail are from one snapshot of the store, so their numbers agree.
 	all := tasks.Outlines(snapshot.Tasks)
 	s.Tasks = api.CountTasks(all)
+	newest := map[string]tasks.MergeState{}
+	for _, m := range merges {
+		for _, id := range m.Tasks {
+			newest[id] = m.State
+		}
+	}
+	s.Work = api.CountWork(maps.Values(newest))
+	s.Work.SentBack = run.WorkCounts().SentBack
 	owned := api.OwnedTasks(all)
 	for _, m := range run.Statuses() {
 		m.Unread = snapshot.Unread[m.Name]

@@ -21,7 +21,7 @@ func TestStatusLine(t *testing.T) {
 	}{
 		{"starting", func(s *api.Status) { s.PID = 7 }, `crew in /x\x1b · starting (process 7)`},
 		{"running", func(s *api.Status) { s.PID, s.Up, s.Tasks.Completed, s.Tasks.Pending = 7, true, 1, 2 },
-			`crew in /x\x1b · running for 1m30s (process 7) · 1 of 3 tasks done`},
+			`crew in /x\x1b · running for 1m30s (process 7) · done 1 of 3`},
 		{"cut off", func(*api.Status) {},
 			`crew in /x\x1b · not running; the last run was cut off, covey up continues it`},
 		{"ended", func(s *api.Status) {

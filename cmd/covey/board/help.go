@@ -116,8 +116,8 @@ func helpLines(height int) []string {
   q, Ctrl-C   leave the board; under "covey up", Ctrl-C stops the team
   Ctrl-Z      suspend covey
 
-"all" stands for the whole team. Red needs a person, yellow waits, green goes
-well. covey web shows more: the ends of turns, changes, and verdicts.`
+"all" stands for the whole team. Red is a failure or a mark, yellow waits,
+green is done or goes well. covey web shows more: the ends of turns, changes, and verdicts.`
 	lines := strings.Split(text, "\n")
 	return lines[:min(len(lines), max(height, 0))]
 }

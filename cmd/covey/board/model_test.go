@@ -120,7 +120,7 @@ func TestReadsTheJournal(t *testing.T) {
 	b := newBoard(t, 80, 24)
 	b.until = 20
 	b.sees(played()[:5]...)
-	b.shows("covey: crew · reading the journal, 25 % · 0 of 4 tasks done")
+	b.shows("covey: crew · reading the journal, 25 % · done 0 of 4")
 	b.sees(played()[5:]...)
 	b.sees(teamtest.Line(20, "lead", "text", `{"text":"One."}`), teamtest.Line(20, "lead", "text", `{"text":"Two."}`),
 		teamtest.Line(20, "lead", "text", `{"text":"Three."}`))

@@ -41,7 +41,7 @@ func titleOf(which pane, l *list) (string, term.Style) {
 	case which == needs && n == 0:
 		return "1 Nothing needs you", style
 	case which == needs:
-		style = term.Red
+		style = term.Yellow
 	}
 	if l.filter != "" {
 		return fmt.Sprintf("%s: %d of %d contain %q", text, len(l.shown()), len(l.rows), l.filter), style

@@ -83,11 +83,7 @@ func sceneOf(now termview.Now, own bool) scene {
 // factsOf sums up the numbers of a team.
 func factsOf(now termview.Now) string {
 	s := now.State
-	count, cost := s.TaskCounts(), 0.0
-	var parts []string
-	if count.Total() > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d tasks done", count.Completed, count.Total()))
-	}
+	cost, parts := 0.0, termview.CountWords(s.TaskCounts(), s.WorkCounts())
 	if n := s.StaffedRun().Refusals; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", n))
 	}
@@ -115,7 +111,7 @@ func needRows(s *view.State, runs bool) []row {
 	for _, n := range s.Needs() {
 		r := row{
 			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: termview.NeedWord(n),
-			style: term.Red, since: n.Since, left: n.Deadline, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
+			style: termview.NeedStyle(n), since: n.Since, left: n.Deadline, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
 			task: n.Task, returns: n.Task != "",
 		}
 		switch n.Kind {

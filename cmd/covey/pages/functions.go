@@ -63,21 +63,14 @@ func functions(root string) template.FuncMap {
 			}
 			return fmt.Sprint(n)
 		},
-		"mergeclass": func(s tasks.MergeState) string {
-			switch s {
-			case tasks.MergeDone:
-				return "good"
-			case tasks.MergeHeld:
-				return "bad"
-			}
-			return "wait"
-		},
-		"path":   url.PathEscape,
-		"usd":    func(v float64) string { return fmt.Sprintf("$%.2f", v) },
-		"dom":    DomID,
-		"plural": term.Plural,
-		"day":    func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
-		"lasted": func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
+		"mergeword":  func(s tasks.MergeState) string { word, _ := termview.MergeWord(s); return word },
+		"mergeclass": func(s tasks.MergeState) string { return classOf(termview.MergeStyle(s)) },
+		"path":       url.PathEscape,
+		"usd":        func(v float64) string { return fmt.Sprintf("$%.2f", v) },
+		"dom":        DomID,
+		"plural":     term.Plural,
+		"day":        func(t time.Time) string { return t.Local().Format("2 January 2006, 15:04") },
+		"lasted":     func(from, to time.Time) string { return term.Elapsed(to.Sub(from)) },
 		"passes": func(n int) string {
 			if n == 1 {
 				return "1 pass"

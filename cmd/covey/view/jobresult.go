@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -66,6 +67,7 @@ type JobResult struct {
 	Began         time.Time          `json:"began"`
 	Seconds       float64            `json:"seconds"`
 	Tasks         []TaskResult       `json:"tasks"`
+	Work          api.WorkCounts     `json:"work" jsonschema:"tasks with changes to merge, how many are merged, and how often work was sent back"`
 	Gates         []GateResult       `json:"gates" jsonschema:"the last verdict of each gate on each task, merge or member"`
 	Members       []MemberResult     `json:"members"`
 	Budget        []events.BudgetUse `json:"budget"`
@@ -81,6 +83,7 @@ type TaskResult struct {
 	Status   string  `json:"status" jsonschema:"pending, in_progress or completed"`
 	Owner    string  `json:"owner"`
 	Refusals int     `json:"refusals" jsonschema:"how often its completion was refused"`
+	SentBack int     `json:"sent_back,omitempty" jsonschema:"how often its finished work was sent back"`
 	Why      string  `json:"why,omitempty" jsonschema:"why it was refused last, if it is not completed; the end of it, if it is long"`
 	CostUSD  float64 `json:"cost_usd" jsonschema:"the known part"`
 	// Hints are facts about its work, which a reviewer should look at first.
@@ -121,7 +124,7 @@ func (j Job) Result(mask func(string) string) JobResult {
 	r := JobResult{
 		Version: ResultVersion, Covey: j.Covey, Team: j.Team, Status: j.status(), ExitCode: j.Code, Reason: e.Reason,
 		Answer: e.Answer, Goal: j.State.Run().Goal, TrustedCommit: j.Commit, Began: j.Began.UTC(),
-		Seconds: j.Elapsed.Seconds(), Tasks: j.taskResults(), Gates: j.gateResults(),
+		Seconds: j.Elapsed.Seconds(), Tasks: j.taskResults(), Gates: j.gateResults(), Work: e.Work,
 		Members: []MemberResult{}, Budget: append([]events.BudgetUse{}, e.Budget...),
 		Problems: append([]string{}, e.Problems...), Unmerged: append([]string{}, e.Unmerged...),
 		Moved: append([]string{}, e.Moved...),
@@ -189,7 +192,7 @@ func (j Job) taskResults() []TaskResult {
 			continue
 		}
 		one := TaskResult{
-			ID: t.ID, Subject: t.Subject, Status: string(t.Status), Owner: t.Owner, Refusals: t.Refusals,
+			ID: t.ID, Subject: t.Subject, Status: string(t.Status), Owner: t.Owner, Refusals: t.Refusals, SentBack: t.SentBack,
 			CostUSD: t.Spent.CostUSD, Hints: works.Hints(j.State, t),
 		}
 		if n := len(t.Returns); n > 0 && t.Status != tasks.Completed {

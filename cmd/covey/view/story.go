@@ -240,7 +240,7 @@ func problemText(e events.Event) (string, term.Style) {
 		}
 		return "needs attention: " + d.Reason, term.Red
 	case events.HookFeedback:
-		return "refused by " + d.Event + ": " + hookinfo.Feedback(d.Event, d.Text), term.Yellow
+		return "refused by " + d.Event + ": " + hookinfo.Feedback(d.Event, d.Text), term.Red
 	case events.HookStopped:
 		return "stopped by " + d.Event + ": " + d.Message, term.Red
 	case events.HookFinished:
@@ -321,7 +321,7 @@ func taskStyle(op tasks.Op) term.Style {
 	case tasks.TaskCompleted:
 		return term.Green
 	case tasks.Refused:
-		return term.Yellow
+		return term.Red
 	}
 	return term.Normal
 }
@@ -348,7 +348,7 @@ func fullText(e events.Event) (string, term.Style) {
 		}
 		return quoted(d.Content), term.Faint
 	case events.HookFeedback:
-		return "refused\n" + quoted(hookinfo.Untagged(d.Text)), term.Yellow
+		return "refused\n" + quoted(hookinfo.Untagged(d.Text)), term.Red
 	case events.MessageSent:
 		return "to " + d.To + "\n" + quoted(d.Text), term.Normal
 	case events.Idle:

@@ -47,18 +47,31 @@ func MergeState(m tasks.Merge) string {
 	case tasks.MergeReady:
 		return "ready for a pull request into " + m.Into
 	}
-	return string(m.State)
+	word, _ := MergeWord(m.State)
+	return word
 }
 
-// MergeStyle highlights states that need a look.
-func MergeStyle(s tasks.MergeState) term.Style {
+// MergeWord returns what became of finished work in a word or two.
+func MergeWord(s tasks.MergeState) (string, term.Style) {
 	switch s {
-	case tasks.MergeHeld, tasks.MergeReturned:
-		return term.Red
-	case tasks.MergeWaiting, tasks.MergeReady:
-		return term.Yellow
+	case tasks.MergeReturned:
+		return "sent back", term.Red
+	case tasks.MergeWaiting:
+		return "to merge", term.Yellow
+	case tasks.MergeHeld:
+		return "held", term.Yellow
+	case tasks.MergeReady:
+		return "ready for a pull request", term.Yellow
 	case tasks.MergeDone:
-		return term.Green
+		return "merged", term.Green
+	case tasks.MergeDropped:
+		return "nothing to merge", term.Faint
 	}
-	return term.Normal
+	return string(s), term.Cyan
+}
+
+// MergeStyle returns the style of MergeWord.
+func MergeStyle(s tasks.MergeState) term.Style {
+	_, style := MergeWord(s)
+	return style
 }

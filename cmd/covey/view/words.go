@@ -12,11 +12,29 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
-// The functions of this file say a state in a word or two, and how it is highlighted: red is for
-// what needs a person, yellow for what waits, green for what goes well, cyan for work, and faint for
-// what needs no look. The words say the same without the colour.
+// The functions of this file return a state in a word or two, and how it is highlighted: red is for
+// failures and marks, yellow for what waits, above all for a person, green for what is done or goes well,
+// cyan for work, and faint for what needs no look. The words say the same without the colour. Every
+// screen, command and report takes both from here, so that a state is one word in one colour.
+
+// CountWords returns how many tasks are done, how many of those with changes are merged, which is
+// another fact, and how often work was sent back, which no count of refusals has.
+func CountWords(all api.TaskCounts, work api.WorkCounts) []string {
+	var words []string
+	if n := all.Total(); n > 0 {
+		words = append(words, fmt.Sprintf("done %d of %d", all.Completed, n))
+	}
+	if work.Tasks > 0 {
+		words = append(words, fmt.Sprintf("merged %d of %d", work.Merged, work.Tasks))
+	}
+	if work.SentBack > 0 {
+		words = append(words, fmt.Sprintf("%d sent back", work.SentBack))
+	}
+	return words
+}
 
 // atGates is how a member is called while a gate judges its turn.
 const atGates = "at the gates"
@@ -36,7 +54,7 @@ func TeamWord(s *view.State, runs bool) (string, term.Style) {
 	case s.Waits != nil:
 		return "waits for the end of a usage limit", term.Yellow
 	case len(s.Needs()) > 0:
-		return "needs you", term.Red
+		return "needs you", term.Yellow
 	}
 	working := 0
 	for _, m := range s.Members {
@@ -68,10 +86,12 @@ func MemberWord(m *view.Member) (string, term.Style) {
 // and waits are the open tasks that it waits for.
 func TaskWord(t *view.Task, merge *view.Merge, waits []string) (string, term.Style) {
 	switch {
-	case t.Status == tasks.Completed && merge != nil && merge.State == tasks.MergeDone:
-		return "merged", term.Green
-	case t.Status == tasks.Completed && merge != nil:
-		return "done, " + string(merge.State), term.Yellow
+	case t.Status == tasks.Completed && merge != nil && merge.State != tasks.MergeDropped:
+		word, style := MergeWord(merge.State)
+		if merge.State != tasks.MergeDone && merge.State != tasks.MergeReturned {
+			word = "done, " + word
+		}
+		return word, style
 	case t.Status == tasks.Completed:
 		return "done", term.Green
 	case t.Awaits != "":
@@ -151,6 +171,14 @@ func NeedWord(n api.Need) string {
 		return "held merge"
 	}
 	return "attention"
+}
+
+// NeedStyle highlights a need: a member that cannot go on has failed, the others wait.
+func NeedStyle(n api.Need) term.Style {
+	if n.Kind == api.NeedsHelp || n.Asks == requests.AskAttention {
+		return term.Red
+	}
+	return term.Yellow
 }
 
 // MarksText names what a reviewer should look at first: "⚠ gate changed, tests removed"; empty: nothing.

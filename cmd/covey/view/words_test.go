@@ -33,7 +33,7 @@ func TestTeamWord(t *testing.T) {
 		"at work": {true, []events.Line{started, teamtest.Line(2, "ana", "turn_started", `{"cause":"task"}`)},
 			said{"1 member of 2 at work", term.Green}},
 		"needs somebody": {true, []events.Line{started, teamtest.Line(2, "ana", "needs_attention", `{"reason":"no"}`)},
-			said{"needs you", term.Red}},
+			said{"needs you", term.Yellow}},
 		"waits": {true, []events.Line{started, teamtest.Line(2, "", "team_waits", `{"until":"2026-11-21T13:00:00Z","members":["ana"]}`)},
 			said{"waits for the end of a usage limit", term.Yellow}},
 		"killed": {false, []events.Line{started}, said{"does not run: it was cut off; covey up goes on", term.Red}},
@@ -109,11 +109,33 @@ func TestTaskWord(t *testing.T) {
 		"judged":      {tasks.InProgress, "ana", nil, nil, said{"awaits ana", term.Yellow}},
 		"done":        {tasks.Completed, "", nil, nil, said{"done", term.Green}},
 		"held":        {tasks.Completed, "", merge(tasks.MergeHeld), nil, said{"done, held", term.Yellow}},
+		"to merge":    {tasks.Completed, "", merge(tasks.MergeWaiting), nil, said{"done, to merge", term.Yellow}},
+		"sent back":   {tasks.Completed, "", merge(tasks.MergeReturned), nil, said{"sent back", term.Red}},
+		"dropped":     {tasks.Completed, "", merge(tasks.MergeDropped), nil, said{"done", term.Green}},
+		"tested":      {tasks.Completed, "", merge(tasks.MergeTesting), nil, said{"done, testing", term.Cyan}},
 		"merged":      {tasks.Completed, "", merge(tasks.MergeDone), nil, said{"merged", term.Green}},
 	} {
 		task := &view.Task{Task: tasks.Task{Status: test.status}, Awaits: test.awaits}
 		if word, style := TaskWord(task, test.merge, test.waits); (said{word, style}) != test.want {
 			t.Errorf("%s: %q in %q, want %+v", name, word, style, test.want)
+		}
+	}
+}
+
+// TestCountWords: done and merged are two facts, and work that was sent back is counted.
+func TestCountWords(t *testing.T) {
+	ten := api.TaskCounts{Completed: 10}
+	for want, n := range map[string]struct {
+		all  api.TaskCounts
+		work api.WorkCounts
+	}{
+		"":                              {},
+		"done 10 of 10":                 {all: ten},
+		"done 10 of 10, merged 0 of 10": {ten, api.WorkCounts{Tasks: 10}},
+		"done 10 of 10, merged 8 of 9, 2 sent back": {ten, api.WorkCounts{Tasks: 9, Merged: 8, SentBack: 2}},
+	} {
+		if got := strings.Join(CountWords(n.all, n.work), ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

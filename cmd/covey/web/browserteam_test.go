@@ -107,7 +107,7 @@ func decides(t *testing.T, b browser, bin string) {
 	task.untilText("#task-acts", "Approve")
 	task.tabTo("#task-acts button[value=yes]")
 	task.press("Enter")
-	board.untilText("#task-1 .state", "done, waiting")
+	board.untilText("#task-1 .state", "done, to merge")
 	task.untilText("#task-acts", "Merge into main")
 
 	// A comment on a hunk: a message to the author, then a task.
@@ -142,12 +142,12 @@ func decides(t *testing.T, b browser, bin string) {
 	task.tabTo("#task-acts .back button")
 	task.press("Enter")
 	task.untilText("#link", "task 1 is sent back")
-	board.untilText("#task-1 .state", "returned")
+	board.untilText("#task-1 .state", "sent back")
 	board.untilText("#tasks", "Revise task 1")
 	approve(board, "finished task 3")
 
 	// Merged: the main page shows it, and the file is there.
-	board.untilText("#task-3 .state", "done, waiting")
+	board.untilText("#task-3 .state", "done, to merge")
 	task.to("/task/3")
 	task.tabTo("#task-acts form[action$='/merge'] button")
 	task.press("Enter")
