@@ -20,6 +20,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
 // How long Run waits for processes that a program leaves behind.
@@ -67,6 +69,8 @@ type Process struct {
 	Reap bool
 	// Leased ends the tree also when this process ends before the program, even by kill -9.
 	Leased bool
+	// Box limits what the program and its descendants may do. nil means no limit.
+	Box *sandbox.Box
 	// MaxProcesses is how many processes the program and its descendants may be at once; if
 	// there are more, all are killed. It also applies to processes that the program leaves
 	// behind. 0 means no limit. Only Linux can count them.
@@ -113,8 +117,9 @@ type Running struct {
 	killing chan struct{} // closed once killed is set
 	killed  []int
 	crowd   *crowd
-	lease   *lease // nil: none
-	told    func() // that it has ended; nil: nobody
+	session *sandbox.Session // nil: none
+	lease   *lease           // nil: none
+	told    func()           // that it has ended; nil: nobody
 }
 
 // Start starts p, with the errors of Run, and kills its tree when ctx ends. The kill has a
@@ -132,7 +137,7 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 	if p.Grace <= 0 {
 		p.Grace = DefaultGrace
 	}
-	cmd, plumbing, err := p.start()
+	cmd, plumbing, session, err := p.start()
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrStart, p.Args[0], err)
 	}
@@ -142,6 +147,7 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			plumbing.finish()
+			session.Close()
 			return nil, fmt.Errorf("%w the shell that watches %s: %w", ErrStart, p.Args[0], err)
 		}
 	}
@@ -150,7 +156,7 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 		told = p.Started(cmd.Process.Pid)
 	}
 	r := &Running{Process: p, cmd: cmd, plumbing: plumbing, ended: make(chan struct{}),
-		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid), lease: held, told: told}
+		killing: make(chan struct{}), crowd: watchCrowd(&p, cmd.Process.Pid), session: session, lease: held, told: told}
 	r.cancel = context.AfterFunc(ctx, func() {
 		defer close(r.killing)
 		r.killed = EndTree(cmd.Process.Pid, p.Marker, p.Grace, r.ended)
@@ -161,25 +167,25 @@ func (p Process) Start(ctx context.Context) (*Running, error) {
 // start starts the program. It only retries on ETXTBSY: a script that has just been written
 // may still be open in a child that another goroutine has forked and that has not reached
 // its exec.
-func (p Process) start() (*exec.Cmd, *plumbing, error) {
+func (p Process) start() (*exec.Cmd, *plumbing, *sandbox.Session, error) {
 	path, err := LookPath(p.Args[0], p.Env)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for try := 0; ; try++ {
 		cmd := &exec.Cmd{Path: path, Args: p.Args, Dir: p.Dir, Env: p.Env, SysProcAttr: OwnSession()}
 		plumbing, err := p.plumb(cmd)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		err = cmd.Start()
+		session, err := p.Box.Start(cmd)
 		if err == nil {
 			plumbing.begin()
-			return cmd, plumbing, nil
+			return cmd, plumbing, session, nil
 		}
 		plumbing.abandon()
 		if !errors.Is(err, syscall.ETXTBSY) || try == busyRetries {
-			return nil, nil, bareError(err)
+			return nil, nil, nil, bareError(err)
 		}
 		time.Sleep(time.Millisecond << try)
 	}
@@ -191,6 +197,7 @@ func (r *Running) Drained() <-chan struct{} { return r.plumbing.drained }
 // Wait waits for the program and returns how it ended.
 func (r *Running) Wait() Exit {
 	pid := r.cmd.Process.Pid
+	defer r.session.Close()
 	defer r.lease.end()
 	if r.told != nil {
 		defer r.told()

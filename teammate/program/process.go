@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 )
 
@@ -32,6 +33,7 @@ type Process struct {
 	Ended  chan struct{} // closed when it has been waited for
 
 	cmd     *exec.Cmd
+	session *sandbox.Session
 	grace   time.Duration
 	marker  string // the entry of its environment that marks its descendants
 	release func()
@@ -43,6 +45,7 @@ type ProcessOptions struct {
 	Env     []string
 	Dir     string
 	Grace   time.Duration // from TERM to KILL
+	Box     *sandbox.Box  // what limits the program and its descendants; nil means nothing
 	// Started is called before anything is sent, so that the pid is stored if covey is killed from
 	// here on; it may be nil. It returns what is called when the process has ended; nil: nothing.
 	Started func(pid int) (release func())
@@ -74,7 +77,7 @@ func Start(o ProcessOptions) (*Process, error) {
 		Path: path, Args: o.Command, Env: append(slices.Clone(o.Env), p.marker), Dir: o.Dir,
 		Stdin: in, Stdout: out, Stderr: p.Stderr, WaitDelay: linger, SysProcAttr: proc.OwnSession(),
 	}
-	if err := p.cmd.Start(); err != nil {
+	if p.session, err = o.Box.Start(p.cmd); err != nil {
 		inWrite.Close()
 		outRead.Close()
 		return nil, err
@@ -96,6 +99,7 @@ func (p *Process) wait() {
 	// WaitDelay limits the wait for stderr, which children may hold open too.
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	_ = p.Stdout.from.SetReadDeadline(time.Now().Add(linger))
+	p.session.Close()
 	p.release()
 	close(p.Ended)
 }

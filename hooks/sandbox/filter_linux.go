@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// auditArch has the numbers by which a filter knows an architecture, for those that have filters.
+var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+// What a filter answers. Refused calls fail, so that programs go on without them.
+const (
+	allowed  = unix.SECCOMP_RET_ALLOW
+	refused  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	x32Calls = 0x40000000 // the first number of x32, a second set of numbers on amd64
+)
+
+// Always refused: what changes namespaces, mounts, the kernel or other processes. Mounts are also
+// refused by landlock, and what needs a capability that is dropped is not listed in full.
+var refusedCalls = []uint32{
+	unix.SYS_SETNS, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_KEXEC_LOAD,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_OPEN_BY_HANDLE_AT,
+	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_PIDFD_GETFD,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,
+	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+}
+
+// Refused unless a program may trace.
+var traceCalls = []uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV}
+
+// Answered as if the kernel did not have them. Rings do what the filter would refuse, and the flags
+// of clone3 are out of its sight; programs use clone instead.
+var unknownCalls = []uint32{
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3,
+}
+
+// Calls that change limits and priorities of a process: only the caller, named as 0. Landlock knows
+// nothing of them. The value is the argument that names the process.
+var ownCalls = map[uint32]uint32{
+	unix.SYS_PRLIMIT64: 0, unix.SYS_SCHED_SETAFFINITY: 0, unix.SYS_SCHED_SETSCHEDULER: 0, unix.SYS_SCHED_SETPARAM: 0,
+	unix.SYS_SCHED_SETATTR: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
+}
+
+// Instructions of a filter, and how it reads the call.
+const (
+	load      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	and       = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+	ifEqual   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	ifAtLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	ifAny     = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	number    = 0 // where the number of the call is
+	arch      = 4
+	arguments = 16
+)
+
+type instruction = unix.SockFilter
+
+func answer(k uint32) instruction { return instruction{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+
+// argument loads the lower half of an argument, which is all that the kernel reads of those here.
+func argument(n uint32) instruction { return instruction{Code: load, K: arguments + 8*n} }
+
+// when runs body, which ends with an answer, if the loaded value compares with k; code is one of
+// ifEqual, ifAny and ifAtLeast.
+func when(code uint16, k uint32, body ...instruction) []instruction {
+	return append([]instruction{{Code: code, Jf: uint8(len(body)), K: k}}, body...)
+}
+
+// filter returns the seccomp program of the box.
+func (b *Box) filter() (f []instruction) {
+	add := func(i ...instruction) { f = append(f, i...) }
+	add(instruction{Code: load, K: arch}, instruction{Code: ifEqual, Jt: 1, K: auditArch[runtime.GOARCH]}, answer(unknown))
+	add(instruction{Code: load, K: number})
+	add(when(ifAtLeast, x32Calls, answer(unknown))...)
+	for _, call := range unknownCalls {
+		add(when(ifEqual, call, answer(unknown))...)
+	}
+	for _, call := range refusedCalls {
+		add(when(ifEqual, call, answer(refused))...)
+	}
+	for _, call := range traceCalls {
+		if !b.policy.Debug {
+			add(when(ifEqual, call, answer(refused))...)
+		}
+	}
+	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
+		add(calling(call, 0, when(ifAny, unix.CLONE_NEWUSER, answer(refused)))...)
+	}
+	add(calling(unix.SYS_IOCTL, 1, append(when(ifEqual, unix.TIOCSTI, answer(refused)), when(ifEqual, unix.TIOCLINUX, answer(refused))...))...)
+	for call, n := range ownCalls {
+		add(calling(call, n, []instruction{{Code: ifEqual, Jt: 1, K: 0}, answer(refused)})...)
+	}
+	add(when(ifEqual, unix.SYS_SOCKET, b.sockets()...)...)
+	add(answer(allowed))
+	return f
+}
+
+// calling runs the checks of an argument of a call, and allows it if none answers.
+func calling(call, n uint32, checks []instruction) []instruction {
+	return when(ifEqual, call, append(append([]instruction{argument(n)}, checks...), answer(allowed))...)
+}
+
+// sockets answers for calls of socket, by family, type and protocol.
+func (b *Box) sockets() (f []instruction) {
+	add := func(i ...instruction) { f = append(f, i...) }
+	add(argument(0))
+	if !b.policy.NoUnix {
+		add(when(ifEqual, unix.AF_UNIX, answer(allowed))...)
+	}
+	// Node asks for the addresses of the interfaces by a socket of routes.
+	routes := append([]instruction{argument(2)}, when(ifEqual, unix.NETLINK_ROUTE, answer(allowed))...)
+	add(when(ifEqual, unix.AF_NETLINK, append(routes, answer(refused))...)...)
+	if b.level == Mounts || b.policy.Network != NetworkOff {
+		for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
+			add(when(ifEqual, family, answer(allowed))...)
+		}
+	}
+	add(answer(refused))
+	return f
+}
