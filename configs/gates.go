@@ -2,6 +2,7 @@ package configs
 
 import (
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/coveyteam/covey/configs/scripts"
@@ -69,18 +70,20 @@ func (g *gateSpec) hasOther() bool {
 // The handler has Gate set, so it fails closed: a command that cannot run refuses. An
 // approver is compiled to a policy, so that package hooks has one kind of gate less.
 func (r *gateRules) gate(g *gateSpec) hooks.Handler {
-	given := 0
-	for _, v := range []yaml.Value[string]{g.run, g.policy, g.approve} {
-		if v.Given() {
-			given++
+	var given []*yaml.Node
+	for _, at := range []*yaml.Node{g.run.At, g.policy.At, g.approve.At, g.hints.At} {
+		if at != nil {
+			given = append(given, at)
 		}
 	}
 	switch {
-	case given > 1:
-		at := orElse(g.policy.At, g.approve.At)
-		r.Fail(at.At, "a gate has one of run, policy and approve; make several gates of it")
-	case g.at != nil && given == 0 && !g.hasOther():
-		r.Fail(g.at.At, "a gate has a command, a policy or an approver; add run: COMMAND, policy: NAME or approve: NAME")
+	case len(given) > 1:
+		r.Fail(given[1].At, "a gate has one of run, policy, approve and hints; make several gates of it")
+	case g.at != nil && len(given) == 0 && !g.hasOther():
+		r.Fail(g.at.At, "a gate has a command, a policy, an approver or hints; add run: COMMAND, policy: NAME, approve: NAME or hints: [KIND]")
+	}
+	if g.hints.At != nil && g.hints.At.Kind == yaml.ListKind && len(g.hints.Items) == 0 {
+		r.Fail(g.hints.At.At, "hints is empty; name a kind of hints, such as tests-removed")
 	}
 	h := hooks.Handler{Command: g.run.V, Timeout: g.timeout.V.Seconds(), Policy: g.policy.V, Gate: true,
 		MayAct: g.mayAct.V}
@@ -90,6 +93,8 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 	switch {
 	case g.approve.V != "":
 		h.Approver, h.Policy = g.approve.V, approvePolicy+g.approve.V
+	case g.hints.At != nil:
+		h.Policy = hintsPolicy + strings.Join(yaml.Words(g.hints), ",")
 	case !g.policy.Given():
 		h.Type = "command"
 	}
@@ -99,11 +104,35 @@ func (r *gateRules) gate(g *gateSpec) hooks.Handler {
 // approvePolicy begins the names of the policies that ask for approval.
 const approvePolicy = "approve:"
 
-// approvers checks who is to approve. Gates of idle and stop cannot have an approver,
-// because the end of a turn leaves nothing to look at.
+// hintsPolicy begins the names of the policies that refuse hints.
+const hintsPolicy = "hints:"
+
+// HintsOf returns the kinds of hints that a gate refuses, by its policy. Other policies have none.
+func HintsOf(policy string) []string {
+	kinds, ok := strings.CutPrefix(policy, hintsPolicy)
+	if !ok {
+		return nil
+	}
+	return strings.Split(kinds, ",")
+}
+
+// HintKinds returns the kinds of hints about work that a gate of merges can refuse; package hints finds them.
+func HintKinds() []string {
+	return []string{
+		"gate-changed", "tests-removed", "tests-skipped", "assertions-empty", "assertions-weakened", "assertions-fewer",
+		"tests-detected", "result-forced", "always-equal", "limit-lowered", "errors-swallowed", "ci-weakened", "lock-source",
+		"ignored", "secret", "security-off", "program-added", "litter", "beyond-task", "special-case", "calls-counted",
+		"expected-changed", "check-suppressed", "unfinished", "debugging", "ci-changed", "dependency-added", "file-deleted",
+		"binary",
+	}
+}
+
+// places checks that gates stand at moments at which they can judge, and who is to approve. The end of a
+// turn leaves nothing to approve. A merge is no act of a member, which policies look at, and only
+// it has hints.
 //
 // It must run after the members are resolved. Person is always known.
-func (r *gateRules) approvers(t *Team, s *gatesSpec) {
+func (r *gateRules) places(t *Team, s *gatesSpec) {
 	known := yaml.NewNameSet("member", append([]string{Person}, t.MemberNames()...))
 	for _, gates := range []yaml.List[gateSpec]{s.task, s.merge} {
 		for _, g := range gates.Items {
@@ -115,6 +144,18 @@ func (r *gateRules) approvers(t *Team, s *gatesSpec) {
 			if g.approve.Given() {
 				r.Fail(g.approve.At.At, "approve belongs to gates of task and merge; write a command or a policy here")
 			}
+		}
+	}
+	for _, gates := range []yaml.List[gateSpec]{s.task, s.idle, s.stop} {
+		for _, g := range gates.Items {
+			if g.hints.At != nil {
+				r.Fail(g.hints.At.At, "hints belong to gates of merge; move this gate there")
+			}
+		}
+	}
+	for _, g := range s.merge.Items {
+		if g.policy.V != "" {
+			r.Fail(g.policy.At.At, "a policy looks at a member, which merges nothing; write a command, an approver or hints here")
 		}
 	}
 }
@@ -189,17 +230,18 @@ type gateSpec struct {
 	timeout yaml.Value[time.Duration]
 	policy  yaml.Value[string]
 	approve yaml.Value[string]
+	hints   yaml.List[yaml.Value[string]]
 	mayAct  yaml.Value[bool]
 }
 
 // gatePart decodes a gate; its short form is the command.
 func gatePart(g *gateSpec) yaml.Part {
 	return yaml.Shared("gate", yaml.Either(yaml.Text(&g.run), yaml.Object(&g.at, g.fields()),
-		"a command, or a mapping such as {run: COMMAND, timeout: 2m}, {policy: NAME} or {approve: NAME}"))
+		"a command, or a mapping such as {run: COMMAND, timeout: 2m}, {policy: NAME}, {approve: NAME} or {hints: [KIND]}"))
 }
 
-// fields returns the keys of a gate. The resolver checks that it has one of run, policy and
-// approve, which a table cannot express.
+// fields returns the keys of a gate. The resolver checks that it has one of run, policy,
+// approve and hints, which a table cannot express.
 func (g *gateSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "run", Part: yaml.Text(&g.run),
@@ -213,5 +255,7 @@ func (g *gateSpec) fields() []yaml.Field {
 			Doc: "true: `covey` below the command may act for the member. Default: false, it may only read."},
 		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
+		{Key: "hints", Part: yaml.SomeOf(&g.hints, "a list of kinds of hints", HintKinds()...),
+			Doc: "In gates of merge: kinds of hints; work that has one is refused. They are " + strings.Join(HintKinds(), ", ") + "."},
 	}
 }

@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
 		"web":        "public_url",
 		"gates":      "task idle stop merge at_once",
-		"gates.task": "run timeout policy may_act approve",
+		"gates.task": "run timeout policy may_act approve hints",
 	}
 	got := map[string][]string{}
 	walkFields("", (&teamSpec{}).fields(), func(path string, f yaml.Field) {

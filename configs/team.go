@@ -269,7 +269,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	r.dependencies(t, s)
 	t.splitTemplates(s.templates)
 	gates := &gateRules{r.Decoder, r.Workspace}
-	gates.approvers(t, &s.gates)
+	gates.places(t, &s.gates)
 	t.Tasks = (&taskRules{r.Decoder}).allTasks(s.tasks, t)
 	t.Hooks = (&hookRules{r.Decoder}).hooks(&s.hooks)
 	t.Gates = gates.gates(&s.gates)

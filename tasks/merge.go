@@ -86,6 +86,7 @@ type Merge struct {
 	Round   int        `json:"round,omitempty"`   // how often the work was returned to its author
 	Asked   string     `json:"asked,omitempty"`   // id of the request to a person, in state held
 	Refused bool       `json:"refused,omitempty"` // a person said no to it
+	Forced  bool       `json:"forced,omitempty"`  // the operator merges this commit whatever its gates would say
 	By      string     `json:"by,omitempty"`      // who requested it last; empty: covey
 	Version uint64     `json:"version"`           // rises with every change
 	Created time.Time  `json:"created"`
@@ -174,7 +175,8 @@ func (m Merge) propose(t *store.Tx, a actors.Actor) (Merge, error) {
 		next := known[i]
 		next.Commit, next.Title, next.Into, next.State = m.Commit, m.Title, m.Into, m.State
 		next.Tasks = store.Unique(append(slices.Clone(next.Tasks), m.Tasks...))
-		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked, next.Refused = "", nil, "", "", "", "", false
+		next.Reason, next.Files, next.Base, next.Result, next.Fix, next.Asked = "", nil, "", "", "", ""
+		next.Refused, next.Forced = false, false
 		next.Round = max(next.Round, m.Round)
 		return next.save(t, a), nil
 	}

@@ -101,6 +101,11 @@ func TextsOf(to *List[Value[string]], says string) Part {
 	return uniqueTexts{listPart[Value[string]]{to, Text, says}}
 }
 
+// SomeOf takes a list of some of a few words, each at most once. says completes "it must be …".
+func SomeOf(to *List[Value[string]], says string, words ...string) Part {
+	return uniqueTexts{listPart[Value[string]]{to, func(v *Value[string]) Part { return OneOf(v, words...) }, says}}
+}
+
 // Args takes a list of texts that may be empty or repeated.
 func Args(to *List[Value[string]]) Part { return ListOf(to, "a list of texts", AnyText) }
 

@@ -24,6 +24,8 @@ type MergeRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
 	All    bool   `json:"all,omitempty"`
+	// Force merges without asking the gates. All must not be set.
+	Force bool `json:"force,omitempty"`
 	// Wait delays the reply until the work is merged, or cannot be merged for
 	// now.
 	Wait bool `json:"wait,omitempty"`

@@ -35,8 +35,11 @@ type Place struct {
 	Text string `json:"text,omitempty"` // the beginning of the line, or what was found
 }
 
-// mostPlaces bounds the places of one hint.
-const mostPlaces = 10
+// mostPlaces bounds the places of one hint, MostShown those that its String has.
+const (
+	mostPlaces = 10
+	MostShown  = 3
+)
 
 // String returns the place for people: "pkg/a_test.go:12: TestAdd".
 func (p Place) String() string {
@@ -63,7 +66,7 @@ func (h Hint) String() string {
 		text = "⚠ " + text
 	}
 	var places []string
-	for _, p := range h.Places[:min(len(h.Places), 3)] {
+	for _, p := range h.Places[:min(len(h.Places), MostShown)] {
 		places = append(places, p.String())
 	}
 	if more := len(h.Places) + h.More - len(places); more > 0 {

@@ -2,6 +2,7 @@ package hints
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,27 @@ func TestKinds(t *testing.T) {
 		if r.kind != "beyond-task" && !strings.Contains(fmt.Sprint(seen), string(r.kind)) {
 			t.Errorf("no case finds %s", r.kind)
 		}
+	}
+}
+
+// TestKindNames: specs can name all kinds of rules, and no others.
+func TestKindNames(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	for _, r := range rules() {
+		if !slices.Contains(kinds, string(r.kind)) {
+			kinds = append(kinds, string(r.kind))
+		}
+	}
+	schema, err := os.ReadFile("../../configs/team.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, named, _ := strings.Cut(string(schema), `"hints": {`)
+	_, named, _ = strings.Cut(named, `"enum": `)
+	named, _, _ = strings.Cut(named, "]")
+	if got := strings.Join(strings.Fields(named), ""); got != `["`+strings.Join(kinds, `","`)+`"` {
+		t.Errorf("rules have %q, specs %s", kinds, got)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestApprovalIsForOnePiece(t *testing.T) {
 	}
 
 	// The second is asked for by the operator: that is no yes to the first.
-	_, err = s.Request(t.Context(), "operator", func(m tasks.Merge) bool { return m.ID == second.ID })
+	_, err = s.Request(t.Context(), "operator", false, func(m tasks.Merge) bool { return m.ID == second.ID })
 	testkit.Must(t, err)
 	s.work()
 	s.want("held held")

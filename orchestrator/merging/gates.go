@@ -107,8 +107,8 @@ func (d *Merger) OutsideOf(ctx context.Context, m *members.Member) (files []stri
 	return writes.Outside(m.Owns, written), into, err
 }
 
-// handlersFor returns the gates of merged work: the merge gates, and the task gates
-// that are commands.
+// handlersFor returns the gates of merged work: the merge gates but approvals, which are asked for
+// before, and the task gates that are commands.
 //
 // Prompts, agents and approvals among the task gates are left out: they have judged the
 // work already, and merging does not change it. A command that is listed twice runs
@@ -127,6 +127,9 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 		}
 	}
 	for _, h := range team.Merge.Gates {
+		if configs.HintsOf(h.Policy) != nil {
+			all = append(all, h)
+		}
 		add(h)
 	}
 	return all
@@ -135,7 +138,7 @@ func handlersFor(team *configs.Team) []hooks.Handler {
 // runGates implements Queue.Gates.
 func (d *Merger) runGates(ctx context.Context, t Trial) (refusal string, err error) {
 	handlers := handlersFor(d.deps.Team())
-	if len(handlers) == 0 {
+	if len(handlers) == 0 || t.Forced {
 		return "", nil
 	}
 	about, err := d.about(ctx, t)
@@ -194,6 +197,7 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 	return runner.New([]settings.Source{{Name: "gates of merges", Settings: section}}, &runner.Options{
 		Env: append(slices.Clone(d.deps.Environ),
 			"COVEY_MERGE_BRANCH="+t.Branch, "COVEY_MERGE_INTO="+t.Into, "COVEY_MERGE_BASE="+t.Base),
+		Policies:   func(name string) runner.Policy { return d.queue.hintsGate(t.Merge, configs.HintsOf(name)) },
 		ProjectDir: d.deps.Team().Workspace, SpillDir: d.deps.Place.Scratch(),
 		Gates: func(ctx context.Context, in hooks.Input, gate hooks.Handler) runner.GateRun {
 			here := c

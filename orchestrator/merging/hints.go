@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/runner"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/worktree"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // hintsIn returns the hints about a difference that git has printed as a plain patch, and its size. task
@@ -75,6 +79,38 @@ func (q *Queue) hintsOf(ctx context.Context, r api.Review) ([]hints.Hint, hints.
 	}
 	hints.Sort(list)
 	return list, size
+}
+
+// hintsGate returns the policy of a gate that refuses work with hints of some kinds: those that
+// people see. No kinds are no policy. It also refuses what could not be looked at.
+func (q *Queue) hintsGate(m tasks.Merge, kinds []string) runner.Policy {
+	if kinds == nil {
+		return nil
+	}
+	return func(ctx context.Context, _ hooks.Input) hooks.Result {
+		one, err := reviewOne(ctx, q, m)
+		if err != nil {
+			return runner.Broken(err)
+		}
+		found, _ := q.hintsOf(ctx, one)
+		var said strings.Builder
+		for _, h := range found {
+			if !slices.Contains(kinds, string(h.Kind)) && h.Kind != "too-large" && h.Kind != "not-read" {
+				continue
+			}
+			said.WriteString(h.String() + "\n")
+			for i, p := range h.Places {
+				if i >= hints.MostShown {
+					said.WriteString("  " + p.String() + "\n")
+				}
+			}
+		}
+		if said.Len() == 0 {
+			return runner.Agree()
+		}
+		return runner.Refuse("%sThis team merges no work with such hints. If it has to be so, say why to the lead: the operator can "+
+			"merge it all the same.", said.String())
+	}
 }
 
 // addHint adds a hint about files, if there are any.

@@ -673,7 +673,7 @@ func TestMergeOnRequest(t *testing.T) {
 	s.does("ben", "echo 2 >y")
 	s.work()
 	s.want("waiting waiting")
-	got, err := s.Request(t.Context(), "operator", func(m tasks.Merge) bool { return m.Member == "ben" })
+	got, err := s.Request(t.Context(), "operator", false, func(m tasks.Merge) bool { return m.Member == "ben" })
 	testkit.Must(t, err)
 	s.work()
 	s.want("waiting merged")

@@ -21,18 +21,24 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 	if !d.hasRepo() {
 		return api.MergeReply{}, ErrNoRepo
 	}
+	if r.Force && r.All {
+		return api.MergeReply{}, texts.Errorf(tasks.ErrInvalid, "gates are overridden for one task or member, not for everything that waits")
+	}
 	if r.Member != "" || r.All {
 		if err := d.harvestLoose(ctx, r); err != nil {
 			return api.MergeReply{}, err
 		}
 	}
-	asked, err := d.queue.Request(ctx, actors.Operator, r.Wants)
+	asked, err := d.queue.Request(ctx, actors.Operator, r.Force, r.Wants)
 	if err == nil && len(asked) == 0 {
 		whose := ""
 		if !r.All {
 			whose = " of " + r.String()
 		}
 		err = texts.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
+	}
+	if err == nil && r.Force {
+		err = d.dropFixes(ctx, asked)
 	}
 	if err == nil {
 		err = d.updateOnWay(ctx)
@@ -42,6 +48,28 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 		asked, err = d.await(ctx, asked)
 	}
 	return api.MergeReply{Merges: asked}, err
+}
+
+// dropFixes deletes the tasks to mend work that the operator merges as it is: their owners would undo
+// what the operator has accepted.
+func (d *Merger) dropFixes(ctx context.Context, asked []tasks.Merge) error {
+	all, err := d.deps.Store.List(ctx)
+	if err != nil {
+		return fmt.Errorf("find the tasks to mend: %w", err)
+	}
+	for _, t := range all {
+		mends := func(m tasks.Merge) bool {
+			return m.Fix == t.ID || string(t.Metadata[KeyMerge]) == string(texts.Encode(m.ID))
+		}
+		if t.Status == tasks.Completed || !slices.ContainsFunc(asked, mends) {
+			continue
+		}
+		_, err := d.deps.Store.Delete(ctx, actors.Actor{Name: actors.Operator}, t.ID, nil)
+		if err != nil && !errors.Is(err, tasks.ErrNotFound) {
+			return fmt.Errorf("delete task %s, which is moot: %w", t.ID, err)
+		}
+	}
+	return nil
 }
 
 // MergeHere does the same as Merge, but merges in the caller's goroutine while Serve

@@ -82,11 +82,11 @@ func TestStatesOnRequest(t *testing.T) {
 	for _, s := range allStates {
 		stands(t, q, s)
 	}
-	none, err := q.Request(t.Context(), "lead", func(tasks.Merge) bool { return false })
+	none, err := q.Request(t.Context(), "lead", false, func(tasks.Merge) bool { return false })
 	if err != nil || len(none) != 0 {
 		t.Errorf("nothing was asked for: %+v, %v", none, err)
 	}
-	asked, err := q.Request(t.Context(), "lead", func(tasks.Merge) bool { return true })
+	asked, err := q.Request(t.Context(), "lead", false, func(tasks.Merge) bool { return true })
 	if err != nil || len(asked) != len(allStates)-2 {
 		t.Fatalf("%+v, %v", asked, err)
 	}

@@ -154,9 +154,9 @@ func (q *Queue) revert(ctx context.Context, m tasks.Merge, a Answer) error {
 	return err
 }
 
-// Request queues selected work that waits or is held. It returns the merges as they are
-// then.
-func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) bool) ([]tasks.Merge, error) {
+// Request queues selected work that waits or is held; with force, also work that is being tested, and
+// without asking its gates. It returns the merges as they are then.
+func (q *Queue) Request(ctx context.Context, by string, force bool, which func(tasks.Merge) bool) ([]tasks.Merge, error) {
 	all, err := q.Store.Merges().List(ctx)
 	if err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func (q *Queue) Request(ctx context.Context, by string, which func(tasks.Merge) 
 		if m.State.Over() || !which(m) {
 			continue
 		}
-		if !m.State.Busy() {
-			m.By = by
+		if !m.State.Busy() || force && !m.Forced && m.State != tasks.MergeLanding {
+			m.By, m.Forced = by, force
 			if m, err = q.set(ctx, m, tasks.MergeQueued, ""); err != nil {
 				return asked, err
 			}

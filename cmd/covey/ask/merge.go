@@ -22,7 +22,7 @@ import (
 
 // Merge returns `covey merge [TASK|MEMBER]`.
 func Merge(env *cli.Env) *cobra.Command {
-	var asJSON, all, trust, noWait bool
+	var asJSON, all, trust, noWait, force bool
 	cmd := &cobra.Command{
 		Use:   "merge [TASK|MEMBER]",
 		Short: "Merge finished work: that of a task, of a member, or all",
@@ -30,7 +30,8 @@ func Merge(env *cli.Env) *cobra.Command {
 workspace), one piece after another. The gates check the merged state, and the
 branch moves to exactly the commit that they agree to. Your uncommitted changes are
 never overwritten: work that would do so is held, with the reason. After a conflict
-or a refusal the author gets a task to repair the work.
+or a refusal the author gets a task to repair the work; with --force the gates of
+the named work are not asked, and such tasks are deleted.
 
 The work of a task is what its member had made when the task was completed, with
 earlier work that is not merged: covey review names it. The work of a member is everything in its working copy. With via: pr nothing is merged;
@@ -41,7 +42,7 @@ covey prints the commands that open the pull request.`,
   covey merge --all`,
 		Args: cli.ArgCount(0, 1, "a task or a member"),
 		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
-			r, err := mergeRequest(place, args, all)
+			r, err := mergeRequest(place, args, all, force)
 			if err != nil {
 				return err
 			}
@@ -57,6 +58,7 @@ covey prints the commands that open the pull request.`,
 		ValidArgsFunction: env.CompleteWork,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all waiting work, and what is in members' working copies")
+	cmd.Flags().BoolVar(&force, "force", false, "merge a task or a member without asking the gates")
 	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this command")
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once; the running team merges")
 	cli.JSONFlag(cmd, &asJSON)
@@ -64,9 +66,11 @@ covey prints the commands that open the pull request.`,
 }
 
 // mergeRequest returns the request that the arguments describe.
-func mergeRequest(place state.Place, args []string, all bool) (api.MergeRequest, error) {
-	r := api.MergeRequest{All: all}
+func mergeRequest(place state.Place, args []string, all, force bool) (api.MergeRequest, error) {
+	r := api.MergeRequest{All: all, Force: force}
 	switch {
+	case all && force:
+		return r, cli.Usagef("--force overrides the gates of one task or member; name it instead of --all")
 	case len(args) == 0 && !all:
 		return r, cli.Usagef("say what to merge: a task, a member, or --all; covey review lists what there is")
 	case len(args) > 0 && all:

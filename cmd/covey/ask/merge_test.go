@@ -33,17 +33,21 @@ func TestMergeRequests(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		all  bool
+		over bool
 		want api.MergeRequest
 		err  string
 	}{
 		{args: []string{"3"}, want: api.MergeRequest{Task: "3"}},
 		{args: []string{"#12"}, want: api.MergeRequest{Task: "12"}},
 		{all: true, want: api.MergeRequest{All: true}},
+		{args: []string{"3"}, over: true, want: api.MergeRequest{Task: "3", Force: true}},
+		{all: true, over: true, err: "name it instead of --all"},
+		{over: true, err: "say what to merge"},
 		{err: "say what to merge"},
 		{args: []string{"3"}, all: true, err: "--all stands for everything"},
 		{args: []string{"nobody"}, err: "no record of its members"},
 	} {
-		got, err := mergeRequest(place, tc.args, tc.all)
+		got, err := mergeRequest(place, tc.args, tc.all, tc.over)
 		switch {
 		case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)):
 			t.Errorf("%q %v: error %v, want %q", tc.args, tc.all, err, tc.err)

@@ -19,6 +19,9 @@ func mergeText(m tasks.Merge) (string, term.Style) {
 	case tasks.MergeTesting:
 		return work + " is being tested on top of " + m.Into, term.Faint
 	case tasks.MergeLanding:
+		if m.Forced {
+			return work + " is merged" + forced(m) + "; " + m.Into + " moves to it now", term.Faint
+		}
 		return work + " is tested; " + m.Into + " moves to it now", term.Faint
 	case tasks.MergeHeld:
 		return work + " is held" + Because(m), term.Yellow
@@ -41,14 +44,22 @@ func mergedAs(m tasks.Merge) string { return fmt.Sprintf("%.10s", cmp.Or(m.Resul
 func MergeState(m tasks.Merge) string {
 	switch m.State {
 	case tasks.MergeDone:
-		return fmt.Sprintf("merged into %s as %s", m.Into, mergedAs(m))
+		return fmt.Sprintf("merged into %s as %s", m.Into, mergedAs(m)) + forced(m)
 	case tasks.MergeReturned:
 		return fmt.Sprintf("back with its author as task %s", m.Fix)
 	case tasks.MergeReady:
-		return "ready for a pull request into " + m.Into
+		return "ready for a pull request into " + m.Into + forced(m)
 	}
 	word, _ := MergeWord(m.State)
 	return word
+}
+
+// forced tells that the operator has overridden the gates.
+func forced(m tasks.Merge) string {
+	if m.Forced {
+		return " without asking its gates (--force)"
+	}
+	return ""
 }
 
 // MergeWord returns what became of finished work in a word or two.
