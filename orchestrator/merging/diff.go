@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -85,6 +88,45 @@ func ReadDiff(
 		return list, nil
 	}
 	return d.ofMember(ctx, reviews.Reviews)
+}
+
+// WorkDiff is what the merge of a piece of work brings, or why that cannot be read.
+type WorkDiff struct {
+	Diff
+	Err error
+}
+
+// ReadDiffs returns what the merges of pieces of work bring or have brought, in order. The repository and
+// its configuration are read once, and several calls of git run at a time, because work is often much.
+func ReadDiffs(ctx context.Context, p state.Place, team *configs.Team, work []tasks.Merge) iter.Seq2[tasks.Merge, WorkDiff] {
+	return func(yield func(tasks.Merge, WorkDiff) bool) {
+		repo, err := openRepo(ctx, p, team)
+		if err == nil {
+			repo, err = repo.Operation(ctx)
+		}
+		if err != nil {
+			err = fmt.Errorf("diff: %w", err)
+		}
+		d := differ{queueOf(p, func() *configs.Team { return team }, repo, nil), worktree.DiffOptions{}}
+		atOnce := 2 * runtime.NumCPU()
+		for len(work) > 0 {
+			some := work[:min(len(work), atOnce)]
+			work = work[len(some):]
+			read := make([]WorkDiff, len(some))
+			var group sync.WaitGroup
+			for i, m := range some {
+				if read[i].Err = err; err == nil {
+					group.Go(func() { read[i].Diff, read[i].Err = d.of(ctx, api.Review{Merge: m}) })
+				}
+			}
+			group.Wait()
+			for i, m := range some {
+				if !yield(m, read[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // openRepo opens the repository of a team, which need not run.

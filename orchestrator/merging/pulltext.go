@@ -13,22 +13,14 @@ import (
 )
 
 // PullText returns the text of a pull request in Markdown: the work in its first line, then who
-// made it, the evidence of its tasks, the hints about it, and the verdicts of gates. `covey report --md` has the same
-// text about each task; the work on a task that is not harvested has no branch.
+// made it, the evidence of its tasks, the hints about it, and the verdicts of gates.
 //
 // Subjects, evidence and commands come from members and specs. They are quoted so that they
 // cannot format the text, name a person or an issue, or close an issue.
 func PullText(m tasks.Merge, list []tasks.Task, verdicts []requests.Verdict, found []hints.Hint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", texts.MarkdownText(subject(m)))
-	made := "Made in a covey team"
-	if m.Member != "" {
-		made = "Made by " + texts.MarkdownText(m.Member) + " in a covey team"
-	}
-	if m.Branch != "" {
-		made += ", branch " + texts.MarkdownCode(m.Branch)
-	}
-	b.WriteString(made + ".\n")
+	fmt.Fprintf(&b, "Made by %s in a covey team, branch %s.\n", texts.MarkdownText(m.Member), texts.MarkdownCode(m.Branch))
 	for i, t := range list {
 		for j, e := range t.Evidence {
 			if i+j == 0 {

@@ -152,9 +152,6 @@ func TestPullText(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := PullText(tasks.Merge{Title: "x"}, nil, nil, nil); got != "x\n\nMade in a covey team.\n" {
-		t.Error(got)
-	}
 }
 
 // TestPullOf: the papers of each merge have a folder of their own, and the commands name

@@ -31,14 +31,16 @@ func Command(env *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write what the team has done into one HTML file, or as Markdown",
-		Long: `Write a report of the team, whether it runs or not: the page of "covey web" with, for
-each task, what to look at first, its evidence, verdicts, changes, turns and cost. It
-is one HTML file of at most 5 MB that loads nothing and runs no script.
+		Long: `Write a report of the team, whether it runs or not: what was asked, what is open, what
+was refused by whom and why, what people decided, what was merged and what each member
+did; then the page of "covey web" with, for each task, what to look at first, its
+evidence, verdicts, changes, turns and cost. It is one HTML file of at most 5 MB that
+loads nothing and runs no script.
 By default, it is covey-report-TEAM.html in the current folder; "--out -" prints it.
 
---md prints Markdown for a pull request or the summary of a CI job, with the text
-that covey prepares for the pull request of each task. --json prints the state that
-all views of covey show.
+--md prints at most 60 lines of Markdown for a pull request or the summary of a CI job:
+what the report begins with, and the tasks. --json prints the state that all views of
+covey show.
 
 Values that look like secrets are masked: tokens of well-known forms, values of
 variables that hold keys by their names, and what the key files of the spec hold.
@@ -56,7 +58,7 @@ print.`,
 			return nil
 		},
 		RunE: env.OnTeam(func(ctx context.Context, place state.Place, _ []string) error {
-			r, err := readReport(ctx, env, place)
+			r, err := readReport(ctx, env, place, !f.md && !f.json)
 			if err != nil {
 				return err
 			}
@@ -77,7 +79,7 @@ func OfJob(ctx context.Context, env *cli.Env, path string, budget []events.Budge
 	if err != nil {
 		return err
 	}
-	r, err := readReport(ctx, env, place)
+	r, err := readReport(ctx, env, place, false)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/merging"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/view"
+	"github.com/coveyteam/covey/tasks"
 )
 
 // Bounds of what is read for a report. How much of it is shown depends on its size; see limits.
@@ -50,8 +51,9 @@ type diffText struct {
 	Fault string // why there is no text
 }
 
-// readReport reads a team, which need not run. It changes nothing.
-func readReport(ctx context.Context, env *cli.Env, place state.Place) (*report, error) {
+// readReport reads a team, which need not run, and with its work what that has changed and what gates have
+// printed. It changes nothing.
+func readReport(ctx context.Context, env *cli.Env, place state.Place, work bool) (*report, error) {
 	r := &report{
 		Made: time.Now(), Version: env.Version, Diffs: map[string]diffText{}, Outputs: map[uint64]string{},
 	}
@@ -68,8 +70,10 @@ func readReport(ctx context.Context, env *cli.Env, place state.Place) (*report, 
 		r.note("The spec cannot be read, so values of its key files are not masked, and no changes are shown: %v",
 			err)
 	}
-	r.readOutputs(place)
-	if r.team != nil {
+	if work {
+		r.readOutputs(place)
+	}
+	if work && r.team != nil {
 		r.readDiffs(ctx, place)
 	}
 	r.mask(launch.Secrets(r.team, os.Environ()))
@@ -153,25 +157,18 @@ func (r *report) readOutputs(place state.Place) {
 // report nothing.
 func (r *report) readDiffs(ctx context.Context, place state.Place) {
 	room := maxDiffs
+	var work []tasks.Merge
 	for _, m := range r.State.Merges {
-		if len(m.Tasks) == 0 || m.Commit == "" {
-			continue
+		if len(m.Tasks) > 0 && m.Commit != "" {
+			work = append(work, m.Merge)
 		}
-		if room <= 0 {
-			r.Diffs[m.ID] = diffText{Cut: true}
-			continue
+	}
+	for m, read := range merging.ReadDiffs(ctx, place, r.team, work) {
+		one := diffText{Diff: read.Diff}
+		if read.Err != nil {
+			one.Fault = read.Err.Error()
 		}
-		reviews := api.ReviewReply{Reviews: []api.Review{{Merge: m.Merge}}}
-		list, err := merging.ReadDiff(ctx, place, r.team, reviews, merging.DiffRequest{Task: m.Tasks[0]})
-		if err != nil {
-			r.Diffs[m.ID] = diffText{Fault: err.Error()}
-			continue
-		}
-		var one diffText
-		for _, d := range list {
-			one.Text, one.Prefix = one.Text+d.Text, d.Prefix
-		}
-		one.Text, one.Cut = firstLines(one.Text, maxDiff)
+		one.Text, one.Cut = firstLines(one.Text, min(maxDiff, room))
 		room -= len(one.Text)
 		r.Diffs[m.ID] = one
 	}

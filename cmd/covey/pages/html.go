@@ -93,6 +93,7 @@ type reportPage struct {
 	Policy   string
 	From     time.Time
 	Zone     string
+	Story    story
 	Sections []*Section
 	Works    []Task
 	Fewer    int // tasks that are only in the list
@@ -104,7 +105,7 @@ func (r *report) render(tmpl *template.Template, l limits) ([]byte, error) {
 	sum := sha256.Sum256([]byte(all))
 	zone, _ := r.Made.Local().Zone()
 	p := reportPage{
-		report: r, From: beginning(r.State), Zone: zone,
+		report: r, Story: r.story(), From: beginning(r.State), Zone: zone,
 		Style: template.CSS(all), //nolint:gosec // it is our own file
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(sum[:]) + "'",

@@ -125,18 +125,73 @@ func TestMarkdownGroupsRefusals(t *testing.T) {
 		gate("1", "", 1, "FAIL 0.003s"), gate("1", "", 1, "want 4"), gate("1", "", 1, "FAIL 1.2s"), gate("1", "", 3, "FAIL 12ms"),
 		gate("2", "", 1, "want 4"), gate("", "m1", 0, "want 4"), gate("", "m1", 0, "want 4"), gate("3", "", 2, "x"), gate("3", "", 2, "x"),
 	}
+	r.State.Gates[6].At, r.State.Gates[6].By = view.AtMerge, []string{"./gate"}
 	for i, g := range r.State.Gates {
 		g.First = uint64(i + 1)
 	}
-	_, got, _ := strings.Cut(r.Markdown(), "### What gates refused\n\n")
-	want := "- TaskCompleted of task 1, ana: want 4\n- TaskCompleted of task 1, ana, 3 times in 2 turns from 1 to 3: FAIL 12ms\n" +
-		"- TaskCompleted of task 2, ana: want 4\n- TaskCompleted, ana, 2 times: want 4\n" +
-		"- TaskCompleted of task 3, ana, 2 times in turn 2: x\n\n"
+	_, got, _ := strings.Cut(r.Markdown(), "**Refused**\n")
+	want := "- **refused** task 3 of ana, 2 times in turn 2: x\n- **refused** a merge of ana, by ./gate, 2 times: want 4\n" +
+		"- **refused** task 2 of ana: want 4\n- **refused** task 1 of ana, 3 times in 2 turns from 1 to 3: FAIL 12ms\n" +
+		"- **refused** task 1 of ana: want 4\n\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if md := r.Markdown(); !strings.Contains(md, "\n\nBudget: 25 of 20 tokens (125 %)\n\n") {
+	if md := r.Markdown(); !strings.Contains(md, " · budget: 25 of 20 tokens (125 %)\n") {
 		t.Errorf("no budget in\n%s", md)
+	}
+}
+
+// TestStory: the report begins with what was asked, what is open, refused, decided and merged, and what each
+// member did, the same in HTML and in Markdown, which has at most 60 lines. Work that was sent back is
+// among what was refused.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	s := &view.State{}
+	for i, l := range []string{
+		`- team_started {"goal":"Ease it","members":["lead","ana"]}`,
+		`ana member_started {"agent":"builtin/script"}`,
+		`- task {"op":"created","task":{"id":"1","subject":"Ease","status":"pending","owner":"ana"}}`,
+		`- task {"op":"created","task":{"id":"2","subject":"Other","status":"pending","owner":"ana"}}`,
+		`- task {"op":"completed","task":{"id":"1","subject":"Ease","status":"completed","owner":"ana"}}`,
+		`- merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"Ease","into":"main","state":"waiting"}`,
+		`- merge {"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"Ease","into":"main","state":"returned","refused":true,"reason":"a person sent it back: no test"}`,
+		`- task {"op":"created","task":{"id":"3","subject":"Revise","status":"pending","owner":"ana"}}`,
+		`- task {"op":"completed","task":{"id":"3","subject":"Revise","status":"completed","owner":"ana"}}`,
+		`- merge {"id":"2","member":"ana","branch":"c","tasks":["3"],"title":"Revise","into":"main","state":"merged","result":"0123456789ab","by":"operator"}`,
+		`ana request {"id":"r1","kind":"permission","member":"ana","to":"operator","text":"ana asks to use Bash","state":"open"}`,
+		`- request {"id":"r1","kind":"permission","member":"ana","to":"operator","text":"ana asks to use Bash","state":"denied","by":"operator","feedback":"never"}`,
+		`ana request {"id":"r2","kind":"plan","member":"ana","to":"operator","text":"a plan","state":"open"}`,
+	} {
+		at, rest, _ := strings.Cut(l, " ")
+		kind, data, _ := strings.Cut(rest, " ")
+		s.Apply(teamtest.Line(i+1, strings.Trim(at, "-"), kind, data).Event())
+	}
+	r := &report{State: s, Diffs: map[string]diffText{}, Outputs: map[uint64]string{}}
+	md := r.Markdown()
+	want := []string{
+		"done 2 of 3", "merged 1 of 2", "1 sent back", "0 refused", "Asked: Ease it",
+		"**Open**\n- **plan** ana: covey inbox show r2: a plan\n- **not done** 1 task: 2\n",
+		"**Refused**\n- **sent back** task 1 of ana, by a person: a person sent it back: no test\n",
+		"**People decided**\n- **to merge** task 3 (Revise)\n- **sent back** the work on task 1\n- **denied** ana: ana asks to use Bash (never)\n",
+		"**Merged**\n- **merged** 1 piece of work into main (0123456789): task 3 (Revise)\n",
+		"- ana: builtin/script · 2 tasks done: 1 (Ease), 3 (Revise) · 1 sent back",
+		"| 2 Other | ready | ana | 0 | 0 | $0.00 |", "| 1 Ease | sent back | ana | 0 | 1 | $0.00 |",
+	}
+	for _, w := range want {
+		if !strings.Contains(md, w) {
+			t.Errorf("no %q in\n%s", w, md)
+		}
+	}
+	page, err := r.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first, _ := strings.Cut(string(page), `id="story"`)
+	first, _, _ = strings.Cut(first, "</section>")
+	for _, w := range []string{"Ease it", "1 sent back", `<b class="bad">sent back</b> <a href="#work-1">task 1 of ana, by a person`, "ana asks to use Bash", "Revise"} {
+		if !strings.Contains(first, w) {
+			t.Errorf("no %q in\n%s", w, first)
+		}
 	}
 }
 
@@ -185,8 +240,8 @@ func TestLargeReport(t *testing.T) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	if md := r.Markdown(); len(md) > maxMarkdown+1000 || !strings.Contains(md, "without room here: covey report") {
-		t.Errorf("%d bytes of Markdown", len(md))
+	if md := r.Markdown(); strings.Count(md, "\n") > maxMarkdown || len(md) > 60_000 || !strings.Contains(md, "more: `covey tasks`") {
+		t.Errorf("%d lines, %d bytes of Markdown", strings.Count(md, "\n"), len(md))
 	}
 	texts.MaskAll(r.State, func(old string) string { return old + strings.Repeat(`"`, 60) })
 	if page, err = r.HTML(); err != nil || len(page) > maxReport {
