@@ -161,6 +161,8 @@ func TestStory(t *testing.T) {
 		`ana request {"id":"r1","kind":"permission","member":"ana","to":"operator","text":"ana asks to use Bash","state":"open"}`,
 		`- request {"id":"r1","kind":"permission","member":"ana","to":"operator","text":"ana asks to use Bash","state":"denied","by":"operator","feedback":"never"}`,
 		`ana request {"id":"r2","kind":"plan","member":"ana","to":"operator","text":"a plan","state":"open"}`,
+		`- work_hints {"merge":"2","commit":"","hints":[{"kind":"x","mark":true,"word":"tests removed","text":"Gone.","places":[{"file":"a_test.go","line":3}]}]}`,
+		`- work_hints {"merge":"1","commit":"","hints":[{"kind":"x","mark":true,"word":"tests removed","text":"Gone.","places":[{"file":"a_test.go","line":3}]}]}`,
 	} {
 		at, rest, _ := strings.Cut(l, " ")
 		kind, data, _ := strings.Cut(rest, " ")
@@ -171,11 +173,12 @@ func TestStory(t *testing.T) {
 	want := []string{
 		"done 2 of 3", "merged 1 of 2", "1 sent back", "0 refused", "Asked: Ease it",
 		"**Open**\n- **plan** ana: covey inbox show r2: a plan\n- **not done** 1 task: 2\n",
+		"**Look at first**\n- **task 1** ⚠ tests removed: Gone. (a\\_test.go:3)\n- **task 3** ⚠ tests removed",
 		"**Refused**\n- **sent back** task 1 of ana, by a person: a person sent it back: no test\n",
 		"**People decided**\n- **to merge** task 3 (Revise)\n- **sent back** the work on task 1\n- **denied** ana: ana asks to use Bash (never)\n",
 		"**Merged**\n- **merged** 1 piece of work into main (0123456789): task 3 (Revise)\n",
 		"- ana: builtin/script · 2 tasks done: 1 (Ease), 3 (Revise) · 1 sent back",
-		"| 2 Other | ready | ana | 0 | 0 | $0.00 |", "| 1 Ease | sent back | ana | 0 | 1 | $0.00 |",
+		"| 2 Other | ready | ana | 0 | 0 | $0.00 |", "| 1 Ease | sent back ⚠ tests removed | ana | 0 | 1 | $0.00 |",
 	}
 	for _, w := range want {
 		if !strings.Contains(md, w) {

@@ -79,11 +79,22 @@ func (r *report) story() story {
 // openPart lists what somebody still has to do.
 func (r *report) openPart() part {
 	s, p := r.State, part{Title: "Open", Rest: "covey inbox"}
+	const most = 10
+	var waits []string
+	marked := 0
 	for _, n := range s.Needs() {
+		if n.Kind == api.NeedsMerge { // the tasks below have their marks
+			waits, marked = append(waits, cmp.Or(n.Task, n.Member)), marked+min(len(n.Marks), 1)
+			continue
+		}
 		p.Rows = append(p.Rows, storyRow{
 			Word: termview.NeedWord(n), Class: classOf(termview.NeedStyle(n)), Task: n.Task,
 			Text: strings.TrimPrefix(termview.MarksText(n.Marks)+" · "+n.Member+": "+termview.NeedText(n), " · "),
 		})
+	}
+	if len(waits) > 0 {
+		p.Rows = append(p.Rows, storyRow{Word: "to merge", Class: "wait", Text: fmt.Sprintf("%s of work, %d with marks (covey review): %s",
+			term.Plural(len(waits), "piece"), marked, texts.Few(waits, most))})
 	}
 	var ready, open []string
 	for _, m := range s.Merges {
@@ -96,7 +107,6 @@ func (r *report) openPart() part {
 			open = append(open, t.ID)
 		}
 	}
-	const most = 10
 	if len(ready) > 0 {
 		p.Rows = append(p.Rows, storyRow{Word: "ready for a pull request", Class: "wait", Text: texts.Few(ready, most)})
 	}
@@ -106,25 +116,37 @@ func (r *report) openPart() part {
 	return p
 }
 
-// lookPart lists the marks of all work, first of what is not merged.
+// lookPart lists the marks of all work, first of what is not merged. Those that later work has from the
+// work that it contains are one.
 func (r *report) lookPart() part {
 	p := part{Title: "Look at first", Rest: "covey review"}
 	w := r.State.Works()
-	var over []storyRow
-	for _, t := range shown(r.State) {
-		for _, h := range w.Hints(r.State, t) {
-			if !h.Mark {
+	for _, over := range []bool{false, true} {
+		found := map[string]int{} // the row of a mark
+		var ids [][]string
+		before := len(p.Rows)
+		for _, t := range shown(r.State) {
+			if isOver(w, t) != over {
 				continue
 			}
-			one := storyRow{Word: "task " + t.ID, Class: "bad", Text: h.String(), Task: t.ID}
-			if isOver(w, t) {
-				over = append(over, one)
-			} else {
-				p.Rows = append(p.Rows, one)
+			for _, h := range w.Hints(r.State, t) {
+				if !h.Mark {
+					continue
+				}
+				text := h.String()
+				i, known := found[text]
+				if !known {
+					i, found[text] = len(ids), len(ids)
+					ids = append(ids, nil)
+					p.Rows = append(p.Rows, storyRow{Class: "bad", Text: text, Task: t.ID})
+				}
+				ids[i] = append(ids[i], t.ID)
 			}
 		}
+		for i, list := range ids {
+			p.Rows[before+i].Word = "task " + texts.Few(list, 10)
+		}
 	}
-	p.Rows = append(p.Rows, over...)
 	return p
 }
 
