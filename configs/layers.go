@@ -59,6 +59,7 @@ func (l *Layers) addSpec(t *Team) {
 	if len(t.Hooks) > 0 {
 		l.Sources = append(l.Sources, settings.Source{Name: t.File, Settings: t.Hooks})
 	}
+	l.Sources = append(l.Sources, t.policySources()...)
 	if len(t.Gates) > 0 {
 		l.Sources = append(l.Sources, settings.Source{Name: "gates of " + t.File, Settings: t.Gates})
 	}

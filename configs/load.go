@@ -40,15 +40,24 @@ func Load(path string) (*Team, error) { return LoadWith(path, Options{}) }
 // LoadWith is Load with options. A local override next to the spec (yaml.OverridePath) is merged
 // into it: mappings are merged, all other values replaced.
 func LoadWith(path string, opts Options) (*Team, error) {
+	files, err := readSpecFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	return files.team(opts)
+}
+
+// readSpecFiles reads the files of a spec.
+func readSpecFiles(path string) (specFiles, error) {
 	data, err := yaml.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("configs: %w", err)
+		return specFiles{}, fmt.Errorf("configs: %w", err)
 	}
 	over, err := yaml.ReadOverride(path)
 	if err != nil {
-		return nil, fmt.Errorf("configs: the local override: %w", err)
+		return specFiles{}, fmt.Errorf("configs: the local override: %w", err)
 	}
-	return specFiles{name: path, spec: data, over: over}.team(opts)
+	return specFiles{name: path, spec: data, over: over}, nil
 }
 
 // Parse reads a spec from data. name appears in messages, and relative paths in the spec
@@ -67,26 +76,35 @@ type specFiles struct {
 	over []byte // the local override; nil if there is none
 }
 
-// team makes a Team of the files.
-func (w specFiles) team(opts Options) (*Team, error) {
+// resolver parses the files.
+func (w specFiles) resolver(opts Options) (*resolver, error) {
 	file, err := filepath.Abs(w.name)
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	d := yaml.NewDecoder(w.name, w.spec)
-	r := &resolver{Files: yaml.Files{Decoder: d}, opts: opts, file: file, writable: proc.Writable}
+	r := &resolver{Files: yaml.Files{Decoder: d, Dir: filepath.Dir(file)}, opts: opts, file: file, writable: proc.Writable}
 	if w.over != nil {
 		d.Override(yaml.OverridePath(w.name), w.over)
 		r.over = yaml.OverridePath(file)
 	}
+	return r, nil
+}
+
+// team makes a Team of the files.
+func (w specFiles) team(opts Options) (*Team, error) {
+	r, err := w.resolver(opts)
+	if err != nil {
+		return nil, err
+	}
 	team := resolve(r)
-	if len(d.Problems) > 0 {
+	if len(r.Problems) > 0 {
 		if team != nil && opts.Incomplete != nil {
 			opts.Incomplete(team)
 		}
-		return nil, Errors(yaml.SortProblems(d.Problems))
+		return nil, Errors(yaml.SortProblems(r.Problems))
 	}
-	team.Warnings = yaml.SortProblems(d.Warnings)
+	team.Warnings = yaml.SortProblems(r.Warnings)
 	return team, nil
 }
 
@@ -102,7 +120,7 @@ func resolve(r *resolver) *Team {
 	if r.Root.Kind != yaml.MappingKind || !r.required(spec.requires) {
 		return nil
 	}
-	r.Dir, r.prompts, r.places = filepath.Dir(r.file), map[string]prompt{}, map[string]yaml.Problem{}
+	r.prompts, r.places = map[string]prompt{}, map[string]yaml.Problem{}
 	r.lookup = r.opts.Lookup
 	if r.lookup == nil {
 		r.lookup = os.LookupEnv

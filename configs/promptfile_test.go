@@ -139,7 +139,7 @@ func TestWorkspaceNotWritable(t *testing.T) {
 	const want = `team.yaml:2:12: the workspace "work" cannot be written to (permission denied); change its ` +
 		`permissions, or name another folder`
 	d := yaml.NewDecoder("team.yaml", spec)
-	resolve(&resolver{Files: yaml.Files{Decoder: d}, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
+	resolve(&resolver{Files: yaml.Files{Decoder: d, Dir: dir}, file: filepath.Join(dir, "team.yaml"), writable: func(asked string) error {
 		if asked != filepath.Join(dir, "work") {
 			t.Errorf("asked for %s", asked)
 		}

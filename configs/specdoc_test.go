@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/testkit"
 )
 
 //go:generate go test -run TestSpecDocIsCurrent -update .
@@ -47,7 +48,7 @@ func documented() map[string][]yaml.Field {
 		"restart": (&restartSpec{}).fields(), "schedule": due.fields(),
 		"notify": (&notifySpec{}).fields(), "target": (&targetSpec{}).fields(), "web": work.web.fields(), "sandbox": work.sandbox.fields(), "git": work.git.fields(),
 		"commandHook": hook.commandFields(), "httpHook": hook.httpFields(),
-		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(),
+		"promptHook": hook.promptFields(), "toolHook": hook.toolFields(), "policy": (&policySpec{}).fields(),
 	}
 }
 
@@ -148,6 +149,7 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 		}
 	}
 	t.Setenv("MY_TOKEN", "")
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "org.yaml"), []byte("covey-policy: 1\nbudget: {usd: 500}\n"), 0o600))
 	shown := ""
 	for _, doc := range []string{specDoc, "../README.md", "../docs/models.md", "../docs/agents.md"} {
 		text, err := os.ReadFile(doc)
@@ -162,6 +164,10 @@ func TestDocumentedSpecsAreSpecs(t *testing.T) {
 			example := string(block[1])
 			if doc == specDoc {
 				shown += example
+			}
+			if strings.HasPrefix(example, "covey-policy:") { // a spec below it extends it, with its digest
+				testkit.Must(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), block[1], 0o600))
+				continue
 			}
 			if _, err := Parse(filepath.Join(dir, "team.yaml"), []byte(wholeSpec(example))); err != nil {
 				t.Errorf("%s: %v in\n%s", doc, err, example)

@@ -32,7 +32,9 @@ type Team struct {
 	Tasks     []Task     // in file order; stored as "1", "2", …
 
 	Hooks hooks.Settings // the section `hooks`
-	Gates hooks.Settings // the section `gates`; each handler has Gate set
+	Gates hooks.Settings // the section `gates`, and before it those of policies; each handler has Gate set
+	// Policies are those that the spec extends, the one that it names first.
+	Policies []Policy
 	// GatesAtOnce is how many gates, setups and merges run at once, over all teams of the user; 0:
 	// half of the cores.
 	GatesAtOnce int
@@ -130,6 +132,7 @@ func (t *Team) Located(h hooks.Handler) (command string, args []string) {
 type teamSpec struct {
 	covey     yaml.Value[int64]
 	requires  yaml.Value[string]
+	extends   yaml.Value[string]
 	name      yaml.Value[string]
 	goal      yaml.Value[string]
 	workspace yaml.Value[string]
@@ -156,11 +159,13 @@ func (s *teamSpec) fields() []yaml.Field {
 	teammate := func(m *memberSpec) yaml.Part { return memberPart(m, &s.defaults) }
 	template := func(m *memberSpec) yaml.Part { return templatePart(m, &s.defaults) }
 	fields := []yaml.Field{
-		{Key: "covey", Need: true, Part: versionPart{&s.covey},
+		{Key: "covey", Need: true, Part: versionPart{&s.covey, "covey", Format},
 			Doc: "Version of this format."},
 		{Key: "requires", Part: yaml.Text(&s.requires),
 			Doc: "Which versions of covey can run this spec, such as `>=0.1` or `>=0.1 <2`. Builds that are no release " +
 				"can run all."},
+		{Key: "extends", Part: yaml.Text(&s.extends),
+			Doc: "A policy that this spec may only tighten: PATH@sha256:DIGEST, relative to the spec, or URL@sha256:DIGEST."},
 		{Key: "name", Part: yaml.Ident(&s.name),
 			Doc: "The team's name. Default: the name of the spec's folder, as a slug."},
 		{Key: "goal", Part: yaml.Text(&s.goal),
@@ -210,29 +215,30 @@ func laterFields() []yaml.Field {
 			Doc: "Serve models to agents of other vendors."},
 		{Key: "bus", Part: yaml.Later("remove it; the bus is embedded"),
 			Doc: "An external bus."},
-		{Key: "extends", Part: yaml.Later("copy what you need into this spec"),
-			Doc: "A policy that this spec may only tighten."},
 	}
 }
 
-// versionPart decodes the version of the format.
-type versionPart struct{ to *yaml.Value[int64] }
+// versionPart decodes the version of a format.
+type versionPart struct {
+	to   *yaml.Value[int64]
+	key  string
+	only int64 // the one that this covey reads
+}
 
 // Decode names the version in every message, because it is the only valid value.
 func (p versionPart) Decode(d *yaml.Decoder, key, n *yaml.Node) {
 	p.to.At, p.to.V = n, n.Whole
 	switch {
 	case n.Kind != yaml.WholeKind:
-		d.Fail(n.At, "covey must be the version of the format, not %s; write covey: %d", n.Describe(), Format)
-	case n.Whole != Format:
-		d.Fail(n.At, "this covey reads version %d of the format, not %s; write covey: %d",
-			Format, yaml.Clip(n.Text), Format)
+		d.Fail(n.At, "%s must be the version of the format, not %s; write %[1]s: %[3]d", p.key, n.Describe(), p.only)
+	case n.Whole != p.only:
+		d.Fail(n.At, "this covey reads version %d of the format, not %s; write %s: %[1]d", p.only, yaml.Clip(n.Text), p.key)
 	}
 }
 
 // Schema allows the one version.
 func (p versionPart) Schema() *yaml.JSON {
-	return yaml.Of(jsonschema.Schema{Type: "integer", Enum: []any{Format}})
+	return yaml.Of(jsonschema.Schema{Type: "integer", Enum: []any{p.only}})
 }
 
 // Want names the version.
@@ -282,6 +288,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 	}
 	r.teamwork(t, s)
 	gates.gatePrograms(t, &s.gates)
+	r.keepTo(t, s)
 	return t
 }
 

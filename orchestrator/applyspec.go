@@ -48,6 +48,7 @@ func (t *team) applySpec(ctx context.Context, ask api.ApplySpec) (events.SpecCha
 		for _, n := range notes {
 			t.Journal.Warn("%s", n)
 		}
+		err = errors.Join(err, trust.KeepPolicies(spec))
 	}
 	return change, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/teammate/script"
 )
 
@@ -36,7 +37,7 @@ func check(team *configs.Team, given map[string]AgentMaker) (c checked, missing,
 	}
 	// All parts are read before the first error is returned: who repairs a spec wants to
 	// see all that is wrong with it at once.
-	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team))
+	return c, missing, errors.Join(checkGiven(team, given), noScripts, noHooks, noPrograms, noPrices, launch.CheckMandatory(team), trust.CheckPolicies(team))
 }
 
 // Check is New without running the team here: it returns what is not installed and what

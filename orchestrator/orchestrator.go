@@ -231,7 +231,7 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 			return Ending{}, fmt.Errorf("forget the earlier run: %w", err)
 		}
 	}
-	if err := newerFiles(o.place); err != nil {
+	if err := errors.Join(newerFiles(o.place), trust.KeepPolicies(o.team())); err != nil {
 		return Ending{}, err
 	}
 	store, err := o.openStore()

@@ -35,7 +35,7 @@ var floors = []arrows{
 	{"tasks/requests", "tasks/store tasks/actors tasks/mail"},
 	{"tasks", "tasks/*"},
 	{"configs/scripts", ""},
-	{"configs", "hooks hooks/rules hooks/settings configs/yaml configs/scripts"},
+	{"configs", "hooks hooks/rules hooks/settings hooks/web configs/yaml configs/scripts"},
 	{"teammate/agent", ""},
 	{"orchestrator/hints", ""},
 	{"events", "orchestrator/hints tasks tasks/actors tasks/mail tasks/requests teammate/agent"},

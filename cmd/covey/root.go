@@ -84,7 +84,7 @@ func addCommands(env *cli.Env, root *cobra.Command) {
 			web.Command(env), pages.Command(env),
 		},
 		groupSetup: {
-			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env),
+			agentsCommand(env), modelsCommand(env), doctor.HooksCommand(env), validateCommand(env), configCommand(env),
 			schemaCommand(env), doctor.Command(env),
 			doctor.BugReport(env, thisBuild().String()), versionCommand(env), completionCommand(env),
 		},

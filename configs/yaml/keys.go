@@ -9,6 +9,20 @@ func Keys(p Part) []Field {
 	return nil
 }
 
+// Named reports whether p takes a mapping whose keys are names.
+func Named(p Part) bool {
+	switch p := p.(type) {
+	case sharedPart:
+		return Named(p.Part)
+	case aroundPart:
+		return Named(p.Part)
+	}
+	_, named := p.(interface{ named() })
+	return named
+}
+
+func (p dictPart[T]) named() {}
+
 func (p objectPart) keys() []Field  { return p.fields }
 func (p eitherPart) keys() []Field  { return Keys(p.long) }
 func (p sharedPart) keys() []Field  { return Keys(p.Part) }

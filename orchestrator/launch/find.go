@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -50,10 +52,29 @@ func Find(team *configs.Team) (map[string]Found, error) {
 		if err == nil && a.Model.Script != "" && l.preset.name != "" && l.program.offline == nil {
 			err = texts.Errorf(configs.ErrSpec, "%s: its program cannot run a script; remove its `model`", a.Name)
 		}
+		if err == nil {
+			err = l.oldEnough(team, a)
+		}
 		all[a.Name] = l
 		errs = append(errs, team.Placed(a.Name, err))
 	}
 	return all, errors.Join(errs...)
+}
+
+// oldEnough returns an error if a policy demands a later version of the program.
+func (l Found) oldEnough(team *configs.Team, a configs.Agent) error {
+	for _, p := range team.Policies {
+		least, demanded := p.AgentVersions[string(a.Preset)]
+		if !demanded {
+			continue
+		}
+		_, version := packageOf(l.argv[0])
+		if semver.Compare("v"+version, "v"+least) < 0 { // also if the version is unknown
+			return texts.Errorf(configs.ErrSpec, "%s: the policy %s demands %s>=%s, and the version of %s is %s; %s installs the newest",
+				a.Name, p.Where, a.Preset, least, l.argv[0], cmp.Or(version, "not known"), howToInstall(l.preset.install, l.preset.node))
+		}
+	}
+	return nil
 }
 
 // AgentsInUse returns the agents of all members, in the order of the members. An agent may occur

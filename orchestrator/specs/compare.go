@@ -128,6 +128,7 @@ func memberKeys(was, now configs.Member) []string {
 // and the goal.
 func teamKeys(was, now *configs.Team) []string {
 	return differing([]keyed[*configs.Team]{
+		{"extends", func(t *configs.Team) any { return t.Policies }},
 		{"models", func(t *configs.Team) any { return t.Models }},
 		{"agents", func(t *configs.Team) any { return t.Agents }},
 		{"templates", func(t *configs.Team) any { return t.Templates }},

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -23,6 +25,45 @@ const trustFormat = 1
 type trustFile struct {
 	Format  int          `json:"format"`
 	Trusted []trustEntry `json:"trusted"`
+	// Policies are the highest versions of policies that teams have run with, by where they are.
+	Policies map[string]int `json:"policies,omitempty"`
+}
+
+// CheckPolicies returns an error if a policy that the spec extends is older than one that a team of this user has
+// run with.
+func CheckPolicies(team *configs.Team) error {
+	if len(team.Policies) == 0 {
+		return nil
+	}
+	all, err := readTrust()
+	if err != nil {
+		return err
+	}
+	for _, p := range team.Policies {
+		if newest := all.Policies[p.Where]; p.Version < newest {
+			return texts.Errorf(configs.ErrSpec, "extends: version %d of the policy %s is older than version %d, which was in use here; "+
+				"name the digest of that one, or of a later one", p.Version, p.Where, newest)
+		}
+	}
+	return nil
+}
+
+// KeepPolicies records the versions of a team's policies for CheckPolicies.
+func KeepPolicies(team *configs.Team) error {
+	all, err := readTrust()
+	if err != nil || !slices.ContainsFunc(team.Policies, func(p configs.Policy) bool { return p.Version > all.Policies[p.Where] }) {
+		return err
+	}
+	return updateTrust(func(all *trustFile) {
+		for _, p := range team.Policies {
+			if p.Version > all.Policies[p.Where] {
+				if all.Policies == nil {
+					all.Policies = map[string]int{}
+				}
+				all.Policies[p.Where] = p.Version
+			}
+		}
+	})
 }
 
 // trustEntry is what was trusted for one spec.

@@ -46,6 +46,8 @@ const (
 	// Template is a template from which the lead may add teammates. It runs nothing that is not
 	// listed besides.
 	Template Kind = "template"
+	// Policy is a policy that the spec extends, with the digest of its content.
+	Policy Kind = "policy"
 )
 
 // Run is one thing that the team would run: a command, or a file whose content decides what runs.
@@ -70,6 +72,10 @@ func RunsOf(t *configs.Team) []Run {
 	l.add(Run{Kind: Spec, Path: t.File})
 	if t.Override != "" {
 		l.add(Run{Kind: Spec, Path: t.Override})
+	}
+	for _, p := range t.Policies {
+		l.add(Run{Kind: Policy, Command: p.String()})
+		l.settings(Hook, p.Hooks)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		l.script(t.Models[name])

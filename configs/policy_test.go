@@ -1,0 +1,259 @@
+package configs
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/testkit"
+)
+
+const teamPolicy = `covey-policy: 1
+version: 3
+agents: [builtin, "claude>=0.100"]
+models: ["anthropic/*"]
+permission_modes: [default, plan, acceptEdits]
+permissions: {ask: ["WebFetch"], deny: ["Bash(git push*)"]}
+gates: {task: [go vet ./...], merge: [{approve: person}]}
+hooks: {PreToolUse: [{matcher: Bash, hooks: [{type: command, command: cat}]}]}
+fail_closed: true
+protect: [.github/**]
+budget: {usd: 50, time: 2h}
+limits: {max_turns: 40}
+`
+
+// policySpecText is a spec that extends a policy, and keeps to it.
+const policySpecText = `covey: 1
+extends: %s
+models: {demo: {provider: script, script: demo.yaml}}
+lead: {model: demo, limits: {max_turns: 12}}
+teammates: {ana: demo-agent, bob: {model: demo, permissions: {deny: [WebSearch]}}}
+agents: {demo-agent: {model: demo}}
+gates: {task: [go test ./...]}
+budget: {usd: 5}
+`
+
+// pinned returns a reference to a policy with this content.
+func pinned(where, content string) string {
+	return fmt.Sprintf("%s@sha256:%x", where, sha256.Sum256([]byte(content)))
+}
+
+// extend loads a spec, in which %s stands for the reference, beside policies by their names; the spec
+// extends p.yaml.
+func extend(t *testing.T, spec string, policies map[string]string) (*Team, string, error) {
+	t.Helper()
+	files := map[string]string{"demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(spec, pinned("p.yaml", policies["p.yaml"]))}
+	for name, content := range policies {
+		files[name] = content
+	}
+	dir := testkit.Files(t, files)
+	team, err := Load(filepath.Join(dir, "team.yaml"))
+	return team, dir, err
+}
+
+// TestExtends: what the policy demands is in the team, of all members, and before what the spec has.
+func TestExtends(t *testing.T) {
+	t.Parallel()
+	team, dir, err := extend(t, policySpecText, map[string]string{"p.yaml": teamPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gates []string
+	for _, group := range team.Gates[hooks.TaskCompleted] {
+		for _, h := range group.Hooks {
+			gates = append(gates, h.Command)
+		}
+	}
+	for m := range team.Each() {
+		if !slices.Contains(m.Permissions.Deny, "Bash(git push*)") || !slices.Contains(m.Permissions.Ask, "WebFetch") {
+			t.Errorf("%s has the rules %+v", m.Name, m.Permissions)
+		}
+	}
+	layers := team.Layers(nil)
+	managed := slices.IndexFunc(layers.Sources, func(s settings.Source) bool { return s.Managed && s.Name == filepath.Join(dir, "p.yaml") })
+	switch {
+	case !slices.Equal(gates, []string{"go vet ./...", "go test ./..."}):
+		t.Errorf("gates %v", gates)
+	case len(team.Merge.Gates) != 1 || team.Merge.Gates[0].Approver != Person:
+		t.Errorf("gates of a merge %+v", team.Merge.Gates)
+	case team.Budget.USD != 5 || team.Budget.Time != 2*time.Hour:
+		t.Errorf("budget %+v", team.Budget)
+	case team.Lead.Limits.MaxTurns != 12 || team.Teammates[0].Limits.MaxTurns != 40:
+		t.Errorf("limits %+v, %+v", team.Lead.Limits, team.Teammates[0].Limits)
+	case !team.FailClosed || !slices.Equal(team.Protect, []string{".github/**"}):
+		t.Errorf("fail_closed %v, protect %v", team.FailClosed, team.Protect)
+	case !slices.Contains(team.Teammates[1].Permissions.Deny, "WebSearch"):
+		t.Errorf("bob lost a rule: %+v", team.Teammates[1].Permissions)
+	case managed < 0:
+		t.Errorf("layers %+v", layers.Sources)
+	case len(team.Policies) != 1 || team.Policies[0].Version != 3 || team.Policies[0].AgentVersions["claude"] != "0.100":
+		t.Errorf("policies %+v", team.Policies)
+	}
+}
+
+// TestWeakerThanThePolicy: what the policy does not allow is a mistake that names both lines.
+func TestWeakerThanThePolicy(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ old, now, want string }{
+		"budget":       {"usd: 5", "usd: 500", "team.yaml:8:15: usd is 500, and the policy allows 50 at most (p.yaml:11)"},
+		"no budget":    {"usd: 5", "usd: 0", "team.yaml:8:15: usd is 0, and the policy allows 50 at most (p.yaml:11)"},
+		"limit":        {"max_turns: 12", "max_turns: 41", "team.yaml:4:41: max_turns is 41, and the policy allows 40 at most (p.yaml:12)"},
+		"mode":         {"model: demo, limits", "model: demo, permission_mode: bypassPermissions, limits", "team.yaml:4:38: lead has the permission mode bypassPermissions, and the policy allows only default, plan, acceptEdits (p.yaml:5)"},
+		"agent":        {"ana: demo-agent", "ana: codex", "team.yaml:5:18: ana has the agent codex, and the policy allows only builtin, claude>=0.100 (p.yaml:3)"},
+		"command":      {"{model: demo}}\ngates", "{use: command, command: [cat]}}\ngates", "ana has the agent demo-agent, and the policy allows only builtin"},
+		"model":        {"models: {", "models: {big: openai/gpt-5, ", "team.yaml:3:10: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
+		"inline model": {"lead: {model: demo", "lead: {model: openai/gpt-5", "team.yaml:4:15: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
+		"fail_closed":  {"covey: 1", "covey: 1\nfail_closed: false", "team.yaml:2:14: fail_closed is false, and the policy demands true (p.yaml:9)"},
+		"no file":      {"extends: %s", "extends: gone-%s", "there is no file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := strings.Replace(policySpecText, test.old, test.now, 1)
+			if spec == policySpecText {
+				t.Fatal("the spec is the same")
+			}
+			_, _, err := extend(t, spec, map[string]string{"p.yaml": teamPolicy})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestChangedPolicy: a policy whose content is not the one that a spec names is refused by each of many
+// checkouts, with what to write, and so is a reference without a digest.
+func TestChangedPolicy(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	file := filepath.Join(home, "policy.yaml")
+	write := func(content string) {
+		t.Helper()
+		testkit.Must(t, os.WriteFile(file, []byte(content), 0o600))
+	}
+	var specs []string
+	for range 40 {
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(policySpecText, pinned(file, teamPolicy))})
+		specs = append(specs, filepath.Join(dir, "team.yaml"))
+	}
+	loads := func() (n int) {
+		t.Helper()
+		for _, spec := range specs {
+			_, err := Load(spec)
+			if err == nil {
+				n++
+			} else if want := "write " + pinned(file, strings.Replace(teamPolicy, "50", "60", 1)); !strings.Contains(err.Error(), want) {
+				t.Fatalf("%v\nwant %s", err, want)
+			}
+		}
+		return n
+	}
+	write(teamPolicy)
+	if n := loads(); n != 40 {
+		t.Errorf("%d of 40 load", n)
+	}
+	write(strings.Replace(teamPolicy, "50", "60", 1))
+	if n := loads(); n != 0 {
+		t.Errorf("%d of 40 load although the policy is another", n)
+	}
+	write(teamPolicy)
+	for _, ref := range []string{file, file + "@sha256:12"} {
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(policySpecText, ref)})
+		if _, err := Load(filepath.Join(dir, "team.yaml")); err == nil || !strings.Contains(err.Error(), "write "+pinned(file, teamPolicy)) {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+// TestPolicyOfAPolicy: a policy may extend another and be stricter; what it allows beyond that is a mistake, as
+// are its own.
+func TestPolicyOfAPolicy(t *testing.T) {
+	t.Parallel()
+	const outer = "covey-policy: 1\nbudget: {usd: 3}\npermissions: {deny: [WebSearch]}\nlimits: {max_turns: 9}\n"
+	inner := func(more string) string { return "covey-policy: 1\nextends: " + pinned("o.yaml", outer) + "\n" + more }
+	spec := strings.NewReplacer("usd: 5", "time: 1h", "max_turns: 12", "max_turns: 5").Replace(policySpecText)
+	team, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner("budget: {usd: 2}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if team.Budget.USD != 2 || team.Teammates[0].Limits.MaxTurns != 9 || !slices.Contains(team.Lead.Permissions.Deny, "WebSearch") {
+		t.Errorf("budget %+v, limits %+v, rules %+v", team.Budget, team.Teammates[0].Limits, team.Lead.Permissions)
+	}
+	for more, want := range map[string]string{
+		"budget: {usd: 4}\n":             "p.yaml:3:15: usd is 4, and the policy that this one extends allows 3 at most (o.yaml:2)",
+		"budgets: {usd: 1}\n":            "p.yaml:3:1: unknown key \"budgets\"; write budget",
+		"agents: [cluade]\n":             "p.yaml:3:10: there is no agent \"cluade\"",
+		"agents: [builtin>=1]\n":         "p.yaml:3:10: covey does not know the versions of builtin",
+		"agents: [claude>=x]\n":          "p.yaml:3:10: \"x\" is no version",
+		"permissions: {allow: [Bash]}\n": "unknown key \"allow\"",
+		"gates: {task: [./gone.sh]}\n":   "p.yaml:3:16: the gate's program",
+		"hooks: {PreToolUs: []}\n":       "p.yaml:3:9: unknown event",
+	} {
+		if _, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner(more)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v\nwant %s", more, err, want)
+		}
+	}
+	for content, want := range map[string]string{
+		"":                  "the policy is empty",
+		"covey-policy: 2\n": "this covey reads version 1 of the format, not 2; write covey-policy: 1",
+		"version: 1\n":      "has no covey-policy",
+		"a: [b\n":           "p.yaml:",
+	} {
+		if _, _, err := extend(t, spec, map[string]string{"p.yaml": content}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v\nwant %s", content, err, want)
+		}
+	}
+}
+
+// TestPolicyFromAServer: a policy that was read once is there without its server, and a copy with another
+// content is of no use.
+func TestPolicyFromAServer(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	served := teamPolicy
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, served) }))
+	url := server.URL + "/p.yaml"
+	dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": fmt.Sprintf(policySpecText, pinned(url, teamPolicy))})
+	load := func() error {
+		_, err := Load(filepath.Join(dir, "team.yaml"))
+		return err
+	}
+	served = "covey-policy: 1\n"
+	if err := load(); err == nil || !strings.Contains(err.Error(), "write "+pinned(url, served)) {
+		t.Errorf("another content: %v", err)
+	}
+	served = teamPolicy
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if err := load(); err != nil {
+		t.Errorf("without the server: %v", err)
+	}
+	var copies []string
+	testkit.Must(t, filepath.WalkDir(cache, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".yaml") {
+			copies = append(copies, path)
+		}
+		return err
+	}))
+	if len(copies) != 1 {
+		t.Fatalf("copies %v", copies)
+	}
+	testkit.Must(t, os.WriteFile(copies[0], []byte("covey-policy: 1\n"), 0o600))
+	var list Errors
+	if err := load(); !errors.As(err, &list) || !strings.Contains(err.Error(), "no copy of it was kept") {
+		t.Errorf("a forged copy, no server: %v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package configs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coveyteam/covey/configs/yaml"
+	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/hooks/web"
+)
+
+// PolicyRef names a policy and its content, as `extends` does: PATH@sha256:HEX or URL@sha256:HEX.
+type PolicyRef struct {
+	Where  string // an absolute path, or a URL
+	SHA256 string // of the content, 64 hexadecimal digits
+}
+
+// String returns the reference as a spec writes it.
+func (p PolicyRef) String() string { return p.Where + "@sha256:" + p.SHA256 }
+
+// isURL reports whether the policy is on a server.
+func (p PolicyRef) isURL() bool { return strings.Contains(p.Where, "://") }
+
+// base returns the name of the policy's file.
+func (p PolicyRef) base() string { return p.Where[strings.LastIndexAny(p.Where, `/\`)+1:] }
+
+// digestMark stands between a policy's place and its digest.
+const digestMark = "@sha256:"
+
+// parsePolicyRef reads a reference. dir is where relative paths start; empty: there are none, as in
+// a policy from a server.
+func parsePolicyRef(text, dir string) (PolicyRef, error) {
+	where, digest, pinned := strings.Cut(text, digestMark)
+	ref := PolicyRef{Where: where, SHA256: digest}
+	switch {
+	case where == "":
+		return ref, errors.New("it names no policy; write PATH@sha256:DIGEST or URL@sha256:DIGEST")
+	case strings.HasPrefix(where, "~"):
+		return ref, errors.New("~ has no meaning here; write the path out")
+	case ref.isURL():
+	case filepath.IsAbs(where):
+		ref.Where = filepath.Clean(where)
+	case dir == "":
+		return ref, errors.New("a policy from a server can extend only URLs and absolute paths")
+	default:
+		ref.Where = filepath.Join(dir, where)
+	}
+	if raw, err := hex.DecodeString(digest); pinned && err == nil && len(raw) == sha256.Size {
+		return ref, nil
+	}
+	way := "DIGEST"
+	if data, err := ref.fetch(); err == nil {
+		way = digestOf(data)
+	}
+	if !pinned {
+		return ref, fmt.Errorf("it does not name the policy's content; write %s%s%s", where, digestMark, way)
+	}
+	return ref, fmt.Errorf("its digest must be 64 hexadecimal digits; write %s%s%s", where, digestMark, way)
+}
+
+// digestOf returns a digest as a reference has it.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// read returns the policy's content, which the digest proves. What came from a server is kept in the
+// user's cache folder, so that the policy is there without the server. The copy is checked as often as
+// it is read, so it does not matter who can write it.
+func (p PolicyRef) read() ([]byte, error) {
+	kept := ""
+	if cache, err := os.UserCacheDir(); err == nil && p.isURL() {
+		kept = filepath.Join(cache, "covey", "policies", p.SHA256+".yaml")
+		if data, err := texts.ReadStart(kept, yaml.MaxSize+1); err == nil && digestOf(data) == p.SHA256 {
+			return data, nil
+		}
+	}
+	data, err := p.fetch()
+	if err != nil {
+		return nil, err
+	}
+	if is := digestOf(data); is != p.SHA256 {
+		return nil, fmt.Errorf("its content is not the one that is named; if the change is meant, write %s%s%s", p.Where, digestMark, is)
+	}
+	if kept != "" && os.MkdirAll(filepath.Dir(kept), 0o700) == nil {
+		_ = os.WriteFile(kept, data, 0o600) // a torn copy is fetched again
+	}
+	return data, nil
+}
+
+// fetchTime bounds a request to a server for a policy.
+const fetchTime = 15 * time.Second
+
+// fetch gets the policy from where it is, whatever its content.
+func (p PolicyRef) fetch() ([]byte, error) {
+	if !p.isURL() {
+		data, err := yaml.ReadFile(p.Where)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no file %s; create it, or correct the path", p.Where)
+		}
+		return data, err
+	}
+	to, err := web.ParseTarget(p.Where)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	page, err := web.Fetch(ctx, web.World{}, to, true)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w; no copy of it was kept on this machine", err)
+	case page.Elsewhere != "":
+		return nil, fmt.Errorf("it redirects to %s; name that, if it is meant", page.Elsewhere)
+	}
+	return page.Body, nil
+}
