@@ -263,7 +263,7 @@ func (x *extension) demands() {
 	t.FailClosed = t.FailClosed || p.closed.V
 	t.Protect = append(t.Protect, yaml.Words(p.protect)...)
 	gates := &gateRules{p.Decoder, x.Workspace}
-	gates.approvers(t, &p.gates)
+	gates.places(t, &p.gates)
 	for event, groups := range gates.gates(&p.gates) {
 		if t.Gates == nil {
 			t.Gates = hooks.Settings{}
