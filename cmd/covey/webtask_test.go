@@ -160,10 +160,18 @@ func TestPageOfATask(t *testing.T) {
 		r.looksAt(id, cmp.Or(faults[id], faults[brought[id]]))
 	}
 	r.decidesOnTask1()
+	r.commentsOnTask3()
+	r.mergesWithoutMarks()
 	for id, fault := range faults {
 		said := r.post("/return", url.Values{"task": {id}, "text": {"Leave " + fault + " as it was."}})
 		if !strings.Contains(said, "task "+id+" is sent back: it is not merged; ") {
 			t.Errorf("task %s: %s", id, said)
+		}
+		if id == "3" {
+			fix := regexp.MustCompile(`goes on with task (\d+)`).FindStringSubmatch(said)[1]
+			if text := r.covey("tasks", "show", fix); !strings.Contains(text, "tests/test_sum.sh:1: Why?") || strings.Contains(text, "Not meant.") {
+				t.Errorf("the comments have not gone with the work: %s", text)
+			}
 		}
 		if got := r.covey("review", id); !strings.Contains(got, "a person sent it back: Leave "+fault) {
 			t.Error(got)
@@ -174,6 +182,67 @@ func TestPageOfATask(t *testing.T) {
 	}
 	if got := r.load("/task/4"); !strings.Contains(part(got, "task-look"), "builds on returned work") {
 		t.Error("task 4 was made on top of task 3")
+	}
+}
+
+// pieceShown finds the button that decides about a piece as it is shown.
+var pieceShown = regexp.MustCompile(`name="one" value="([^"]*)"`)
+
+// commentsOnTask3 adds comments to what goes back with the work, and marks a file as viewed. Both are
+// there when the page is loaded again.
+func (r *reviewer) commentsOnTask3() {
+	r.Helper()
+	comment := url.Values{"task": {"3"}, "file": {"tests/test_sum.sh"}, "line": {"1"}, "as": {"note"}}
+	for _, text := range []string{"Why?", "Not meant."} {
+		comment.Set("text", text)
+		r.post("/comment", comment)
+	}
+	page := r.post("/comment", url.Values{"task": {"3"}, "as": {"removed"}, "note": {"2"}})
+	sum := regexp.MustCompile(`name="sum" value="([^"]*)"`).FindStringSubmatch(page)
+	r.post("/viewed", url.Values{"task": {"3"}, "sum": {sum[1]}, "viewed": {"yes"}})
+	page = r.load("/task/3")
+	for _, want := range []string{"<b>tests/test_sum.sh:1</b>", "1 comment<", "1 of ", `aria-pressed="true"`} {
+		if !strings.Contains(page, want) || strings.Contains(page, "Not meant.") {
+			r.Errorf("there is no %q in\n%s", want, page)
+		}
+	}
+}
+
+// mergesWithoutMarks merges what has no marks with one form. What has changed since it was shown, or
+// has marks, is left as it is.
+func (r *reviewer) mergesWithoutMarks() {
+	r.Helper()
+	queue := part(r.load("/"), "review")
+	var clean []string
+	for _, m := range regexp.MustCompile(`name="clean" value="([^"]*)"`).FindAllStringSubmatch(queue, -1) {
+		clean = append(clean, m[1])
+		if id, _, _ := strings.Cut(m[1], "@"); faults[id] != "" || brought[id] != "" {
+			r.Errorf("%s counts as one without marks", m[1])
+		}
+	}
+	if len(clean) != 3 {
+		r.Fatalf("without marks are %q in\n%s", clean, queue)
+	}
+	marked := regexp.MustCompile(`name="piece" value="(3@[^"]*)"`).FindStringSubmatch(queue)[1]
+	id, _, _ := strings.Cut(clean[0], "@")
+	for version, want := range map[string]string{id + "@0000": "has changed since the page was shown", marked: "has marks by now"} {
+		answer, err := r.http.PostForm(r.base+"/merge", url.Values{"token": {r.form}, "which": {"clean"}, "clean": {version}})
+		if err != nil {
+			r.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusConflict || !strings.Contains(string(text), want) {
+			r.Errorf("%s: %s, %v", version, text, err)
+		}
+	}
+	r.post("/merge", url.Values{"which": {"clean"}, "clean": clean})
+	for _, version := range clean {
+		id, _, _ := strings.Cut(version, "@")
+		r.follow("/task/"+id+"/events", "It is merged into main.")
+	}
+	if page := r.load("/"); !strings.Contains(page, "<dt>merged</dt><dd>4 of 10</dd>") || !strings.Contains(page, "<dt>done</dt><dd>10 of 12</dd>") {
+		r.Error(part(page, "team"))
 	}
 }
 
@@ -194,7 +263,8 @@ func (r *reviewer) looksAt(id, fault string) {
 		r.Errorf("task %s: %s", id, look)
 	}
 	// The diff shows the file first, and the form has the reason already.
-	if _, diff, _ := strings.Cut(part(page, "task-diff"), ` class="file"`); !strings.Contains(diff[:min(len(diff), 200)], fault) {
+	_, diff, _ := strings.Cut(part(page, "task-diff"), ` class="file"`)
+	if first, _, _ := strings.Cut(diff, ` class="file"`); !strings.Contains(first, "<code>"+fault+"</code>") {
 		r.Errorf("task %s: %s", id, diff)
 	}
 	if acts := part(page, "task-acts"); !strings.Contains(acts, "- "+fault+"\n</textarea>") {
@@ -237,7 +307,7 @@ func (r *reviewer) decidesOnTask1() {
 	if !strings.Contains(whole, "echo ${1#-}") || strings.Contains(whole, "test_abs") {
 		r.Error(whole)
 	}
-	r.post("/merge", url.Values{"task": {"1"}})
+	r.post("/merge", url.Values{"task": {"1"}, "one": {pieceShown.FindStringSubmatch(part(page, "task-acts"))[1]}})
 	r.follow("/task/1/events", "It is merged into main.")
 	if _, err := os.Stat(filepath.Join(r.dir, "lib", "abs.sh")); err != nil {
 		r.Error(err)

@@ -65,8 +65,8 @@ const (
 		"form input textarea button hx-partial"
 	attributes = "lang class charset http-equiv content name id aria-label aria-labelledby aria-level aria-hidden " +
 		"href datetime data-age data-keep tabindex role title viewBox width height x y rx d preserveAspectRatio open hidden min max value high for " +
-		"method action hx-post hx-swap hx-target type placeholder autocomplete required rows inputmode pattern"
-	posts = "/answer /merge /send /return /comment /hold"
+		"method action hx-post hx-swap hx-target type placeholder autocomplete required rows inputmode pattern rel form aria-pressed data-key"
+	posts = "/answer /merge /send /return /comment /hold /viewed"
 )
 
 // CheckHTML fails a test if a page or a part of one, in which a payload was shown, has an element or an

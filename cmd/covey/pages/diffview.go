@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/hints"
@@ -41,6 +42,7 @@ type DiffView struct {
 	Files    []FileView // what needs a look first comes first
 	Omitted  int        // files that are not shown
 	Cut      bool       // more is left out
+	Viewed   int        // files that a person has looked at
 }
 
 // FileView is one file of it.
@@ -52,6 +54,9 @@ type FileView struct {
 	Left  int          // lines that are not shown
 	Task  string       // of the link that shows them
 	Shown string       // its path below the workspace
+	// Sum stands for the changes, so that a file which changes again is not one that was viewed.
+	Sum    string
+	Viewed bool
 }
 
 // NewDiffView lays out work. Files with marks come first and are open.
@@ -88,7 +93,38 @@ func NewDiffView(w Work, found []hints.Hint, b Bounds) DiffView {
 
 // HunkForm is a hunk with what the form below it needs.
 type HunkForm struct {
-	Page any // a Task, or a page that has one
+	Page Commented
 	File FileView
 	Hunk hints.Hunk
+}
+
+// Commented is a Task, or a page that has one.
+type Commented interface{ Comments() []Note }
+
+// Note is a comment of a person on a place in the work, which is sent back with others.
+type Note struct {
+	ID   int
+	File string // its path below the workspace
+	Line int    // 0: the file as a whole
+	Text string
+}
+
+// Place names the place.
+func (n Note) Place() string {
+	if n.Line == 0 {
+		return n.File
+	}
+	return fmt.Sprintf("%s:%d", n.File, n.Line)
+}
+
+// Notes are the comments on lines of the hunk. Those that name no line of the file are on its first one.
+func (h HunkForm) Notes() []Note {
+	first, last := h.Hunk.New, h.Hunk.New
+	for _, l := range h.Hunk.Lines {
+		last = max(last, l.New, l.Old)
+		first = min(first, max(l.New, l.Old))
+	}
+	return slices.DeleteFunc(slices.Clone(h.Page.Comments()), func(n Note) bool {
+		return n.File != h.File.Shown || n.Line < first || n.Line > last
+	})
 }

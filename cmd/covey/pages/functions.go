@@ -11,8 +11,10 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // DomID makes a name fit for an id and a selector of the page.
@@ -79,9 +81,11 @@ func functions(root string) template.FuncMap {
 		},
 		"took":        term.Took,
 		"needword":    termview.NeedWord,
+		"needclass":   func(n api.Need) string { return classOf(termview.NeedStyle(n)) },
 		"needcommand": termview.NeedCommand,
 		"denied":      termview.DeniedText,
-		"hunkform":    func(page any, f FileView, h hints.Hunk) HunkForm { return HunkForm{page, f, h} },
+		"hunkform":    func(page Commented, f FileView, h hints.Hunk) HunkForm { return HunkForm{page, f, h} },
+		"answerform":  func(token string, r requests.Request) AnswerForm { return AnswerForm{token, r} },
 		"live":        func() bool { return true },
 		"part": func(name string) template.HTMLAttr {
 			return template.HTMLAttr(fmt.Sprintf(`id="task-%s" aria-labelledby="%[1]s-title"`, name)) //nolint:gosec // our own

@@ -5,6 +5,7 @@ import (
 
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/view"
 )
 
@@ -16,6 +17,7 @@ type headline struct {
 	Class    string
 	Done     int
 	All      int
+	Work     api.WorkCounts
 	Tokens   int64
 	CostUSD  float64
 	Turns    events.TurnCount
@@ -50,6 +52,7 @@ func (d *Drawing) headline() headline {
 	h := headline{
 		Run: run, Runs: d.Now != nil, Done: counts.Completed, All: counts.Total(), Turns: run.Turns,
 		Refused: run.Refusals, Waits: d.State.Waits, Trouble: d.Trouble, Moved: d.State.Moved(),
+		Work: d.State.WorkCounts(),
 	}
 	for _, g := range d.State.Gaps {
 		if !g.Restart {

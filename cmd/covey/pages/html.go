@@ -69,6 +69,7 @@ func reportFunctions(s *view.State) template.FuncMap {
 	return template.FuncMap{
 		"clock":      func(t time.Time) string { return t.Local().Format(layout) },
 		"taskhref":   func(id string) string { return "#work-" + DomID(id) },
+		"lookhref":   func(id string) string { return "#work-" + DomID(id) },
 		"memberhref": func(name string) string { return "#member-" + DomID(name) },
 		"linehref":   func(name string, _ uint64) string { return "#member-" + DomID(name) },
 		"gatehref":   func(id string, _ string) string { return "#work-" + DomID(id) },
@@ -129,11 +130,21 @@ type timeline struct {
 	Lanes            []lane
 }
 
-// timelineOf draws the newest turns over the time of the team.
+// timelineOf draws the newest turns over the time of the team, up to the last step of a turn: it is the
+// same until the next one.
 func timelineOf(s *view.State, most int) timeline {
-	from := beginning(s)
-	return timeline{From: from, Middle: from.Add(s.Time.Sub(from) / 2), To: s.Time, Lanes: lanes(s, most)}
+	from, to := beginning(s), beginning(s)
+	for _, t := range s.Turns {
+		to = latest(to, t.Started, t.Ended)
+	}
+	for _, g := range s.Gates {
+		to = latest(to, g.Ended)
+	}
+	return timeline{From: from, Middle: from.Add(to.Sub(from) / 2), To: to, Lanes: lanes(s, from, to, most)}
 }
+
+// latest returns the last of some times.
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // lane is the time of one member: its turns, and where gates refused.
 type lane struct {
@@ -148,10 +159,9 @@ type mark struct {
 	Class    string
 }
 
-// lanes draws the newest turns of all members over the time of the team.
-func lanes(s *view.State, most int) []lane {
-	from := beginning(s)
-	whole := max(s.Time.Sub(from), time.Millisecond)
+// lanes draws the newest turns of all members over a time.
+func lanes(s *view.State, from, to time.Time, most int) []lane {
+	whole := max(to.Sub(from), time.Millisecond)
 	at := func(t time.Time) int { return min(max(int(1000*t.Sub(from)/whole), 0), 998) }
 	byName := map[string]int{}
 	var list []lane
@@ -166,7 +176,7 @@ func lanes(s *view.State, most int) []lane {
 		}
 		end := t.Ended
 		if end.IsZero() {
-			end = s.Time
+			end = to
 		}
 		x := at(t.Started)
 		list[i].Turns = append(list[i].Turns, mark{X: x, Width: max(at(end)-x, 3), Class: turnClass(t)})
@@ -186,8 +196,6 @@ func turnClass(t *view.Turn) string {
 		return "busy"
 	case t.Empty:
 		return "nothing"
-	case t.Refusals > 0:
-		return "wait"
 	case t.Reason == "completed" || t.Reason == "end_turn":
 		return "good"
 	}

@@ -12,6 +12,7 @@ func pageLinks(root string) template.FuncMap {
 	return template.FuncMap{
 		"root":       func() string { return root },
 		"taskhref":   func(id string) string { return root + "/task/" + url.PathEscape(id) },
+		"lookhref":   func(id string) string { return root + "/task/" + url.PathEscape(id) + "#task-look" },
 		"memberhref": func(name string) string { return root + "/member/" + url.PathEscape(name) },
 		"linehref": func(name string, seq uint64) string {
 			return fmt.Sprintf("%s/member/%s#line-%d", root, url.PathEscape(name), seq)

@@ -20,6 +20,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // Bounds of what the main page shows; the rest has pages of its own.
@@ -30,6 +31,7 @@ const (
 	shownTasks   = 100 // likewise
 	shownGates   = 6   // of a task
 	shownAnswers = 20  // questions that were answered
+	shownMarks   = 300 // turns, and refusals, of the chart
 )
 
 // Section is a part of a page: a title and rows.
@@ -39,7 +41,23 @@ type Section struct {
 	Title string
 	Head  template.HTML
 	Rows  []Row
+	// Fold, unless it is empty, is the line under which the rows from Open on are folded. With Whole the
+	// section is that line alone until it is opened.
+	Fold  string
+	Open  int
+	Whole bool
 }
+
+// Shown returns the rows that are not folded.
+func (s *Section) Shown() []Row {
+	if s.Fold == "" {
+		return s.Rows
+	}
+	return s.Rows[:s.Open]
+}
+
+// Folded returns the rows that are folded.
+func (s *Section) Folded() []Row { return s.Rows[len(s.Shown()):] }
 
 // Row is a piece of a section with an id of its own in the page.
 type Row struct {
@@ -73,15 +91,15 @@ type Drawing struct {
 // are always there, because only what is in the page can be replaced.
 func (d *Drawing) Sections() ([]*Section, error) {
 	if d.most == nil {
-		d.most = &limits{Rows: math.MaxInt, Turns: shownTurns, Merges: shownMerges, Tasks: shownTasks, Answers: shownAnswers}
+		d.most = &limits{Rows: math.MaxInt, Turns: shownTurns, Merges: shownMerges, Tasks: shownTasks, Answers: shownAnswers, Marks: shownMarks}
 	}
 	var done []*Section
 	for i, part := range []struct {
 		draw func(*Drawing) *Section
 		work bool // it depends on what State.Work is about alone
 	}{
-		{(*Drawing).needs, false}, {(*Drawing).header, false}, {(*Drawing).members, false}, {(*Drawing).graph, true},
-		{(*Drawing).tasks, true}, {(*Drawing).turns, false}, {(*Drawing).merges, true}, {(*Drawing).mail, true}, {(*Drawing).answers, false},
+		{(*Drawing).needs, false}, {(*Drawing).header, false}, {(*Drawing).review, true}, {(*Drawing).members, false}, {(*Drawing).graph, true},
+		{(*Drawing).tasks, true}, {(*Drawing).turns, false}, {(*Drawing).asks, false}, {(*Drawing).mail, true}, {(*Drawing).answers, false},
 	} {
 		if part.work && d.Kept != nil {
 			done = append(done, d.keep(d.Kept[i]))
@@ -133,13 +151,17 @@ func (d *Drawing) row(s *Section, id, name string, data any) {
 	s.Rows = append(s.Rows, Row{ID: id, HTML: d.drawn(id, name, all)})
 }
 
-// needs lists what waits for a person, the oldest first.
+// needs lists what waits for a person, the oldest first. Finished work is in the review queue.
 func (d *Drawing) needs() *Section {
 	list := d.State.Needs()
+	all := len(list)
+	list = slices.DeleteFunc(list, func(n api.Need) bool { return isPiece(d.State, n) })
 	s := &Section{ID: "needs", Class: "needs", Title: "Needs you"}
-	if len(list) == 0 {
-		s.Class, s.Title, s.Head = "needs none", "Nothing needs you", ""
-		return s
+	switch work := all - len(list); {
+	case all == 0:
+		s.Class, s.Title = "needs none", "Nothing needs you"
+	case len(list) == 0:
+		s.Class, s.Title = "needs empty", fmt.Sprintf("Nothing but %s of work to review needs you", term.Plural(work, "piece"))
 	}
 	requests := map[string]*view.Request{}
 	for _, r := range d.State.Requests {
@@ -149,8 +171,7 @@ func (d *Drawing) needs() *Section {
 		one := struct {
 			api.Need
 			Request *view.Request
-			Merges  bool // it is merged when a person says so
-		}{Need: n, Merges: n.Kind == api.NeedsMerge || n.Kind == api.NeedsDecision}
+		}{Need: n}
 		if n.Kind == api.NeedsAnswer {
 			one.Request = requests[n.ID]
 		}
@@ -293,7 +314,7 @@ func (d *Drawing) tasks() *Section {
 		one := rowOf(d.State, works, t)
 		line := taskLine{
 			ID: t.ID, Subject: t.Subject, Owner: t.Owner, Word: one.Word, Class: one.Class,
-			Unchanged: t.Unchanged, Refusals: t.Refusals,
+			Unchanged: t.Unchanged, Refusals: t.Refusals, SentBack: t.SentBack,
 		}
 		line.Marks = hints.Words(works.Hints(d.State, t))
 		line.Gates = signs(one.Gates, shownGates)
@@ -309,7 +330,7 @@ type taskLine struct {
 	Gates              []gateSign // the last ones
 	Marks              []string   // what a person should look at: words of its hints
 	Unchanged          bool
-	Refusals           int
+	Refusals, SentBack int
 }
 
 // gateSign is a gate as one letter.
@@ -345,9 +366,7 @@ type bar struct {
 // turns is the timeline of turn ends: the newest turns with gates first.
 func (d *Drawing) turns() *Section {
 	s := &Section{ID: "turns", Class: "turns", Title: "Turn ends"}
-	if d.most.Marks > 0 {
-		s.Head = d.execute("lanes", timelineOf(d.State, d.most.Marks))
-	}
+	s.Head = d.drawn("lanes", "lanes", timelineOf(d.State, d.most.Marks))
 	type turnKey struct { // a text in its place took most of the time of this list
 		member string
 		number int
@@ -376,6 +395,9 @@ func (d *Drawing) turns() *Section {
 		}
 		d.row(s, fmt.Sprintf("turn-%s-%d", DomID(t.Member), t.Number), "turn", one)
 	}
+	if n := len(s.Rows); n > 0 {
+		s.Fold = term.Plural(n, "turn") + ", end by end"
+	}
 	return s
 }
 
@@ -398,24 +420,6 @@ func bars(gates []*view.Gate, now time.Time) []bar {
 	return list
 }
 
-// merges lists the work that is not merged, and the last that is.
-func (d *Drawing) merges() *Section {
-	s := &Section{ID: "merges", Class: "merges", Title: "Merges"}
-	if len(d.State.Merges) == 0 {
-		s.Class = "merges empty"
-	}
-	over := 0
-	for _, m := range slices.Backward(d.State.Merges) {
-		if m.State.Over() {
-			if over++; over > d.most.Merges {
-				continue
-			}
-		}
-		d.row(s, "merge-"+DomID(m.ID), "merge", m)
-	}
-	return s
-}
-
 // mail lists the newest messages.
 func (d *Drawing) mail() *Section {
 	s := &Section{ID: "mail", Class: "mail", Title: "Mail"}
@@ -432,12 +436,16 @@ func (d *Drawing) mail() *Section {
 	for _, m := range slices.Backward(list[max(0, len(list)-shownMail):]) {
 		d.row(s, "letter-"+DomID(m.ID), "letter", m)
 	}
+	s.Whole, s.Fold = true, term.Plural(len(s.Rows), "message")
+	if len(s.Rows) == 0 {
+		s.Class = "mail empty"
+	}
 	return s
 }
 
 // answers lists the newest questions that were answered.
 func (d *Drawing) answers() *Section {
-	s := &Section{ID: "answers", Class: "answers", Title: "Questions that were answered"}
+	s := &Section{ID: "answers", Class: "answers", Title: "Questions that were answered", Whole: true}
 	for _, q := range slices.Backward(d.State.Requests) {
 		if q.Open() {
 			continue
@@ -447,8 +455,23 @@ func (d *Drawing) answers() *Section {
 		}
 		d.row(s, "answer-"+DomID(q.ID), "answer", q)
 	}
+	s.Fold = term.Plural(len(s.Rows), "question")
 	if len(s.Rows) == 0 {
 		s.Class = "answers empty"
+	}
+	return s
+}
+
+// asks lists the open questions to members, which a person may answer in their place.
+func (d *Drawing) asks() *Section {
+	s := &Section{ID: "asks", Class: "asks", Title: "Questions to members"}
+	for _, q := range d.State.Requests {
+		if q.Open() && q.To != actors.Operator {
+			d.row(s, "ask-"+DomID(q.ID), "ask", q)
+		}
+	}
+	if len(s.Rows) == 0 {
+		s.Class = "asks empty"
 	}
 	return s
 }

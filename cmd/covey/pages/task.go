@@ -52,8 +52,21 @@ type Task struct {
 	Rounds   []Round            // its gates, the newest first
 	Stored   []requests.Verdict // of gates that the journal's fold has dropped
 	Diff     DiffView
+	Piece    string // the version of the piece that can be decided about
+	Prev     *Piece // the pieces beside it in the queue; nil: none
+	Next     *Piece
+	Notes    []Note   // comments that go back with the work
 	Faults   []string // what could not be read
 	Unread   []string // likewise, of its work
+}
+
+// Comments implements Commented.
+func (t *Task) Comments() []Note { return t.Notes }
+
+// CanReturn reports whether the work can be sent back to its author.
+func (t *Task) CanReturn() bool {
+	returned := t.Merge != nil && t.Merge.State == tasks.MergeReturned
+	return t.Question != nil || t.Status == tasks.Completed && !returned
 }
 
 // TaskState is what the journal says about a task, copied from the State.
@@ -105,6 +118,9 @@ func TaskOf(s *view.State, w view.Works, t *view.Task, up bool) TaskState {
 	one.Stamp = one.stamp(s)
 	return one
 }
+
+// Marks are the words of what a person should look at first.
+func (t *TaskState) Marks() []string { return hints.Words(t.Hints) }
 
 // stamp returns a text that changes with what the page shows.
 func (t *TaskState) stamp(s *view.State) string {

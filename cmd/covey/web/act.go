@@ -10,7 +10,8 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 )
 
-// action carries out a form. It returns what it did, for people, and the page to go to. No field of
+// action carries out a form. It returns what it did, for people, and the page to go to, which may name a
+// part of the page after a "#". No field of
 // a form has the name of a property that forms have in scripts, such as "id" or "form": it would hide
 // the property from htmx, which could then neither send the form nor keep it while somebody types.
 type action func(ctx context.Context, form url.Values) (said, next string, err error)
@@ -43,7 +44,11 @@ func (p *Page) act(do action) http.HandlerFunc {
 			fail(w, r, refuse(http.StatusConflict, "%v", err))
 			return
 		}
-		http.Redirect(w, r, p.guard.root+next+"?said="+url.QueryEscape(said), http.StatusSeeOther)
+		path, part, _ := strings.Cut(next, "#")
+		if part != "" {
+			part = "#" + part
+		}
+		http.Redirect(w, r, p.guard.root+path+"?said="+url.QueryEscape(said)+part, http.StatusSeeOther)
 	}
 }
 
@@ -65,17 +70,6 @@ func (p *Page) send(ctx context.Context, form url.Values) (said, next string, er
 	mail := api.Send{To: to, Text: strings.ToValidUTF8(form.Get("text"), "\ufffd")}
 	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Send, mail), nil)
 	return string(reply.Delivery) + " to " + to, "/member/" + url.PathEscape(to), err
-}
-
-// merge merges the work of a task, or of a member. It does not wait: the page shows what becomes of it.
-func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, err error) {
-	r := api.MergeRequest{Task: form.Get("task"), Member: form.Get("member")}
-	_, err = cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
-	next = "/task/" + url.PathEscape(r.Task)
-	if r.Task == "" {
-		next = "/member/" + url.PathEscape(r.Member)
-	}
-	return r.String() + " is in the merge queue", next, err
 }
 
 // hold holds a member, or lets it go on.

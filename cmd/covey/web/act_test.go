@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
@@ -47,12 +48,16 @@ func (f *framed) asks(texts ...string) (ids []string) {
 // is redirected as if it were done.
 func TestActOnStoppedTeam(t *testing.T) {
 	f := newFramed(t, "ana")
+	f.add(teamtest.Line(0, "", "merge", `{"id":"1","member":"ana","tasks":["1"],"commit":"c","state":"waiting"}`))
+	f.follow()
+	f.untilLine()
 	stopped := "not running; `covey up` starts it"
 	for path, want := range map[string]string{
 		"/send": stopped, "/hold": stopped, "/merge": stopped, "/answer": "team crew has never run",
 	} {
 		form := url.Values{
 			"token": {f.page.guard.formToken()}, "to": {"ana"}, "text": {"hi\xff"}, "member": {"ana"}, "task": {"1"}, "request": {"r1"}, "approve": {"yes"},
+			"one": {"1@c"},
 		}
 		plain := f.ask("POST", path, form)
 		if text := textOf(plain); plain.StatusCode != http.StatusConflict || !strings.Contains(text, want) || plain.Header.Get("Location") != "" {

@@ -162,7 +162,7 @@ func troubleText(err error) string {
 func marked(now *pages.Section, was *section, version uint64) *section {
 	s := &section{Section: now, changed: version, rows: slices.Repeat([]uint64{version}, len(now.Rows))}
 	sameID := func(a, b pages.Row) bool { return a.ID == b.ID }
-	if was == nil || was.Class != s.Class || was.Title != s.Title || was.Head != s.Head ||
+	if was == nil || was.Class != s.Class || was.Title != s.Title || was.Head != s.Head || was.Fold != s.Fold || was.Open != s.Open ||
 		!slices.EqualFunc(was.Rows, s.Rows, sameID) {
 		return s
 	}

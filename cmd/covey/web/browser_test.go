@@ -26,7 +26,7 @@ func TestBrowser(t *testing.T) {
 	b := startBrowser(t)
 	bin := sync.OnceValue(func() string { return buildCovey(t) })
 	for name, test := range map[string]func(*testing.T, browser, string){
-		"Quickstart": quickstart, "Decides": decides, "Reconnects": reconnects,
+		"Quickstart": quickstart, "Decides": decides, "Reconnects": reconnects, "Queue": queue,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b, bin()) })
 	}

@@ -102,12 +102,16 @@ func decides(t *testing.T, b browser, bin string) {
 	approve(board, "wc -l note.txt")
 
 	// The approval of the work, on the page of the task.
-	board.untilText("#needs", "approval")
-	task.to("/task/1")
-	task.untilText("#task-acts", "Approve")
-	task.tabTo("#task-acts button[value=yes]")
-	task.press("Enter")
-	board.untilText("#task-1 .state", "done, to merge")
+	approveWork := func(id string) {
+		t.Helper()
+		board.untilText("#piece-"+id+" .state", "awaits approval")
+		task.to("/task/" + id)
+		task.untilText("#task-acts", "Approve")
+		task.press("m")
+		task.untilText("#link", "accepted: task "+id)
+	}
+	approveWork("1")
+	board.untilText("#piece-1 .state", "to merge")
 	task.untilText("#task-acts", "Merge into main")
 
 	// A comment on a hunk: a message to the author, then a task.
@@ -127,7 +131,7 @@ func decides(t *testing.T, b browser, bin string) {
 	comment("Add a third line.", "task")
 	task.untilText("#link", "task 2 is created for dev")
 	board.untilText("#tasks", "Add a third line.")
-	approve(board, "finished task 2")
+	approveWork("2")
 	log := m.run("logs")
 	for _, want := range []string{"I explain the two lines.", "The person let me count."} {
 		if !strings.Contains(log, want) {
@@ -137,14 +141,15 @@ func decides(t *testing.T, b browser, bin string) {
 
 	// Sent back with a reason: the author revises it with a task of its own.
 	task.to("/task/1")
-	task.tabTo("#task-acts textarea")
+	task.untilText("#task-acts", "Send back")
+	task.press("r")
 	task.write("Write it in capitals.")
-	task.tabTo("#task-acts .back button")
+	task.tabTo("#task-acts .back .answer button")
 	task.press("Enter")
 	task.untilText("#link", "task 1 is sent back")
 	board.untilText("#task-1 .state", "sent back")
 	board.untilText("#tasks", "Revise task 1")
-	approve(board, "finished task 3")
+	approveWork("3")
 
 	// Merged: the main page shows it, and the file is there.
 	board.untilText("#task-3 .state", "done, to merge")

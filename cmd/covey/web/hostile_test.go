@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
+	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
@@ -73,6 +74,9 @@ func hostilePages(payload string) map[string]any {
 		},
 	}}
 	one.Diff = pages.NewDiffView(work, one.Hints, pages.Bounds{File: fileLines, All: pageLines})
+	one.Notes = []pages.Note{{ID: 1, File: one.Diff.Files[0].Shown, Line: 1, Text: "t"}}
+	one.Prev, one.Next = &pages.Piece{Task: "3", Title: "t"}, &pages.Piece{Task: "4", Title: "t"}
+	one.Review.Brings = []api.Brought{{Merge: merge.Merge, Changes: []string{"x"}}}
 	who := &memberPage{Form: "token", Up: true, Live: true, Data: pages.MemberRow{
 		Name: "ana", Agent: "acp", Word: "idle", Class: "quiet", Task: "1", InProgress: []string{"1"}, Attention: "a", WaitsFor: "w", Doing: "d", Branch: "b",
 		Held: &view.Hold{By: "o"}, Lockout: &view.Lockout{Text: "t", Fix: "f", Until: time.Now()},
@@ -142,7 +146,7 @@ func TestLongPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := fmt.Sprint(sections[2].Rows)
+	page := fmt.Sprint(sections[3].Rows)
 	line, _ := lineOf(teamtest.Line(9, "ana", "text", string(data)).Event())
 	html, err := pages.Execute(d.Templates, "logline", line)
 	for name, text := range map[string]template.HTML{"board": template.HTML(page), "log": html} {

@@ -51,6 +51,7 @@ type Page struct {
 	feed     *termview.Feed
 	board    *board
 	works    workBook
+	reviews  reviewBook
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 	desk     *desk
@@ -154,6 +155,7 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("POST /merge", p.act(p.merge))
 	mux.HandleFunc("POST /return", p.act(p.sendBack))
 	mux.HandleFunc("POST /comment", p.act(p.comment))
+	mux.HandleFunc("POST /viewed", p.act(p.view))
 	mux.HandleFunc("POST /hold", p.act(p.hold))
 	mux.HandleFunc("GET /a/{token}", p.showLink)
 	mux.HandleFunc("POST /a/{token}", p.useLink)

@@ -26,6 +26,7 @@ func (p *Page) showFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, _ := p.workOf(r.Context(), one)
+	one.Notes = p.reviews.of(one.ID).notes
 	name := r.URL.Query().Get("name")
 	i := slices.IndexFunc(found.Files, func(f hints.FileDiff) bool { return f.Name == name })
 	if i < 0 {

@@ -20,7 +20,7 @@ import (
 // somebody may be typing in are a part by themselves, which changes only when what can be decided
 // does; page.js keeps the form of a comment as it is while it has text.
 var taskParts = []string{
-	"task-head", "task-look", "task-acts", "task-faults", "task-evidence", "task-gates", "task-diff",
+	"task-head", "task-look", "task-acts", "task-faults", "task-diff", "task-brings", "task-evidence", "task-gates", "task-more",
 }
 
 // showTask answers with the page of a task.
@@ -52,6 +52,8 @@ type taskLive struct {
 
 	one   *taskPage // as it was read last; nil: not yet
 	drawn string    // what the parts that were drawn last depend on
+
+	reviewed <-chan struct{} // closed when somebody has reviewed since it was read
 }
 
 // read reads the task. What has not changed since it was last read is not read again.
@@ -68,9 +70,14 @@ func (t *taskLive) read(ctx context.Context) (again time.Duration, err error) {
 		p.readTask(ctx, t.one)
 	}
 	t.one.TaskState = *state
+	t.reviewed = p.reviews.next()
+	seen := p.reviews.of(t.id)
+	before, after := p.beside(t.id)
 	w, again := p.workOf(ctx, t.one)
-	if now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano()); now != t.drawn {
-		t.one.show(w)
+	now := fmt.Sprint(state.Stamp, " ", w.read.UnixNano(), " ", seen.version, " ", refer(before), " ", refer(after))
+	if now != t.drawn {
+		t.one.Prev, t.one.Next = before, after
+		t.one.show(w, seen)
 		t.drawn = now
 	}
 	return again, nil
@@ -133,4 +140,25 @@ func (t *taskLive) isAbout(e events.Event) bool {
 }
 
 // wake implements live.
-func (t *taskLive) wake() <-chan struct{} { return nil }
+func (t *taskLive) wake() <-chan struct{} { return t.reviewed }
+
+// beside returns the pieces of work before and after a task in the review queue, those that have pages.
+func (p *Page) beside(task string) (before, after *pages.Piece) {
+	queue := slices.DeleteFunc(p.pieces(), func(one pages.Piece) bool { return one.Task == "" })
+	i := slices.IndexFunc(queue, func(one pages.Piece) bool { return one.Task == task })
+	if i > 0 {
+		before = &queue[i-1]
+	}
+	if i >= 0 && i+1 < len(queue) {
+		after = &queue[i+1]
+	}
+	return before, after
+}
+
+// refer names a piece that may be nil.
+func refer(one *pages.Piece) string {
+	if one == nil {
+		return ""
+	}
+	return one.Task
+}

@@ -3,6 +3,8 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -115,12 +117,38 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 	return w
 }
 
-// show puts work into the page, with what the journal says besides.
-func (t *taskPage) show(w knownWork) {
+// show puts work into the page, with what the journal says besides, and what a person has done about it.
+func (t *taskPage) show(w knownWork, seen review) {
 	if t.Merge == nil || t.Merge.Hints == nil { // unfinished work, or nothing was found in it so far
 		t.Hints = append(slices.Clone(w.Diff.Hints), t.Facts...)
 		hints.Sort(t.Hints)
 	}
 	t.Unread = w.faults
 	t.Diff = pages.NewDiffView(w.Work, t.Hints, pages.Bounds{File: fileLines, All: pageLines})
+	t.Notes = seen.notes
+	for i := range t.Diff.Files {
+		f := &t.Diff.Files[i]
+		f.Sum = sumOf(f.FileDiff)
+		if f.Viewed = seen.viewed[f.Sum]; f.Viewed {
+			t.Diff.Viewed++
+		}
+	}
+	one := pages.Piece{Key: t.ID}
+	if t.Merge != nil {
+		one.Key, one.Commit = t.Merge.Tasks[0], t.Merge.Commit
+	}
+	t.Piece = one.Version()
+}
+
+// sumOf returns a text that stands for the changes of a file.
+func sumOf(f hints.FileDiff) string {
+	sum := sha256.New()
+	fmt.Fprint(sum, f.Name, f.Old, f.What, f.Modes, f.Binary) // a hash takes anything
+	for _, h := range f.Hunks {
+		fmt.Fprintln(sum, h.Old, h.New)
+		for _, l := range h.Lines {
+			fmt.Fprintf(sum, "%c%s\n", l.Kind, l.Text)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }

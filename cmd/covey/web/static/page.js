@@ -10,11 +10,15 @@
   const link = document.getElementById("link");
   const filter = document.getElementById("filter");
   const help = document.getElementById("help");
-  const say = (text) => { if (link) link.textContent = text; };
+  const say = (text, fault) => {
+    if (!link) return;
+    link.textContent = text;
+    link.classList.toggle("fault", Boolean(fault));
+  };
 
   document.addEventListener("htmx:sse:error", (e) => {
     const old = e.detail && e.detail.status === 401;
-    say(old ? "this page was opened by an earlier covey; covey web --url has the new address" : "connection lost; trying again");
+    say(old ? "this page was opened by an earlier covey; covey web --url has the new address" : "connection lost; trying again", true);
   });
   document.addEventListener("htmx:sse:after:connection", () => say(""));
   document.addEventListener("htmx:after:request", (e) => {
@@ -22,12 +26,21 @@
     const source = e.detail && e.detail.ctx && e.detail.ctx.sourceElement;
     if (!answer || !source) return;
     if (source.id === "feed") { // an answer, and no stream: the page does not change by itself
-      if (answer.status >= 400) say(e.detail.ctx.text.replace(/^covey: /, ""));
+      if (answer.status >= 400) say(e.detail.ctx.text.replace(/^covey: /, ""), true);
       return;
     }
     const said = answer.headers && answer.headers.get("Covey-Said");
-    say(said ? decodeURIComponent(said) : answer.status >= 400 ? "that did not work: " + answer.status : "");
-    if (answer.status < 400 && source.reset) source.reset();
+    const failed = answer.status >= 400;
+    say(said ? decodeURIComponent(said) : failed ? "that did not work: " + answer.status : "", failed);
+    if (failed || !source.reset) return;
+    source.reset();
+    const box = source.closest("details.back, details.comment");
+    if (box && source.querySelector("textarea")) box.open = false;
+    const file = source.parentElement;
+    if (file.matches(".file")) { // a file that was viewed is closed, and one that was not is opened
+      const viewed = source.querySelector("button").value === "yes";
+      file.querySelector("details").open = !viewed;
+    }
   });
 
   const words = (seconds) => {
@@ -61,11 +74,34 @@
   // What somebody types about a place stays with that place when the changes below are replaced.
   document.addEventListener("htmx:before:morph:node", (e) => {
     const form = e.detail && e.detail.oldNode;
-    const text = form && form.matches && form.matches(".comment form") && form.querySelector("textarea");
-    if (text && (text.value !== "" || text === document.activeElement)) e.preventDefault();
+    const text = form && form.matches && form.matches(".comment form, .back form") && form.querySelector("textarea");
+    if (text && (text.value !== text.defaultValue || text === document.activeElement)) e.preventDefault();
   });
 
-  const rows = () => [...document.querySelectorAll(".row:not(.out)")];
+  const rows = () => [...document.querySelectorAll(".row:not(.out), .file summary:first-child")].filter(e => e.checkVisibility());
+  // The element for a key in the row that has the focus, else in the bar of the page.
+  const wanted = (key) => {
+    const row = document.activeElement.closest(".row");
+    return (row || document).querySelector((row ? "" : ".bar ") + "[data-key=" + key + "]");
+  };
+  // What a mark is about must not happen by one key: then m only goes to the button.
+  const press = (it) => {
+    if (!it) return;
+    if (it.matches("a, .yes") || it.closest(".piece:not(.marked)")) it.click(); else it.focus();
+  };
+  const sendBack = () => {
+    const box = wanted("r") && wanted("r").closest("details");
+    if (!box) return;
+    box.open = true;
+    const text = box.querySelector("textarea");
+    text.focus();
+    text.setSelectionRange(text.value.length, text.value.length);
+  };
+  const choose = () => {
+    const row = document.activeElement.closest(".row, .file");
+    const box = row && row.querySelector("input[type=checkbox], :scope > form button");
+    if (box) box.click();
+  };
   const hide = () => {
     const wanted = filter.value.trim().toLowerCase();
     for (const row of document.querySelectorAll(".row")) {
@@ -78,17 +114,38 @@
   document.addEventListener("htmx:after:swap", () => { trim(); ages(); if (filter && filter.value) hide(); });
   const go = (list, step) => {
     if (list.length === 0) return;
-    const at = list.indexOf(document.activeElement && document.activeElement.closest(".row"));
+    const at = list.findIndex((e) => e.contains(document.activeElement));
     const to = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length];
     to.focus();
     to.scrollIntoView({block: "nearest"});
   };
+  // A click on the number of a line begins a comment on it.
+  document.addEventListener("click", (e) => {
+    const cell = e.target.closest(".hunk td:not(:last-child)");
+    const table = cell && cell.closest("table");
+    let box = table && table.nextElementSibling;
+    while (box && !box.matches("details.comment, table")) box = box.nextElementSibling;
+    const numbers = cell && [...cell.parentElement.cells].slice(0, 2).map((c) => c.textContent);
+    if (!box || box.matches("table")) return;
+    box.open = true;
+    box.querySelector(".line-no").value = numbers[1] || numbers[0];
+    box.querySelector("textarea").focus();
+  });
   document.addEventListener("keydown", (e) => {
-    const typing = e.target.closest("input, textarea, select, [contenteditable]");
+    const typing = e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
     if (e.key === "Escape" && e.target === filter) { filter.value = ""; hide(); filter.blur(); return; }
+    if (e.key === "Escape" && typing) { typing.blur(); (typing.closest(".row") || document.body).focus(); return; }
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && typing && typing.form) {
+      typing.form.requestSubmit(typing.form.querySelector("button"));
+      return;
+    }
     if (typing || e.ctrlKey || e.metaKey || e.altKey) return;
     switch (e.key) {
-      case "n": go([...document.querySelectorAll(".need:not(.out)")], 1); break;
+      case "n": if (document.querySelector(".bar")) press(wanted("n")); else go([...document.querySelectorAll(".need:not(.out)")], 1); break;
+      case "p": press(wanted("p")); break;
+      case "m": press(wanted("m")); e.preventDefault(); break;
+      case "r": sendBack(); e.preventDefault(); break;
+      case "x": choose(); break;
       case "j": go(rows(), 1); break;
       case "k": go(rows(), -1); break;
       case "g": location.href = main.href; break;

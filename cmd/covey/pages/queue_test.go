@@ -1,0 +1,100 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
+	"github.com/coveyteam/covey/orchestrator/view"
+)
+
+// queued returns the State of a team with pieces of work: task n is that of merge n.
+func queued(t *testing.T, lines ...string) *view.State {
+	t.Helper()
+	s := &view.State{}
+	all := []events.Line{teamtest.Line(0, "", "team_started", `{"goal":"Ship","members":["lead","ana"]}`)}
+	for n := 1; n <= 4; n++ {
+		all = append(all,
+			teamtest.Line(0, "ana", "task", fmt.Sprintf(`{"op":"completed","task":{"id":"%d","subject":"Do %[1]d","status":"completed","owner":"ana"}}`, n)),
+			teamtest.Line(0, "ana", "merge", step(n, "waiting")), teamtest.Line(0, "ana", "work_hints", fmt.Sprintf(`{"merge":"%d","size":{"files":1,"added":2}}`, n)))
+	}
+	for _, l := range lines {
+		kind, data, _ := strings.Cut(l, " ")
+		all = append(all, teamtest.Line(0, "ana", kind, data))
+	}
+	for i, l := range all {
+		l.Seq = uint64(i + 1)
+		s.Apply(l.Event())
+	}
+	return s
+}
+
+// step returns the data of a line about merge n.
+func step(n int, state string) string {
+	return fmt.Sprintf(`{"id":"%d","member":"ana","tasks":["%[1]d"],"title":"Do %[1]d","from":"before %[1]d","commit":"c","state":"%s","created":"2026-11-25T12:00:0%[1]dZ","updated":"2026-11-25T13:00:00Z"}`, n, state)
+}
+
+// Marked pieces come first; else a row keeps its place, whatever becomes of it, as long as something waits
+// that was there before. Only what was looked at, and has no marks, can be merged with others.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	marks := `work_hints {"merge":"3","hints":[{"kind":"x","mark":true,"word":"tests removed"}],"size":{"files":1}}`
+	notes := `work_hints {"merge":"2","hints":[{"kind":"x","word":"a note"}],"size":{"files":1}}`
+	unread := `merge {"id":"4","member":"ana","tasks":["4"],"commit":"other","state":"waiting"}`
+	asks := `request {"id":"r1","kind":"approval","member":"ana","to":"operator","payload":{"task_id":"5"},"state":"open"}`
+	five := `task {"op":"claimed","task":{"id":"5","subject":"Do 5","status":"in_progress","owner":"ana"}}`
+	for name, tc := range map[string]struct {
+		lines []string
+		want  string
+		over  int
+	}{
+		"waiting":           {nil, "1+ 2+ 3+ 4+", 0},
+		"a mark":            {[]string{marks}, "3 1+ 2+ 4+", 0},
+		"a note":            {[]string{notes}, "1+ 2+ 3+ 4+", 0},
+		"not looked at":     {[]string{unread}, "1+ 2+ 3+ 4", 0},
+		"merged in between": {[]string{"merge " + step(2, "queued"), "merge " + step(2, "merged")}, "1+ 2 3+ 4+", 0},
+		"all decided": {[]string{
+			"merge " + step(1, "merged"), "merge " + step(2, "dropped"), "merge " + step(3, "merged"), "merge " + step(4, "returned"),
+		}, "4", 3},
+		"an approval": {[]string{five, asks}, "1+ 2+ 3+ 4+ 5", 0},
+		"newer work":  {[]string{`merge {"id":"9","member":"ana","tasks":["2"],"state":"held"}`}, "1+ 2 3+ 4+", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := queued(t, tc.lines...)
+			list, over := Queue(s, s.Works())
+			var got []string
+			for _, p := range list {
+				got = append(got, p.Key+strings.Repeat("+", map[bool]int{true: 1}[p.Clean()]))
+			}
+			if strings.Join(got, " ") != tc.want || len(over) != tc.over {
+				t.Errorf("%q and %d before, want %q and %d", got, len(over), tc.want, tc.over)
+			}
+		})
+	}
+}
+
+// A page that is open has the rows of the queue where they were, and only the row that changed is drawn anew.
+func TestQueueKeepsPlaces(t *testing.T) {
+	t.Parallel()
+	rows := func(s *view.State) (ids []string) {
+		d := Drawing{State: s, Templates: Templates("")}
+		list, err := d.Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list[slices.IndexFunc(list, func(s *Section) bool { return s.ID == "review" })].Rows {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	before := rows(queued(t))
+	for _, state := range []string{"queued", "testing", "held", "returned", "merged", "dropped"} {
+		if after := rows(queued(t, "merge "+step(2, state))); !slices.Equal(before, after) {
+			t.Errorf("%s: %q after %q", state, after, before)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/pages"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	termview "github.com/coveyteam/covey/cmd/covey/view"
+	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/tasks"
+)
+
+// pieces returns the review queue.
+func (p *Page) pieces() (list []pages.Piece) {
+	p.feed.Read(func(now termview.Now) { list, _ = pages.Queue(now.State, now.State.Works()) })
+	return list
+}
+
+// merge merges pieces of work, and approves those that wait for that: all without marks, those that
+// were chosen, or one. Each is named as it was shown, and left as it is if it has changed since, because
+// nobody has seen it then. It does not wait: the page shows what becomes of them.
+func (p *Page) merge(ctx context.Context, form url.Values) (said, next string, err error) {
+	versions, clean := form["piece"], form.Get("which") == "clean"
+	switch one := form.Get("one"); {
+	case one != "":
+		versions, clean = []string{one}, false
+	case clean:
+		versions = form["clean"]
+	}
+	var done []string
+	var faults []error
+	queue := p.pieces()
+	for _, version := range versions {
+		key, _, _ := strings.Cut(version, "@")
+		if err := p.accept(ctx, queue, version, clean); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", named(key), err))
+		} else {
+			done = append(done, named(key))
+		}
+	}
+	next = "/#review"
+	if id := form.Get("task"); id != "" {
+		next = "/task/" + url.PathEscape(id)
+	}
+	said = "accepted: " + strings.Join(done, ", ")
+	switch {
+	case len(versions) == 0:
+		return "", next, errors.New("no piece of work is chosen")
+	case len(faults) > 0 && len(done) > 0: // what was done must be told, too
+		faults = append([]error{errors.New(said)}, faults...)
+	}
+	return said, next, errors.Join(faults...)
+}
+
+// accept merges a piece of a queue, or approves it. With clean it must have no marks.
+func (p *Page) accept(ctx context.Context, queue []pages.Piece, version string, clean bool) error {
+	i := slices.IndexFunc(queue, func(one pages.Piece) bool { return term.PlainLine(one.Version()) == version })
+	switch {
+	case i < 0 || !queue[i].Decide && queue[i].Merge != tasks.MergeReturned:
+		return errors.New("it has changed since the page was shown; look again")
+	case clean && !queue[i].Clean():
+		return errors.New("it has marks by now; look at it")
+	case queue[i].Ask != "":
+		_, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{ID: queue[i].Ask, Approve: true})
+		return err
+	}
+	r := api.MergeRequest{Task: queue[i].Task}
+	if r.Task == "" {
+		r.Member = queue[i].Member
+	}
+	_, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Merge, r), nil)
+	return err
+}
+
+// named names a piece of work for people.
+func named(key string) string {
+	if _, err := strconv.Atoi(key); err != nil {
+		return "the work " + key
+	}
+	return "task " + key
+}
+
+// sendBack sends the work on a task back to its author, with the comments on its lines. A team that does
+// not run goes on with it in its next run.
+func (p *Page) sendBack(ctx context.Context, form url.Values) (said, next string, err error) {
+	id := form.Get("task")
+	next = "/task/" + url.PathEscape(id)
+	if form.Get("from") == "queue" {
+		next = "/#review"
+	}
+	text, notes := typed(form), p.reviews.of(id).notes
+	for _, n := range notes {
+		text = strings.TrimSpace(text + "\n\n" + n.Place() + ": " + n.Text)
+	}
+	if text == "" {
+		return "", next, errors.New("say what is to be changed")
+	}
+	reply, err := p.env.Return(ctx, p.place, api.ReturnRequest{Task: id, Text: text})
+	if err == nil {
+		p.reviews.change(id, func(r *review) { r.notes = nil })
+	}
+	return "task " + id + " is sent back: " + reply.String(), next, err
+}
+
+// comment keeps a comment on a place in the work on a task until the work is sent back, tells it to the
+// author at once, or makes a task of it.
+func (p *Page) comment(ctx context.Context, form url.Values) (said, next string, err error) {
+	id, to, text := form.Get("task"), form.Get("to"), typed(form)
+	next = "/task/" + url.PathEscape(id)
+	if form.Get("as") == "removed" {
+		p.reviews.change(id, func(r *review) {
+			r.notes = slices.DeleteFunc(r.notes, func(n pages.Note) bool { return strconv.Itoa(n.ID) == form.Get("note") })
+		})
+		return "the comment is removed", next + "#task-acts", nil
+	}
+	if text == "" {
+		return "", next, errors.New("the comment is empty")
+	}
+	note := pages.Note{File: term.PlainLine(form.Get("file")), Text: text}
+	note.Line, _ = strconv.Atoi(form.Get("line")) // without a number it is about the file
+	about := fmt.Sprintf("About %s in your work on task %s:\n\n%s", note.Place(), id, text)
+	switch form.Get("as") {
+	case "note":
+		next += "#file-" + pages.DomID(id) + "-" + pages.DomID(note.File)
+		return "the comment on " + note.Place() + " goes back with the work", next, p.reviews.add(id, note)
+	case "task":
+		task := api.TaskCreate{Subject: term.Short(text), Description: about, Owner: to}
+		reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).CreateTask, task), nil)
+		if err == nil && len(reply.Refused) > 0 {
+			err = errors.New(strings.Join(reply.Refused, "; "))
+		}
+		return "task " + reply.Task.ID + " is created for " + to, next, err
+	}
+	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Send, api.Send{To: to, Text: about}), nil)
+	return string(reply.Delivery) + " to " + to, next, err
+}
+
+// view notes that a file was looked at, or not.
+func (p *Page) view(_ context.Context, form url.Values) (said, next string, err error) {
+	id := form.Get("task")
+	p.reviews.change(id, func(r *review) { r.viewed[form.Get("sum")] = form.Get("viewed") == "yes" })
+	return "", "/task/" + url.PathEscape(id) + "#task-diff", nil
+}
+
+// typed returns the text of a form. Browsers end its lines with CR LF.
+func typed(form url.Values) string {
+	text := strings.ToValidUTF8(form.Get("text"), "\ufffd")
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+}
