@@ -65,7 +65,7 @@ func functions(root string) template.FuncMap {
 			}
 			return fmt.Sprint(n)
 		},
-		"mergeword":  func(s tasks.MergeState) string { word, _ := termview.MergeWord(s); return word },
+		"mergeword":  func(s tasks.MergeState) string { word, _ := termview.MergeWord(s); return term.PlainLine(word) },
 		"mergeclass": func(s tasks.MergeState) string { return classOf(termview.MergeStyle(s)) },
 		"path":       url.PathEscape,
 		"usd":        func(v float64) string { return fmt.Sprintf("$%.2f", v) },
