@@ -22,6 +22,7 @@ type Box struct {
 	level   Level
 	lost    []Loss
 	extras  Extras
+	temp    string // where layers of discarded folders are made; empty means os.TempDir
 }
 
 // Extras are what a box gives to its programs besides their policy. The zero value gives nothing.

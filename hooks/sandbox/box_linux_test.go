@@ -25,6 +25,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if os.Getenv(tracerVariable) != "" {
+		playTracer()
+	}
+	if os.Getenv(attemptsVariable) != "" {
+		playAttacker()
+	}
 	testkit.Begin(0)
 	os.Exit(m.Run())
 }
@@ -161,5 +167,20 @@ func TestRefusesToStart(t *testing.T) {
 		if _, err := run(t, box(t, s, Policy{}), "", "true"); !errors.Is(err, ErrVisible) {
 			t.Errorf("level %d: %v, not ErrVisible", level, err)
 		}
+	}
+}
+
+// Root keeps the capabilities that builds need, and no other user keeps any.
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	want := "0000000000000000\n"
+	if os.Geteuid() == 0 {
+		want = fmt.Sprintf("%016x\n", keptByRoot)
+	}
+	for _, level := range []Level{Files, Mounts} {
+		dir := t.TempDir()
+		b := box(t, at(t, level), Policy{}, dir)
+		wants(t, b, dir, `for set in CapEff CapPrm CapInh; do sed -n "s/^$set:\t//p" /proc/self/status; done; sh -c 'sed -n "s/^CapEff:\t//p" /proc/self/status'`,
+			want+want+strings.Repeat("0", 16)+"\n"+want)
 	}
 }

@@ -115,18 +115,11 @@ func (b *Box) restrict(rules *os.File) error {
 }
 
 // dropCapabilities drops what a boxed program does not keep: all of an ordinary user, who has some
-// in a namespace of its own.
+// in a namespace of its own. No execution gives them back, because of no-new-privs.
 func dropCapabilities() error {
 	var keep uint32
 	if unix.Geteuid() == 0 {
 		keep = keptByRoot
-	}
-	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
-		if keep&(1<<c) == 0 {
-			// Fails without CAP_SETPCAP; then there is nothing to be gained by programs either,
-			// because of no-new-privs. It also fails for those that an older kernel does not know.
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
-		}
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)

@@ -30,7 +30,7 @@ func Probe() Support {
 		lacks("seccomp", "system calls cannot be filtered on "+runtime.GOARCH+" here",
 			"use amd64 or arm64, and a kernel with CONFIG_SECCOMP_FILTER")
 	}
-	if err := probeNamespaces(); err != nil {
+	if err := probeNamespaces(version); err != nil {
 		lacks("namespaces", fmt.Sprintf("namespaces cannot be used (%v)", err), namespaceCure(err))
 	} else {
 		s.Namespaces = true

@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coveyteam/covey/hooks/testkit"
+)
+
+// wants runs a script and compares its output.
+func wants(t *testing.T, b *Box, dir, script, want string) {
+	t.Helper()
+	out, err := run(t, b, dir, script)
+	if err != nil || out != want {
+		t.Errorf("%s\nprinted %q, not %q (%v)", script, out, want, err)
+	}
+}
+
+// A program of level 2 sees what it is granted, in its place, and nothing else.
+func TestLevel2(t *testing.T) {
+	t.Parallel()
+	s := at(t, Mounts)
+	dir := t.TempDir()
+	for _, name := range []string{"copy/.env", "copy/deep/.env", "copy/kept/file", "copy/secret/file", "real/tool", "else/file"} {
+		testkit.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		testkit.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("text\n"), 0o644))
+	}
+	work := dir + "/copy"
+	testkit.Must(t, os.Symlink("real", dir+"/link"))
+	testkit.Must(t, os.Symlink("../else/file", work+"/out"))
+	b := box(t, s, Policy{Network: NetworkOff, Read: []string{dir + "/link/tool", dir + "/absent"},
+		ReadOnly: []string{work + "/kept"}, Deny: []string{".env", work + "/secret"}, Search: []string{work}}, work)
+	if len(b.Lost()) > 0 && s.Landlock >= scopes {
+		t.Errorf("lost %v", b.Lost())
+	}
+	wants(t, b, work, "pwd; cat "+dir+"/link/tool "+dir+"/real/tool", work+"\ntext\ntext\n")
+	wants(t, b, work, "cat .env deep/.env secret/file 2>/dev/null; true", "")
+	wants(t, b, work, "{ echo new >kept/file; echo new >kept/other; } 2>/dev/null; cat kept/*", "text\n")
+	wants(t, b, work, "cat out "+dir+"/else/file 2>/dev/null; test -e "+dir+"/else; echo $?", "1\n")
+	wants(t, b, work, "mv deep/.env deep/x 2>/dev/null; mv .env x 2>/dev/null; cat x deep/x 2>/dev/null; true", "")
+	wants(t, b, work, "echo new >new; mkdir d; mv new d; cat d/new", "new\n")
+	wants(t, b, work, "echo t >/tmp/t; cat /tmp/t; echo s >/dev/shm/s; cat /dev/shm/s", "t\ns\n")
+	wants(t, b, work, "ls /tmp /dev/shm | grep -x -e t -e s; echo out | cat /dev/stdin; cat /proc/self/mounts | grep -c "+dir+"/else; true", "out\n0\n")
+	if text := testkit.Read(t, work, "d/new"); text != "new\n" {
+		t.Errorf("the operator sees %q", text)
+	}
+	if _, err := run(t, b, dir+"/else", "true"); err == nil || !strings.Contains(err.Error(), "else is not granted") {
+		t.Errorf("a working folder that is not granted: %v", err)
+	}
+	cmd := exec.Command("/bin/none")
+	if _, err := b.Start(cmd); !os.IsNotExist(err) && !strings.Contains(fmt.Sprint(err), "no such file") {
+		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// What a program does to a discarded folder is gone with it, also what is ignored by git and what it
+// removes.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	s := at(t, Mounts)
+	temp, dir := t.TempDir(), filepath.Join(t.TempDir(), "a, b:c\\d")
+	testkit.Must(t, os.MkdirAll(dir+"/sub", 0o755))
+	testkit.Must(t, os.WriteFile(dir+"/f", []byte("old\n"), 0o644))
+	testkit.Must(t, os.WriteFile(dir+"/sub/g", []byte("old\n"), 0o644))
+	b := box(t, s, Policy{Discard: []string{dir}})
+	b.temp = temp
+	wants(t, b, dir, "echo new >f; mkdir -p build; echo x >build/out; rm -r sub; chmod 600 f; cat f build/out; ls", "new\nx\nbuild\nf\n")
+	wants(t, b, dir, "cat f sub/g; ls", "old\nold\nf\nsub\n")
+	wants(t, nil, dir, "cat f sub/g; ls", "old\nold\nf\nsub\n")
+	left, err := os.ReadDir(temp)
+	if err != nil || len(left) > 0 {
+		t.Errorf("layers were left behind: %v %v", left, err)
+	}
+}
+
+// A list of hosts lets programs reach these, and tells of the others; servers of their own work.
+func TestNetworkList(t *testing.T) {
+	t.Parallel()
+	s := at(t, Mounts)
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s %s\n", r.Method, r.Host) }))
+	t.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
+	testkit.Must(t, err)
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	refused := make(chan string, 10)
+	dir := t.TempDir()
+	read, write := System()
+	b, err := New(Policy{Want: Best, Read: read, Write: append(write, dir), Network: NetworkList, Hosts: []string{"127.0.0.1:" + port}}, s, Extras{
+		Refused: func(host string) { refused <- host },
+		Listeners: map[string]func(net.Listener){"127.0.0.1:4711": func(l net.Listener) {
+			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "team") }))
+		}},
+	})
+	testkit.Must(t, err)
+	to := "127.0.0.1:" + port
+	curl := "curl -s --noproxy '' -m 300 "
+	wants(t, b, dir, curl+"http://"+to, "GET "+to+"\n")
+	wants(t, b, dir, curl+"-p http://"+to, "GET "+to+"\n") // -p makes a tunnel
+	wants(t, b, dir, "curl -s http://127.0.0.1:4711", "team\n")
+	wants(t, b, dir, "curl -s http://"+to+"; echo $?", "7\n") // not without the proxy
+	theirs := strings.TrimPrefix(other.URL, "http://")
+	wants(t, b, dir, curl+other.URL, "covey: sandbox: "+theirs+" may not be reached (sandbox.network.allow)\n")
+	wants(t, b, dir, curl+"-p "+other.URL+"; echo $?", "56\n")
+	for range 2 {
+		if host := <-refused; host != theirs {
+			t.Errorf("refused %s", host)
+		}
+	}
+}
+
+// The names of a list: with their ports, with wildcards, and never an address of this machine by the
+// name of somebody else.
+func TestEntry(t *testing.T) {
+	t.Parallel()
+	hosts := []string{"example.com", "*.example.org", "db:5432", "Upper.example"}
+	for address, want := range map[string]bool{
+		"example.com:443": true, "example.com:80": true, "example.com:22": false, "example.com.:443": true, "EXAMPLE.com:443": true,
+		"a.example.com:443": false, "example.org:443": false, "a.example.org:443": true, "a.b.example.org:443": true,
+		"aexample.org:443": false, "db:5432": true, "db:80": false, "upper.example:443": true, "": false, "[::1]:443": false,
+	} {
+		host, port, _ := net.SplitHostPort(address)
+		if _, ok := entry(hosts, host, port); ok != want {
+			t.Errorf("%s: %v", address, ok)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testkit.Must(t, err)
+	defer l.Close()
+	if _, err := dialer("*.example.com").DialContext(t.Context(), "tcp", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "this machine") {
+		t.Errorf("a name led to this machine: %v", err)
+	}
+	c, err := dialer("localhost:1").DialContext(t.Context(), "tcp", l.Addr().String())
+	testkit.Must(t, err)
+	c.Close()
+}
+
+// The end of a session ends the connections of its proxy, also tunnels that nobody closes.
+func TestProxyEnds(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testkit.Must(t, err)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	testkit.Must(t, err)
+	defer silent.Close()
+	ended := make(chan struct{})
+	go func() { serveProxy(l, []string{silent.Addr().String()}, nil); close(ended) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	testkit.Must(t, err)
+	defer c.Close()
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", silent.Addr())
+	buf := make([]byte, len("HTTP/1.1 200 Connection established\r\n\r\n"))
+	if _, err := io.ReadFull(c, buf); err != nil || !strings.Contains(string(buf), "200") {
+		t.Fatalf("%v %q", err, buf)
+	}
+	l.Close()
+	<-ended
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	if _, err := c.Read(buf); err == nil || ctx.Err() != nil {
+		t.Errorf("the tunnel is still open: %v", err)
+	}
+}
