@@ -53,9 +53,9 @@ func twoMembers(t *testing.T) (team *Bus, log *errorLog, path string) {
 	var n atomic.Int64
 	path = mustListenBy(t, team, func(net.Conn) (Identity, error) {
 		if n.Add(1)%2 == 1 {
-			return Identity{"tool", "alice", 1}, nil
+			return Identity{Kind: "tool", Name: "alice", PID: 1}, nil
 		}
-		return Identity{"tool", "bob", 2}, nil
+		return Identity{Kind: "tool", Name: "bob", PID: 2}, nil
 	})
 	return team, log, path
 }

@@ -328,7 +328,7 @@ func BenchmarkEmbed(b *testing.B) {
 // BenchmarkDial is what a command pays to reach a running team and ask once.
 func BenchmarkDial(b *testing.B) {
 	bus, _ := mustEmbed(b, Options{})
-	path := mustListen(b, bus, Identity{"operator", "_", 1})
+	path := mustListen(b, bus, Identity{Kind: "operator", Name: "_", PID: 1})
 	for b.Loop() {
 		client, err := Dial(b.Context(), path)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -100,7 +99,7 @@ type Bus struct {
 	peers     map[ConnID]*peer
 	callers   places
 	subs      map[*nats.Subscription]*Subscription
-	listeners []net.Listener
+	listeners map[string]*listener // by path
 }
 
 // Subscription is one callback on the bus.

@@ -15,7 +15,7 @@ import (
 )
 
 // Dial connects to the team that listens at path. It fails with ErrRefused if the team
-// rejects this process, with ErrHungUp if it ends just then, with ErrForeign if the
+// rejects this process or its key (see Listen), with ErrHungUp if it ends just then, with ErrForeign if the
 // listener does not speak the bus's protocol, with ErrSocketDir if the socket's folder is
 // not private to this user, and with the system's error if nothing listens there. The checks look
 // at who listens before anything is sent, and their errors are returned. The Bus is done when the
@@ -31,7 +31,7 @@ func Dial(ctx context.Context, path string, checks ...func(net.Conn) error) (*Bu
 	}
 	// If ctx ends during the handshake, close the connection, which ends every read.
 	stop := context.AfterFunc(ctx, func() { c.Close() })
-	b, err := handshake(c, checks...)
+	b, err := handshake(c, path, checks...)
 	if !stop() && err == nil {
 		err = errors.Join(ctx.Err(), b.Close())
 	}
@@ -53,7 +53,7 @@ const maxHello = 4096
 // Each way to fail has an error of its own: a team that says nothing may be hung, one that
 // hangs up has ended, and one that begins otherwise is another version, or no covey at all.
 // The caller closes c after an error.
-func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
+func handshake(c net.Conn, path string, checks ...func(net.Conn) error) (*Bus, error) {
 	for _, check := range checks {
 		if err := check(c); err != nil {
 			return nil, err
@@ -63,23 +63,14 @@ func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
 		return nil, err
 	}
 	r := bufio.NewReaderSize(c, maxHello)
-	line, err := r.ReadSlice('\n')
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fmt.Errorf("control socket: the team says nothing: %w", err)
+	h, err := readHello(r)
+	if err == nil && h.Challenge != "" {
+		if err = proveKey(c, path, h.Challenge); err == nil {
+			h, err = readHello(r)
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("control socket: %w: %w", ErrHungUp, err)
-	}
-	var h hello
-	if err := json.Unmarshal(line, &h); err != nil {
-		return nil, fmt.Errorf("control socket: %w: %w: %w", ErrForeign, ErrMalformed, err)
-	}
-	if h.Error != "" {
-		return nil, fmt.Errorf("%w: %s", ErrRefused, h.Error)
-	}
-	if h.Format != helloFormat {
-		return nil, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign,
-			h.Format, helloFormat)
+		return nil, err
 	}
 	// The deadline was for the first line alone; the connection lives as long as the team
 	// and the caller.
@@ -96,6 +87,27 @@ func handshake(c net.Conn, checks ...func(net.Conn) error) (*Bus, error) {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	return b, nil
+}
+
+// readHello reads one line of the listener.
+func readHello(r *bufio.Reader) (h hello, err error) {
+	line, err := r.ReadSlice('\n')
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return h, fmt.Errorf("control socket: the team says nothing: %w", err)
+	}
+	if err != nil {
+		return h, fmt.Errorf("control socket: %w: %w", ErrHungUp, err)
+	}
+	if err := json.Unmarshal(line, &h); err != nil {
+		return h, fmt.Errorf("control socket: %w: %w: %w", ErrForeign, ErrMalformed, err)
+	}
+	if h.Error != "" {
+		return h, fmt.Errorf("%w: %s", ErrRefused, h.Error)
+	}
+	if h.Format != helloFormat {
+		return h, fmt.Errorf("control socket: %w: it begins with format %d, and ours is %d", ErrForeign, h.Format, helloFormat)
+	}
+	return h, nil
 }
 
 // buffered is a connection whose first bytes are in r.

@@ -17,7 +17,8 @@ import (
 type hello struct {
 	Format     int     `json:"covey"` // format of this line
 	Error      string  `json:"error,omitempty"`
-	Token      string  `json:"token,omitempty"` // valid once, for this connection
+	Challenge  string  `json:"challenge,omitempty"` // to be answered with a proof before the real hello
+	Token      string  `json:"token,omitempty"`     // valid once, for this connection
 	Conn       ConnID  `json:"conn,omitempty"`
 	Team       string  `json:"team,omitempty"`
 	Scope      Subject `json:"scope,omitempty"` // what it may publish on, without the verb
@@ -36,6 +37,10 @@ const (
 // error is sent to the caller, and the connection is closed. identify may be called from
 // several goroutines.
 //
+// Each Listen makes a new random key and writes it to KeyPath(path), mode 0600. A caller whose
+// Identity has NeedsKey is refused unless it knows the key, so what keeps a process from reading
+// the file keeps it from being that caller. Dial reads the file.
+//
 // A socket that a dead process left is replaced. Listen fails with ErrSocketInUse if
 // another process answers at path, and with ErrSocketDir if others can write in its
 // folder. Only a Bus made by Embed can listen.
@@ -52,13 +57,41 @@ func (b *Bus) Listen(path string, identify func(net.Conn) (Identity, error)) err
 	if b.closed {
 		return errors.Join(ErrClosed, l.Close())
 	}
-	b.listeners = append(b.listeners, l)
+	b.listeners[path] = l
 	b.work.Go(func() { b.accept(l, identify) })
 	return nil
 }
 
+// StopListening ends a Listen. Connections that were made there go on; HangUp ends them. It does
+// nothing if the bus does not listen at path.
+func (b *Bus) StopListening(path string) error {
+	b.mu.Lock()
+	l := b.listeners[path]
+	delete(b.listeners, path)
+	b.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
+
+// listener is a socket with its key.
+type listener struct {
+	net.Listener
+	key, keyPath string
+}
+
+// Close closes the socket and removes both files.
+func (l *listener) Close() error {
+	err := os.Remove(l.keyPath)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(l.Listener.Close(), err)
+}
+
 // listenUnix opens the socket such that no other user can ever reach it.
-func listenUnix(path string) (net.Listener, error) {
+func listenUnix(path string) (*listener, error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -69,14 +102,20 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
 	}
+	// The key comes first: who can connect can read it.
+	key, err := writeKey(path)
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
+	made := &listener{l, key, KeyPath(path)}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, errors.Join(err, made.Close())
 	}
-	return l, nil
+	return made, nil
 }
 
 // removeStale removes a socket at path that nothing serves. It fails for any other file.
@@ -98,7 +137,7 @@ func removeStale(path string) error {
 }
 
 // accept serves l until it is closed.
-func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) {
+func (b *Bus) accept(l *listener, identify func(net.Conn) (Identity, error)) {
 	unknown := make(chan struct{}, maxUnknown)
 	for {
 		c, err := l.Accept()
@@ -118,11 +157,22 @@ func (b *Bus) accept(l net.Listener, identify func(net.Conn) (Identity, error)) 
 		// quick. Later connections wait in the kernel's queue.
 		select {
 		case unknown <- struct{}{}:
-			b.work.Go(func() { b.receive(c, identify, func() { <-unknown }) })
+			b.work.Go(func() { b.receive(c, l.known(identify), func() { <-unknown }) })
 		case <-b.done:
 			c.Close()
 			return
 		}
+	}
+}
+
+// known returns identify, which then refuses who needs the key of l and does not know it.
+func (l *listener) known(identify func(net.Conn) (Identity, error)) func(net.Conn) (Identity, error) {
+	return func(c net.Conn) (Identity, error) {
+		id, err := identify(c)
+		if err == nil && id.NeedsKey {
+			id.NeedsKey, err = false, challenge(c, l.key)
+		}
+		return id, err
 	}
 }
 

@@ -95,7 +95,7 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _ := mustEmbed(t, Options{})
-	identify := func(net.Conn) (Identity, error) { return Identity{"tool", "api", 1}, nil }
+	identify := func(net.Conn) (Identity, error) { return Identity{Kind: "tool", Name: "api", PID: 1}, nil }
 	if err := b.Listen(path, identify); err != nil {
 		t.Fatalf("a stale socket is in the way: %v", err)
 	}
@@ -117,7 +117,7 @@ func TestListenMakesItsFolder(t *testing.T) {
 	b, _ := mustEmbed(t, Options{})
 	handleWho(t, b)
 	path := filepath.Join(privateTemp(t), "covey", "crew.sock")
-	id := Identity{"tool", "api", 1}
+	id := Identity{Kind: "tool", Name: "api", PID: 1}
 	if err := b.Listen(path, func(net.Conn) (Identity, error) { return id, nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestRefusedCallerLearnsWhy(t *testing.T) {
 
 func TestConnectionLimit(t *testing.T) {
 	b, _ := mustEmbed(t, Options{MaxConns: 2})
-	path := mustListen(t, b, Identity{"tool", "api", 1})
+	path := mustListen(t, b, Identity{Kind: "tool", Name: "api", PID: 1})
 	first := mustDial(t, path)
 	mustDial(t, path)
 	if _, err := Dial(t.Context(), path); !errors.Is(err, ErrRefused) {

@@ -112,7 +112,9 @@ func TestHandlerLearnsWhoAsks(t *testing.T) {
 	b, log := mustEmbed(t, Options{Self: Identity{Kind: "operator", Name: "_", PID: 7}})
 	handleWho(t, b)
 	var n atomic.Int64
-	ids := []Identity{{"tool", "api", 11}, {"hook", "docs", 12}, {"operator", "_", 13}}
+	ids := []Identity{
+		{Kind: "tool", Name: "api", PID: 11}, {Kind: "hook", Name: "docs", PID: 12}, {Kind: "operator", Name: "_", PID: 13},
+	}
 	path := mustListenBy(t, b, func(net.Conn) (Identity, error) { return ids[n.Add(1)-1], nil })
 	for _, want := range ids {
 		got, err := Ask[string, Identity](within(t, patience), mustDial(t, path), "who", "I am the lead")

@@ -64,7 +64,7 @@ func embedded(srv *server.Server, g *grants, opts Options) (*Bus, error) {
 func newBus(opts Options) *Bus {
 	return &Bus{
 		opts: opts, done: make(chan struct{}),
-		peers: map[ConnID]*peer{}, verbs: map[Verb]bool{}, subs: map[*nats.Subscription]*Subscription{},
+		listeners: map[string]*listener{}, peers: map[ConnID]*peer{}, verbs: map[Verb]bool{}, subs: map[*nats.Subscription]*Subscription{},
 	}
 }
 

@@ -23,6 +23,9 @@ type Identity struct {
 	Kind string // kind of caller, as identify named it
 	Name string // the member that it acts for
 	PID  int    // process id
+	// NeedsKey means that the caller counts only once it has proved that it knows the socket's key
+	// (see Listen). It is false in what handlers get.
+	NeedsKey bool
 }
 
 // The parts of a team's subjects after its name. A team's subjects hold its name, so that

@@ -262,7 +262,7 @@ func (h *seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir 
 	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.copies.AuthorEnv(s.Member.Name),
-			h.copies.Ports(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
+			h.copies.Ports(s.Member.Name), h.sockets.Env(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
 		EnvFile:   h.envFile(s),
 		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),

@@ -86,6 +86,7 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 			}
 			return runner.Session{
 				Team: h.o.team().Name, Member: s.Member.Name, Root: s.Member.Dir, EnvFile: h.envFile(s), Loaded: s.Skills().Loaded,
+				Env: func() []string { return h.sockets.Env(s.Member.Name) },
 			}
 		},
 		GateEnv: h.gateEnv,

@@ -252,7 +252,7 @@ func (o *Orchestrator) clearUp() (leftovers string) {
 	if left := proc.KillMarked(o.place.Mark()); len(left) > 0 {
 		leftovers = fmt.Sprintf("the last run was killed and had left processes running; they were ended: %v", left)
 	}
-	if err := state.Sweep(o.place); err != nil {
+	if err := errors.Join(state.Sweep(o.place), o.place.ClearSockets()); err != nil {
 		o.opts.Log.Warn("files of a killed run could not be removed", "err", err)
 	}
 	return leftovers
@@ -320,7 +320,7 @@ func (o *Orchestrator) withStore(ctx context.Context, store *tasks.Store, this t
 	}
 	err = errors.Join(err, j.Close())
 	o.drafts.Close()
-	err = errors.Join(err, t.markEnded(ending, err), b.Close())
+	err = errors.Join(err, t.markEnded(ending, err), b.Close(), o.place.ClearSockets())
 	t.control.Wait()
 	return ending, err
 }
@@ -400,11 +400,8 @@ func (t *team) runActors(ctx context.Context) (end plan.Move, err error) {
 	}
 	// Listen after the reaper has started: callers are identified by their ancestors, and
 	// an orphan would have none of ours.
-	switch err := t.Bus.Listen(t.o.place.Socket(), api.Identify(t.Processes)); {
-	case errors.Is(err, bus.ErrSocketDir): // it has said the way out
+	if err := t.sockets.Listen(); err != nil {
 		return plan.Move{}, err
-	case err != nil:
-		return plan.Move{}, t.o.place.SocketError(err)
 	}
 	if err := t.control.Serve(t.Bus, t.checksOf(), commands{t}.handlers()...); err != nil {
 		return plan.Move{}, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/events"
@@ -56,6 +57,7 @@ type seatBuilder struct {
 	crew.Deps
 	repairs   []string // of the store, for people
 	environ   []string // of programs that are no member's
+	sockets   *api.Sockets
 	around    workspaceFiles
 	goals     *specs.Goals
 	templates *templates.Templates
@@ -130,7 +132,8 @@ func (o *Orchestrator) newSeatBuilder(
 	ctx context.Context, this thisRun, found opened, d crew.Deps, spawned *templates.Templates,
 	tell func(string, events.Data), attached func() int,
 ) *seatBuilder {
-	environ, letters := launch.ChildEnvironment(o.opts.Bin, o.place), mail.Folder(o.place.Mail())
+	sockets := &api.Sockets{Bus: found.bus, Place: o.place, Processes: d.Processes, Warn: d.Journal.Warn}
+	environ, letters := slices.Concat(launch.ChildEnvironment(o.opts.Bin, o.place), sockets.Env("")), mail.Folder(o.place.Mail())
 	shares, goals := &accounts.Shares{Store: d.Store}, specs.NewGoals(d.Store, filepath.Join(o.place.Scratch(), "effort.json"))
 	coordination := &accounts.Notices{Journal: d.Journal}
 	ledger := accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
@@ -151,7 +154,7 @@ func (o *Orchestrator) newSeatBuilder(
 	slots := state.NewSlots(o.place.Home(), func() int { return o.team().GatesAtOnce }, tell)
 	copies := workcopies.New(workcopies.Deps{
 		Place: o.place, Store: d.Store, Journal: d.Journal, Processes: d.Processes, Clock: d.Clock,
-		Functions: live.Functions, Hooks: live, Environ: environ, Slots: slots,
+		Functions: live.Functions, Hooks: live, Environ: environ, EnvOf: sockets.Env, Slots: slots,
 		Team: o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
 		Fresh: o.opts.Fresh, Left: this.left, MakeNone: this.only.Merge != nil,
 	})
@@ -197,10 +200,10 @@ func (o *Orchestrator) newSeatBuilder(
 	d.Parts = []crew.Part{
 		programs, ledger, logins, background, notes, written, o.drafts, // most of these complete events
 		coordination, shares, d.Watch, times,
-		live, d.Holds, tools, asks, merges, copies, spawned,
+		live, d.Holds, tools, asks, merges, copies, spawned, sockets,
 	}
 	return &seatBuilder{
-		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ,
+		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}

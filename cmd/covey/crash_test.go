@@ -223,7 +223,7 @@ func (c *crashTeam) keep() {
 	}
 	dir, err := os.MkdirTemp("", "covey-crash-")
 	if err == nil {
-		_ = os.Remove(c.place.Socket()) // no file to copy
+		_ = c.place.ClearSockets() // no files to copy
 		err = os.CopyFS(filepath.Join(dir, "state"), os.DirFS(c.place.Dir))
 	}
 	c.t.Logf("seed %d: its state is in %s (%v)", c.seed, dir, err)

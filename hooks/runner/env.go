@@ -63,6 +63,9 @@ func (r *run) eventEnv(in hooks.Input) []string {
 	if s.Member != "" {
 		env = append(env, "COVEY_MEMBER="+s.Member)
 	}
+	if s.Env != nil {
+		env = append(env, s.Env()...)
+	}
 	return slices.DeleteFunc(env, func(entry string) bool { return strings.ContainsRune(entry, 0) })
 }
 

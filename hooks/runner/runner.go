@@ -42,6 +42,7 @@ type Session struct {
 	Root         string                  // where gates run and the path rules of an `if` begin; empty: ProjectDir
 	EnvFile      string                  // CLAUDE_ENV_FILE of an event that has one; empty: none
 	Loaded       func(skill string) bool // whether it has loaded a skill; nil: not known
+	Env          func() []string         // further variables; nil: none
 }
 
 // Options configure a Runner. The zero value of each field is usable, as described there.

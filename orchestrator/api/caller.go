@@ -1,23 +1,9 @@
 package api
 
 import (
-	"net"
-
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
-
-// Identify returns the function with which a team's bus identifies its callers as
-// processes, whose registry it is given.
-func Identify(processes *process.Processes) func(net.Conn) (bus.Identity, error) {
-	return func(c net.Conn) (bus.Identity, error) {
-		by, err := processes.Identify(c)
-		if err != nil {
-			return bus.Identity{}, err
-		}
-		return Identity(by), nil
-	}
-}
 
 // nobody replaces the member in the bus identity of a caller without one; no member can
 // have this name.

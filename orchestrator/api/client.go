@@ -29,6 +29,9 @@ type Client struct {
 // none runs there, and with ErrOtherVersion if the process does not speak our
 // protocol.
 func Dial(ctx context.Context, p state.Place) (*Client, error) {
+	if own, socket, inside := state.Inside(); inside && own.Dir == p.Dir {
+		return dialAt(ctx, p, state.RunFile{Socket: socket})
+	}
 	run, ok := state.Running(p)
 	if !ok {
 		if err := newerRun(p); err != nil {
@@ -120,6 +123,8 @@ func (c *Client) explain(err error) error {
 func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, error) {
 	b, err := bus.Dial(ctx, run.Socket, isTeam(p))
 	switch {
+	case errors.Is(err, bus.ErrRefused): // for want of a key, which may be a file that is not there
+		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, bus.ErrHungUp):
 		// run.json is written after the team listens, and again before it stops to.
 		if now, up := state.Running(p); up && !errors.Is(err, bus.ErrHungUp) {
@@ -127,8 +132,6 @@ func dialAt(ctx context.Context, p state.Place, run state.RunFile) (*Client, err
 				"which was moved or removed: %w; end that process, and start the team again", p.Team, now.PID, run.Socket, err)
 		}
 		return nil, fmt.Errorf("team %s does not listen, because it is starting or ending: %w", p.Team, ErrNotRunning)
-	case errors.Is(err, bus.ErrRefused):
-		return nil, fmt.Errorf("team %s: %w: %w", p.Team, ErrDenied, err)
 	case errors.Is(err, bus.ErrForeign):
 		return nil, otherVersion(p, run)
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -529,6 +530,7 @@ func TestDialByPlace(t *testing.T) {
 	if _, err := Dial(t.Context(), p); err == nil || errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "moved or removed") {
 		t.Errorf("a team that runs, but whose socket is gone: %v", err)
 	}
+	testkit.Must(t, os.MkdirAll(filepath.Dir(p.Socket()), 0o700))
 	l, err := net.Listen("unix", p.Socket())
 	if err != nil {
 		t.Fatal(err)
@@ -600,7 +602,7 @@ func BenchmarkCommand(b *testing.B) {
 	if err := NewServer().Serve(team, noChecks(), f.handlers()...); err != nil {
 		b.Fatal(err)
 	}
-	if err := team.Listen(p.Socket(), Identify(process.New(process.Unmarked))); err != nil {
+	if err := (&Sockets{Bus: team, Place: p, Processes: process.New(process.Unmarked)}).Listen(); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

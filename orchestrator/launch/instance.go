@@ -135,7 +135,7 @@ func (f *instance) scripted(ctx context.Context, start *offer) error {
 // starts.
 func (f *instance) connect() ([]acp.MCPServer, error) {
 	if f.launch.program.stdioMCP {
-		argv, env := mcpCommand(f.programs.deps.Bin, f.programs.deps.Place)
+		argv, env := mcpCommand(f.programs.deps.Bin, f.programs.deps.Place, f.Environ)
 		if f.Member.Current().PlanRequired {
 			argv = append(argv, "--plan")
 		}
@@ -190,11 +190,12 @@ func programRestarts(r configs.Restart) int {
 
 // mcpCommand returns how an agent that supports MCP only over stdio reaches the team
 // tools: the command and the variables that it needs even if the agent hides its own
-// environment. It needs no token, because the kernel identifies the process.
-func mcpCommand(bin string, p state.Place) (argv, env []string) {
-	for _, kv := range ChildEnvironment(bin, p) {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME",
-			"XDG_STATE_HOME", "HOME"}, name) {
+// environment. It needs no token, because the kernel identifies the process. own is what the member's
+// processes get in addition.
+func mcpCommand(bin string, p state.Place, own []string) (argv, env []string) {
+	for _, kv := range slices.Concat(ChildEnvironment(bin, p), own) {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains([]string{"COVEY_STATE_HOME", "XDG_STATE_HOME", "HOME",
+			"COVEY_TEAM", "COVEY_WORKSPACE", state.RunVariable, state.SocketVariable}, name) {
 			env = append(env, kv)
 		}
 	}

@@ -89,10 +89,6 @@ func (p Place) Transcript(member, session string) string {
 	return filepath.Join(p.Transcripts(), member, session+".jsonl")
 }
 
-// Socket returns where the team listens while it runs. Its run.json records the path
-// too, which is right even if the environment has changed.
-func (p Place) Socket() string { return socketPath(p.Dir) }
-
 // Worktrees returns the folder of the members' working copies. Forget does not remove
 // it, because it may contain uncommitted work.
 func (p Place) Worktrees() string { return filepath.Join(p.Dir, "worktrees") }

@@ -120,7 +120,7 @@ func (s setup) command(ctx context.Context, command string) error {
 	defer cancel()
 	exit, err := proc.Process{
 		Args: []string{shell, "-c", s.team.Place().LocatedLine(command)}, Dir: s.dir, Reap: true,
-		Env:    slices.Concat(s.deps.Environ, []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
+		Env:    slices.Concat(s.deps.environ(s.member), []string{"PWD=" + s.dir, "COVEY_MEMBER=" + s.member}),
 		Stdout: file, Stderr: file,
 		Started: func(pid int) func() {
 			return s.deps.Processes.Register(pid, process.Owner{Kind: process.MemberTool, Member: s.member})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/coveyteam/covey/configs"
@@ -34,8 +35,9 @@ type Deps struct {
 	Clock     members.Clock
 	Functions *hooks.Registry // gets the hook of guardGit
 	Hooks     Hooks
-	Environ   []string     // environment of setup commands
-	Slots     *state.Slots // each setup command takes one
+	Environ   []string                     // environment of setup commands
+	EnvOf     func(member string) []string // what is added to it for one member; nil: nothing
+	Slots     *state.Slots                 // each setup command takes one
 
 	Team    func() *configs.Team     // the current spec
 	Filters func() []worktree.Filter // filters that git may run
@@ -43,6 +45,14 @@ type Deps struct {
 	Fresh    bool    // the earlier run is forgotten (`up --fresh`)
 	Left     Remains // from the forgotten run
 	MakeNone bool    // no member works in this run: existing copies are kept as they are
+}
+
+// environ returns the environment of a member's setup commands.
+func (d Deps) environ(member string) []string {
+	if d.EnvOf == nil {
+		return d.Environ
+	}
+	return slices.Concat(d.Environ, d.EnvOf(member))
 }
 
 // Trees are the working copies of a team's members. The zero value is for a team that

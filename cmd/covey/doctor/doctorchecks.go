@@ -132,7 +132,7 @@ func (x *examination) socket() finding {
 		return fail("socket", fmt.Sprintf("no socket can be made in %s: %v", dir, err),
 			"set XDG_RUNTIME_DIR to a folder of yours with a short path, such as /run/user/$(id -u)")
 	}
-	return ok("socket", "%s can hold sockets", filepath.Dir(dir))
+	return ok("socket", "%s can hold sockets", existing(dir))
 }
 
 // makeFolders creates a folder with its missing parents, and returns those that it
