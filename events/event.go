@@ -5,10 +5,12 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,29 +105,23 @@ func (l Line) Event() Event {
 	if e.Data != nil {
 		return e
 	}
-	t, ok := types()[l.Type]
+	decode, ok := decoders()[l.Type]
 	if !ok {
 		e.Data = Unknown{l.Type, l.Data}
 		return e
 	}
-	data := reflect.New(t)
-	_ = json.Unmarshal(l.Data, data.Interface()) // see above
-	e.Data = data.Elem().Interface().(Data)
+	e.Data = decode(l.Data)
 	return e
 }
 
-// Brief is Event without what a tool has returned, which is most of a journal, for those who fold it.
+// Brief is Event without what a tool has returned, which is most of a journal, for those who fold it:
+// the content comes last in its line and is not decoded.
 func (l Line) Brief() Event {
-	if l.known != nil || !Is[ToolReturned](l) {
-		return l.Event()
+	if l.known == nil && Is[ToolReturned](l) {
+		if before, _, found := bytes.Cut(l.Data, []byte(`,"content":"`)); found {
+			l.Data = append(slices.Clip(before), '}')
+		}
 	}
-	var data struct {
-		ID      string `json:"id"`
-		Name    string `json:"name"`
-		IsError bool   `json:"is_error"`
-	}
-	_ = json.Unmarshal(l.Data, &data) // see Event
-	l.known = ToolReturned{ID: data.ID, Name: data.Name, IsError: data.IsError}
 	return l.Event()
 }
 
@@ -147,9 +143,9 @@ func (u Unknown) Type() string { return u.Name }
 // MarshalJSON returns the data as they are in the line.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.JSON, nil }
 
-// types returns all types of data by their names.
-var types = sync.OnceValue(func() map[string]reflect.Type {
-	byName := map[string]reflect.Type{}
+// decoders returns the decoders of all types of data by the names of the types.
+var decoders = sync.OnceValue(func() map[string]func(json.RawMessage) Data {
+	byName := map[string]func(json.RawMessage) Data{}
 	for _, data := range []Data{
 		TeamStarted{}, TeamWaits{}, TeamEnded{}, BudgetUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
 		AfterTurn{}, Warning{}, Notification{},
@@ -163,7 +159,22 @@ var types = sync.OnceValue(func() map[string]reflect.Type {
 		TaskChanged{}, TaskUnchanged{}, MessageSent{}, MessageDelivered{}, RequestChanged{}, MergeChanged{}, WorkHinted{}, TargetMoved{},
 		WorktreeChanged{},
 	} {
-		byName[data.Type()] = reflect.TypeOf(data)
+		byName[data.Type()] = decoder(reflect.TypeOf(data))
 	}
 	return byName
 })
+
+// decoder returns a function that decodes data of a type. Values to decode into are used again,
+// because each would be copied into its Data, and a journal has many lines.
+func decoder(t reflect.Type) func(json.RawMessage) Data {
+	values := sync.Pool{New: func() any { return reflect.New(t).Interface() }}
+	return func(encoded json.RawMessage) Data {
+		value := values.Get()
+		_ = json.Unmarshal(encoded, value) // see Line.Event
+		content := reflect.ValueOf(value).Elem()
+		data := content.Interface().(Data)
+		content.SetZero() // it shares nothing with what was returned
+		values.Put(value)
+		return data
+	}
+}

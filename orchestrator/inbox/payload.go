@@ -45,7 +45,7 @@ type Payload struct {
 // covey's.
 func PayloadOf(r requests.Request) Payload {
 	var p Payload
-	if json.Unmarshal(r.Payload, &p) != nil {
+	if len(r.Payload) == 0 || json.Unmarshal(r.Payload, &p) != nil {
 		return Payload{}
 	}
 	return p

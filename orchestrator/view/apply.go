@@ -88,6 +88,7 @@ const lineWidth = 200
 
 // cut makes one line of a text that may be long.
 func cut(text string) string {
+	text = strings.TrimSpace(text)
 	if isLine(text) {
 		return strings.Clone(text) // of a long text, too, which must not be kept for one line
 	}
