@@ -2,8 +2,10 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/agent"
 )
 
@@ -191,6 +193,7 @@ type (
 		Agent string `json:"agent"`         // in words for people
 		Hint  string `json:"hint"`          // what the agent said
 		Fix   string `json:"fix,omitempty"` // the command that logs in, if known
+		Key   string `json:"key,omitempty"` // what the agent uses in place of a login
 	}
 	// TurnFailed is sent when a turn ends because the agent's model, its vendor or its program
 	// failed. If the error may pass with time, the turn is tried again: the member has kept
@@ -293,6 +296,26 @@ func (Limited) Type() string { return "limited" }
 
 // Type implements Data.
 func (LoggedOut) Type() string { return "logged_out" }
+
+// Summary returns the limit for people: usage limit of codex reached; it goes on at 15:04.
+func (e Limited) Summary(now time.Time) string {
+	then := "tries again"
+	if e.Known {
+		then = "goes on"
+	}
+	return fmt.Sprintf("usage limit of %s reached; it %s at %s", e.Agent, then, texts.ShortTime(e.Until.Local(), now.Local()))
+}
+
+// Summary returns what a person has to do; then is the command that follows the login.
+func (e LoggedOut) Summary(then string) string {
+	switch {
+	case e.Key != "":
+		return fmt.Sprintf("the key of %s was refused (%s); correct %s and start the team again", e.Agent, texts.OneLine(e.Hint), e.Key)
+	case e.Fix != "":
+		return fmt.Sprintf("%s is not logged in; run `%s`, then %s", e.Agent, e.Fix, then)
+	}
+	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then %s", e.Agent, texts.OneLine(e.Hint), then)
+}
 
 // Type implements Data.
 func (TurnFailed) Type() string { return "turn_failed" }

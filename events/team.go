@@ -115,6 +115,17 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Second)
 }
 
+// MemberUse is what a member has used over all runs, within its turns too. It is sent when that
+// changes, if there is a limit or a cost.
+type MemberUse struct {
+	CostUSD float64     `json:"cost_usd,omitempty"` // the known part
+	Limits  []BudgetUse `json:"limits,omitempty"`   // of its own
+	Team    []BudgetUse `json:"team,omitempty"`     // of the team's budget
+}
+
+// Type implements Data.
+func (MemberUse) Type() string { return "use" }
+
 // Coordination is what a turn of the lead, or a run of the team, has spent on notices: idle
 // notes and messages of covey. Messages of members do not count, because they are work.
 type Coordination struct {
@@ -123,7 +134,7 @@ type Coordination struct {
 	// whole.
 	Tokens int64 `json:"tokens"`
 	// Of is the number of all input and output tokens of the lead's requests, or 0 if its
-	// agent does not report them.
+	// agent does not report them. That of a run includes turns without notices.
 	Of int64 `json:"of"`
 	// Notices is the number of notices shown, and Turns that of turns for notes only.
 	Notices int `json:"notices"`

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 
 	"github.com/coveyteam/covey/configs"
-	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/teammate/transcript"
 )
 
@@ -40,17 +38,4 @@ func (t *team) openAccounts(ctx context.Context) error {
 		}
 	}
 	return t.Ledger.Resume(ctx)
-}
-
-// coordination returns what the run has spent on notices so far.
-func (t *team) coordination() events.Coordination {
-	all := t.Notices.Run()
-	all.Finished = t.turns().Completed
-	return all
-}
-
-// turns returns the turns of this run.
-func (t *team) turns() (n events.TurnCount) {
-	t.State.Read(func(s *view.State) { n = s.Run().Turns })
-	return n
 }

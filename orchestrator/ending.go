@@ -10,7 +10,6 @@ import (
 
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
-	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
@@ -119,7 +118,6 @@ func (t *team) ending(ctx context.Context, rest endCause, before previousRun) (E
 	t.Journal.CatchUp(context.WithoutCancel(ctx))
 	limited := t.sumUp(&e)
 	e.Problems = append(e.Problems, t.Asks.Unlimited()...)
-	e.Budget = t.Ledger.Report()
 	if timeErr := t.Ledger.KeepTime(context.WithoutCancel(ctx)); timeErr != nil {
 		return e, errors.Join(err, timeErr) // or the next run would have more time than its budget
 	}
@@ -177,59 +175,43 @@ func (t *team) ending(ctx context.Context, rest endCause, before previousRun) (E
 	return e, t.Store.Put(context.WithoutCancel(ctx), keyEnded, texts.Encode(record))
 }
 
-// stateOfLock maps a member's lock at the end of a run to its final state.
-var stateOfLock = map[plan.Lock]api.MemberState{
-	plan.LockFailed: api.Waiting, plan.LockLogin: api.LoggedOut, plan.LockUsedUp: api.Limited,
-}
-
-// sumUp sets what the members did. It reports whether a usage limit holds one of those
-// that need attention.
-//
-// The cases are in the order of their weight: a member that has left is not also reported
-// as locked out, nor a locked-out one as needing attention.
+// sumUp sets what the State has of the run and its members. It reports whether a usage limit holds one
+// of those that need attention.
 func (t *team) sumUp(e *Ending) (limited bool) {
-	e.Coordination, e.Turns = t.coordination(), t.turns()
-	t.State.Read(func(s *view.State) { e.FailedOpen, e.Work = s.Hooks().FailedOpen(), s.WorkCounts() })
-	for _, s := range t.Seats.All() {
-		m := endingOf(s.Member.Name, members.AgentTitle(s.Member.CurrentAgent()), t.State.Done(s.Member.Name))
-		m.Limits, _ = t.Ledger.ReportOf(s.Member.Name)
-		lock, text := t.Logins.Ending(s.Member)
-		switch {
-		case s.Life.State().Gone != "":
-			m.State, m.Reason = api.Ended, s.Life.State().Gone
-		case lock != "":
-			m.State, m.Reason = stateOfLock[lock], text
-		case t.Asks.Attention.Of(s.Member.Name) != "":
-			m.State, m.Reason = api.NeedsAttention, t.Asks.Attention.Of(s.Member.Name)
-			limited = limited || t.Ledger.Limited(s.Member.Name)
-		}
-		// A usage limit that delayed no work is no problem.
-		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
-			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", s.Member.Name, m.Reason))
-		}
-		if s.Member.Lead {
-			e.Answer = t.Watch.LastText(s.Member.Name)
-		}
-		e.Members = append(e.Members, m)
-	}
 	t.State.Read(func(s *view.State) {
+		e.Coordination, e.Turns, e.Work = s.Noticed(), s.Run().Turns, s.WorkCounts()
+		e.Budget, e.FailedOpen = s.BudgetAt(time.Now()), s.Hooks().FailedOpen()
 		for _, m := range s.Members {
-			if m.Left && m.Done.Turns > 0 {
-				left := endingOf(m.Name, m.Agent, m.Done)
-				left.State = api.Ended
-				e.Members = append(e.Members, left)
+			if !m.Left || m.Done.Turns > 0 {
+				e.Members = append(e.Members, endingOf(m, t.Clock.Now()))
 			}
 		}
 	})
+	for i, m := range e.Members {
+		s, ok := t.Seats.Of(m.Name)
+		if !ok {
+			continue
+		}
+		e.Members[i].Agent = members.AgentTitle(s.Member.CurrentAgent())
+		limited = limited || m.State == api.NeedsAttention && t.Ledger.Limited(m.Name)
+		// A usage limit that delayed no work is no problem.
+		if m.Reason != "" && (m.State != api.Limited || e.open() > 0) {
+			e.Problems = append(e.Problems, fmt.Sprintf("%s: %s", m.Name, m.Reason))
+		}
+		if s.Member.Lead {
+			e.Answer = t.Watch.LastText(m.Name)
+		}
+	}
 	return limited
 }
 
-// endingOf returns what a member did.
-func endingOf(name, agent string, done accounts.Done) MemberEnding {
+// endingOf returns what a member did, and how it ended.
+func endingOf(m *view.Member, now time.Time) MemberEnding {
+	state, reason := m.Ending(now)
 	return MemberEnding{
-		Name: name, Agent: agent, Turns: done.Turns, Passes: done.Passes, Completed: done.Completed, Refusals: done.Refusals,
-		State: api.Resting, Tokens: done.Tokens, FailedTokens: done.FailedTokens, TokensUnknown: done.TokensUnknown,
-		CostUSD: done.CostUSD,
+		Name: m.Name, Agent: m.Agent, Turns: m.Done.Turns, Passes: m.Done.Passes, Completed: m.Done.Completed,
+		Refusals: m.Done.Refusals, Tokens: m.Done.Tokens, FailedTokens: m.Done.FailedTokens,
+		TokensUnknown: m.Done.TokensUnknown, CostUSD: m.Done.CostUSD, Limits: m.Limits, State: state, Reason: reason,
 	}
 }
 
@@ -283,8 +265,7 @@ func (t *team) markEnded(e Ending, failed error) error {
 		r = state.NewRunFile(t.o.place, t.started, api.Protocol)
 		r.Spec, r.Members = t.o.team().File, t.o.memberNames()
 	}
-	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Unmerged: e.Unmerged,
-		Budget: e.Budget}
+	r.Result = &state.RunResult{Reason: e.Reason, ExitCode: e.Code, Ended: time.Now(), Answer: e.Answer, Unmerged: e.Unmerged}
 	if e.Full != nil {
 		r.Result.Reason += "; " + e.Full.Error()
 	}

@@ -305,11 +305,12 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 		Started: t.started, Elapsed: time.Since(t.started), Tasks: api.CountTasks(all), Seq: t.Journal.Last(),
 		Attached: t.control.Attached(),
 	}
-	st.Budget = t.Ledger.Report()
 	st.Schedules, st.Servers = t.times.Status(), t.servers.States()
-	spent := t.coordination()
-	st.Coordination = &spent
-	t.State.Read(func(s *view.State) { st.Requests, st.Turns, st.Work = s.Questions(), s.Run().Turns, s.WorkCounts() })
+	t.State.Read(func(s *view.State) {
+		spent := s.Noticed()
+		st.Coordination, st.Budget = &spent, s.BudgetAt(time.Now())
+		st.Requests, st.Turns, st.Work = s.Questions(), s.Run().Turns, s.WorkCounts()
+	})
 	// A status must not wait until the team is up; that is what VerbReady is for.
 	select {
 	case <-t.crew.Up():
@@ -321,7 +322,6 @@ func (q commands) status(ctx context.Context, want api.StatusQuery) (api.Status,
 	for _, s := range t.Seats.All() {
 		m := t.State.Status(s.Member.Name)
 		m.Lead, m.Agent = s.Member.Lead, members.AgentTitle(s.Member.CurrentAgent())
-		m.Limits, m.CostUSD = t.Ledger.ReportOf(m.Name)
 		m.Background, m.Unread = t.Background.Commands(m.Name), unread[m.Name]
 		m.SetTask(owned[m.Name], all)
 		m.SetBlocker(owned[m.Name], all)

@@ -137,7 +137,7 @@ func (o *Orchestrator) newSeatBuilder(
 	shares, goals := &accounts.Shares{Store: d.Store}, specs.NewGoals(d.Store, filepath.Join(o.place.Scratch(), "effort.json"))
 	coordination := &accounts.Notices{Journal: d.Journal}
 	ledger := accounts.NewLedger(o.team().Budget, o.prices(), accounts.LedgerDeps{
-		Store: d.Store, Journal: d.Journal, Changed: d.Loop.Poke, Interrupt: d.Seats.Interrupt,
+		Store: d.Store, Tell: tell, Changed: d.Loop.Poke, Interrupt: d.Seats.Interrupt,
 	})
 	logins := accounts.NewLogins(accounts.LoginDeps{
 		Store: d.Store, Journal: d.Journal, Clock: d.Clock, Members: d.Seats, Changed: d.Loop.Poke, OnLimit: ledger.OnLimit,

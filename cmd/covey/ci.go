@@ -211,15 +211,15 @@ func (c *ciRun) run(ctx context.Context) error {
 	return cmp.Or(failed, error(&cli.EndError{Code: cli.ExitFailed}))
 }
 
-// summarize writes the summary: `covey report --md`, with the use of the budget at the end. If
-// there is nothing to report, it says how the run ended.
+// summarize writes the summary: `covey report --md`. If there is nothing to report,
+// it says how the run ended.
 func (c *ciRun) summarize(ctx context.Context, result view.JobResult) error {
 	// A copy that selects this team and shows nothing: the report is written for the file
 	// alone.
 	env := *c.env
 	env.Team, env.Dir, env.Err = c.team.Name, c.team.Workspace, term.NewScreen(io.Discard)
 	path := filepath.Join(c.out, "summary.md")
-	err := pages.OfJob(ctx, &env, path, result.Budget)
+	err := pages.OfJob(ctx, &env, path)
 	if err == nil {
 		return nil
 	}

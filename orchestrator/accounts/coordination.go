@@ -25,7 +25,6 @@ type Notices struct {
 	showing map[string]int64    // notices that are on their way, by id: estimated tokens
 	stands  int64               // estimated tokens of the notices in the conversation, which each request sends
 	turn    events.Coordination // the present turn
-	run     events.Coordination // all turns of this run that have ended
 	digest  bool                // the turn was begun by notes alone
 }
 
@@ -105,17 +104,7 @@ func (n *Notices) see(e events.Data) (over events.Coordination, ok bool) {
 			over.Tokens = min(over.Tokens, over.Of)
 		}
 		n.digest = false
-		n.run = n.run.Plus(over)
 		return over, over.Tokens > 0 || over.Notices > 0
 	}
 	return over, false
-}
-
-// Run returns the sum of the turns of this run that have ended, without Finished.
-func (n *Notices) Run() events.Coordination {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	all := n.run
-	all.Estimated = true
-	return all
 }

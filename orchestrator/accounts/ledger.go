@@ -30,6 +30,7 @@ package accounts
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,21 +65,19 @@ func kept(request, limit float64) float64 {
 
 // LedgerDeps are a Ledger's dependencies.
 type LedgerDeps struct {
-	Store   *tasks.Store // keeps how long the team was up
-	Journal Journal
-	Changed func() // called when a level is reached, because the team may have to end
+	Store   *tasks.Store                       // keeps how long the team was up
+	Tell    func(member string, e events.Data) // reports an event of a member, or of the team
+	Changed func()                             // called when a level is reached, because the team may have to end
 	// Interrupt interrupts the turn of a member that a limit should have ended.
 	Interrupt func(member, reason string)
 }
-
-// Journal receives events on levels that are reached, and on use that is not exactly known.
-type Journal interface{ Append(e events.Event) }
 
 // Ledger holds the accounts of the members of a team, over all runs. Its methods may be called
 // from any goroutine. It calls the functions of its dependencies without holding its lock.
 type Ledger struct {
 	deps LedgerDeps
 
+	telling  sync.Mutex // held while a use is told, so that the last one told is the newest
 	mu       sync.Mutex
 	budget   configs.Budget
 	prices   PriceList
@@ -115,6 +114,7 @@ type account struct {
 	warned  map[string]bool // units of which people were warned that the count is not exact
 	limited bool            // a limit has ended its last turn, or keeps it from the next
 	spent   bool            // likewise, and only a higher limit lets it continue
+	shown   bool            // its use was told
 }
 
 // NewLedger makes the ledger of a team without accounts.
@@ -170,6 +170,7 @@ func (l *Ledger) SetLimits(member string, limits configs.Limits) {
 			a.limits = limits
 		}
 	})
+	l.tellUse(member)
 }
 
 // SetAgent replaces the agent of a member. Earlier use keeps the price at which it was counted.
@@ -184,6 +185,7 @@ func (l *Ledger) SetAgent(member string, agent configs.Agent) {
 // SetBudget replaces the budget and the prices of the team.
 func (l *Ledger) SetBudget(b configs.Budget, prices PriceList) {
 	l.change(func() { l.budget, l.prices = b, prices })
+	l.tellUse("")
 }
 
 // change calls do under the lock, and then reports the levels that it has reached.
@@ -202,7 +204,7 @@ func (l *Ledger) change(do func()) {
 // tell reports levels that were reached.
 func (l *Ledger) tell(news []events.BudgetUse) {
 	for _, u := range news {
-		l.deps.Journal.Append(events.Event{Member: u.Member, Data: u})
+		l.deps.Tell(u.Member, u)
 		l.deps.Changed()
 	}
 }
@@ -219,9 +221,49 @@ func (l *Ledger) spend(member string, add func(*account)) {
 	add(a)
 	l.tokens, l.usd = l.tokens+a.tokens()-tokens, l.usd+a.usd()-usd
 	l.addLargest(a.largest.Tokens-largest.Tokens, a.largest.USD-largest.USD)
-	news := l.crossed(member)
+	isNew, news := a.tokens() != tokens || a.usd() != usd, l.crossed(member)
 	l.mu.Unlock()
+	if isNew {
+		l.tellUse(member)
+	}
 	l.tell(news)
+}
+
+// Joined tells what a member has used in earlier runs. It implements crew.Joiner.
+func (l *Ledger) Joined(_ context.Context, m *members.Member) error {
+	l.tellUse(m.Name)
+	return nil
+}
+
+// tellUse tells what a member has used, or the team if the name is empty. What has neither a limit
+// nor a cost is not told of, unless it had before.
+func (l *Ledger) tellUse(member string) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	l.mu.Lock()
+	use, a := l.use(member), l.accounts[member]
+	isNothing := len(use.Limits)+len(use.Team) == 0 && use.CostUSD == 0 && (a != nil && !a.shown)
+	if a != nil {
+		a.shown = !isNothing
+	}
+	l.mu.Unlock()
+	if !isNothing {
+		l.deps.Tell(member, use)
+	}
+}
+
+// use returns what a member has used, or the team if the name is empty. l.mu must be held.
+func (l *Ledger) use(member string) events.MemberUse {
+	use := events.MemberUse{Team: l.teamUses()}
+	for _, u := range l.uses(member) {
+		if u.Member != "" {
+			use.Limits = append(use.Limits, u)
+		}
+	}
+	if a := l.accounts[member]; a != nil {
+		use.CostUSD = a.usd()
+	}
+	return use
 }
 
 // crossed returns the levels of a member and of the team that were reached since the last

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/transcript"
@@ -21,7 +23,7 @@ import (
 
 // ledgerOf is the ledger of a team with a budget, which tells of the levels that are reached.
 func ledgerOf(b configs.Budget, tell func(events.BudgetUse)) *Ledger {
-	return NewLedger(b, nil, LedgerDeps{Journal: teller(tell), Changed: func() {}})
+	return NewLedger(b, nil, LedgerDeps{Tell: teller(tell), Changed: func() {}})
 }
 
 // describe returns what a ledger says of a team.
@@ -31,11 +33,12 @@ func describe(l *Ledger, seats ...plan.Seat) plan.Scene {
 	return s
 }
 
-type teller func(events.BudgetUse)
-
-func (t teller) Append(e events.Event) {
-	if u, ok := e.Data.(events.BudgetUse); ok {
-		t(u)
+// teller passes on the levels that a ledger tells of.
+func teller(tell func(events.BudgetUse)) func(string, events.Data) {
+	return func(_ string, e events.Data) {
+		if u, ok := e.(events.BudgetUse); ok {
+			tell(u)
+		}
 	}
 }
 
@@ -91,7 +94,7 @@ func TestLedgerProperties(t *testing.T) {
 				t.Fatalf("notes are given again: %+v", again)
 			}
 		}
-		for _, u := range l.Report() {
+		for _, u := range l.teamUses() {
 			if u.Used != float64(all) || u.Level != told[useKey(u)] {
 				t.Fatalf("the team has used %d: %+v, told %d", all, u, told[useKey(u)])
 			}
@@ -147,7 +150,7 @@ func TestHandOverWithinLimit(t *testing.T) {
 		if working != c.working || over != c.over {
 			t.Errorf("with requests of %v dollars there are %d, and %d to hand over; want %d, %d", c.cost, working, over, c.working, c.over)
 		}
-		_, usd := l.ReportOf("a")
+		usd := l.use("a").CostUSD
 		h := transcript.History{CostUSD: usd, Largest: transcript.Request{USD: c.cost}}
 		l.Open("a", limits, configs.Agent{}, h)
 		if reason, _ := l.spent("a"); reason == "" {
@@ -163,13 +166,13 @@ func TestLedgerLive(t *testing.T) {
 	b := l.NewBill("a", Cost{}, func(Cost) {})
 	b.AddLive(agent.Usage{InputTokens: 40}, 0.5)
 	b.AddLive(agent.Usage{InputTokens: 70}, 0.75)
-	if u := l.Report()[0]; u.Used != 70 || u.Level != 50 {
+	if u := l.teamUses()[0]; u.Used != 70 || u.Level != 50 {
 		t.Errorf("in the prompt: %+v", u)
 	}
 	l.Purse("a").Spend(agent.Usage{InputTokens: 80}, 0) // its record, with all of it
 	b.AddPrompt(1, true)
-	if _, usd := l.ReportOf("a"); l.Report()[0].Used != 80 || usd != 1 {
-		t.Errorf("after it: %+v, %v dollars", l.Report()[0], usd)
+	if usd := l.use("a").CostUSD; l.teamUses()[0].Used != 80 || usd != 1 {
+		t.Errorf("after it: %+v, %v dollars", l.teamUses()[0], usd)
 	}
 }
 
@@ -189,7 +192,7 @@ func TestLedgerAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if used := l.Report()[0].Used; used < 1000-1000/handOverShare || used > 1000+8*3 {
+	if used := l.teamUses()[0].Used; used < 1000-1000/handOverShare || used > 1000+8*3 {
 		t.Errorf("%v tokens are used of 1000, by 8 at once", used)
 	}
 }
@@ -229,7 +232,7 @@ func TestLedgerUnknown(t *testing.T) {
 	if got := l.unknown("b", events.TurnEnded{}); got != "" {
 		t.Errorf("a subscription costs nothing, and people are told %q", got)
 	}
-	if !l.Report()[0].Least {
+	if !l.teamUses()[0].Least {
 		t.Error("the team's dollars are taken for all")
 	}
 }
@@ -299,7 +302,7 @@ func TestInterruptsOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cut []string
 		l := NewLedger(configs.Budget{}, nil, LedgerDeps{
-			Journal: teller(func(events.BudgetUse) {}), Changed: func() {},
+			Tell: teller(func(events.BudgetUse) {}), Changed: func() {},
 			Interrupt: func(member, reason string) { cut = append(cut, member+": "+reason) },
 		})
 		for name, kind := range map[string]configs.AgentKind{"a": configs.ACP, "b": configs.Builtin} {
@@ -346,4 +349,43 @@ func TestBudgetSettings(t *testing.T) {
 			t.Errorf("at %v it is told twice", test.used)
 		}
 	}
+}
+
+// TestTellsUse: what a member uses is told at once, that of a running prompt too; what has neither a limit
+// nor a cost is not told of, and a limit that goes is.
+func TestTellsUse(t *testing.T) {
+	var told []string
+	l := NewLedger(configs.Budget{}, nil, LedgerDeps{Changed: func() {}, Tell: func(member string, e events.Data) {
+		if use, ok := e.(events.MemberUse); ok {
+			told = append(told, fmt.Sprintf("%s %.2f %v %v", member, use.CostUSD, use.Limits, use.Team))
+		}
+	}})
+	want := func(texts ...string) {
+		t.Helper()
+		if !slices.Equal(told, texts) {
+			t.Errorf("told %q, want %q", told, texts)
+		}
+		told = nil
+	}
+	join := func(name string, limits configs.Limits, h transcript.History) {
+		t.Helper()
+		l.Open(name, limits, configs.Agent{Kind: configs.ACP}, h)
+		testkit.Must(t, l.Joined(t.Context(), &members.Member{Member: &configs.Member{Name: name}}))
+	}
+	join("free", configs.Limits{}, transcript.History{})
+	l.Purse("free").Spend(agent.Usage{InputTokens: 5}, 0)
+	want()
+	join("dear", configs.Limits{}, transcript.History{CostUSD: 2})
+	want("dear 2.00 [] []")
+	join("a", configs.Limits{MaxTokens: 100}, transcript.History{Usage: agent.Usage{InputTokens: 10}})
+	want("a 0.00 [10 of 100 tokens (10 %)] []")
+	b := l.NewBill("a", Cost{}, func(Cost) {})
+	b.AddLive(agent.Usage{InputTokens: 20}, 0.5)
+	b.AddLive(agent.Usage{InputTokens: 20}, 0.5) // nothing new
+	want("a 0.50 [30 of 100 tokens (30 %)] []")
+	l.SetBudget(configs.Budget{Tokens: 1000}, nil)
+	want(" 0.00 [] [35 of 1000 tokens (4 %)]")
+	l.SetLimits("a", configs.Limits{})
+	l.SetBudget(configs.Budget{}, nil)
+	want("a 0.50 [] [35 of 1000 tokens (4 %)]", " 0.00 [] []")
 }

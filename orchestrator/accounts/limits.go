@@ -61,7 +61,7 @@ func (l *Ledger) Saw(_ context.Context, m *members.Member, e events.Event) error
 		l.mark(m.Name, true, false)
 	}
 	if text := l.unknown(m.Name, end); text != "" {
-		l.deps.Journal.Append(events.Event{Member: m.Name, Turn: e.Turn, Data: events.Warning{Text: text}})
+		l.deps.Tell(m.Name, events.Warning{Text: text})
 	}
 	return nil
 }

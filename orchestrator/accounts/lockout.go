@@ -86,27 +86,13 @@ func retryAt(now, announced time.Time, tries int) time.Time {
 	return at
 }
 
-// loginText returns what a person has to do; then is the command that follows the login.
-func (l *Logins) loginText(a configs.Agent, hint, then string) string {
-	if key := l.deps.Key(a); key != "" {
-		return fmt.Sprintf("the key of %s was refused (%s); correct %s and start the team again", members.AgentName(a),
-			texts.OneLine(hint), key)
+// loggedOut returns the event that an agent is not logged in, with what covey knows of its login.
+func (l *Logins) loggedOut(a configs.Agent, hint string) events.LoggedOut {
+	e := events.LoggedOut{Agent: members.AgentName(a), Hint: hint, Key: l.deps.Key(a)}
+	if e.Key == "" {
+		e.Fix = l.deps.Command(a.Preset)
 	}
-	if run := l.deps.Command(a.Preset); run != "" {
-		return fmt.Sprintf("%s is not logged in; run `%s`, then %s", members.AgentName(a), run, then)
-	}
-	return fmt.Sprintf("%s is not logged in (%s); log in with its program, then %s", members.AgentName(a),
-		texts.OneLine(hint), then)
-}
-
-// limitText reports that a member waits, and until when.
-func limitText(a configs.Agent, l Lockout, now time.Time) string {
-	then := "tries again"
-	if l.Known {
-		then = "goes on"
-	}
-	return fmt.Sprintf("usage limit of %s reached; it %s at %s", members.AgentName(a), then,
-		texts.ShortTime(l.Until.Local(), now))
+	return e
 }
 
 // LimitText reports that a member that has reached a usage limit waits or continues with
@@ -117,24 +103,7 @@ func (l *Logins) LimitText(m *members.Member, e events.Limited) (text string, wa
 		return fmt.Sprintf("Teammate %s has reached the usage limit of %s and goes on with another agent.",
 			m.Name, e.Agent), false, lockout != nil && lockout.Again
 	}
-	return fmt.Sprintf("Teammate %s waits: %s.", m.Name, limitText(m.CurrentAgent(),
-		Lockout{Until: e.Until, Known: e.Known}, l.deps.Clock.Now())), true, lockout.Again
-}
-
-// Ending returns the lock that a member has at the end of a run, and its text.
-func (l *Logins) Ending(m *members.Member) (plan.Lock, string) {
-	now := l.deps.Clock.Now()
-	lockout := l.Lockout(m.Name)
-	if !lockout.Holds(now) {
-		return "", ""
-	}
-	switch {
-	case lockout.Failed:
-		return plan.LockFailed, "its last turn failed and was to be tried again: " + texts.OneLine(lockout.Text)
-	case lockout.LoggedOut:
-		return plan.LockLogin, l.loginText(m.CurrentAgent(), lockout.Text, "`covey up`")
-	}
-	return plan.LockUsedUp, limitText(m.CurrentAgent(), *lockout, now)
+	return fmt.Sprintf("Teammate %s waits: %s.", m.Name, e.Summary(l.deps.Clock.Now())), true, lockout.Again
 }
 
 // Complete records the lockout that a member's turn ended with, and adds what the member does
@@ -154,11 +123,7 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 	case events.LoggedOut:
 		out = l.next(m.Name, e.Hint)
 		out.LoggedOut = true
-		e.Agent = members.AgentName(m.CurrentAgent())
-		if l.deps.Key(m.CurrentAgent()) == "" {
-			e.Fix = l.deps.Command(m.CurrentAgent().Preset)
-		}
-		all.Data = e
+		all.Data = l.loggedOut(m.CurrentAgent(), e.Hint)
 	case events.TurnFailed:
 		out, all.Data = l.failedTurn(m, e)
 	case events.NeedsAttention:
@@ -167,8 +132,8 @@ func (l *Logins) Complete(ctx context.Context, m *members.Member, all events.Eve
 			if was := l.Lockout(m.Name); was != nil {
 				hint = was.Text
 			}
-			e.Reason = l.loginText(m.CurrentAgent(), hint, fmt.Sprintf("`covey send %s \"go on\"`, or `covey up` if the team "+
-				"has ended", m.Name)) // the journal keeps the text
+			e.Reason = l.loggedOut(m.CurrentAgent(), hint).Summary(fmt.Sprintf("`covey send %s \"go on\"`, or `covey up` "+
+				"if the team has ended", m.Name)) // the journal keeps the text
 		}
 		all.Data = e
 		return all, nil

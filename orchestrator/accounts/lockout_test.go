@@ -116,11 +116,11 @@ func TestLockoutTexts(t *testing.T) {
 	now := atThree.Local().Add(-time.Minute)
 	at := texts.ShortTime(atThree.Local(), now)
 	for got, want := range map[string]string{
-		l.loginText(codex, "said", "`covey up`"):                    "codex is not logged in; run `codex login`, then `covey up`",
-		l.loginText(keyed, "401\nno", "`covey up`"):                 "the key of keyed was refused (401 no); correct OPENAI_API_KEY and start the team again",
-		l.loginText(own, "say\nthis", "`covey up`"):                 "mine is not logged in (say this); log in with its program, then `covey up`",
-		limitText(codex, Lockout{Until: atThree, Known: true}, now): "usage limit of codex reached; it goes on at " + at,
-		limitText(codex, Lockout{Until: atThree}, now):              "usage limit of codex reached; it tries again at " + at,
+		l.loggedOut(codex, "said").Summary("`covey up`"):                         "codex is not logged in; run `codex login`, then `covey up`",
+		l.loggedOut(keyed, "401\nno").Summary("`covey up`"):                      "the key of keyed was refused (401 no); correct OPENAI_API_KEY and start the team again",
+		l.loggedOut(own, "say\nthis").Summary("`covey up`"):                      "mine is not logged in (say this); log in with its program, then `covey up`",
+		events.Limited{Agent: "codex", Until: atThree, Known: true}.Summary(now): "usage limit of codex reached; it goes on at " + at,
+		events.Limited{Agent: "codex", Until: atThree}.Summary(now):              "usage limit of codex reached; it tries again at " + at,
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -29,6 +29,9 @@ type LoginDeps struct {
 	Key       func(a configs.Agent) (name string)      // what the agent uses in place of a login; empty: it logs in
 }
 
+// Journal receives events.
+type Journal interface{ Append(e events.Event) }
+
 // Members are the members of the team. The seats of the crew implement it.
 type Members interface {
 	// Member finds a member in its current life.
@@ -229,7 +232,8 @@ func (l *Logins) Describe(s *plan.Scene, all []*members.Member) {
 			}
 		}
 		if v.Lock == plan.LockUsedUp && s.AtLimit {
-			v.LockText = limitText(is.CurrentAgent(), *lockout, now)
+			limit := events.Limited{Agent: members.AgentName(is.CurrentAgent()), Until: lockout.Until, Known: lockout.Known}
+			v.LockText = limit.Summary(now)
 		}
 		if lockout == nil || lockout.Answered || lockout.Failed {
 			continue

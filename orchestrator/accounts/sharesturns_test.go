@@ -133,11 +133,11 @@ func TestKilledRunCountsOnce(t *testing.T) {
 			sum := int64(0)
 			for name, u := range written {
 				sum += u.Total()
-				if own, _ := l.ReportOf(name); own[0].Used != float64(u.Total()) {
+				if own := l.use(name).Limits; own[0].Used != float64(u.Total()) {
 					t.Fatalf("%s has used %d: %+v", name, u.Total(), own)
 				}
 			}
-			if team := l.Report(); team[0].Used != float64(sum) {
+			if team := l.teamUses(); team[0].Used != float64(sum) {
 				t.Fatalf("the team has used %d: %+v", sum, team)
 			}
 		}

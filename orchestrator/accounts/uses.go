@@ -78,28 +78,6 @@ func useNote(u events.BudgetUse, noted map[string]bool, passes int) []agent.Inpu
 	return []agent.Input{{Kind: agent.FromCovey, Text: text, MessageID: useID(u, u.Level)}}
 }
 
-// Report returns the use of the team's budget.
-func (l *Ledger) Report() []events.BudgetUse {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.teamUses()
-}
-
-// ReportOf returns the use of a member's own limits, and its cost.
-func (l *Ledger) ReportOf(member string) (limits []events.BudgetUse, usd float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, u := range l.uses(member) {
-		if u.Member != "" {
-			limits = append(limits, u)
-		}
-	}
-	if a := l.accounts[member]; a != nil {
-		usd = a.usd()
-	}
-	return limits, usd
-}
-
 // note sets a value in a map, and makes the map first if it is nil.
 func note[V any](m *map[string]V, key string, v V) {
 	if *m == nil {

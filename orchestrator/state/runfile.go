@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/process"
 )
@@ -51,12 +50,11 @@ func (r RunFile) LastRun() RunFile {
 
 // RunResult describes how a run ended.
 type RunResult struct {
-	Reason   string             `json:"reason"`
-	ExitCode int                `json:"exit_code"`
-	Ended    time.Time          `json:"ended"`
-	Answer   string             `json:"answer,omitempty"`   // the lead's last text
-	Unmerged []string           `json:"unmerged,omitempty"` // finished work that is in none of the user's branches
-	Budget   []events.BudgetUse `json:"budget,omitempty"`   // use of the team's budget by then, over all runs
+	Reason   string    `json:"reason"`
+	ExitCode int       `json:"exit_code"`
+	Ended    time.Time `json:"ended"`
+	Answer   string    `json:"answer,omitempty"`   // the lead's last text
+	Unmerged []string  `json:"unmerged,omitempty"` // finished work that is in none of the user's branches
 }
 
 // NewRunFile returns the RunFile of this process for a run that starts now. protocol is

@@ -92,10 +92,18 @@ func cut(text string) string {
 	if isLine(text) {
 		return strings.Clone(text) // of a long text, too, which must not be kept for one line
 	}
-	if len(text) > 8*lineWidth {
-		text = strings.ToValidUTF8(text[:8*lineWidth], "") // the rest is not kept; do not process megabytes
+	return unbroken(text, lineWidth)
+}
+
+// reason is cut for a text that says what a person has to do, of which little may be lost.
+func reason(text string) string { return unbroken(text, 4*lineWidth) }
+
+// unbroken makes one line of at most width characters of a text.
+func unbroken(text string, width int) string {
+	if len(text) > 8*width {
+		text = strings.ToValidUTF8(text[:8*width], "") // the rest is not kept; do not process megabytes
 	}
-	return texts.Short(texts.Unbroken(text), lineWidth)
+	return texts.Short(texts.Unbroken(text), width)
 }
 
 // isLine reports whether nothing of a text would be cut. Most texts are such.

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 	"testing"
+	"time"
 )
 
 // TestNumbers: lines that were applied change nothing, missing ones are a gap, and a fold may
@@ -102,8 +103,32 @@ lead member_started {"agent":"x"}`, func(s *State) any { return words(s.Roster(t
 ana budget {"member":"ana","what":"tokens","used":5,"limit":10,"level":50}`, func(s *State) any {
 			return words(s.Budget, s.Member("ana").Limits)
 		}, "[1.50 of 2.00 US dollars (75 %)] [5 of 10 tokens (50 %)]"},
-		{"coordination", `lead.1 coordination {"tokens":10,"of":100}
-lead.2 coordination {"tokens":5,"of":50}`, func(s *State) any { return s.Coordination.Share() }, "0.1"},
+		{"coordination", `- team_started {"members":["lead","ana"]}
+lead.1 turn_ended {"usage":{"input_tokens":90,"output_tokens":10}}
+lead.1 coordination {"tokens":10,"of":100,"notices":1}
+lead.2 turn_ended {"usage":{"input_tokens":100}}
+ana.1 turn_ended {"usage":{"input_tokens":100}}`, func(s *State) any {
+			return words(s.Noticed().Tokens, s.Noticed().Of, s.Noticed().Notices)
+		}, "10 200 1"},
+		{"use", crew + `ana.1 turn_ended {"cost_usd":1}
+ana.2 use {"cost_usd":1.25,"limits":[{"member":"ana","what":"tokens","used":5,"limit":10}],"team":[{"what":"tokens","used":7,"limit":20}]}
+ana.2 turn_ended {"cost_usd":0.25}`, func(s *State) any {
+			return words(s.Member("ana").Status().CostUSD, s.Member("ana").Status().Limits, s.BudgetAt(s.Time))
+		}, "1.25 [5 of 10 tokens (50 %)] [7 of 20 tokens (35 %)]"},
+		{"a budget of time", crew + `ana use {"team":[{"what":"time","used":60,"limit":600}]}`, func(s *State) any {
+			later := s.BudgetAt(s.Time.Add(4 * time.Minute))
+			end := fold(crew + "ana use {\"team\":[{\"what\":\"time\",\"used\":60,\"limit\":600}]}\nana.1 turn_started {}\n- team_ended {}")
+			return words(later, later[0].Level, end.BudgetAt(end.Time.Add(time.Hour)))
+		}, "[5m0s of 10m0s (50 %)] 50 [1m2s of 10m0s (10 %)]"},
+		{"a limit that is gone", crew + `ana use {"limits":[{"member":"ana","what":"tokens","used":5,"limit":10}],"team":[{"what":"tokens","used":7,"limit":20}]}
+- team_ended {}
+` + crew + `ana use {"cost_usd":1}
+ana member_started {}`, func(s *State) any { return words(s.Member("ana").Limits, s.BudgetAt(s.Time)) }, "[] []"},
+		{"a run with nothing new", crew + `ana member_started {}
+ana use {"team":[{"what":"tokens","used":7,"limit":20}]}
+- team_ended {}
+- team_started {"members":["lead","ana","ben"]}
+- team_ended {}`, func(s *State) any { return s.BudgetAt(s.Time) }, "[7 of 20 tokens (35 %)]"},
 		{"warnings", "- warning {\"text\":\"a\\nb\"}\nana warning {\"text\":\"c\"}", func(s *State) any {
 			return s.Warnings[0].Text + s.Warnings[1].Member
 		}, "a bana"},

@@ -34,7 +34,7 @@
 // # What a State does not know
 //
 // Only a running team or its store knows: differences of files, who is attached, the
-// schedules, the use of limits between two levels of a events.BudgetUse, and the mail of
+// schedules, and the mail of
 // earlier journals. What a member does while no line is written is not known either.
 //
 // The API is for covey only and may change.

@@ -46,7 +46,8 @@ type Member struct {
 	// Attention is why it needs a person.
 	Attention      string    `json:"attention,omitempty"`
 	AttentionSince time.Time `json:"attention_since,omitzero"`
-	// Lockout is why its agent cannot answer. It ends with the next turn.
+	// Lockout is why its agent cannot answer. It ends with the next turn, or in a run that tries again
+	// at once.
 	Lockout *Lockout `json:"lockout,omitempty"`
 
 	Turn int `json:"turn"`           // counts from 1 over all runs; 0 before the first of this run
@@ -57,13 +58,16 @@ type Member struct {
 	InProgress []string      `json:"in_progress,omitempty"`
 	Done       accounts.Done `json:"done"`  // in this run
 	Spent      Spent         `json:"spent"` // in all runs
+	// CostTold means that the cost in Spent was reported and includes turns that go on. Otherwise it is
+	// the sum of the turns that have ended.
+	CostTold bool `json:"cost_told,omitempty"`
 	// Unreported are the tasks that it has completed since it last wrote to the lead.
 	Unreported []string `json:"unreported,omitempty"`
 	// Refused is the last line of a refused completion since it had other work than reminders.
 	Refused string `json:"refused,omitempty"`
 	Unread  int    `json:"unread"` // messages that were sent to it and not delivered
 
-	// Limits is the use of its own limits, as last reported.
+	// Limits is the use of its own limits, over all runs.
 	Limits []events.BudgetUse `json:"limits,omitempty"`
 	Hooks  hookinfo.Tally     `json:"hooks,omitempty"` // in this run
 	// Texts are what it said last, the newest last.
@@ -105,6 +109,7 @@ type Lockout struct {
 	Agent string    `json:"agent,omitempty"` // in words for people
 	Text  string    `json:"text"`            // what the agent or its vendor said
 	Fix   string    `json:"fix,omitempty"`   // the command that logs in
+	Key   string    `json:"key,omitempty"`   // what the agent uses in place of a login
 	Since time.Time `json:"since"`
 	// Until is when the member tries again; zero: not by itself. Known is set if the vendor has
 	// reported it; otherwise it is a guess of covey, and a page must not show it as a promise.

@@ -75,6 +75,9 @@ func (s memberFold) apply(l events.Event) bool {
 		m := s.member(l.Member)
 		s.cutTurn(m)
 		m.Agent, m.Session, m.Doing, m.Gone = e.Agent, e.SessionID, "", ""
+		if cmp.Or(m.wait(events.ForLimit), m.wait(events.ForRetry)) == "" {
+			m.answers()
+		}
 		m.enter(Idles, l.Time)
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
@@ -90,12 +93,11 @@ func (s memberFold) apply(l events.Event) bool {
 		}
 	case events.MemberLeft:
 		m := s.member(l.Member)
-		m.Gone = cut(e.Reason)
-		m.Doing = m.Gone
+		m.Gone, m.Doing = reason(e.Reason), cut(e.Reason)
 		m.enter(Over, l.Time)
 	case events.NeedsAttention:
 		m := s.member(l.Member)
-		m.Attention, m.AttentionSince = cmp.Or(cut(e.Reason), "unknown"), l.Time
+		m.Attention, m.AttentionSince = cmp.Or(reason(e.Reason), "unknown"), l.Time
 		m.settle(l.Time)
 	case events.AttentionOver:
 		s.member(l.Member).clearAttention(l.Time)
@@ -156,7 +158,7 @@ func (s memberFold) applyIncident(l events.Event) bool {
 	case events.Limited:
 		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Text), Until: e.Until, Known: e.Known}, events.ForLimit, "its limit to end")
 	case events.LoggedOut:
-		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix)}, events.ForLogin, "a login")
+		s.lockedOut(l, Lockout{Agent: e.Agent, Text: cut(e.Hint), Fix: cut(e.Fix), Key: e.Key}, events.ForLogin, "a login")
 	case events.TurnFailed:
 		if e.Until.IsZero() {
 			s.member(l.Member).incident(l, e.Text)

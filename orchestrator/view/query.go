@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
+	"github.com/coveyteam/covey/teammate/agent"
 )
 
 // Run returns the present run, or the last one. It is the zero Run before the first.
@@ -30,7 +31,8 @@ func (s *State) Roster(runs bool) []*Member {
 	var list []*Member
 	for _, m := range s.Staff().Members {
 		stopped := *m
-		stopped.State, stopped.Since, stopped.Gate, stopped.WaitsFor, stopped.Doing = m.Stopped(), time.Time{}, "", "", ""
+		stopped.State, stopped.Since, stopped.Gate, stopped.Doing = m.Stopped(), time.Time{}, "", ""
+		stopped.WaitsFor = m.wait(events.ForRetry)
 		list = append(list, &stopped)
 	}
 	return list
@@ -147,13 +149,27 @@ func (s *State) StaffedRun() Run {
 // Noticed returns what the lead has spent on notices in this run, and how many tasks it has completed.
 func (s *State) Noticed() events.Coordination {
 	c := s.Coordination
-	c.Finished = s.Run().Turns.Completed
+	c.Finished, c.Estimated = s.Run().Turns.Completed, true
 	return c
 }
 
 // Moved returns the Moves that the present run, or the last one, has found.
 func (s *State) Moved() []Note {
 	return slices.DeleteFunc(slices.Clone(s.Moves), func(n Note) bool { return n.Seq < s.Run().First })
+}
+
+// BudgetAt returns the use of the team's budget at a time of the last run that had members, or later.
+// Its time passes while nothing is reported; of a team that does not run, only until its last line.
+func (s *State) BudgetAt(at time.Time) []events.BudgetUse {
+	list := slices.Clone(s.Staff().Budget)
+	for i, u := range list {
+		if u.What == events.Time && s.Before == nil && s.Run().Ended.IsZero() {
+			u.Used += max(at.Sub(s.BudgetTime).Seconds(), 0)
+			u.Level = agent.Level(u.Used, u.Limit)
+			list[i] = u
+		}
+	}
+	return list
 }
 
 // BudgetEnd returns when a limit of the team is used up if the present run goes on at its pace so far,

@@ -97,7 +97,8 @@ func TestStopped(t *testing.T) {
 			"ana limited  false 1 1"},
 		{"logged out", "ana.1 logged_out {}\nana.1 needs_attention {\"reason\":\"log in\",\"kind\":\"login\"}\nana member_ended {}", state,
 			"ana logged out log in true 1 1"},
-		{"tries again in the next run", "ana.1 turn_failed {\"until\":\"2026-11-25T15:00:00Z\"}\nana member_ended {}", state, "ana idle  true 1 1"},
+		{"tries again in the next run", "ana.1 turn_failed {\"until\":\"2026-11-25T15:00:00Z\"}\nana member_ended {}", state, "ana waiting  true 1 1"},
+		{"left", "ana member_left {\"reason\":\"halted\"}\nana member_ended {}" + ended, state, "ana ended halted true 1 1"},
 		{"a hold is the store's", "ana member_held {}\nana.1 turn_ended {}\nana.1 idle {}", state, "ana idle  true 1 1"},
 	}.check(t, atWork)
 }

@@ -28,10 +28,11 @@ type State struct {
 	Runs []Run `json:"runs,omitempty"`
 	// Waits is set while all members wait for the end of a usage limit.
 	Waits *Wait `json:"waits,omitempty"`
-	// Budget is the use of the team's budget over all runs, as last reported: at 50, 75, 90
-	// and 100 percent.
-	Budget []events.BudgetUse `json:"budget,omitempty"`
-	// Coordination is what the lead has spent on notices in this run.
+	// Budget is the use of the team's budget over all runs, as last reported, at BudgetTime; see
+	// BudgetAt.
+	Budget     []events.BudgetUse `json:"budget,omitempty"`
+	BudgetTime time.Time          `json:"budget_time,omitzero"`
+	// Coordination is what the lead has spent on notices in this run; see Noticed.
 	Coordination events.Coordination `json:"coordination"`
 	// MergeHooks counts the gates at merges in this run.
 	MergeHooks hookinfo.Tally `json:"merge_hooks,omitempty"`
@@ -100,8 +101,9 @@ type Run struct {
 
 // Staff is what the members of one run did.
 type Staff struct {
-	Members    []*Member      `json:"members"`
-	MergeHooks hookinfo.Tally `json:"merge_hooks,omitempty"`
+	Members    []*Member          `json:"members"`
+	MergeHooks hookinfo.Tally     `json:"merge_hooks,omitempty"`
+	Budget     []events.BudgetUse `json:"budget,omitempty"`
 }
 
 // Wait is a wait of the whole team for the end of a usage limit.

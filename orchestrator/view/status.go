@@ -64,12 +64,38 @@ func (m *Member) settle(at time.Time) {
 // Stopped returns the state of the member once its team does not run any more. It does not
 // depend on Held, because a hold may end while no journal is written.
 func (m *Member) Stopped() api.MemberState {
+	if m.Gone != "" || m.Left {
+		return api.Ended
+	}
 	free := *m
 	free.Stage, free.Held = Idles, nil
-	if state, _ := free.decide(); state != api.Waiting { // the next run tries again
-		return state
+	state, _ := free.decide()
+	if state == api.Waiting && m.wait(events.ForRetry) == "" { // what it waits for ends with the run
+		return api.Resting
 	}
-	return api.Resting
+	return state
+}
+
+// Ending returns the state in which a run leaves the member at a time, and for people why it could not
+// go on; empty: it could, or it has left the team.
+func (m *Member) Ending(at time.Time) (state api.MemberState, reason string) {
+	out := cmp.Or(m.Lockout, &Lockout{})
+	switch state = m.Stopped(); state {
+	case api.Ended:
+		return state, m.Gone
+	case api.Waiting:
+		return state, "its last turn failed and was to be tried again: " + cmp.Or(out.Text, m.wait(events.ForRetry))
+	case api.LoggedOut:
+		return state, events.LoggedOut{Agent: out.Agent, Hint: out.Text, Fix: out.Fix, Key: out.Key}.Summary("`covey up`")
+	case api.Limited:
+		if m.Lockout == nil { // another member has met the limit, and has the reason
+			return state, ""
+		}
+		return state, events.Limited{Agent: out.Agent, Until: out.Until, Known: out.Known}.Summary(at)
+	case api.NeedsAttention:
+		return state, m.Attention
+	}
+	return state, ""
 }
 
 // WaitText returns what the member waits for, with the time of the next try of a turn that has failed.
@@ -96,7 +122,8 @@ func (s *State) Statuses() []api.MemberStatus {
 			continue
 		}
 		status := m.Status()
-		status.State, status.Doing, status.WaitsFor, status.Pass, status.Held = m.Stopped(), "", "", 0, false
+		status.State, status.Doing, status.Pass, status.Held = m.Stopped(), "", 0, false
+		status.WaitsFor = m.wait(events.ForRetry)
 		if status.LimitedUntil = (time.Time{}); status.State == api.Limited {
 			status.LimitedUntil = m.Waits[events.ForLimit].Until
 		}
@@ -111,7 +138,7 @@ func (m *Member) Status() api.MemberStatus {
 	status := api.MemberStatus{
 		Name: m.Name, Lead: m.Lead, Agent: m.Agent, State: m.State, Turn: m.Turn, Pass: m.Pass, WaitsFor: m.WaitText(),
 		Attention: cmp.Or(m.Gone, m.Attention), Held: m.Held != nil,
-		Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
+		Limits: m.Limits, CostUSD: m.Spent.CostUSD, Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
 	}
 	if m.InTurn || m.State == api.Starting {
 		status.Doing = m.Doing

@@ -20,8 +20,11 @@ func (s teamFold) apply(l events.Event) bool {
 	case events.TeamWaits:
 		s.Waits = &Wait{Since: l.Time, Until: e.Until, Members: e.Members}
 	case events.BudgetUse:
-		s.budget(e)
+		s.budget(l, e)
+	case events.MemberUse:
+		s.use(l, e)
 	case events.Coordination:
+		e.Of = 0 // turnEnded counts it, of all turns of the lead
 		s.Coordination = s.Coordination.Plus(e)
 	case events.Warning:
 		w := Note{Seq: l.Seq, Time: l.Time, Member: l.Member, Text: cut(e.Text)}
@@ -53,7 +56,7 @@ func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
 		s.Runs[n-1].Cut = true
 	}
-	s.Waits, s.Gated = nil, e.Gated
+	s.Waits, s.Gated, s.BudgetTime = nil, e.Gated, l.Time
 	s.Runs = append(s.Runs, Run{
 		First: l.Seq, Last: l.Seq, Started: l.Time, Goal: cut(e.Goal), Resumed: e.Resumed, Covey: e.Version,
 		Spec: e.Spec, Workspace: e.Workspace, Merge: e.Merge,
@@ -65,13 +68,13 @@ func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 		return
 	}
 	if s.Before == nil && len(s.Members) > 0 {
-		s.Before = &Staff{MergeHooks: s.MergeHooks}
+		s.Before = &Staff{MergeHooks: s.MergeHooks, Budget: s.Budget}
 		for _, m := range s.Members {
 			was := *m
 			s.Before.Members = append(s.Before.Members, &was)
 		}
 	}
-	s.Coordination, s.MergeHooks = events.Coordination{}, nil
+	s.Coordination, s.MergeHooks, s.Budget = events.Coordination{}, nil, nil
 	s.seat(e.Members)
 	for _, m := range s.Members {
 		m.begin(l.Time)
@@ -83,8 +86,8 @@ func (m *Member) begin(at time.Time) {
 	fresh := newMember(m.Name)
 	fresh.Lead, fresh.Left, fresh.Agent, fresh.Held = m.Lead, m.Left, m.Agent, m.Held
 	fresh.InProgress, fresh.Spent, fresh.Unread = slices.Clone(m.InProgress), m.Spent, m.Unread
-	fresh.Limits, fresh.Texts, fresh.Worktree = slices.Clone(m.Limits), slices.Clone(m.Texts), m.Worktree
-	fresh.Unreported, fresh.Awaits = slices.Clone(m.Unreported), m.Awaits
+	fresh.CostTold, fresh.Texts, fresh.Worktree = m.CostTold, slices.Clone(m.Texts), m.Worktree
+	fresh.Unreported, fresh.Awaits, fresh.Lockout = slices.Clone(m.Unreported), m.Awaits, m.Lockout
 	if m.Left {
 		fresh.Stage = Over
 	}
@@ -119,6 +122,9 @@ func (s teamFold) seat(names []string) {
 // example because a person completed the task.
 func (s teamFold) teamEnded(l events.Event, e events.TeamEnded) {
 	r := s.run()
+	if e.Merge == "" {
+		s.Budget = s.BudgetAt(l.Time)
+	}
 	code := e.ExitCode
 	r.Ended, r.Reason, r.ExitCode, r.Counts = l.Time, cut(e.Reason), &code, e.Tasks
 	if e.Turns != (events.TurnCount{}) {
@@ -140,11 +146,20 @@ func (s *State) Staff() Staff {
 	if s.Before != nil {
 		return *s.Before
 	}
-	return Staff{Members: s.Members, MergeHooks: s.MergeHooks}
+	return Staff{Members: s.Members, MergeHooks: s.MergeHooks, Budget: s.Budget}
+}
+
+// use notes what a member has used, and with it the team.
+func (s teamFold) use(l events.Event, u events.MemberUse) {
+	s.Budget, s.BudgetTime = u.Team, l.Time
+	if l.Member != "" {
+		m := s.member(l.Member)
+		m.Limits, m.Spent.CostUSD, m.CostTold = u.Limits, u.CostUSD, true
+	}
 }
 
 // budget replaces the use of a limit by a newer one.
-func (s teamFold) budget(u events.BudgetUse) {
+func (s teamFold) budget(l events.Event, u events.BudgetUse) {
 	list := &s.Budget
 	if u.Member != "" {
 		m := s.Member(u.Member)
@@ -152,7 +167,10 @@ func (s teamFold) budget(u events.BudgetUse) {
 			return
 		}
 		list = &m.Limits
+	} else if u.What == events.Time {
+		s.BudgetTime = l.Time
 	}
+	*list = slices.Clone(*list) // others may read the old one
 	same := func(o events.BudgetUse) bool { return o.What == u.What }
 	if i := slices.IndexFunc(*list, same); i >= 0 {
 		(*list)[i] = u

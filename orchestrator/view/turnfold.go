@@ -144,7 +144,14 @@ func (s turnFold) turnEnded(l events.Event, e events.TurnEnded) {
 	if l.Helper != "" {
 		return
 	}
-	m.Spent.add(e.Usage.Total(), e.CostUSD)
+	cost := e.CostUSD
+	if m.CostTold {
+		cost = 0 // it is in the sum
+	}
+	m.Spent.add(e.Usage.Total(), cost)
+	if m.Lead {
+		s.Coordination.Of += e.Usage.InputTokens + e.Usage.OutputTokens
+	}
 	if e.Empty {
 		run := s.run()
 		run.Turns = run.Turns.Of(0, 1, 0)

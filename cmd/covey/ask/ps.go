@@ -328,10 +328,9 @@ func filesStatus(ctx context.Context, place state.Place) (api.Status, error) {
 	}
 	s := api.Status{
 		Team: place.Team, Goal: file.Goal, Workspace: file.Workspace, Spec: file.Spec,
-		Started: file.Started, FailOpen: run.Hooks().FailedOpen(), Result: file.Result, Turns: run.StaffedRun().Turns,
+		Started: file.Started, FailOpen: run.Hooks().FailedOpen(), Budget: run.BudgetAt(run.Time), Result: file.Result, Turns: run.StaffedRun().Turns,
 	}
 	if file.Result != nil {
-		s.Budget = file.Result.Budget
 		s.Elapsed = max(0, file.Result.Ended.Sub(file.Started)).Round(time.Millisecond)
 	}
 	store, err := cli.OpenStore(place)

@@ -93,7 +93,7 @@ func factsOf(now termview.Now) string {
 	if text := termview.Dollars(cost); text != "" {
 		parts = append(parts, text)
 	}
-	budget := s.Budget
+	budget := s.BudgetAt(s.Time)
 	if now.Status != nil {
 		budget = now.Status.Budget
 	}

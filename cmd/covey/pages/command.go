@@ -14,7 +14,6 @@ import (
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
-	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
@@ -72,9 +71,8 @@ print.`,
 	return cmd
 }
 
-// OfJob writes the report of a team that has ended in a CI job, as Markdown. The journal has the use of
-// the budget only as of the last level that was reached.
-func OfJob(ctx context.Context, env *cli.Env, path string, budget []events.BudgetUse) error {
+// OfJob writes the report of a team that has ended in a CI job, as Markdown.
+func OfJob(ctx context.Context, env *cli.Env, path string) error {
 	place, err := env.Find()
 	if err != nil {
 		return err
@@ -82,9 +80,6 @@ func OfJob(ctx context.Context, env *cli.Env, path string, budget []events.Budge
 	r, err := readReport(ctx, env, place, false)
 	if err != nil {
 		return err
-	}
-	if len(budget) > 0 {
-		r.State.Budget = budget
 	}
 	return reportFlags{md: true, force: true, out: path}.write(env, r)
 }

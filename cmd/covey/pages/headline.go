@@ -62,7 +62,7 @@ func (d *Drawing) headline() headline {
 	for _, m := range d.State.Members {
 		h.Tokens, h.CostUSD = h.Tokens+m.Spent.Tokens, h.CostUSD+m.Spent.CostUSD
 	}
-	uses := d.State.Budget
+	uses := d.State.BudgetAt(d.State.Time)
 	if d.Now != nil {
 		uses, h.Attached = d.Now.Budget, d.Now.Attached
 	}

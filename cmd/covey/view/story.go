@@ -176,7 +176,7 @@ func agentText(e events.Event) (string, term.Style) {
 		return fmt.Sprintf("the model %s cannot answer, so %s answers the rest of the turn: %s",
 			d.From, d.To, d.Why), term.Yellow
 	case events.Limited:
-		return limitText(d, e.Time), term.Yellow
+		return d.Summary(e.Time), term.Yellow
 	case events.TeamWaits:
 		return fmt.Sprintf("waits until %s for %s (usage limit)", texts.ShortTime(d.Until.Local(), e.Time.Local()),
 			strings.Join(d.Members, ", ")), term.Yellow
@@ -201,15 +201,6 @@ func byWhom(name string) string {
 		return "a person"
 	}
 	return name
-}
-
-// limitText describes a usage limit and how long it lasts.
-func limitText(d events.Limited, now time.Time) string {
-	at := texts.ShortTime(d.Until.Local(), now.Local())
-	if d.Known {
-		return fmt.Sprintf("usage limit of %s reached; it goes on at %s", d.Agent, at)
-	}
-	return fmt.Sprintf("usage limit of %s reached; it tries again at %s", d.Agent, at)
 }
 
 // failureText describes a failed turn, and when it is retried.
@@ -362,7 +353,7 @@ func fullText(e events.Event) (string, term.Style) {
 	case events.HookFinished:
 		return hookText(d)
 	case events.Limited:
-		return limitText(d, e.Time) + "\n" + quoted(d.Text), term.Yellow
+		return d.Summary(e.Time) + "\n" + quoted(d.Text), term.Yellow
 	case events.LoggedOut:
 		return d.Agent + " is not logged in\n" + quoted(d.Hint), term.Yellow
 	case events.Waiting:
