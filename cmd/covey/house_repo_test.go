@@ -21,6 +21,7 @@ var folders = []string{"cmd", "orchestrator", "teammate", "tasks", "events", "ho
 var dependencies = map[string]string{
 	"github.com/BurntSushi/toml":                      "TOML: hooks in files of Codex",
 	"github.com/JohannesKaufmann/html-to-markdown/v2": "web pages as Markdown: WebFetch",
+	"github.com/yuin/goldmark":                        "plans of members as HTML on the web page",
 	"github.com/fsnotify/fsnotify":                    "news of changed files: FileChanged, settings that are taken up while a team runs",
 	"github.com/anishathalye/porcupine":               "is a history of claims linearizable? the judge of crash tests",
 	"github.com/bmatcuk/doublestar/v4":                "globs with **: the Glob tool, path rules",

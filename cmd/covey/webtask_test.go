@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // reviewer is a person who has only the web page of a team.
@@ -41,6 +43,14 @@ func review(t *testing.T) *reviewer {
 	if out, err := start.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	r.open()
+	return r
+}
+
+// open starts the team, and opens its page.
+func (r *reviewer) open() {
+	t := r.T
+	t.Helper()
 	out := r.covey("up", "--trust", "--keep", "--detach", "--web")
 	t.Cleanup(func() { r.covey("down") })
 	address, err := url.Parse(regexp.MustCompile(`http://\S+`).FindString(out))
@@ -56,7 +66,6 @@ func review(t *testing.T) *reviewer {
 	page := r.body(answer, err)
 	r.base = strings.TrimSuffix(answer.Request.URL.String(), "/")
 	r.form = formToken.FindStringSubmatch(page + `name="token" value=""`)[1]
-	return r
 }
 
 var formToken = regexp.MustCompile(`name="token" value="([^"]*)"`)
@@ -316,4 +325,33 @@ func (r *reviewer) decidesOnTask1() {
 		"it stays merged; ana revises it with task 12") {
 		r.Error(got)
 	}
+}
+
+// What a tool's server asks is a form on the page, and what is sent is what the server gets.
+func TestFormOnThePage(t *testing.T) {
+	r := &reviewer{T: t, dir: t.TempDir()}
+	t.Setenv("COVEY_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	script, err := txtar.ParseFile("testdata/script/mcp_elicit.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := txtar.Write(script, r.dir); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	r.follow("/events", `name="f0"`)
+	r.form = formToken.FindStringSubmatch(r.load("/"))[1]
+	wrong, err := r.http.PostForm(r.base+"/fill", url.Values{"token": {r.form}, "request": {"r1"}, "approve": {"yes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(wrong.Body)
+	_ = wrong.Body.Close()
+	if err != nil || wrong.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(string(text), "it is missing") {
+		t.Errorf("%s, %v\n%s", wrong.Status, err, text)
+	}
+	if got := r.post("/fill", url.Values{"request": {"r1"}, "approve": {"yes"}, "f0": {"the magic one"}}); !strings.Contains(got, "answered: form of ana is approved") {
+		t.Error(got)
+	}
+	r.follow("/member/ana/events?after=", "accept the magic one", "asks, for a call of ana")
 }

@@ -103,9 +103,14 @@ type field struct {
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Choices     []string `json:"enum"`
+	Names       []string `json:"enumNames"`
 	Titled      []struct {
 		Value string `json:"const"`
+		Title string `json:"title"`
 	} `json:"oneOf"`
+	Default  json.RawMessage `json:"default"`
+	Minimum  *float64        `json:"minimum"`
+	Maximum  *float64        `json:"maximum"`
 	required bool
 }
 
@@ -163,7 +168,7 @@ func parseFields(schema json.RawMessage) (fields, error) {
 			return nil, fmt.Errorf("%s is of type %q, which people are not asked for", texts.Short(name, 60), texts.Short(f.Type, 20))
 		}
 		for _, choice := range f.Titled {
-			f.Choices = append(f.Choices, choice.Value)
+			f.Choices, f.Names = append(f.Choices, choice.Value), append(f.Names, choice.Title)
 		}
 		f.required = slices.Contains(s.Required, name)
 		s.Properties[name] = f
@@ -262,6 +267,14 @@ func (f field) value(text string) (any, error) {
 	}
 	if err != nil { // that of strconv names its function
 		return nil, fmt.Errorf("%q is not of type %s", texts.Short(text, 60), f.Type)
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case f.Minimum != nil && n < *f.Minimum:
+			return nil, fmt.Errorf("%s is less than %v", texts.Short(text, 60), *f.Minimum)
+		case f.Maximum != nil && n > *f.Maximum:
+			return nil, fmt.Errorf("%s is more than %v", texts.Short(text, 60), *f.Maximum)
+		}
 	}
 	return v, nil
 }

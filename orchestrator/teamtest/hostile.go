@@ -62,11 +62,11 @@ func Hostile(old, payload string) string {
 const (
 	elements = "html head meta title style body header nav main section article footer figure " +
 		"figcaption h1 h2 h3 p b a br span div time dl dt dd ul ol li code pre details summary svg g rect path text label meter progress table caption tbody tr td " +
-		"form input textarea button hx-partial"
+		"form input textarea button select option hx-partial strong em blockquote hr thead th"
 	attributes = "lang class charset http-equiv content name id aria-label aria-labelledby aria-level aria-hidden " +
 		"href datetime data-age data-keep tabindex role title viewBox width height x y rx d preserveAspectRatio open hidden min max value high for " +
-		"method action hx-post hx-swap hx-target type placeholder autocomplete required rows inputmode pattern rel form aria-pressed data-key"
-	posts = "/answer /merge /send /return /comment /hold /viewed"
+		"method action hx-post hx-swap hx-target type placeholder autocomplete required rows inputmode pattern rel form aria-pressed aria-invalid aria-required aria-describedby data-key checked selected"
+	posts = "/answer /merge /send /return /comment /hold /viewed /fill"
 )
 
 // CheckHTML fails a test if a page or a part of one, in which a payload was shown, has an element or an

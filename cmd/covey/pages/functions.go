@@ -14,7 +14,6 @@ import (
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/tasks"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // DomID makes a name fit for an id and a selector of the page.
@@ -85,7 +84,8 @@ func functions(root string) template.FuncMap {
 		"needcommand": termview.NeedCommand,
 		"denied":      termview.DeniedText,
 		"hunkform":    func(page Commented, f FileView, h hints.Hunk) HunkForm { return HunkForm{page, f, h} },
-		"answerform":  func(token string, r requests.Request) AnswerForm { return AnswerForm{token, r} },
+		"answerform":  NewAnswerForm,
+		"rendered":    rendered,
 		"live":        func() bool { return true },
 		"part": func(name string) template.HTMLAttr {
 			return template.HTMLAttr(fmt.Sprintf(`id="task-%s" aria-labelledby="%[1]s-title"`, name)) //nolint:gosec // our own

@@ -166,9 +166,3 @@ func (d *Drawing) review() *Section {
 	}
 	return s
 }
-
-// AnswerForm is a question with the token of the form that answers it.
-type AnswerForm struct {
-	Form    string
-	Request requests.Request
-}

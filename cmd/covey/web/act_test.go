@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -23,25 +24,33 @@ func textOf(r *http.Response) string {
 // asks stores questions of ana to the operator, and returns their ids.
 func (f *framed) asks(texts ...string) (ids []string) {
 	f.Helper()
+	f.store(func(store *tasks.Store) error {
+		for _, text := range texts {
+			r, err := store.Requests().Ask(f.Context(), actors.Actor{Name: "ana"}, requests.New{
+				Kind: requests.AskPlan, Member: "ana", To: actors.Operator, Text: text,
+			})
+			if err != nil {
+				return err
+			}
+			ids = append(ids, r.ID)
+		}
+		return nil
+	})
+	return ids
+}
+
+// store opens the store of the team, which does not run.
+func (f *framed) store(do func(*tasks.Store) error) {
+	f.Helper()
 	store, err := tasks.Open(f.place.Store(), &tasks.Options{
 		BlobDir: f.place.Blobs(), Backups: state.StoreBackups, Identity: f.place.Identity(),
 	})
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, text := range texts {
-		r, err := store.Requests().Ask(f.Context(), actors.Actor{Name: "ana"}, requests.New{
-			Kind: requests.AskPlan, Member: "ana", To: actors.Operator, Text: text,
-		})
-		if err != nil {
-			f.Fatal(err)
-		}
-		ids = append(ids, r.ID)
-	}
-	if err := store.Close(); err != nil {
+	if err := errors.Join(do(store), store.Close()); err != nil {
 		f.Fatal(err)
 	}
-	return ids
 }
 
 // What only a running team can do says so, to htmx in a header and to others as a page; nothing

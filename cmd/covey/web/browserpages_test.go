@@ -48,15 +48,13 @@ func staged(t *testing.T, text string) *framed {
 	for _, id := range f.asks(text) {
 		f.add(line("ana", "request", `{"id":"`+id+`","kind":"plan","member":"ana","to":"operator","text":TEXT,"state":"open","created":"2026-11-25T12:00:00Z"}`))
 	}
+	f.add(
+		line("ana", "request", `{"id":"r8","kind":"form","member":"ana","to":"operator","text":TEXT,"state":"open","created":"2026-11-25T13:00:00Z","payload":`+orderForm+`}`),
+		line("ana", "request", `{"id":"r9","kind":"plan","member":"ana","to":"lead","text":TEXT,"state":"open","created":"2026-11-25T13:00:00Z","payload":{"plan":TEXT}}`),
+	)
 	f.follow()
 	f.untilLine()
 	return f
-}
-
-// jsonText returns a text as JSON.
-func jsonText(text string) string {
-	data, _ := json.Marshal(text) // strings can be encoded
-	return string(data)
 }
 
 // stagedPages are the pages of a staged team.

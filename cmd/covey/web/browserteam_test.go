@@ -205,7 +205,7 @@ teammates: {dev: {model: dev}}
 const shownIDs = "[...document.querySelectorAll('#log > article')].map(e => e.id).join(' ')"
 
 // A page of covey web stays open while its team is killed, or stopped, and continued: it goes on by
-// itself, and has each line once. One of the team's own process ends with it, and says so.
+// itself, and has each line once. So does the page of the team's own process, at the same address.
 func reconnects(t *testing.T, b browser, bin string) {
 	m := newTeam(t, bin)
 	m.write(talker())
@@ -240,7 +240,7 @@ func reconnects(t *testing.T, b browser, bin string) {
 	if fresh := value[string](p, shownIDs); fresh != live || !slices.IsSortedFunc(strings.Fields(live), byNumber) {
 		t.Errorf("the page that stayed open has the lines\n%s\nand not\n%s", live, fresh)
 	}
-	ended.untilText("#link", "opened by an earlier covey")
+	ended.untilText("#mail", fmt.Sprintf("number %d", said)) // it is the page of the newest process by now
 }
 
 // web opens a page of the team in a process of its own, and returns its address.

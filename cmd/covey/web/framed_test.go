@@ -67,6 +67,12 @@ func says(member, text string) events.Line {
 	return teamtest.Line(0, member, "text", string(data))
 }
 
+// jsonText returns a text as JSON.
+func jsonText(text string) string {
+	data, _ := json.Marshal(text) // strings can be encoded
+	return string(data)
+}
+
 // encoded returns lines of the journal as text, with the next numbers.
 func (f *framed) encoded(lines ...events.Line) string {
 	var text strings.Builder

@@ -31,9 +31,10 @@ type guard struct {
 	cookie string   // its name
 	// root begins the paths of all pages and of the cookies. Browsers send the cookies of a host to
 	// all of its ports, where other programs listen, but only with paths that begin so.
-	root  string
-	ports // what it asks others
-	cross *http.CrossOriginProtection
+	root   string
+	before former // the page that was at this address before
+	ports         // what it asks others
+	cross  *http.CrossOriginProtection
 
 	templates *template.Template // of all pages, below the root
 }
@@ -115,6 +116,9 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			g.redirect(w, r)
 		case strings.HasPrefix(r.URL.Path, g.root+"/"):
 			rooted.ServeHTTP(w, r)
+		case g.isFormer(r):
+			_, rest, _ := cutRoot(r.URL.RequestURI())
+			http.Redirect(w, r, g.root+rest, http.StatusSeeOther)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -131,6 +135,12 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case g.hasCookie(r, codeCookie), unknown == nil && g.hasCookie(r, ownCookie), isOpen(r) && (unknown == nil || g.isPublic(r)):
 		return readForm(w, r)
+	case unknown == nil && r.Method == http.MethodGet && g.isFormer(r):
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			return refuse(http.StatusGone, "covey was started again; load the page anew")
+		}
+		g.setCookie(w, r, ownCookie)
+		return nil
 	case r.Method == http.MethodPost && r.URL.Path == codePath:
 		if err := readForm(w, r); err != nil {
 			return err

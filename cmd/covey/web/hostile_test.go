@@ -82,13 +82,14 @@ func hostilePages(payload string) map[string]any {
 		Held: &view.Hold{By: "o"}, Lockout: &view.Lockout{Text: "t", Fix: "f", Until: time.Now()},
 	}}
 	asked := requests.Request{ID: "r1", Kind: "plan", Member: "ana", State: requests.Open, Text: "t", By: "b", Feedback: "f"}
-	question := &struct {
-		Form string
-		Data requests.Request
-		More string
-	}{"token", asked, "m"}
+	question := &questionPage{AnswerForm: pages.NewAnswerForm("token", asked), More: "m", Fault: "f"}
+	question.Plan = "p"
+	form := asked
+	form.Kind, form.Payload = requests.AskForm, json.RawMessage(`{"schema":{"properties":{"town":{"type":"string","title":"t","description":"d","default":"x"},"speed":{"type":"string","enum":["a","b"]},"gift":{"type":"boolean"}}}}`)
+	filled := &questionPage{AnswerForm: pages.NewAnswerForm("token", form)}
+	filled.Fields[0].Fault = "f"
 	link := &linkPage{Team: "crew", Request: asked, More: "m", Refused: "r"}
-	for _, data := range []any{one, &one.TaskState, who, question, link} {
+	for _, data := range []any{one, &one.TaskState, who, question, filled, link} {
 		texts.MaskAll(data, func(old string) string { return teamtest.Hostile(old, payload) })
 	}
 	for _, l := range []events.Line{says("ana", payload), says(payload, payload), teamtest.Line(3, "ana", "tool_call", "{}")} {
@@ -103,7 +104,7 @@ func hostilePages(payload string) map[string]any {
 	m := memberLive{pen: newReader()}
 	m.pen.set(members.Drafting{Drafts: []members.Draft{{Member: payload, Helper: payload, Text: payload, Cut: true}}})
 	who.Drafts = m.lines()
-	return map[string]any{"taskpage": one, "memberpage": who, "requestpage": question, "answerlink": link}
+	return map[string]any{"taskpage": one, "memberpage": who, "requestpage": question, "fields": filled.AnswerForm, "answerlink": link}
 }
 
 // Whatever is in any text of a team, no page has more than its own elements, attributes and links, and

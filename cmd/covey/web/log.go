@@ -3,19 +3,14 @@ package web
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	termview "github.com/coveyteam/covey/cmd/covey/view"
 	"github.com/coveyteam/covey/events"
-	"github.com/coveyteam/covey/orchestrator/api"
-	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
-	"github.com/coveyteam/covey/tasks/requests"
 )
 
 // Bounds of logs.
@@ -113,26 +108,4 @@ func (p *Page) tail(before uint64, wants func(events.Event) bool) (log, error) {
 	}
 	slices.Reverse(found.Lines)
 	return found, nil
-}
-
-// showRequest answers with one question in full.
-func (p *Page) showRequest(w http.ResponseWriter, r *http.Request) {
-	list, err := cli.ReadInbox(r.Context(), p.place, api.InboxQuery{ID: r.PathValue("id")})
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("team %s has never run", p.place.Team)
-	}
-	if err != nil {
-		fail(w, r, refuse(http.StatusNotFound, "request %s: %v", r.PathValue("id"), err))
-		return
-	}
-	body, err := p.board.execute("requestpage", struct {
-		Form string
-		Data requests.Request
-		More string
-	}{p.guard.formToken(), list[0], inbox.RequestText(list[0])})
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	p.show(w, r, shell{Title: list[0].ID, Body: body})
 }

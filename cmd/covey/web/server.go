@@ -52,6 +52,7 @@ type Page struct {
 	board    *board
 	works    workBook
 	reviews  reviewBook
+	masker   *masker
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 	desk     *desk
@@ -73,7 +74,9 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	}
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
-	p.tmpl = p.guard.templates
+	p.guard.succeed(place, l.Addr().String())
+	p.masker = &masker{env: env, place: place}
+	p.tmpl = p.guard.templates.Funcs(p.masker.functions())
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	return p, nil
 }
@@ -81,7 +84,8 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 // newTemplates returns the templates of a page below a root: those that the report has too, and its own.
 func newTemplates(root string) *template.Template {
 	own := template.FuncMap{
-		"keep": func() int { return keptLines },
+		"keep":   func() int { return keptLines },
+		"masked": func(text string) string { return text },
 	}
 	return template.Must(pages.Templates(root).Funcs(own).ParseFS(templates, "templates/*.html"))
 }
@@ -151,6 +155,7 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /task/{id}/file", p.showFile)
 	mux.HandleFunc("GET /request/{id}", p.showRequest)
 	mux.HandleFunc("POST /answer", p.act(p.answer))
+	mux.HandleFunc("POST /fill", p.fill)
 	mux.HandleFunc("POST /send", p.act(p.send))
 	mux.HandleFunc("POST /merge", p.act(p.merge))
 	mux.HandleFunc("POST /return", p.act(p.sendBack))

@@ -17,7 +17,14 @@
   };
 
   document.addEventListener("htmx:sse:error", (e) => {
-    const old = e.detail && e.detail.status === 401;
+    const status = e.detail && e.detail.status;
+    if (status === 410) { // covey was started again at this address, and lets this browser in
+      const typed = [...document.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox])")].some((f) => f !== filter && f.value !== f.defaultValue);
+      if (!typed) location.reload();
+      say("covey was started again; load the page anew");
+      return;
+    }
+    const old = status === 401;
     say(old ? "this page was opened by an earlier covey; covey web --url has the new address" : "connection lost; trying again", true);
   });
   document.addEventListener("htmx:sse:after:connection", () => say(""));

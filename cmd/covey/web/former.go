@@ -1,0 +1,73 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// former is what a page knows of the one that was at its address before: the sums of its root and of the
+// cookie of its operator's browsers. So a page that stays open goes on after a restart of covey. Who reads
+// the sums cannot make the cookie of them; who writes others gets in only with a connection that the
+// kernel shows to be the operator's, and such a process can use the commands as well.
+type former struct {
+	Root   string `json:"root"`
+	Cookie string `json:"cookie"`
+}
+
+// maxFormer bounds the addresses that are kept.
+const maxFormer = 16
+
+// sumOfSecret returns a text by which a secret is known again.
+func sumOfSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// succeed reads what is known of the page that was at the guard's address before, and leaves the next one
+// what it has to know. A file that is not there or damaged means only that pages have to be opened anew.
+func (g *guard) succeed(place state.Place, address string) {
+	path := filepath.Join(place.Dir, "pages.json")
+	known := map[string]former{}
+	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &known) != nil || len(known) >= maxFormer {
+		known = map[string]former{}
+	}
+	g.before = known[address]
+	known[address] = former{sumOfSecret(g.root), sumOfSecret(g.sign(ownCookie))}
+	if data, err := json.Marshal(known); err == nil {
+		_ = state.WriteAtomic(path, data) // then pages have to be opened anew
+	}
+}
+
+// isFormer reports whether a request comes from a page that was open at this address before covey was
+// started again. The caller checks who has made the connection.
+func (g *guard) isFormer(r *http.Request) bool {
+	root, _, ok := cutRoot(r.URL.Path)
+	if !ok || g.before.Root == "" || !same(sumOfSecret(root), g.before.Root) {
+		return false
+	}
+	for _, c := range r.CookiesNamed(g.cookie) {
+		if same(sumOfSecret(c.Value), g.before.Cookie) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutRoot cuts a path behind the root of a page.
+func cutRoot(path string) (root, rest string, ok bool) {
+	if !strings.HasPrefix(path, "/p-") {
+		return "", path, false
+	}
+	end := strings.IndexByte(path[1:], '/')
+	if end < 0 {
+		return path, "/", true
+	}
+	return path[:end+1], path[end+1:], true
+}
