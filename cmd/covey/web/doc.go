@@ -7,10 +7,11 @@
 //
 // All pages are HTML from templates and can be read without scripts:
 //
-//   - / is the board: what needs a person, the team, its members, what waits for what, the
-//     tasks, the ends of turns, merges and mail, in this order.
-//   - /task/ID is for deciding about one task: what to look at first, its evidence, the verdicts
-//     of its gates, its changes hunk by hunk, and its conversation.
+//   - / is the board: what needs a person, the team, the review queue, what waits for what,
+//     members, tasks, the ends of turns and mail, in this order.
+//   - /task/ID is for deciding about one task: what to look at first, its changes hunk by hunk,
+//     its evidence, the verdicts of its gates, and its conversation, above a bar that stays in
+//     sight. What a person has viewed and noted is in memory (reviewBook).
 //   - /member/NAME is a member with its log, /request/ID a question in full.
 //   - /a/TOKEN answers one question, for whoever was sent the link; see link.go.
 //
@@ -47,11 +48,13 @@
 // request, whether a proxy has forwarded it, and who has made the connection, as the kernel shows;
 // then the cookie, or the token of the address in its place. An action needs the token of the
 // page's forms as well. Who is not found to be the operator needs a code of `covey web --code`. Token,
-// codes and the keys of cookies are in memory alone, because members can read the operator's files.
+// codes and the keys of cookies are in memory alone, because members can read the operator's files; a
+// browser that had a page open is known again by hashes (former).
 // docs/security.md has the reasons.
 //
 // What members write reaches a page only through the templates, which escape it, and through
-// term.Plain, which shows control characters and marks of direction instead of obeying them. The
+// term.Plain, which shows control characters and marks of direction instead of obeying them; secrets
+// are masked there, too (masker). The
 // Content-Security-Policy forbids scripts, styles and requests of any other origin, and inline
 // ones.
 //
