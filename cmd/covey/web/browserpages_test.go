@@ -3,7 +3,6 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
