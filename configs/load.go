@@ -69,6 +69,16 @@ func ParseWith(name string, data []byte, opts Options) (*Team, error) {
 	return specFiles{name: name, spec: data}.team(opts)
 }
 
+// ParsePart reads a spec that is a mapping inside of another document. file is the path of that document:
+// relative paths in the spec start at its folder. A spec with mistakes yields Errors, with their places in
+// the document.
+func ParsePart(file string, doc *yaml.Document, root *yaml.Node, opts Options) (*Team, error) {
+	part := *doc
+	part.Root, part.Problems = root, nil
+	files := yaml.Files{Decoder: &yaml.Decoder{Document: &part}, Dir: filepath.Dir(file)}
+	return (&resolver{Files: files, opts: opts, file: file, writable: proc.Writable}).load()
+}
+
 // specFiles are the contents of a spec's files.
 type specFiles struct {
 	name string // of the spec
@@ -97,10 +107,15 @@ func (w specFiles) team(opts Options) (*Team, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.load()
+}
+
+// load makes a Team of the spec, unless it has mistakes.
+func (r *resolver) load() (*Team, error) {
 	team := resolve(r)
 	if len(r.Problems) > 0 {
-		if team != nil && opts.Incomplete != nil {
-			opts.Incomplete(team)
+		if team != nil && r.opts.Incomplete != nil {
+			r.opts.Incomplete(team)
 		}
 		return nil, Errors(yaml.SortProblems(r.Problems))
 	}

@@ -54,7 +54,7 @@ func loadScripts(team *configs.Team) (map[string]*script.Script, error) {
 		}
 		s, err := script.Load(path)
 		if err == nil && launch.OwnScript(team, path) {
-			err = s.CheckTools(scriptTools())
+			err = s.CheckTools(ScriptTools())
 		}
 		errs = append(errs, err)
 		scripts[path] = s
@@ -187,6 +187,9 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		OnBackgroundHook: func(p hooks.Progress) { h.Background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.Asks.Asker(s.Member.Name), OnHold: func() string { return h.Asks.Plans.OnHold(s.Member) },
 	}
+	if h.only.Decide != nil {
+		decides(&options, s.Member)
+	}
 	// After the options are complete, because it reads the member's directory from them.
 	h.surround(&options, s.Member, shown)
 	if mate, err = teammate.New(options); err != nil {
@@ -232,6 +235,10 @@ type gear struct {
 // turn begins.
 func (h *seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func() (agent.Agent, []agent.Tool, error) {
 	return func() (agent.Agent, []agent.Tool, error) {
+		if h.only.Decide != nil {
+			tools, err := h.toolsToDecide(ctx, s, g.workdir)
+			return noAgent{}, tools, err
+		}
 		history, err := h.Programs.Switch(s.Member, g.past)
 		if err != nil {
 			return nil, nil, err
@@ -426,8 +433,8 @@ func permissionsOf(m configs.Member, settings configs.Permissions, spec string) 
 	return p, errors.Join(errs...)
 }
 
-// scriptTools returns the tools that a script of the builtin agent may call. The member's
+// ScriptTools returns the tools that a script of the builtin agent may call. The member's
 // spec says which of them it has.
-func scriptTools() []string {
+func ScriptTools() []string {
 	return slices.Concat(settings.OwnTools(), []string{teamtools.ReportTool, teamtools.SpawnName, inbox.PlanTool, runner.AnswerTool})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,9 +43,9 @@ type Options struct {
 	Keep    bool   // stay up when all is done, like the spec's keep
 	Setup   Setup  // what the Setup hooks do before the sessions begin
 	Version string // of covey, for run.json
-	// OnlyMerge means that only Merge will be called. No member takes a turn then, so their
+	// NoTurns means that only Merge or Decide will be called. No member takes a turn then, so their
 	// programs and keys need not be there.
-	OnlyMerge bool
+	NoTurns bool
 	// StateHome is the absolute path of the folder for the team's state; empty: the
 	// result of the function StateHome. Commands then find the team by COVEY_STATE_HOME,
 	// which is set for hooks and agents. It does not move what the user trusts.
@@ -147,7 +148,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	c, missing, wrong := check(team, opts.Agents)
-	if opts.OnlyMerge {
+	if opts.NoTurns {
 		missing = nil
 	}
 	if err := errors.Join(wrong, missing); err != nil {
@@ -207,6 +208,8 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	this := thisRun{only: only, started: time.Now()}
 	defer o.readers.end()
 	defer func() { err = o.short.Explain(o.place, err) }()
+	_, absent := os.Stat(o.place.Dir)
+	first := errors.Is(absent, fs.ErrNotExist) // so no run can have left anything
 	if err := o.place.Create(); err != nil {
 		return Ending{}, err
 	}
@@ -222,7 +225,9 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 			return Ending{}, err
 		}
 	}
-	this.leftovers = o.clearUp()
+	if !first {
+		this.leftovers = o.clearUp()
+	}
 	// Do this under the lock, and after leftover processes of the last run were ended:
 	// they could still write there.
 	if o.opts.Fresh {
@@ -357,6 +362,9 @@ func (t *team) withCrew(ctx context.Context, before previousRun) (Ending, error)
 	}
 	var asked sync.WaitGroup
 	asked.Go(func() { // beside the run, because programs take seconds to say their versions
+		if t.only.Decide != nil {
+			return // it would start them
+		}
 		for _, text := range launch.Outdated(ctx, t.o.team()) {
 			t.Journal.Warn("%s", text)
 		}
@@ -378,7 +386,7 @@ func (t *team) withCrew(ctx context.Context, before previousRun) (Ending, error)
 		}
 	}
 	ending, err := t.ending(ctx, rest, before)
-	if err == nil && t.only.Merge == nil && !t.only.Setup {
+	if err == nil && t.only.Works() {
 		t.people.End(ctx, ending.Reason)
 	}
 	return ending, err

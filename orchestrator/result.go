@@ -28,7 +28,7 @@ const (
 // needsResult reports whether the run needs a result to be done: its spec is one that `covey
 // run` keeps with the team's state, also if `covey up` runs it.
 func (t *team) needsResult() bool {
-	return filepath.Dir(t.o.team().File) == t.Place.Dir && t.only.Merge == nil && !t.only.Setup
+	return filepath.Dir(t.o.team().File) == t.Place.Dir && t.only.Works()
 }
 
 // recordBaseline records the state that lacks compares with. An error is only a

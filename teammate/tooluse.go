@@ -85,51 +85,71 @@ func unused(format string, args ...any) waiting {
 // Every way out is a result, also where the tool has not run: the model reads why and goes
 // on with something else.
 func (run *agentRun) use(ctx context.Context, call *agent.ToolCall) waiting {
+	g := run.guard(ctx, call)
+	used := unused("%s", g.denial)
+	if g.denial == "" {
+		used = run.execute(markSettled(ctx, g.pre), g.tool, *call)
+	}
+	return func() (agent.ToolResult, []agent.Input) {
+		r, below := used()
+		r.Extra = slices.Concat(g.pre.AdditionalContext, g.extra, r.Extra)
+		return r, below
+	}
+}
+
+// guarded is a call that has been checked, and whether its tool may run.
+type guarded struct {
+	tool   *permission.Tool // nil: the member has no such tool
+	denial string           // what the model reads instead of a result; empty: the tool may run
+	wrong  bool             // the input is not one of the tool, so nothing was decided
+	extra  []string         // additional text for the model
+	pre    hooks.Outcome    // of the PreToolUse hooks
+}
+
+// guard checks a call and decides whether its tool may run, by PreToolUse hooks and permission. The
+// hooks may change the input of call.
+func (run *agentRun) guard(ctx context.Context, call *agent.ToolCall) guarded {
 	tl, err := run.tool(ctx, call.Name)
+	denied := func(format string, args ...any) guarded {
+		return guarded{tool: tl, denial: fmt.Sprintf(format, args...)}
+	}
 	switch {
 	case ctx.Err() != nil:
-		return unused(transcript.InterruptedResult)
+		return denied(transcript.InterruptedResult)
 	case err != nil:
-		return unused("<tool_use_error>Error: %s cannot be used now: %v</tool_use_error>", call.Name, err)
+		return denied("<tool_use_error>Error: %s cannot be used now: %v</tool_use_error>", call.Name, err)
 	case tl == nil:
-		return unused("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
+		return denied("<tool_use_error>Error: No such tool available: %[1]s. %[1]s is not among the tools "+
 			"available here. Continue with the tools you have.</tool_use_error>", call.Name)
 	}
 	if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
-		return unused("%s", permission.Invalid(call.Name, err))
+		return guarded{tool: tl, denial: permission.Invalid(call.Name, err), wrong: true}
 	}
 	pre, err := run.u.at.fire(ctx, hooks.PreToolUseInput{
 		ToolName: call.Name, ToolInput: call.Input, ToolUseID: call.ID, MCPServer: tl.Server(),
 	})
 	switch {
 	case ctx.Err() != nil:
-		return unused(transcript.InterruptedResult)
+		return denied(transcript.InterruptedResult)
 	case err != nil: // the hooks that guard the call have not run
 		run.u.at.warn("PreToolUse hook failed, so %s was not run: %v", call.Name, err)
-		return unused("The hooks that guard %s could not run, so it was not run.", call.Name)
+		return denied("The hooks that guard %s could not run, so it was not run.", call.Name)
 	}
 	run.u.at.reportFeedback(pre)
 	if run.deferral(pre, call) {
-		return unused("%s", deferredText)
+		return denied("%s", deferredText)
 	}
+	g := guarded{tool: tl, pre: pre}
 	if pre.UpdatedInput != nil {
 		call.Input = pre.UpdatedInput
-		err = tl.Prepare(call, run.u.t.opts.Workdir.Dir())
+		if err := tl.Prepare(call, run.u.t.opts.Workdir.Dir()); err != nil {
+			g.denial = permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err))
+			return g
+		}
 	}
-	var used waiting
-	var extra []string
-	if err != nil {
-		used = unused("%s", permission.Invalid(call.Name, fmt.Errorf("a PreToolUse hook changed it: %w", err)))
-	} else if l := (permitter{run.u.at}).permit(ctx, tl, call, pre); l.denial != "" {
-		used, extra = unused("%s", l.denial), l.extra
-	} else {
-		used = run.execute(markSettled(ctx, pre), tl, *call)
-	}
-	return func() (agent.ToolResult, []agent.Input) {
-		r, below := used()
-		r.Extra = slices.Concat(pre.AdditionalContext, extra, r.Extra)
-		return r, below
-	}
+	l := permitter{run.u.at}.permit(ctx, tl, call, pre)
+	g.denial, g.extra = l.denial, l.extra
+	return g
 }
 
 // tool returns the tool of a call, or nil. It waits for one that is not there yet.

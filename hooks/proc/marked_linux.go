@@ -12,14 +12,14 @@ import (
 // is killed.
 const killRounds = 50
 
-// KillMarked kills the processes that carry an environment entry: processes that a
+// KillMarked kills the processes that carry one of some environment entries: processes that a
 // killed run left behind are orphans of the system and continue to write in the
 // workspace. It returns their pids. The team's lock must be held, so that no other
 // process runs the team.
-func KillMarked(entry string) []int {
+func KillMarked(entries ...string) []int {
 	var killed []int
 	for range killRounds {
-		left := Marked(entry)
+		left := Marked(entries...)
 		if len(left) == 0 {
 			break
 		}
@@ -33,8 +33,8 @@ func KillMarked(entry string) []int {
 	return killed
 }
 
-// Marked returns the processes that carry an entry, without this one and its ancestors.
-func Marked(entry string) []int {
+// Marked returns the processes that carry one of some entries, without this one and its ancestors.
+func Marked(entries ...string) []int {
 	var above []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(above, pid); {
 		above = append(above, pid)
@@ -45,6 +45,8 @@ func Marked(entry string) []int {
 		pid = p.Parent
 	}
 	return slices.DeleteFunc(pids(), func(pid int) bool { // a zombie has no environment
-		return slices.Contains(above, pid) || !Carries(pid, entry)
+		return slices.Contains(above, pid) || !hasEntry(pid, func(e []byte) bool {
+			return len(e) > 0 && slices.Contains(entries, string(e))
+		})
 	})
 }

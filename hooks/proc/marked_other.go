@@ -3,4 +3,4 @@
 package proc
 
 // KillMarked does nothing here.
-func KillMarked(string) []int { return nil }
+func KillMarked(...string) []int { return nil }

@@ -148,6 +148,9 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err 
 	if d.purpose.Merge != nil {
 		return d.atMerge(ctx)
 	}
+	if d.purpose.Decide != nil {
+		return d.atDecide(ctx)
+	}
 	c.expected.Store(int64(len(c.deps.Seats.All())))
 	for _, s := range c.deps.Seats.All() {
 		c.switchAgent(s) // an interrupted turn continues with its agent

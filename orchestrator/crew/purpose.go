@@ -16,6 +16,8 @@ type Purpose struct {
 	Setup   bool                // the run ends when every session has begun
 	Merge   *api.MergeRequest   // the run merges finished work and ends; nil: it does not
 	Merged  func([]tasks.Merge) // receives the merges
+	// Decide decides calls of members that do not work, and then the run ends; nil: it does not.
+	Decide func(context.Context, *Seats) error
 
 	// Unjudged names one member for each folder in which files were changed without a task that
 	// gates could have judged; nil: nothing of the kind is asked.
@@ -24,6 +26,9 @@ type Purpose struct {
 	// refuse, it returns their feedback. It takes as long as they do.
 	Judge func(ctx context.Context, owner *Seat, task string) (feedback string, err error)
 }
+
+// Works reports whether members take turns.
+func (p Purpose) Works() bool { return p.Merge == nil && !p.Setup && p.Decide == nil }
 
 // Merges describes what the run merges; empty if it is not for merging.
 func (p Purpose) Merges() string {
@@ -58,4 +63,9 @@ func (d *director) atMerge(ctx context.Context) (plan.Move, error) {
 	}
 	d.purpose.Merged(done)
 	return plan.Move{Kind: plan.Finish, Done: true, Reason: merging.Became(*d.purpose.Merge, done)}, nil
+}
+
+// atDecide runs a run that only decides calls.
+func (d *director) atDecide(ctx context.Context) (plan.Move, error) {
+	return plan.Move{Kind: plan.Finish, Done: true, Reason: "the calls are decided"}, d.purpose.Decide(ctx, d.c.deps.Seats)
 }

@@ -119,7 +119,7 @@ func mergeWork(
 			return api.MergeReply{}, err
 		}
 		o, err := orchestrator.New(team, orchestrator.Options{
-			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true, OnlyMerge: true,
+			Version: env.Version, ManagedFolders: env.Managed, OwnProcess: true, NoTurns: true,
 		})
 		if err != nil {
 			return api.MergeReply{}, err
