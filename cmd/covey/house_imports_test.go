@@ -113,6 +113,8 @@ var floors = []arrows{
 	{"cmd/covey/pages", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/web", "configs hooks events orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view cmd/covey/pages"},
 	{"cmd/covey/serve", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
+	{"cmd/covey/cases", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks tasks/* teammate/agent teammate/script " +
+		"cmd/covey/term cmd/covey/view"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
 	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},

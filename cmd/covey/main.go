@@ -36,7 +36,7 @@ func main() {
 // such as its crash: it parses args, executes the command and returns the exit code.
 func execute(ctx context.Context, c *cli.Env, args []string) int {
 	root := rootCommand(c)
-	root.SetArgs(args)
+	root.SetArgs(goFlags(root, args))
 	cmd, err := root.ExecuteContextC(ctx)
 	if !cli.WasSaid(err) {
 		fmt.Fprintln(c.Err.Writer, cli.ErrorText(err))
