@@ -30,6 +30,8 @@ func exampleChecks() map[string]func(*testing.T, example) {
 		"worktrees":   checkWorktrees,
 		"ci":          checkCI,
 
+		"policy-tests": checkPolicyTests,
+
 		"models-anthropic": checkModels(1, "writer", "TaskCompleted", "NOTES.md does not name #17"),
 		"models-local":     checkModels(1, "translator", "TaskCompleted", "de.txt has 2 lines, and en.txt 3"),
 		"models-mixed":     checkModels(2, "builder", "TaskCompleted", "sh greet.sh prints: Hello, !"),

@@ -66,16 +66,7 @@ const draftFolder = "last-run"
 func (d *draft) printf(format string, args ...any) { fmt.Fprintf(&d.text, format, args...) }
 
 // value writes a value as YAML, which JSON is.
-func (d *draft) value(v any) string {
-	text := texts.Encode(v)
-	if s, ok := v.(string); ok && plainScalar().MatchString(s) {
-		return s
-	}
-	return d.mask(string(text))
-}
-
-// plainScalar matches texts that YAML needs no quotes for.
-var plainScalar = texts.Pattern(`^[A-Za-z][A-Za-z_./-]*$`)
+func (d *draft) value(v any) string { return string(texts.Encode(mapTexts(v, d.mask))) }
 
 // here makes an input independent of where the member worked. Long texts are cut where only the decision
 // counts.

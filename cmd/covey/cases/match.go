@@ -83,7 +83,7 @@ func (s *Sight) gates(r *record) (list []sighting) {
 			continue
 		}
 		fits := (s.Decision == "" || decisionOfGate(g) == s.Decision) && (s.Member == "" || g.Member == s.Member) &&
-			matches(s.Text, r.said(g))
+			matches(s.Text, r.said(g)...)
 		list = append(list, sighting{r.gateText(g), fits, r.ofGate(*s)})
 	}
 	return list

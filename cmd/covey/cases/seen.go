@@ -192,14 +192,14 @@ func decisionOfGate(g *view.Gate) Decision {
 	return map[view.Verdict]Decision{view.Agreed: Pass, view.Refused: Block, view.Awaits: Await, view.Halted: Stop}[g.Verdict]
 }
 
-// said returns all that was said at a gate.
-func (r *record) said(g *view.Gate) string {
+// said returns the texts that were said at a gate, first what the member reads.
+func (r *record) said(g *view.Gate) []string {
 	var all []string
 	for _, e := range r.lines {
 		switch d := e.Data.(type) {
 		case events.HookFeedback:
 			if d.ToolUseID == g.ID {
-				all = append(all, hookinfo.Feedback(d.Event, d.Text))
+				all = append([]string{hookinfo.Feedback(d.Event, d.Text)}, all...)
 			}
 		case events.HookFinished:
 			if d.ToolUseID == g.ID {
@@ -214,7 +214,7 @@ func (r *record) said(g *view.Gate) string {
 	if len(all) == 0 {
 		all = append(all, g.Reason)
 	}
-	return strings.Join(slices.DeleteFunc(all, func(text string) bool { return strings.TrimSpace(text) == "" }), "\n")
+	return slices.DeleteFunc(all, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
 
 // gateText describes what a gate decided.
@@ -230,8 +230,8 @@ func (r *record) gateText(g *view.Gate) string {
 	if len(g.By) > 0 {
 		text += ", by " + texts.Preview(strings.Join(g.By, ", "), hookWidth)
 	}
-	if said := r.said(g); said != "" && g.Verdict != view.Agreed {
-		text += ": " + texts.Preview(texts.Unbroken(said), 200)
+	if said := r.said(g); len(said) > 0 && g.Verdict != view.Agreed {
+		text += ": " + texts.Preview(texts.Unbroken(said[0]), 200)
 	}
 	return text
 }
