@@ -187,9 +187,6 @@ func (h *seatBuilder) makeOccupant(ctx context.Context, s *crew.Seat) (_ crew.Oc
 		OnBackgroundHook: func(p hooks.Progress) { h.Background.Observe(ctx, s.Member.Name, p) },
 		Asker:            h.Asks.Asker(s.Member.Name), OnHold: func() string { return h.Asks.Plans.OnHold(s.Member) },
 	}
-	if h.only.Decide != nil {
-		decides(&options, s.Member)
-	}
 	// After the options are complete, because it reads the member's directory from them.
 	h.surround(&options, s.Member, shown)
 	if mate, err = teammate.New(options); err != nil {

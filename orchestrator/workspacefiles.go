@@ -39,9 +39,12 @@ func (h *seatBuilder) instructionsOf(m *members.Member, dir *workspace.Workdir, 
 	})
 }
 
-// surround adds the files of the workspace to a member's options. An agent program reads
-// instructions and commands itself.
+// surround adds what is around a member to its options: the files of the workspace, and nobody, if its calls
+// are only decided. An agent program reads instructions and commands itself.
 func (h *seatBuilder) surround(opts *teammate.Options, m *members.Member, instructions *workspace.Instructions) {
+	if h.only.Decide != nil {
+		decides(opts, m)
+	}
 	opts.Files = teammate.FileWatch{Watcher: h.around.files, Names: h.hooks.WatchNames}
 	if kind := m.CurrentAgent().Kind; kind == configs.ACP || kind == configs.Command {
 		return

@@ -290,7 +290,7 @@ func (c *caseSpec) workspaceFiles(d *yaml.Decoder) (files []WorkspaceFile) {
 	for _, p := range d.Unique(c.files) {
 		switch path := filepath.FromSlash(p.Key.Text); {
 		case !filepath.IsLocal(path) || strings.ContainsRune(path, 0):
-			d.Fail(p.Key.At, "%s is not a path below the workspace; write one such as docs/a.md", yaml.Quote(p.Key.Text))
+			d.Fail(p.Key.At, "%s is not a path below the workspace; write one such as src/a.txt", yaml.Quote(p.Key.Text))
 		case p.Value.Kind == yaml.NullKind:
 			files = append(files, WorkspaceFile{path, ""})
 		case !yaml.IsScalar(p.Value):
