@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,6 +30,7 @@ type world struct {
 	Copy, Other, Temp      string // the member's own copy, another's, and the member's folder for temporary files
 	Socket, Abstract       string
 	TCP, UDP, MPTCP        string
+	Terminal               string
 	PID                    int
 }
 
@@ -294,6 +296,10 @@ var attempts = []attempt{
 		}
 		return err
 	}},
+	{name: "59 the operator's terminal", level: Mounts, try: func(w world) error {
+		_, err := os.OpenFile(w.Terminal, os.O_RDWR|unix.O_NOCTTY, 0)
+		return err
+	}},
 	{name: "57 an x32 call", level: Files, uncontrolled: "kernels seldom have x32", try: func(world) error { return raw(x32Calls | unix.SYS_GETPID) }},
 	{name: "58 use the keys of others", level: Files, uncontrolled: "not all kernels have keys", try: func(world) error {
 		_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)
@@ -349,6 +355,10 @@ func newWorld(t *testing.T) world {
 		}
 	}()
 	w.UDP = u.LocalAddr().String()
+	terminal, slave, err := pty.Open()
+	testkit.Must(t, err)
+	t.Cleanup(func() { slave.Close(); terminal.Close() })
+	w.Terminal = slave.Name()
 	other := exec.Command("sleep", "3600")
 	other.Env, other.Dir = []string{"PATH=" + os.Getenv("PATH"), "API_KEY=" + secretText}, w.State
 	testkit.Must(t, other.Start())
@@ -425,5 +435,5 @@ func TestAttempts(t *testing.T) {
 // TestWithoutRoot runs the tests as another user, who needs a user namespace for level 2.
 func TestWithoutRoot(t *testing.T) {
 	testkit.WithoutRoot(t, "TestBoxedBesidePlain", "TestAttempts", "TestRefusesToStart", "TestLevel2", "TestDiscard",
-		"TestNetworkList", "TestLessSupport", "TestCapabilities", "TestThreadIsNotReached", "TestLimits")
+		"TestNetworkList", "TestLessSupport", "TestCapabilities", "TestJobs", "TestThreadIsNotReached", "TestLimits")
 }

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownFolders are empty at the start of each program of level 2, and its own.
-var ownFolders = []string{"/dev/shm", "/tmp", "/var/tmp"}
+// ownFolders are empty at the start of each program of level 2, and its own. One for terminals keeps
+// it from those of the operator.
+var ownFolders = []string{"/dev/shm", "/dev/pts", "/tmp", "/var/tmp"}
 
 // A root is put together here, out of trees that were opened before, and then takes the place of the
 // real one. What is here now is not seen meanwhile.
@@ -78,7 +79,7 @@ func (o orders) trees() (all []tree, err error) {
 	}{{o.Policy.Read, fixed}, {o.Policy.ReadOnly, fixed}, {o.Policy.Write, open}, {o.Policy.Discard, open}, {ownFolders, own}} {
 		for _, path := range grant.paths {
 			real := follow(path, links)
-			if _, err := os.Lstat(real); err == nil && (grant.way != own || ways[real] != open || real == "/dev/shm") {
+			if _, err := os.Lstat(real); err == nil && (grant.way != own || ways[real] != open || strings.HasPrefix(real, "/dev/")) {
 				ways[real] = grant.way
 			}
 		}
@@ -88,6 +89,7 @@ func (o orders) trees() (all []tree, err error) {
 			ways[real] = held
 		}
 	}
+	delete(ways, "/dev/ptmx") // it works only beside its folder
 	for path, w := range ways {
 		if w != own && w != held && covered(path, w, ways) {
 			continue
@@ -102,6 +104,7 @@ func (o orders) trees() (all []tree, err error) {
 		links["/dev/"+name] = fmt.Sprintf("/proc/self/fd/%d", slices.Index([]string{"stdin", "stdout", "stderr"}, name))
 	}
 	links["/dev/fd"] = "/proc/self/fd"
+	links["/dev/ptmx"] = "pts/ptmx"
 	for path, to := range links {
 		all = append(all, tree{path: path, fd: -1, link: to})
 	}
@@ -121,8 +124,11 @@ const (
 
 // open opens a tree as a detached mount.
 func (w way) open(path string) (int, error) {
-	if w == own {
-		return newMemory("1777")
+	switch {
+	case path == "/dev/pts":
+		return newMount("devpts", "ptmxmode", "0666")
+	case w == own:
+		return newMount("tmpfs", "mode", "1777")
 	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil || w == open {
@@ -131,19 +137,23 @@ func (w way) open(path string) (int, error) {
 	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// newMemory opens a detached file system in memory whose root has a mode.
-func newMemory(mode string) (int, error) {
-	config, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+// newMount opens a new, detached file system of a kind with an option.
+func newMount(kind, option, value string) (int, error) {
+	config, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(config)
-	err = errors.Join(unix.FsconfigSetString(config, "source", "covey"), unix.FsconfigSetString(config, "mode", mode),
+	err = errors.Join(unix.FsconfigSetString(config, "source", "covey"), unix.FsconfigSetString(config, option, value),
 		unix.FsconfigCreate(config))
 	if err != nil {
 		return -1, err
 	}
-	return unix.Fsmount(config, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	attr := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	if kind == "devpts" {
+		attr = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+	}
+	return unix.Fsmount(config, unix.FSMOUNT_CLOEXEC, attr)
 }
 
 // covered reports whether a path is already seen, and in its own way, as part of the nearest tree
@@ -249,7 +259,7 @@ func overlay(folder, layer string) error {
 
 // blanks opens a file system with an empty file and an empty folder, which nobody may read.
 func blanks() (int, error) {
-	fd, err := newMemory("0700")
+	fd, err := newMount("tmpfs", "mode", "0700")
 	if err == nil {
 		err = errors.Join(unix.Mkdirat(fd, "folder", 0), unix.Mknodat(fd, "file", unix.S_IFREG, 0))
 	}
