@@ -193,6 +193,7 @@ func TestNewScriptIsANewGate(t *testing.T) {
 	b := newBench(t, "echo 'exit 0' >gate.sh")
 	b.ask(line("sh gate.sh"))
 	testkit.Shell(t, b.c.Trust, "echo 'echo stricter; exit 1' >gate.sh; git commit -qam stricter")
+	b.c.Base = testkit.Shell(t, b.c.Trust, "git rev-parse main")
 	if out := b.ask(line("sh gate.sh")); out.Decision != hooks.Block {
 		t.Errorf("the verdict of the old script was used: %+v", out)
 	}

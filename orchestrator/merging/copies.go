@@ -14,12 +14,8 @@ import (
 // copyOf returns the working copy of a member; false if the member works in the
 // workspace or in a folder that git does not know.
 func (d *Merger) copyOf(ctx context.Context, member string) (*worktree.Repo, bool, error) {
-	own, has := d.deps.Trees.Of(member)
-	if !has || !own.InGit() {
-		return nil, false, nil
-	}
-	copy, err := d.queue.Repo.At(ctx, own.Top)
-	return copy, err == nil, err
+	copy, _, err := d.deps.Trees.Copy(ctx, member)
+	return copy, copy != nil && err == nil, err
 }
 
 // hasCopy reports whether a member has a working copy of the repository.
@@ -69,7 +65,8 @@ func (d *Merger) writtenByOthers(member string) bool {
 
 // Freshen updates a member's working copy between two turns with what its next work
 // builds on: what has been merged, and the work on tasks that blocked its own. It does
-// nothing while the member has uncommitted changes.
+// nothing while the member has uncommitted changes. Before, what the member has committed is brought
+// to the operator's repository, and after, the branches there to the working copy.
 //
 // An error is only a warning: a member can work on an older state, and its work is
 // merged on top of the newest one.
@@ -87,7 +84,13 @@ func (d *Merger) Freshen(ctx context.Context, member string) {
 	for _, t := range open {
 		upon = append(upon, t.BlockedBy...)
 	}
-	copy, head, err := d.queue.Repo.AtHead(ctx, own.Top)
+	copy, head, err := d.deps.Trees.Copy(ctx, member)
+	if err == nil && copy == nil {
+		return
+	}
+	if err == nil {
+		_, err = copy.Publish(ctx, head)
+	}
 	if err != nil {
 		d.warn(err)
 		return
@@ -97,6 +100,9 @@ func (d *Merger) Freshen(ctx context.Context, member string) {
 	commits, err := d.workOn(ctx, upon)
 	if err == nil {
 		_, err = d.queue.Freshen(ctx, copy, head, commits...)
+	}
+	if err == nil {
+		err = copy.Share(ctx, head)
 	}
 	if err != nil && ctx.Err() == nil {
 		d.warn(fmt.Errorf("the working copy of %s is not updated: %w", member, err))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -66,19 +65,18 @@ func ReadDiff(
 	}
 	// Copies are found by their place and not by the spec, so that those of former members
 	// are shown, too.
-	copies, err := repo.Copies(ctx)
+	copies, err := workcopies.Copies(ctx, p, repo, nil)
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	list := []Diff{}
 	for _, c := range copies {
-		name := filepath.Base(c.Path)
-		if !inPlace(p, c) || r.Member != "" && name != r.Member {
+		if r.Member != "" && c.Member != r.Member {
 			continue
 		}
-		one, err := d.ofCopy(ctx, c, name)
+		one, err := d.ofCopy(ctx, c)
 		if err != nil {
-			return nil, fmt.Errorf("the work of %s: %w", name, err)
+			return nil, fmt.Errorf("the work of %s: %w", c.Member, err)
 		}
 		if one.Text+one.Withheld != "" {
 			list = append(list, one)
@@ -134,13 +132,6 @@ func openRepo(ctx context.Context, p state.Place, team *configs.Team) (*worktree
 	return workcopies.GitFor(p, trust.TrustedFilters(ctx, team)).Open(ctx, team.Workspace)
 }
 
-// inPlace reports whether a working copy belongs to a member of the team.
-func inPlace(p state.Place, c worktree.Copy) bool {
-	dir, err := filepath.EvalSymlinks(p.Dir)
-	folder := filepath.Dir(c.Path)
-	return err == nil && c.Branch != "" && c.Gone == "" && folder == filepath.Join(dir, filepath.Base(p.Worktrees()))
-}
-
 // differ computes differences in one repository.
 type differ struct {
 	*Queue
@@ -189,24 +180,20 @@ func (d differ) of(ctx context.Context, r api.Review) (Diff, error) {
 }
 
 // ofCopy returns the changes in a member's working copy, including uncommitted ones.
-func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Diff, error) {
-	one := Diff{Title: member + " (" + c.Branch + ")", Member: member, Prefix: d.Repo.Prefix}
-	copy, err := d.Repo.At(ctx, c.Path)
-	if err != nil {
-		return one, fmt.Errorf("diff: %w", err)
-	}
+func (d differ) ofCopy(ctx context.Context, c workcopies.Copy) (Diff, error) {
+	one := Diff{Title: c.Member + " (" + c.Head.Branch + ")", Member: c.Member, Prefix: d.Repo.Prefix}
 	into, tip, err := d.tip(ctx)
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
-	one.From, err = d.Repo.MergeBase(ctx, tip, c.Head)
+	one.From, err = c.MergeBase(ctx, tip, c.Head.Commit)
 	switch {
 	case errors.Is(err, worktree.ErrNoRef) || err == nil && one.From == "":
-		return one, fmt.Errorf("%s and %s have no commit in common", c.Branch, into)
+		return one, fmt.Errorf("%s and %s have no commit in common", c.Head.Branch, into)
 	case err != nil:
 		return one, err
 	}
-	state, err := copy.State(ctx, "")
+	state, err := c.State(ctx, "")
 	if err != nil {
 		return one, fmt.Errorf("diff: %w", err)
 	}
@@ -214,13 +201,13 @@ func (d differ) ofCopy(ctx context.Context, c worktree.Copy, member string) (Dif
 	if len(state.Withheld) > 0 {
 		one.Withheld = "not shown, because they have a git filter that must not run: " + strings.Join(state.Withheld, ", ")
 	}
-	text, err := d.Repo.Diff(ctx, one.From, one.To, worktree.DiffOptions{})
+	text, err := c.Diff(ctx, one.From, one.To, worktree.DiffOptions{})
 	if one.Text = string(text); err != nil {
 		return one, err
 	}
 	one.Hints, _ = d.hintsIn(one, "")
 	if d.how.Color || d.how.Stat {
-		text, err = d.Repo.Diff(ctx, one.From, one.To, d.how)
+		text, err = c.Diff(ctx, one.From, one.To, d.how)
 		one.Text = string(text)
 	}
 	return one, err

@@ -199,11 +199,14 @@ func (q *Queue) changedSince(ctx context.Context, member string, copy *worktree.
 	// A piece that ends at the head is the last one; what came in from others since is no change.
 	from := state.Head.Commit
 	if !slices.ContainsFunc(earlier, func(e tasks.Merge) bool { return e.Member == member && e.Commit == from }) {
+		if _, err := copy.Publish(ctx, state.Head); err != nil {
+			return false, fmt.Errorf("what %s has changed: %w", member, err)
+		}
 		if from, _, err = q.from(ctx, tasks.Merge{Member: member, Commit: state.Head.Commit}, nil, tip, earlier); err != nil {
 			return false, fmt.Errorf("what %s has changed: %w", member, err)
 		}
 	}
-	changes, err := q.own(ctx, member, from, state.Tree)
+	changes, err := q.own(ctx, copy, member, from, state.Tree)
 	left := q.made.of(ctx, copy)
 	return len(state.Beyond)+len(state.Withheld) > 0 ||
 		slices.ContainsFunc(changes, func(c worktree.Change) bool { return !left[c.Path] }), err

@@ -99,7 +99,7 @@ func (d *Merger) OutsideOf(ctx context.Context, m *members.Member) (files []stri
 	if err != nil {
 		return nil, "", err
 	}
-	written, err := d.queue.Written(ctx, m.Name, base, state.Tree)
+	written, err := d.queue.Written(ctx, copy, m.Name, base, state.Tree)
 	if err != nil {
 		return nil, "", err
 	}

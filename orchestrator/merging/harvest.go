@@ -64,7 +64,7 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 	if from == "" {
 		return o, fmt.Errorf("%s and %s have no commit in common", m.Branch, m.Into)
 	}
-	own, err := q.Written(ctx, m.Member, from, m.Commit)
+	own, err := q.Written(ctx, q.Repo, m.Member, from, m.Commit)
 	if err != nil {
 		return o, fmt.Errorf("foresee the merge: %w", err)
 	}
@@ -79,20 +79,20 @@ func (q *Queue) foresee(ctx context.Context, m tasks.Merge, base, from string) (
 }
 
 // Written lists the files that a member has written, relative to the workspace: those
-// that differ between its work, a commit or tree, and the commit it began from. Changes
+// that differ between its work, a commit or tree of repo, and the commit it began from. Changes
 // of others that it merged without changing them do not count.
-func (q *Queue) Written(ctx context.Context, member, from, work string) ([]string, error) {
+func (q *Queue) Written(ctx context.Context, repo *worktree.Repo, member, from, work string) ([]string, error) {
 	if q.owns(member) == nil {
-		changes, err := q.Repo.Changed(ctx, from, work)
+		changes, err := repo.Changed(ctx, from, work)
 		return Paths(changes, q.Repo.Prefix), err
 	}
-	changes, err := q.own(ctx, member, from, work)
+	changes, err := q.own(ctx, repo, member, from, work)
 	return Paths(changes, q.Repo.Prefix), err
 }
 
 // own returns the changes of Written.
-func (q *Queue) own(ctx context.Context, member, from, work string) ([]worktree.Change, error) {
-	changes, err := q.Repo.Changed(ctx, from, work)
+func (q *Queue) own(ctx context.Context, repo *worktree.Repo, member, from, work string) ([]worktree.Change, error) {
+	changes, err := repo.Changed(ctx, from, work)
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (q *Queue) own(ctx context.Context, member, from, work string) ([]worktree.
 			continue
 		}
 		// The same change made twice is a change of both. Of a tree it is not known.
-		if held, err := q.Repo.Holds(ctx, work, m.Commit); err == nil && !held {
+		if held, err := repo.Holds(ctx, work, m.Commit); err == nil && !held {
 			continue
 		}
 		theirs, err := q.Repo.Changed(ctx, m.From, m.Commit)
 		if err != nil {
 			continue // its commits are gone, so none of them was merged
 		}
-		since, err := q.Repo.Changed(ctx, m.Commit, work)
+		since, err := repo.Changed(ctx, m.Commit, work)
 		if err != nil {
 			return nil, fmt.Errorf("list the written files: %w", err)
 		}
@@ -158,6 +158,9 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 	if err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
+	if head.Branch, err = copy.Publish(ctx, head); err != nil {
+		return nil, fmt.Errorf("harvest work: %w", err)
+	}
 	m.Commit = head.Commit
 	earlier, err := q.Store.Merges().List(ctx)
 	if err != nil {
@@ -174,7 +177,7 @@ func (q *Queue) Harvest(ctx context.Context, w Work, now bool) (*tasks.Merge, er
 		return nil, nil
 	}
 	m.Round = roundOf(w.Task, earlier)
-	if m.Branch, err = q.branch(ctx, copy, head, w); err != nil {
+	if m.Branch, err = q.branch(ctx, head, w); err != nil {
 		return nil, fmt.Errorf("harvest work: %w", err)
 	}
 	m, err = q.Store.Merges().Propose(ctx, actors.Actor{}, m)
@@ -233,7 +236,7 @@ func (q *Queue) nothing(ctx context.Context, m tasks.Merge, tip string, left, ta
 	if !task {
 		return false, nil
 	}
-	changes, err := q.own(ctx, m.Member, m.From, m.Commit)
+	changes, err := q.own(ctx, q.Repo, m.Member, m.From, m.Commit)
 	return err == nil && len(changes) == 0, err
 }
 
@@ -271,12 +274,12 @@ func roundOf(t *tasks.Task, earlier []tasks.Merge) int {
 	return 0
 }
 
-// branch returns the branch that holds a piece of work, the head of a copy.
+// branch returns the branch that holds a piece of work, the head of a copy, which is published.
 //
 // The work on a task gets its own branch that stays where the task ended, because the
 // member continues on its own branch at once. The branch moves by compare-and-set: if
 // somebody else moved it, that is an error and no commit is lost.
-func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.Head, w Work) (string, error) {
+func (q *Queue) branch(ctx context.Context, head worktree.Head, w Work) (string, error) {
 	branch, commit, why := q.Home+"/"+w.Member, head.Commit, "covey: the work of "+w.Member
 	switch {
 	case w.Task != nil && q.Team().Merge.Per != configs.PerMember:
@@ -285,7 +288,7 @@ func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.H
 		return head.Branch, nil
 	}
 	step := worktree.Step{To: commit, Why: why}
-	if err := copy.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
+	if err := q.Repo.Move(ctx, ref(branch), step); !errors.Is(err, worktree.ErrMoved) {
 		return branch, err // usually the branch is new
 	}
 	was, err := q.Repo.Commit(ctx, ref(branch))
@@ -299,7 +302,7 @@ func (q *Queue) branch(ctx context.Context, copy *worktree.Repo, head worktree.H
 		return "", fmt.Errorf("find the branch of the work: %w", err)
 	}
 	step.From = was
-	return branch, copy.Move(ctx, ref(branch), step)
+	return branch, q.Repo.Move(ctx, ref(branch), step)
 }
 
 // rescue keeps the commits of a branch that the new work does not contain: the branch
@@ -338,6 +341,11 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, head worktree.
 		}
 		came, head.Commit = came || at != head.Commit, at
 	}
+	if came {
+		if _, err := copy.Publish(ctx, head); err != nil {
+			return came, fmt.Errorf("update a working copy: %w", err)
+		}
+	}
 	return came, nil
 }
 
@@ -347,7 +355,7 @@ func (q *Queue) Freshen(ctx context.Context, copy *worktree.Repo, head worktree.
 // Files of the member that are in the way, and a branch that moved, are no errors: the
 // member is at work, and the next call tries again.
 func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktree.Head, tip string) (string, error) {
-	if has, err := q.Repo.Holds(ctx, head.Commit, tip); err != nil || has {
+	if has, err := copy.Holds(ctx, head.Commit, tip); err != nil || has {
 		return head.Commit, err
 	}
 	dirty, err := q.dirty(ctx, copy)
@@ -357,7 +365,7 @@ func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktre
 	if dirty {
 		return head.Commit, nil
 	}
-	to, err := q.joined(ctx, head.Branch, head.Commit, tip)
+	to, err := combined(ctx, copy, head, tip)
 	if err != nil {
 		return head.Commit, fmt.Errorf("merge into a working copy: %w", err)
 	}
@@ -374,21 +382,21 @@ func (q *Queue) mergeInto(ctx context.Context, copy *worktree.Repo, head worktre
 	return to, nil
 }
 
-// joined returns a commit that contains both head and tip; empty if they conflict.
+// combined returns a commit of a copy that contains both its head and tip; empty if they conflict.
 //
-// If tip contains head, joined returns tip: a merge commit that joins nothing would
+// If tip contains head, combined returns tip: a merge commit that joins nothing would
 // only make the history harder to read.
-func (q *Queue) joined(ctx context.Context, branch, head, tip string) (string, error) {
-	behind, err := q.Repo.Holds(ctx, tip, head)
+func combined(ctx context.Context, copy *worktree.Repo, head worktree.Head, tip string) (string, error) {
+	behind, err := copy.Holds(ctx, tip, head.Commit)
 	if behind || err != nil {
 		return tip, err
 	}
-	merged, err := q.Repo.Merge(ctx, head, tip)
+	merged, err := copy.Merge(ctx, head.Commit, tip)
 	if err != nil || len(merged.Conflicts) > 0 {
 		return "", err
 	}
-	return q.Repo.CommitTree(ctx, worktree.Commit{
-		Tree: merged.Tree, Parents: []string{head, tip},
-		Message: fmt.Sprintf("Merge what others have done into %s\n", branch),
+	return copy.CommitTree(ctx, worktree.Commit{
+		Tree: merged.Tree, Parents: []string{head.Commit, tip},
+		Message: fmt.Sprintf("Merge what others have done into %s\n", head.Branch),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/coveyteam/covey/orchestrator/worktree"
 	"github.com/coveyteam/covey/tasks"
@@ -54,21 +53,10 @@ func (q *Queue) advance(ctx context.Context, m tasks.Merge) error {
 
 // Close removes the queue's working copy. It is created again when needed.
 func (q *Queue) Close(ctx context.Context) error {
-	if q.Repo.DiscardCopy(ctx, q.Scratch) == nil {
-		return nil
-	}
-	// git does not know it, or knows another folder there.
 	if err := os.RemoveAll(q.Scratch); err != nil {
 		return fmt.Errorf("remove the working copy of merges: %w", err)
 	}
-	copies, err := q.Repo.Copies(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Path == q.Scratch }) {
-		return q.Repo.DiscardCopy(ctx, q.Scratch)
-	}
-	return nil
+	return q.Repo.Release(ctx, q.trial())
 }
 
 // prepare writes the title and the body of a pull request for the branch of the work.

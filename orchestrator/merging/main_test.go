@@ -20,9 +20,10 @@ func newRepo(t testing.TB, script string) *worktree.Repo {
 // copyOf makes a member's working copy.
 func copyOf(t testing.TB, r *worktree.Repo, member string) *worktree.Repo {
 	t.Helper()
-	path := filepath.Join(testkit.Folder(t), member)
-	testkit.Must(t, r.AddCopy(t.Context(), worktree.New{Path: path, Branch: worktree.BranchName("crew", member), Base: "main"}))
-	c, err := r.At(t.Context(), path)
+	path, branch := filepath.Join(testkit.Folder(t), member), worktree.BranchName("crew", member)
+	base := r.Base(filepath.Join(testkit.Folder(t), "base.git"), "crew-1")
+	testkit.Must(t, base.Add(t.Context(), worktree.New{Path: path, Branch: branch, Commit: "main"}))
+	c, _, err := base.Open(t.Context(), path, branch)
 	testkit.Must(t, err)
 	return c
 }

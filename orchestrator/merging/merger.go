@@ -125,6 +125,7 @@ func (d *Merger) Open(ctx context.Context) error {
 	d.queue.made = d.made
 	d.queue.Ask, d.queue.Mask = d.askAll, d.deps.Mask
 	d.watch()
+	d.queue.Share = d.deps.Trees.Share
 	d.queue.Prepare = func(ctx context.Context, top string) error { return d.deps.Trees.Prepare(ctx, "merge", top) }
 	return d.loadHarvested(ctx)
 }
@@ -237,6 +238,7 @@ func (d *Merger) Serve(ctx context.Context) {
 	for {
 		d.warn(d.hint(ctx))
 		err := d.queue.Work(ctx)
+		d.warn(d.deps.Trees.Refresh(ctx))
 		if err == nil {
 			err = d.updateOnWay(ctx)
 		}
@@ -355,11 +357,16 @@ func (d *Merger) HarvestTask(ctx context.Context, t tasks.Task) {
 }
 
 // HarvestCompleted harvests the work on tasks that a member completed at a turn end or before a
-// crash.
+// crash, and brings what else it has committed to the operator's repository.
 func (d *Merger) HarvestCompleted(ctx context.Context, member string) {
 	if !d.hasCopy(member) {
 		return
 	}
+	copy, head, err := d.deps.Trees.Copy(ctx, member)
+	if err == nil && copy != nil {
+		_, err = copy.Publish(ctx, head)
+	}
+	d.warn(err)
 	d.mu.Lock()
 	since := d.loose.now
 	d.mu.Unlock()

@@ -81,17 +81,22 @@ func (w *Watch) logs(ctx context.Context, now string, own map[string]string) (op
 		return nil, fmt.Errorf("list the working copies: %w", err)
 	}
 	members := map[string]string{}
+	var repos []*worktree.Repo
 	for member, top := range w.Copies() {
+		if repo, err := w.Repo.AtClone(ctx, top); err == nil { // else it is beyond git, or among copies
+			repos, top = append(repos, repo), repo.Top
+		}
 		if real, err := filepath.EvalSymlinks(top); err == nil {
 			members[real] = member
 		}
 	}
-	operators = map[string]bool{}
 	for _, c := range copies {
-		repo, err := w.Repo.At(ctx, c.Path)
-		if err != nil {
-			continue // it is gone
+		if repo, err := w.Repo.At(ctx, c.Path); err == nil { // else it is gone
+			repos = append(repos, repo)
 		}
+	}
+	operators = map[string]bool{}
+	for _, repo := range repos {
 		log, err := repo.HeadLog(ctx)
 		if err != nil {
 			return nil, err

@@ -56,6 +56,9 @@ type Queue struct {
 	// Landing is called before the files of a working copy move along with their
 	// branch, and landed after.
 	Landing func() (landed func())
+	// Share brings the branches of the operator's repository to the working copy of a member, which is
+	// to merge one; may be nil.
+	Share func(ctx context.Context, member string) error
 	// Mask replaces secrets in the text of a pull request, which people publish, and in hints.
 	Mask func(text string) string
 

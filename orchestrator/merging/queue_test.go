@@ -49,7 +49,15 @@ func newShop(t testing.TB, files string, members ...string) *shop {
 			return Answer{}, nil
 		},
 		Landing: func() func() { return func() {} },
-		Mask:    func(text string) string { return strings.ReplaceAll(text, "secret", "***") },
+		Share: func(ctx context.Context, member string) error {
+			copy := s.copies[member]
+			head, err := copy.Head(ctx)
+			if err == nil {
+				err = copy.Share(ctx, head)
+			}
+			return err
+		},
+		Mask: func(text string) string { return strings.ReplaceAll(text, "secret", "***") },
 	}
 	for _, m := range members {
 		s.copies[m] = copyOf(t, s.Repo, m)
@@ -505,8 +513,8 @@ func TestScratchIsMadeAnew(t *testing.T) {
 		"gone":          "rm -rf $S",
 		"a file":        "rm -rf $S; echo x >$S",
 		"no copy":       "rm -rf $S; mkdir $S; echo x >$S/x",
-		"a locked one":  "touch $(git -C $S rev-parse --git-dir)/index.lock",
-		"without index": "rm $(git -C $S rev-parse --git-dir)/index",
+		"a locked one":  "touch $S/.git/index.lock",
+		"without index": "rm $S/.git/index",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, "echo 1 >a", "ana")
@@ -514,7 +522,7 @@ func TestScratchIsMadeAnew(t *testing.T) {
 			s.Prepare = func(context.Context, string) error { prepared++; return nil }
 			s.does("ana", "echo 1 >x")
 			s.work()
-			testkit.Shell(t, s.Repo.Top, strings.ReplaceAll(spoil, "$S", "'"+s.Scratch+"'"))
+			testkit.Shell(t, testkit.Folder(t), strings.ReplaceAll(spoil, "$S", "'"+s.Scratch+"'"))
 			s.does("ana", "echo 2 >x")
 			s.work()
 			s.want("merged merged")
@@ -585,7 +593,8 @@ func TestQueueIsCutOff(t *testing.T) {
 // freshen updates the copy of a member.
 func (s *shop) freshen(member string, more ...string) (bool, error) {
 	s.t.Helper()
-	copy, head, err := s.Repo.AtHead(s.t.Context(), s.copies[member].Top)
+	copy := s.copies[member]
+	head, err := copy.Head(s.t.Context())
 	testkit.Must(s.t, err)
 	return s.Freshen(s.t.Context(), copy, head, more...)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/coveyteam/covey/configs"
@@ -141,7 +140,11 @@ func evidenceLines(t tasks.Task) []string {
 // empty member stands for all.
 func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]api.LooseWork, error) {
 	list := []api.LooseWork{}
-	copies, err := q.Repo.LinkedCopies(ctx)
+	made, err := workcopies.ByHooks(ctx, q.Store)
+	if err != nil {
+		return list, fmt.Errorf("the work in copies: %w", err)
+	}
+	copies, err := workcopies.Copies(ctx, p, q.Repo, made)
 	if err != nil {
 		return list, fmt.Errorf("the work in copies: %w", err)
 	}
@@ -153,20 +156,12 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 	if err != nil {
 		return list, nil // without a target branch there is nothing to compare with
 	}
-	made, err := workcopies.ByHooks(ctx, q.Store)
-	if err != nil {
-		return list, fmt.Errorf("the work in copies: %w", err)
-	}
 	for _, c := range copies {
-		name := made[c.Path] // a hook chooses the folder
-		if name == "" && inPlace(p, c) {
-			name = filepath.Base(c.Path)
-		}
-		if name == "" || member != "" && name != member {
+		if member != "" && c.Member != member {
 			continue
 		}
-		l := api.LooseWork{Member: name, Branch: cmp.Or(c.Branch, c.Path)}
-		if l.Changes, l.Commits, err = q.looseIn(ctx, c, name, tip, merges); err != nil {
+		l := api.LooseWork{Member: c.Member, Branch: cmp.Or(c.Head.Branch, c.Top)}
+		if l.Changes, l.Commits, err = looseIn(ctx, c, tip, merges); err != nil {
 			return list, fmt.Errorf("the work in copies: %w", err)
 		}
 		if l.Commits > 0 || len(l.Changes) > 0 {
@@ -178,24 +173,18 @@ func looseWork(ctx context.Context, q *Queue, p state.Place, member string) ([]a
 
 // looseIn returns the loose work in one working copy: what is not committed, and how many commits
 // belong to no merge.
-func (q *Queue) looseIn(ctx context.Context, c worktree.Copy, member, tip string, merges []tasks.Merge) (
-	changes []string, commits int, err error,
-) {
-	copy, err := q.Repo.At(ctx, c.Path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read a working copy: %w", err)
-	}
-	if changes, err = copy.Dirty(ctx); err != nil {
+func looseIn(ctx context.Context, c workcopies.Copy, tip string, merges []tasks.Merge) (changes []string, commits int, err error) {
+	if changes, err = c.Dirty(ctx); err != nil {
 		return nil, 0, fmt.Errorf("read a working copy: %w", err)
 	}
 	for _, m := range slices.Backward(merges) {
-		if m.Member != member {
+		if m.Member != c.Member {
 			continue
 		}
-		if known, err := q.Repo.Holds(ctx, m.Commit, c.Head); err == nil && known {
+		if known, err := c.Holds(ctx, m.Commit, c.Head.Commit); err == nil && known {
 			return changes, 0, nil // all commits are harvested
 		}
 	}
-	commits, err = q.Repo.Ahead(ctx, tip, c.Head)
+	commits, err = c.Ahead(ctx, tip, c.Head.Commit)
 	return changes, commits, err
 }

@@ -13,7 +13,7 @@ import (
 
 // queueOf returns the queue of a team, without gates and approvals.
 func queueOf(p state.Place, team func() *configs.Team, repo *worktree.Repo, store *tasks.Store) *Queue {
-	dir, err := filepath.EvalSymlinks(p.Dir) // git lists its copies by their real paths
+	dir, err := filepath.EvalSymlinks(p.Dir) // git knows its copies by their real paths
 	if err != nil {
 		dir = p.Dir
 	}

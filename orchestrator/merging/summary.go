@@ -117,14 +117,13 @@ func landed(merges []tasks.Merge) []string {
 }
 
 // Tidy removes the working copy in which merged states were tested. It holds only
-// commits and what setup made, and git would list it as a copy of the user's. Call it
-// when no more work comes.
+// commits and what setup made. Call it when no more work comes.
 func (d *Merger) Tidy(ctx context.Context) {
 	if !workcopies.IsFolder(d.queue.Scratch) {
 		return
 	}
 	if err := d.queue.Close(ctx); err != nil {
-		d.warn(fmt.Errorf("%s stays: %w; `git worktree remove --force` removes it", d.queue.Scratch, err))
+		d.warn(fmt.Errorf("%s stays: %w; nothing in it is needed", d.queue.Scratch, err))
 	}
 }
 

@@ -84,6 +84,11 @@ func denied(m tasks.Merge, files []string, said string) setback {
 // returnToAuthor returns work to its author as a task. After maxRounds it holds the
 // work for a person instead.
 func (q *Queue) returnToAuthor(ctx context.Context, m tasks.Merge, s setback) (tasks.Merge, error) {
+	if q.Share != nil {
+		if err := q.Share(ctx, m.Member); err != nil && ctx.Err() != nil {
+			return m, err // otherwise the author's next turn begins with it
+		}
+	}
 	m.Files, m.Refused = s.files, s.person
 	if m.Round++; m.Round > maxRounds {
 		return q.set(ctx, m, tasks.MergeHeld, fmt.Sprintf("%s, also after %d attempts to fix it", s.reason, maxRounds))

@@ -302,10 +302,10 @@ func (w *Watch) Begin(ctx context.Context) error {
 	return w.save(ctx)
 }
 
-// Rules compares the rules for checkouts in a copy with those that count. held is the question about
+// Rules compares the rules for checkouts with those that count. held is the question about
 // a difference; empty: there is none.
-func (w *Watch) Rules(ctx context.Context, copy *worktree.Repo) (held string, err error) {
-	rules, err := copy.CheckoutRules(ctx)
+func (w *Watch) Rules(ctx context.Context) (held string, err error) {
+	rules, err := w.Repo.CheckoutRules(ctx)
 	if err != nil {
 		return "", fmt.Errorf("look at the settings for checkouts: %w", err)
 	}

@@ -95,14 +95,14 @@ func (l *lookout) main() string { return testkit.Shell(l.t, l.Repo.Top, "git rev
 func TestTargetMovedByAMember(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"update-ref":    "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD",
+		"update-ref":    "git commit -qm direct --allow-empty; git -C $W fetch -q $PWD HEAD; git -C $W update-ref refs/heads/main FETCH_HEAD",
 		"its identity":  "cd $W; GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git commit -qm direct --allow-empty",
-		"merged":        "echo x >x; git add x; git commit -qm direct; cd $W; git merge -q --no-ff -m merged covey/crew/ana",
-		"with another":  "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD; cd $W; git reset -q --hard; git commit -qm mine --allow-empty",
+		"merged":        "echo x >x; git add x; git commit -qm direct; git -C $W fetch -q $PWD HEAD; cd $W; git merge -q --no-ff -m merged FETCH_HEAD",
+		"with another":  "git commit -qm direct --allow-empty; git -C $W fetch -q $PWD HEAD; git -C $W update-ref refs/heads/main FETCH_HEAD; cd $W; git reset -q --hard; git commit -qm mine --allow-empty",
 		"its script":    "cd $W; unset GIT_COMMITTER_EMAIL GIT_AUTHOR_EMAIL; git -c user.email=ana@crew.covey.invalid commit -qm direct --allow-empty",
-		"plumbing":      "git update-ref refs/heads/main $(git commit-tree HEAD: -p HEAD -m direct)",
-		"brought in":    "c=$(git commit-tree HEAD: -p HEAD -m direct); cd $W; GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git merge -q $c",
-		"after a merge": "git merge -q main; git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD",
+		"plumbing":      "cd $W; git update-ref refs/heads/main $(git commit-tree main: -p main -m direct)",
+		"brought in":    "cd $W; c=$(git commit-tree HEAD: -p HEAD -m direct); GIT_COMMITTER_EMAIL=ana@crew.covey.invalid git merge -q $c",
+		"after a merge": "git merge -q main; git commit -qm direct --allow-empty; git -C $W fetch -q $PWD HEAD; git -C $W update-ref refs/heads/main FETCH_HEAD",
 	} {
 		for _, yes := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, " ", yes), func(t *testing.T) {
@@ -162,6 +162,9 @@ func TestTargetMovedByOthers(t *testing.T) {
 		t.Errorf("the queue's own merge: %q, told %+v", held, l.told)
 	}
 	testkit.Shell(t, l.Repo.Top, "git commit -qm mine --allow-empty")
+	for _, member := range []string{"ana", "ben"} {
+		testkit.Must(t, l.Share(t.Context(), member))
+	}
 	testkit.Shell(t, l.copies["ana"].Top, "git merge -q --ff-only main")
 	testkit.Shell(t, l.copies["ben"].Top, "git commit -qm his --allow-empty; git merge -qm joined main")
 	l.does("ben", "echo y >y")
@@ -178,7 +181,7 @@ func TestTargetMovedByOthers(t *testing.T) {
 	// While no member ran, what was done in the operator's checkout is the operator's.
 	testkit.Must(t, l.Watch.Checkout(t.Context(), false, true))
 	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm hers --allow-empty")
-	testkit.Shell(t, l.Repo.Top, "git merge -q covey/crew/ana")
+	testkit.Shell(t, l.Repo.Top, "git pull -q --no-rebase "+l.copies["ana"].Top+" HEAD")
 	l.restart()
 	if _, held := l.counts(); held != "" || l.ops() != events.MovedOutside {
 		t.Errorf("a merge by hand: %q, told %+v", held, l.told)
@@ -190,7 +193,7 @@ func TestMoveIsUndoneByHand(t *testing.T) {
 	t.Parallel()
 	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
 	before := l.main()
-	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm direct --allow-empty; git update-ref refs/heads/main HEAD")
+	testkit.Shell(t, l.copies["ana"].Top, "git commit -qm direct --allow-empty; W="+l.Repo.Top+"; git -C $W fetch -q $PWD HEAD; git -C $W update-ref refs/heads/main FETCH_HEAD")
 	_, held := l.counts()
 	testkit.Shell(t, l.Repo.Top, "git update-ref refs/heads/main "+before)
 	if _, again := l.counts(); held == "" || again != "" || l.ops() != events.MovedByMember+" "+events.MoveUndone {
@@ -207,7 +210,7 @@ func TestMoveIsUndoneByHand(t *testing.T) {
 func TestUndoIsInTheWay(t *testing.T) {
 	t.Parallel()
 	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
-	testkit.Shell(t, l.copies["ana"].Top, "echo 2 >a; git commit -qam direct; cd "+l.Repo.Top+"; git merge -q --ff-only covey/crew/ana; echo mine >a")
+	testkit.Shell(t, l.copies["ana"].Top, "echo 2 >a; git commit -qam direct; C=$PWD; cd "+l.Repo.Top+"; git fetch -q $C HEAD; git merge -q --ff-only FETCH_HEAD; echo mine >a")
 	moved := l.main()
 	_, held := l.counts()
 	l.answers(held, false)
@@ -261,7 +264,7 @@ func TestDeletedTargetIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLookout(t, newShop(t, "echo 1 >a", "ana"))
 	before := l.main()
-	testkit.Shell(t, l.copies["ana"].Top, "git update-ref -d refs/heads/main")
+	testkit.Shell(t, l.Repo.Top, "git update-ref -d refs/heads/main")
 	command := "git update-ref refs/heads/main " + before
 	for range 2 {
 		if _, _, err := l.Queue.counts(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), command) {

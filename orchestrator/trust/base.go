@@ -94,7 +94,7 @@ func lacks(ctx context.Context, repo *worktree.Repo, commit, other string) error
 	return nil
 }
 
-// checkOut makes a temporary working copy of a commit. remove removes it, also after ctx has ended.
+// checkOut makes a temporary working copy of a commit. remove removes it.
 func checkOut(ctx context.Context, repo *worktree.Repo, commit string) (top string, remove func() error, err error) {
 	dir, err := os.MkdirTemp("", "covey-base-")
 	if err == nil {
@@ -104,15 +104,14 @@ func checkOut(ctx context.Context, repo *worktree.Repo, commit string) (top stri
 		return "", nil, fmt.Errorf("a folder for the trusted commit: %w", err)
 	}
 	top = filepath.Join(dir, "tree")
-	remove = func() error {
-		err := repo.DiscardCopy(context.WithoutCancel(ctx), top)
-		if gone := os.RemoveAll(dir); err == nil && gone != nil {
-			return fmt.Errorf("remove the copy of the trusted commit: %w", gone)
-		}
-		return err
-	}
-	if err := repo.DetachCopy(ctx, top, commit); err != nil {
+	if _, err := repo.Clone(ctx, worktree.New{Path: top, Commit: commit}); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("check out the trusted commit: %w", err), os.RemoveAll(dir))
+	}
+	remove = func() error {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove the copy of the trusted commit: %w", err)
+		}
+		return nil
 	}
 	return top, remove, nil
 }

@@ -30,8 +30,8 @@ func (t *Trees) room(ctx context.Context) error {
 	}
 	if used := diskUse(ctx, t.dir); used+more > limit {
 		return texts.Errorf(ErrMaxDisk, "the working copies take %s and one more %s, which exceeds worktree.max_disk, %s; "+
-			"remove unneeded ones (`git worktree list`), or raise it",
-			bytesText(used), bytesText(more), bytesText(limit))
+			"delete unneeded ones below %s, or raise it",
+			bytesText(used), bytesText(more), bytesText(limit), t.dir)
 	}
 	return nil
 }

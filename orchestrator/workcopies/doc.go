@@ -3,6 +3,7 @@
 // and removes those that hold no unmerged work. It is internal to covey: other programs
 // must not rely on it.
 //
-// For copies that git created, git is the source of truth. The store holds the rest:
-// the copies that hooks created, and which branches are the team's.
+// A copy is a clone that borrows the objects of the workspace's repository (worktree.Base), so that
+// a member has branches, settings and hooks of its own. Its folder is the source of truth. The store
+// holds the rest: the copies that hooks created, and which branches are the team's.
 package workcopies

@@ -41,9 +41,9 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 	held := &portBlocks{}
 	remove = func() error {
 		held.close()
-		return errors.Join(g.repo.DiscardCopy(context.WithoutCancel(ctx), top), os.RemoveAll(temp))
+		return os.RemoveAll(temp)
 	}
-	if err := g.repo.DetachCopy(ctx, top, g.base); err != nil {
+	if _, err := g.repo.Clone(ctx, worktree.New{Path: top, Commit: g.base}); err != nil {
 		return "", nil, nil, errors.Join(fmt.Errorf("a fresh working copy: %w", err), os.RemoveAll(temp))
 	}
 	err = setup{
@@ -56,7 +56,7 @@ func Fresh(ctx context.Context, git worktree.Git, team *configs.Team, environ []
 	if err != nil {
 		held.close()
 		// The log stays, because the error names it.
-		return "", nil, nil, errors.Join(err, g.repo.DiscardCopy(context.WithoutCancel(ctx), top))
+		return "", nil, nil, errors.Join(err, os.RemoveAll(top))
 	}
 	return dir, held.of(dir), remove, nil
 }

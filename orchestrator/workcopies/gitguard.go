@@ -13,18 +13,10 @@ import (
 	"github.com/coveyteam/covey/hooks/shell"
 )
 
-// noStash is the refusal of git stash.
-const noStash = "git stash is shared by all working copies of the repository, including the user's: a pop may take " +
-	"what somebody else stashed. Commit on your branch instead; `git reset --soft HEAD~1` undoes the commit later."
-
-// noReplace is the refusal of git replace.
-const noReplace = "git replace would show other contents of files and commits to all who use the repository, the user included. " +
-	"Commit what is right on your branch instead."
-
-// guardGit adds a hook that refuses members with their own working copy what concerns those of
-// others: git stash, commands that change another working copy, and those that move its branch or
-// the target of merges. A permission rule is not suitable: it refuses all that may be such a
-// command, including every command whose name is a variable.
+// guardGit adds a hook that refuses members with their own working copy commands of git that change
+// another repository of the team: the operator's, or the working copy of another member. A permission
+// rule is not suitable: it refuses all that may be such a command, including every command whose name
+// is a variable.
 func (t *Trees) guardGit() (remove func(), err error) {
 	remove, err = t.deps.Functions.Add(hooks.PreToolUse, hooks.Callback{
 		Name: "git-of-others", Matcher: "Bash", When: func(in hooks.Input) bool { return t.refusedGit(in) != "" },
@@ -51,13 +43,13 @@ func (t *Trees) refusedGit(in hooks.Input) string {
 	if !has || !own.InGit() || json.Unmarshal(use.ToolInput, &call) != nil {
 		return ""
 	}
-	g := gitGuard{own: own, others: t.otherTops(own), branches: func() []string { return t.otherBranches(own) }}
+	g := gitGuard{own: own, others: t.otherTops(own)}
 	return g.refusal(call.Command, in.Cwd)
 }
 
-// otherTops returns the folders of the repository and of its working copies except own.
+// otherTops returns the folders of the team's repositories and working copies except own.
 func (t *Trees) otherTops(own Tree) []string {
-	tops := []string{t.ground.repo.Top, t.ground.repo.Common}
+	tops := []string{t.ground.repo.Top, t.ground.repo.Common, filepath.Join(filepath.Dir(t.dir), "base.git")}
 	for _, other := range t.record.all() {
 		if other.Top != own.Top {
 			tops = append(tops, other.Top)
@@ -66,28 +58,11 @@ func (t *Trees) otherTops(own Tree) []string {
 	return tops
 }
 
-// otherBranches returns the branches that a member must not move: what the operator has checked
-// out, the target of merges, and those of other members.
-func (t *Trees) otherBranches(own Tree) []string {
-	names := []string{t.deps.Team().Merge.Into}
-	// Each call of git has its own time limit.
-	if head, err := t.ground.repo.Head(context.Background()); err == nil {
-		names = append(names, head.Branch)
-	}
-	for _, other := range t.record.all() {
-		if other.Top != own.Top {
-			names = append(names, other.Branch)
-		}
-	}
-	return names
-}
-
 // gitGuard looks at the command lines of one member. It prevents mistakes and is no sandbox: it
 // sees what the line says, and nothing that a script does.
 type gitGuard struct {
-	own      Tree
-	others   []string        // folders of other working copies
-	branches func() []string // branches that the member must not move
+	own    Tree
+	others []string // folders of other working copies and repositories
 }
 
 // refusal returns why a command line is refused; empty: it is not.
@@ -144,31 +119,17 @@ func (g gitGuard) command(c shell.Command, where []string) string {
 		return ""
 	}
 	sub, args := words[at], words[at+1:]
-	if sub == "stash" {
-		if len(args) > 0 && slices.Contains([]string{"list", "show", "create", "-h", "--help"}, args[0]) {
-			return ""
-		}
-		return noStash
-	}
-	if sub == "replace" && len(args) > 0 && !slices.ContainsFunc(args, func(a string) bool { return a == "-l" || a == "--list" || a == "-d" }) {
-		return noReplace
-	}
-	if slices.Contains(changing, sub) && !(sub == "symbolic-ref" && len(args) < 2) {
-		for _, dir := range where {
-			if top := g.foreign(dir); top != "" {
-				return fmt.Sprintf("git %s would change %s, which is not your working copy. %s", sub, top, g.instead())
-			}
+	if sub == "push" {
+		if to := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); to >= 0 {
+			where = append(where, below(where[0], strings.TrimPrefix(args[to], "file://")))
 		}
 	}
-	moved := moves(sub, args)
-	if len(moved) == 0 {
+	if !changes(sub, args) {
 		return ""
 	}
-	others := g.branches()
-	for _, ref := range moved {
-		name := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(ref, "+"), "refs/"), "heads/")
-		if name != "" && slices.Contains(others, name) {
-			return fmt.Sprintf("git %s would move or take the branch %s, which is not yours. %s", sub, name, g.instead())
+	for _, dir := range where {
+		if top := g.foreign(dir); top != "" {
+			return fmt.Sprintf("git %s would change %s, which is not your working copy. %s", sub, top, g.instead())
 		}
 	}
 	return ""
@@ -193,62 +154,28 @@ func (g gitGuard) foreign(dir string) string {
 	return ""
 }
 
-// changing are the commands of git that change the files, the index or the head of a working copy.
+// changing are the commands of git that change files, the index, the head or branches.
 var changing = []string{
-	"add", "am", "apply", "bisect", "checkout", "checkout-index", "cherry-pick", "clean", "commit", "merge", "mv", "pull", "read-tree",
-	"rebase", "reset", "restore", "revert", "rm", "switch", "symbolic-ref", "update-index",
+	"add", "am", "apply", "bisect", "checkout", "checkout-index", "cherry-pick", "clean", "commit", "merge", "mv", "pull", "push", "read-tree",
+	"rebase", "replace", "reset", "restore", "revert", "rm", "stash", "switch", "symbolic-ref", "update-index", "update-ref", "worktree",
 }
 
-// moves returns the branches that a command of git moves, deletes or checks out.
-func moves(sub string, args []string) []string {
-	var names []string
-	has := map[string]bool{}
-	for i, a := range args {
-		if a == "--" {
-			has["--"] = i < len(args)-1
-			break
-		}
-		if strings.HasPrefix(a, "-") {
-			has[a] = true
-		} else {
-			names = append(names, a)
-		}
+// changes reports whether a command of git changes something.
+func changes(sub string, args []string) bool {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(words, a) })
 	}
-	any := func(flags ...string) bool { return slices.ContainsFunc(flags, func(f string) bool { return has[f] }) }
 	switch sub {
-	case "update-ref", "symbolic-ref":
-		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, "refs/") }); i >= 0 {
-			return names[i : i+1] // what follows is its value
-		}
-	case "worktree":
-		if !any("-b", "--detach", "-d") {
-			return names
-		}
+	case "symbolic-ref":
+		return len(args) > 1
+	case "stash", "worktree":
+		return !has("list", "show", "create", "-h", "--help")
+	case "replace":
+		return len(args) > 0 && !has("-l", "--list")
 	case "branch":
-		if any("-f", "--force", "-d", "-D", "--delete", "-m", "-M", "--move", "-C") {
-			return names
-		}
-	case "checkout", "switch":
-		if len(names) > 0 && !any("--", "-b", "-c", "--detach", "-d", "-p", "--patch") && (len(names) == 1 || any("-B", "-C")) {
-			return names[:1]
-		}
-	case "push":
-		if len(names) > 0 && (names[0] == "." || strings.HasPrefix(names[0], "/") || strings.HasPrefix(names[0], "..") || strings.HasPrefix(names[0], "file:")) {
-			return targets(names[1:])
-		}
-	case "fetch", "pull":
-		return targets(names)
+		return has("-f", "--force", "-d", "-D", "--delete", "-m", "-M", "--move", "-C")
+	case "fetch":
+		return slices.ContainsFunc(args, func(a string) bool { return !strings.Contains(a, "//") && strings.Contains(a, ":") })
 	}
-	return nil
-}
-
-// targets returns where refspecs lead.
-func targets(specs []string) []string {
-	var list []string
-	for _, s := range specs {
-		if _, to, ok := strings.Cut(s, ":"); ok {
-			list = append(list, to)
-		}
-	}
-	return list
+	return slices.Contains(changing, sub)
 }

@@ -200,21 +200,6 @@ func (g ground) rootIn(top string) string {
 	return filepath.Join(top, filepath.FromSlash(g.repo.Prefix))
 }
 
-// copyAt returns git's record of a working copy at path, and those of all others.
-func (g ground) copyAt(ctx context.Context, path string) (
-	at worktree.Copy, there bool, others []worktree.Copy, err error,
-) {
-	all, err := g.repo.Copies(ctx)
-	if err != nil {
-		return at, false, nil, fmt.Errorf("list working copies: %w", err)
-	}
-	i := slices.IndexFunc(all, func(c worktree.Copy) bool { return c.Path == path })
-	if i < 0 {
-		return at, false, all, nil
-	}
-	return all[i], true, slices.Delete(slices.Clone(all), i, i+1), nil
-}
-
 // target returns the commit that contains finished work: that of the branch into, or
 // the workspace's commit if into is empty.
 func (g ground) target(ctx context.Context, into string) (string, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,6 +23,7 @@ const rescues = "refs/covey/rescue/"
 type unmerged struct {
 	Changed int      // files that differ from the copy's last commit, new ones included
 	Commits int      // commits that are not in the target branch
+	Strays  []string // branches of the copy, other than its current one, with commits of their own; or its stash
 	Beyond  []string // nested repositories, which cannot be committed
 	// Withheld are changed or new files with a git filter that covey must not run.
 	Withheld []string
@@ -28,7 +31,7 @@ type unmerged struct {
 
 // none reports whether there is no such work.
 func (u unmerged) none() bool {
-	return u.Changed == 0 && u.Commits == 0 && len(u.Beyond)+len(u.Withheld) == 0
+	return u.Changed == 0 && u.Commits == 0 && len(u.Strays)+len(u.Beyond)+len(u.Withheld) == 0
 }
 
 // String describes the work for people.
@@ -39,6 +42,9 @@ func (u unmerged) String() string {
 	}
 	if u.Commits > 0 {
 		parts = append(parts, fmt.Sprintf("%d unmerged commits", u.Commits))
+	}
+	if len(u.Strays) > 0 {
+		parts = append(parts, "commits on "+texts.Few(u.Strays, 3))
 	}
 	if len(u.Beyond) > 0 {
 		parts = append(parts, "nested repositories: "+texts.Few(u.Beyond, 3))
@@ -74,6 +80,13 @@ func uncommitted(ctx context.Context, own *worktree.Repo) (u unmerged, head work
 	if err != nil {
 		return u, head, fmt.Errorf("compare it with its last commit: %w", err)
 	}
+	strays, err := own.Strays(ctx)
+	if err != nil {
+		return u, head, fmt.Errorf("list its branches: %w", err)
+	}
+	for _, s := range strays {
+		u.Strays = append(u.Strays, s.Name)
+	}
 	u.Changed, u.Beyond, u.Withheld = len(changed), state.Beyond, state.Withheld
 	return u, head, nil
 }
@@ -107,53 +120,108 @@ func (t *Trees) Tidy(ctx context.Context) {
 			t.removeClean(ctx, member, own)
 		}
 	}
+	left, err := os.ReadDir(t.dir)
+	if err == nil && len(left) == 0 || errors.Is(err, fs.ErrNotExist) {
+		err = t.base.Drop(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		t.notices.warn("clean up after the working copies: %v", err)
+	}
 }
 
 // removeClean removes a working copy without unmerged work. It returns why it did not,
 // or empty if it did.
 //
-// The work is looked at here and not before, so that a commit of the last moment counts.
-// Nothing is forced: if the copy has changed in between, git refuses to remove it, and that
-// is the reason for keeping it.
+// The work is looked at here and not before, so that a commit of the last moment counts: first
+// where the copy is, and then again where nobody finds it.
 func (t *Trees) removeClean(ctx context.Context, member string, own Tree) (why string) {
-	repo, err := t.ground.repo.At(ctx, own.Top)
-	if err != nil {
-		return err.Error()
-	}
 	target, err := t.ground.target(ctx, t.deps.Team().Merge.Into)
 	if err != nil {
 		return fmt.Sprintf("find the target of finished work: %v", err)
 	}
-	open, head, err := openWork(ctx, repo, target)
-	switch {
-	case err != nil:
-		return err.Error()
-	case !open.none():
-		return "it holds " + open.String()
-	}
-	removal, err := t.ground.repo.Operation(ctx)
+	repo, head, err := t.base.Open(ctx, own.Top, own.Branch)
 	if err != nil {
 		return err.Error()
 	}
-	if err := removal.RemoveCopy(ctx, own.Top); err != nil {
+	if _, err := repo.Publish(ctx, head); err != nil {
 		return err.Error()
 	}
-	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "removed", Path: own.Top, Branch: head.Branch}, head)
-	return ""
+	held := func(repo *worktree.Repo) string {
+		open, now, err := openWork(ctx, repo, target)
+		switch {
+		case err != nil:
+			return err.Error()
+		case !open.none():
+			return "it holds " + open.String()
+		case now.Commit != head.Commit:
+			return "it has changed meanwhile"
+		}
+		return ""
+	}
+	if why := held(repo); why != "" {
+		return why
+	}
+	if _, err := os.Stat(filepath.Join(repo.GitDir, "modules")); err == nil {
+		return "it holds submodules"
+	}
+	hidden := filepath.Join(t.dir, looked+member)
+	if err := os.Rename(own.Top, hidden); err != nil {
+		return err.Error()
+	}
+	if repo, _, err = t.base.Open(ctx, hidden, own.Branch); err == nil {
+		why = held(repo)
+	} else {
+		why = err.Error()
+	}
+	if err := os.Rename(hidden, own.Top); err != nil {
+		return errors.Join(errors.New(why), err).Error()
+	}
+	if why == "" {
+		if err := t.base.Discard(ctx, own.Top); err != nil {
+			return err.Error()
+		}
+		t.gone(ctx, member, events.WorktreeChanged{Op: "removed", Path: own.Top, Branch: own.Branch}, head)
+	}
+	return why
+}
+
+// looked begins the name of a working copy while removeClean looks at it.
+const looked = ".look-"
+
+// putBack gives the working copies their names back that a killed removeClean looked at.
+func putBack(dir string) error {
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range found {
+		name, ok := strings.CutPrefix(e.Name(), looked)
+		if ok {
+			err = errors.Join(err, os.Rename(filepath.Join(dir, e.Name()), filepath.Join(dir, name)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("put working copies back: %w", err)
+	}
+	return nil
 }
 
 // gone deletes the branch of a removed working copy, if it is the team's, and the record of
-// the copy, as the end of an operation.
+// the copy.
 //
 // The branch is deleted only if it still is where it was found: a commit that came in
 // between keeps it. An error leaves a record or a branch too many, so it is only reported.
-func (t *Trees) gone(ctx context.Context, removal *worktree.Repo, member string, e events.WorktreeChanged, head worktree.Head) {
+func (t *Trees) gone(ctx context.Context, member string, e events.WorktreeChanged, head worktree.Head) {
 	t.ports.release(t.ground.rootIn(e.Path))
 	err := t.record.drop(ctx, member)
-	if t.record.made(head.Branch) {
-		err = errors.Join(err, removal.Move(ctx, "refs/heads/"+head.Branch, worktree.Step{
+	if t.record.made(e.Branch) {
+		moved := t.ground.repo.Move(ctx, "refs/heads/"+e.Branch, worktree.Step{
 			From: head.Commit, Why: "covey: its working copy was removed",
-		}), t.record.disclaim(ctx, head.Branch))
+		})
+		if errors.Is(moved, worktree.ErrMoved) {
+			moved = nil // the operator has moved it
+		}
+		err = errors.Join(err, moved, t.record.disclaim(ctx, e.Branch))
 	}
 	if err != nil && ctx.Err() == nil {
 		t.notices.warn("the working copy %s was removed, but cleaning up after it failed: %v", e.Path, err)
@@ -210,7 +278,7 @@ func (t *Trees) Retire(ctx context.Context) error {
 		if why := t.removeClean(ctx, member, own); why != "" {
 			t.notices.tell(member, events.WorktreeChanged{Op: "kept", Path: own.Top, Branch: own.Branch, Reason: why})
 			t.notices.warn("the spec no longer has member %s; its working copy %s (branch %s) stays: %s; "+
-				"`git worktree remove --force %[2]s` removes it", member, own.Top, own.Branch, why)
+				"delete it if nothing in it is needed", member, own.Top, own.Branch, why)
 		}
 	}
 	return nil
@@ -227,18 +295,9 @@ func (t *Trees) forget(ctx context.Context) error {
 	if t.ground.repo == nil {
 		return nil
 	}
-	copies, err := t.ground.repo.Copies(ctx)
-	if err != nil {
-		return fmt.Errorf("list the working copies of the earlier run: %w", err)
-	}
-	for _, c := range copies {
-		if filepath.Dir(c.Path) != t.dir {
-			continue
-		}
-		t.record.acknowledge(c.Branch, t.branchNames(filepath.Base(c.Path)))
-		if err := t.rescue(ctx, c); err != nil {
-			return fmt.Errorf("the working copy %s of the earlier run: %w; save its content, and remove it with "+
-				"`git worktree remove --force`", c.Path, err)
+	for member, own := range t.record.each() {
+		if err := t.rescue(ctx, member, own); err != nil {
+			return fmt.Errorf("the working copy %s of the earlier run: %w; save its content, and delete the folder", own.Top, err)
 		}
 	}
 	return nil
@@ -247,36 +306,24 @@ func (t *Trees) forget(ctx context.Context) error {
 // rescue removes a working copy and keeps its work.
 //
 // The reference exists before the copy is discarded, so a crash in between leaves both.
-func (t *Trees) rescue(ctx context.Context, c worktree.Copy) error {
-	member := filepath.Base(c.Path)
-	if c.Begun {
-		return t.ground.repo.DiscardCopy(ctx, c.Path)
-	}
-	if c.Gone != "" && !IsFolder(c.Path) {
-		return t.ground.repo.RemoveCopy(ctx, c.Path) // the branch stays
-	}
-	own := Tree{Top: c.Path, Branch: c.Branch}
+func (t *Trees) rescue(ctx context.Context, member string, own Tree) error {
 	if t.removeClean(ctx, member, own) == "" {
 		return nil
 	}
-	repo, head, err := t.ground.repo.AtHead(ctx, c.Path)
+	repo, head, err := t.base.Open(ctx, own.Top, own.Branch)
 	if err != nil {
 		return err
 	}
 	ref := rescues + t.deps.Team().Name + "/" + member + "/" + time.Now().UTC().Format("20060102T150405.000")
 	message := fmt.Sprintf("Uncommitted work of %s of the team %s\n\nKept by covey up --fresh.", member,
 		t.deps.Team().Name)
-	if _, err := repo.Rescue(ctx, ref, message); err != nil {
+	if err := repo.Rescue(ctx, ref, message); err != nil {
 		return err
 	}
-	removal, err := t.ground.repo.Operation(ctx)
-	if err != nil {
+	if err := t.base.Discard(ctx, own.Top); err != nil {
 		return err
 	}
-	if err := removal.DiscardCopy(ctx, c.Path); err != nil {
-		return err
-	}
-	t.gone(ctx, removal, member, events.WorktreeChanged{Op: "rescued", Path: c.Path, Branch: c.Branch, Ref: ref}, head)
+	t.gone(ctx, member, events.WorktreeChanged{Op: "rescued", Path: own.Top, Branch: own.Branch, Ref: ref}, head)
 	t.notices.warn("the unmerged work of %s is kept as %s; `git branch NAME %[2]s` creates a branch for it", member, ref)
 	return nil
 }

@@ -28,12 +28,9 @@ func (t *Trees) plant(ctx context.Context, m *members.Member) (Tree, error) {
 		return was, nil
 	}
 	path := filepath.Join(t.dir, name)
-	var others []worktree.Copy
 	if t.ground.repo != nil {
-		var own Tree
-		var found bool
-		var err error
-		if own, others, found, err = t.adopt(ctx, m, path); err != nil {
+		own, found, err := t.adopt(ctx, name, path)
+		if err != nil {
 			return own, err
 		}
 		if found && !was.Ready {
@@ -56,22 +53,19 @@ func (t *Trees) plant(ctx context.Context, m *members.Member) (Tree, error) {
 	if t.ground.repo == nil {
 		return Tree{}, t.ground.fault
 	}
-	return t.byGit(ctx, m, path, others)
+	return t.byGit(ctx, m, path)
 }
 
-// byGit creates a working copy on a branch of the member. The other copies use theirs.
-func (t *Trees) byGit(ctx context.Context, m *members.Member, path string, others []worktree.Copy) (Tree, error) {
+// byGit creates a working copy on a branch of the member.
+func (t *Trees) byGit(ctx context.Context, m *members.Member, path string) (Tree, error) {
 	if err := t.room(ctx); err != nil {
 		return Tree{}, err
 	}
-	branch, base, err := t.branchFor(ctx, m.Name, others)
+	branch, base, err := t.branchFor(ctx, m.Name)
 	if err != nil {
 		return Tree{}, fmt.Errorf("find a branch for it: %w", err)
 	}
-	if err := os.MkdirAll(t.dir, 0o700); err != nil {
-		return Tree{}, fmt.Errorf("state folder: %w", err)
-	}
-	if err := t.ground.repo.AddCopy(ctx, worktree.New{Path: path, Branch: branch, Base: base}); err != nil {
+	if err := t.base.Add(ctx, worktree.New{Path: path, Branch: branch, Commit: base}); err != nil {
 		return Tree{}, err
 	}
 	if err := t.record.claim(ctx, branch); err != nil {
@@ -99,53 +93,42 @@ func (g ground) outdated(ctx context.Context, team *configs.Team, own Tree) bool
 
 // adopt adopts the working copy at path, if there is one: a restarted team continues in
 // it, and so does one that was killed before it recorded the copy. Anything else at
-// path is moved away, never deleted. It also returns the other copies.
-func (t *Trees) adopt(ctx context.Context, m *members.Member, path string) (
-	own Tree, others []worktree.Copy, found bool, err error,
-) {
-	known, there, others, err := t.ground.copyAt(ctx, path)
-	if err != nil {
-		return Tree{}, nil, false, err
+// path is moved away, never deleted.
+func (t *Trees) adopt(ctx context.Context, member, path string) (own Tree, found bool, err error) {
+	if !IsFolder(path) {
+		return Tree{}, false, nil
 	}
-	// A kill came while git made the copy. Nobody has worked in it, so it is made anew.
-	if there && known.Begun {
-		return Tree{}, others, false, t.ground.repo.DiscardCopy(ctx, path)
-	}
-	folder := IsFolder(path)
-	if folder && (!there || known.Gone != "") {
-		// The repository was moved, or somebody pruned the copy.
-		if t.ground.repo.RepairCopy(ctx, path) == nil {
-			if known, there, others, err = t.ground.copyAt(ctx, path); err != nil {
-				return Tree{}, nil, false, err
-			}
-		}
-	}
-	if folder && there && known.Gone == "" {
-		own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: known.Branch}
-		return own, others, true, os.MkdirAll(own.Root, 0o755)
-	}
-	if folder {
+	own = t.record.all()[member] // discover has seen to it that there is one, if path is a copy
+	copy, head, err := t.base.Open(ctx, path, own.Branch)
+	if errors.Is(err, worktree.ErrNoRepo) {
 		aside := fmt.Sprintf("%s.lost-%s", path, time.Now().UTC().Format("20060102T150405.000"))
 		if err := os.Rename(path, aside); err != nil {
-			return Tree{}, nil, false, fmt.Errorf("move %s away, which is no longer a working copy: %w", path, err)
+			return Tree{}, false, fmt.Errorf("move %s away, which is no longer a working copy: %w", path, err)
 		}
 		t.notices.warn("%s was no longer a working copy of %s; its content is now in %s, and %s gets a new copy",
-			path, t.ground.repo.Common, aside, m.Name)
+			path, t.ground.repo.Common, aside, member)
+		return Tree{}, false, nil
 	}
-	if there {
-		err = t.ground.repo.RemoveCopy(ctx, path) // its folder is gone: remove git's record
+	if err != nil {
+		return Tree{}, false, err
 	}
-	return Tree{}, others, false, err
+	if _, err = copy.Publish(ctx, head); err == nil {
+		err = t.base.Show(ctx, path, own.Branch)
+	}
+	if err != nil && ctx.Err() == nil {
+		t.notices.warn("what %s has committed in %s cannot be fetched: %v", member, path, err)
+	}
+	own = Tree{Top: path, Root: t.ground.rootIn(path), Branch: own.Branch}
+	return own, true, os.MkdirAll(own.Root, 0o755)
 }
 
 // branchFor returns the branch for a member's new working copy, and the commit to
 // create it from; empty if the branch exists and has unmerged work, which the member
 // continues. Only branches that this team created are continued or recreated. Any other
 // belongs to a person, or to a team of the same name in another folder or clone: it
-// stays as it is, and another name is used. So does one that another copy has checked out.
-func (t *Trees) branchFor(ctx context.Context, member string, others []worktree.Copy) (
-	branch, base string, err error,
-) {
+// stays as it is, and another name is used. So does one that a working copy of the operator has
+// checked out.
+func (t *Trees) branchFor(ctx context.Context, member string) (branch, base string, err error) {
 	from, err := baseOf(ctx, t.ground.repo, t.deps.Team())
 	if err != nil {
 		return "", "", err
@@ -154,9 +137,13 @@ func (t *Trees) branchFor(ctx context.Context, member string, others []worktree.
 	if err != nil {
 		return "", "", fmt.Errorf("list branches: %w", err)
 	}
+	copies, err := t.ground.repo.Copies(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("list working copies: %w", err)
+	}
 	names, foreign := t.branchNames(member), ""
 	for _, name := range names {
-		if slices.ContainsFunc(others, func(c worktree.Copy) bool { return c.Branch == name }) {
+		if slices.ContainsFunc(copies, func(c worktree.Copy) bool { return c.Branch == name }) {
 			continue
 		}
 		commit, exists := there[name]

@@ -1,6 +1,7 @@
 package workcopies
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Legacy struct {
 	place   state.Place
 	dir     string            // that of place; without symlinks
 	repo    *worktree.Repo    // nil: the team has nothing in it
+	base    *worktree.Base    // of repo
+	trees   map[string]Tree   // as the store knows them
 	commits map[string]string // of all branches, by short name
 	own     map[string]string // branches with the team's work, and the commit that it left there; empty: any
 	targets map[string]bool   // branches that contain finished work
@@ -53,7 +56,7 @@ func LegacyOf(ctx context.Context, git worktree.Git, p state.Place) (Legacy, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l, state.FolderError(err)
 	}
-	if len(found)+len(l.own) == 0 {
+	if len(found)+len(l.own) == 0 && !IsFolder(filepath.Join(dir, "base.git")) {
 		return l, nil
 	}
 	var head worktree.Head
@@ -67,17 +70,25 @@ func LegacyOf(ctx context.Context, git worktree.Git, p state.Place) (Legacy, err
 	case err != nil:
 		return l, fmt.Errorf("what is in %s cannot be compared with its repository: %w", p.Worktrees(), err)
 	}
+	worktrees := filepath.Join(dir, filepath.Base(p.Worktrees()))
+	if err := refuseLinked(ctx, l.repo, worktrees); err != nil {
+		return l, err
+	}
+	l.base = baseIn(dir, l.repo)
+	copies, err := l.openCopies(ctx, worktrees, found)
+	if err != nil {
+		return l, err
+	}
 	if l.commits, err = l.repo.Branches(ctx, ""); err != nil {
 		return l, fmt.Errorf("list branches: %w", err)
 	}
 	l.targets[head.Branch] = true // not a detached head: the next checkout loses what it contains
 	maps.DeleteFunc(l.targets, func(name string, _ bool) bool { return l.commits[name] == "" })
 	maps.DeleteFunc(l.own, func(name, _ string) bool { return l.commits[name] == "" })
-	busy, err := l.lookAtCopies(ctx, found)
-	if err != nil {
+	if err := l.lookAtCopies(ctx, copies); err != nil {
 		return l, err
 	}
-	return l, l.lookAtBranches(ctx, busy)
+	return l, l.lookAtBranches(ctx)
 }
 
 // recall reads from the store what the team made and where its work was merged.
@@ -91,6 +102,7 @@ func (l *Legacy) recall(ctx context.Context) error {
 	}
 	defer store.Close()
 	left := ReadRemains(ctx, store)
+	l.trees = left.trees
 	for _, name := range left.branches {
 		l.own[name] = ""
 	}
@@ -111,75 +123,84 @@ func (l *Legacy) recall(ctx context.Context) error {
 	return err
 }
 
-// lookAtCopies looks at the working copies; found is what is in their folder. It returns the
-// branches that must not be removed.
-func (l *Legacy) lookAtCopies(ctx context.Context, found []fs.DirEntry) (busy map[string]bool, err error) {
-	dir := filepath.Join(l.dir, filepath.Base(l.place.Worktrees()))
-	copies, err := l.repo.Copies(ctx)
+// openCopies opens the working copies in folder dir, in which found lies, and fetches what they have
+// checked out, so that their branches have it.
+func (l *Legacy) openCopies(ctx context.Context, dir string, found []fs.DirEntry) (copies []openCopy, err error) {
+	names, err := clones(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list working copies: %w", err)
+		return nil, err
 	}
-	busy = map[string]bool{}
 	var stay []error
-	for _, c := range copies {
-		if filepath.Dir(c.Path) != dir {
-			busy[c.Branch] = true
-			continue
-		}
-		found = slices.DeleteFunc(found, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(c.Path) })
-		if err := l.lookAtCopy(ctx, c); err != nil {
-			stay = append(stay, err)
-		}
-		l.Copies = append(l.Copies, c.Path)
-		if _, own := l.own[c.Branch]; !own && c.Branch != "" { // the team has not made it
-			l.own[c.Branch], busy[c.Branch] = "", true
-		}
-	}
 	for _, e := range found {
-		stay = append(stay, fmt.Errorf("%s is not a working copy of %s; remove it if nothing in it is needed",
-			filepath.Join(dir, e.Name()), l.repo.Top))
+		if !slices.Contains(names, e.Name()) && !worktree.IsUnfinished(e.Name()) {
+			stay = append(stay, fmt.Errorf("%s is not a working copy of %s; remove it if nothing in it is needed",
+				filepath.Join(dir, e.Name()), l.repo.Top))
+		}
 	}
-	return busy, errors.Join(stay...)
+	for _, member := range names {
+		branch := cmp.Or(l.trees[member].Branch, worktree.BranchName(l.place.Team, member))
+		copy, head, err := l.base.Open(ctx, filepath.Join(dir, member), branch)
+		if err == nil {
+			_, err = copy.Publish(ctx, head)
+		}
+		if err != nil {
+			stay = append(stay, fmt.Errorf("the working copy of %s: %w", member, err))
+		}
+		copies = append(copies, openCopy{copy, head, branch})
+	}
+	return copies, errors.Join(stay...)
 }
 
-// lookAtCopy fails if removing a working copy could lose work that is on no branch.
-func (l *Legacy) lookAtCopy(ctx context.Context, c worktree.Copy) error {
-	if c.Begun || !IsFolder(c.Path) { // nobody has worked in it, or only git's record is left
-		return nil
-	}
-	own, err := l.repo.At(ctx, c.Path)
-	if err != nil {
-		return err
-	}
-	open, head, err := uncommitted(ctx, own)
-	if err != nil {
-		return fmt.Errorf("the working copy %s: %w", c.Path, err)
-	}
-	why := open.String()
-	if _, err := os.Stat(filepath.Join(own.GitDir, "modules")); err == nil {
-		why = "submodules"
-	}
-	if c.Locked {
-		why = "a lock of git"
-	}
-	if head.Branch == "" && why == "" {
-		merged, err := l.merged(ctx, head.Commit)
+// openCopy is a working copy, what it has checked out, and the branch by which people see that.
+type openCopy struct {
+	*worktree.Repo
+	head   worktree.Head
+	branch string
+}
+
+// lookAtCopies fails if removing the working copies could lose work that is on no branch.
+func (l *Legacy) lookAtCopies(ctx context.Context, copies []openCopy) error {
+	var stay []error
+	for _, c := range copies {
+		open, _, err := uncommitted(ctx, c.Repo)
 		if err != nil {
-			return err
+			stay = append(stay, fmt.Errorf("the working copy %s: %w", c.Top, err))
+			continue
 		}
-		if !merged {
-			why = "commits that are on no branch"
+		why := open.String()
+		if _, err := os.Stat(filepath.Join(c.GitDir, "modules")); err == nil {
+			why = "submodules"
+		}
+		if why == "" && l.commits[c.branch] != c.head.Commit {
+			merged, err := l.merged(ctx, c.head.Commit)
+			if err != nil {
+				return err
+			}
+			if !merged {
+				why = "commits that are on no branch"
+			}
+		}
+		if why != "" {
+			stay = append(stay, fmt.Errorf("the working copy %s has %s; save that, or delete the folder", c.Top, why))
+		}
+		l.Copies = append(l.Copies, c.Top)
+		if _, own := l.own[c.branch]; !own { // the store is lost
+			l.own[c.branch] = c.head.Commit
 		}
 	}
-	if why == "" {
-		return nil
-	}
-	return fmt.Errorf("the working copy %s has %s; save that, or discard it with `git -C %s worktree remove --force --force %[1]s`",
-		c.Path, why, l.repo.Top)
+	return errors.Join(stay...)
 }
 
 // lookAtBranches decides which branches go.
-func (l *Legacy) lookAtBranches(ctx context.Context, busy map[string]bool) error {
+func (l *Legacy) lookAtBranches(ctx context.Context) error {
+	copies, err := l.repo.Copies(ctx)
+	if err != nil {
+		return fmt.Errorf("list working copies: %w", err)
+	}
+	busy := map[string]bool{} // which the operator has checked out
+	for _, c := range copies {
+		busy[c.Branch] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.own)) {
 		merged, err := l.merged(ctx, l.commits[name])
 		switch left, made := l.own[name], strings.HasPrefix(name, "covey/"); {
@@ -208,35 +229,24 @@ func (l *Legacy) merged(ctx context.Context, commit string) (bool, error) {
 }
 
 // Remove removes the working copies and branches. The team's lock must be held.
-//
-// The folder of a copy is moved away first, in one step: what a kill would leave of it could not be
-// told from work.
 func (l *Legacy) Remove(ctx context.Context) error {
 	if l.repo == nil {
 		return nil
 	}
-	repo, err := l.repo.Operation(ctx)
-	if err != nil {
-		return err
-	}
-	if err := repo.Unlock(nil, "covey/"+l.place.Team); err != nil {
+	if err := l.base.Unlock(nil, "covey/"+l.place.Team); err != nil {
 		return err
 	}
 	for _, top := range l.Copies {
-		aside, err := os.MkdirTemp(l.place.Dir, "removed-*")
-		if err == nil {
-			err = os.Rename(top, filepath.Join(aside, filepath.Base(top)))
+		if err := l.base.Discard(ctx, top); err != nil {
+			return err
 		}
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			err = repo.DiscardCopy(ctx, top)
-		}
-		if err != nil {
-			return fmt.Errorf("remove the working copy %s: %w", top, err)
-		}
+	}
+	if err := l.base.Drop(ctx); err != nil {
+		return err
 	}
 	for _, name := range l.Branches {
 		end := worktree.Step{From: l.commits[name], Why: "covey: its team was removed"}
-		if err := repo.Move(ctx, "refs/heads/"+name, end); err != nil {
+		if err := l.repo.Move(ctx, "refs/heads/"+name, end); err != nil {
 			return fmt.Errorf("remove the branch %s: %w", name, err)
 		}
 	}

@@ -37,13 +37,15 @@ func TestLegacy(t *testing.T) {
 	ana, _ := g.Of("ana")
 	ben, _ := g.Of("ben")
 	sh(t, ana.Root, "echo a >a; git add a; git commit -qm a; echo b >b; git add b; git commit -qm b")
+	g.publish(t, "ana")
 	// Two commits of ana's are one on main, as after a pull request.
 	sh(t, g.team.Workspace, "git merge -q --squash covey/crew/ana; git commit -qm 'ana, squashed'")
 	// ben went on on a branch of his own, and has not committed to the team's.
 	sh(t, ben.Root, "git checkout -q -b mine; echo c >c; git add c; git commit -qm c")
+	g.publish(t, "ben")
 	// One piece of finished work waits, one was merged and is in use elsewhere, and one is on a branch
 	// of the user's.
-	for name, commit := range map[string]string{"covey/crew/task_1": "mine", "covey/crew/task_2": "main", "own": "main"} {
+	for name, commit := range map[string]string{"covey/crew/task_1": "covey/crew/ben", "covey/crew/task_2": "main", "own": "main"} {
 		sh(t, g.team.Workspace, "git branch "+name+" "+commit)
 		id := testkit.Shell(t, g.team.Workspace, "git rev-parse "+name)
 		_, err := g.deps.Store.Merges().Propose(t.Context(), actors.Actor{Name: actors.Operator}, tasks.Merge{
@@ -59,22 +61,22 @@ func TestLegacy(t *testing.T) {
 	if want := []string{ana.Top, ben.Top}; !slices.Equal(l.Copies, want) {
 		t.Errorf("copies %q, want %q", l.Copies, want)
 	}
-	if want := []string{"covey/crew/ana", "covey/crew/ben"}; !slices.Equal(l.Branches, want) {
+	if want := []string{"covey/crew/ana"}; !slices.Equal(l.Branches, want) {
 		t.Errorf("branches %q, want %q", l.Branches, want)
 	}
-	if len(l.Kept) != 2 || l.Kept[0].Name != "covey/crew/task_1" || l.Kept[1].Name != "mine" {
+	if len(l.Kept) != 2 || l.Kept[0].Name != "covey/crew/ben" || l.Kept[1].Name != "covey/crew/task_1" {
 		t.Fatalf("kept %+v", l.Kept)
 	}
-	if said := testkit.Shell(t, "/", l.Kept[1].Show+" --format=%s"); said != "c" {
-		t.Errorf("%s shows %q", l.Kept[1].Show, said)
+	if said := testkit.Shell(t, "/", l.Kept[0].Show+" --format=%s"); said != "c" {
+		t.Errorf("%s shows %q", l.Kept[0].Show, said)
 	}
 	testkit.Must(t, l.Remove(t.Context()))
-	const left = "covey/crew/task_1\ncovey/crew/task_2\nmain\nmine\nown"
+	const left = "covey/crew/ben\ncovey/crew/task_1\ncovey/crew/task_2\nmain\nown"
 	if got := testkit.Shell(t, g.team.Workspace, "git for-each-ref --format='%(refname:short)' refs/heads"); got != left {
 		t.Errorf("the branches are\n%s", got)
 	}
-	if got := testkit.Shell(t, g.team.Workspace, "git worktree list | wc -l"); got != "2" || IsFolder(ana.Top) {
-		t.Errorf("%s working copies are left", got)
+	if got := testkit.Shell(t, g.team.Workspace, "git for-each-ref refs/covey"); got != "" || IsFolder(ana.Top) {
+		t.Errorf("left: %s", got)
 	}
 }
 
@@ -84,9 +86,9 @@ func TestLegacyStays(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo x >x":     "1 uncommitted files",
 		"rm shared.txt": "1 uncommitted files",
-		"git init -q sub; cd sub; git commit -q --allow-empty -m x":        "nested repositories: sub",
-		"git checkout -q --detach; echo x >x; git add x; git commit -qm x": "commits that are on no branch",
-		`git worktree lock "$PWD"`:                                         "a lock of git",
+		"git init -q sub; cd sub; git commit -q --allow-empty -m x":                 "nested repositories: sub",
+		"git checkout -q -b try; git commit -qm x --allow-empty; git checkout -q -": "commits on try",
+		"echo x >shared.txt; git stash -q":                                          "commits on stash",
 		"git init -q ../../sub; git -C ../../sub commit -q --allow-empty -m x; git -c protocol.file.allow=always submodule add -q ../../sub sub; git commit -qm sub": "submodules",
 		"cp -R . ../ana.lost-1":                "ana.lost-1 is not a working copy",
 		`rm "$(git rev-parse --git-dir)/HEAD"`: "ana",
@@ -135,9 +137,10 @@ func TestLegacyKilled(t *testing.T) {
 	testkit.Must(t, os.Mkdir(aside, 0o700))
 	testkit.Must(t, os.Rename(ana.Top, filepath.Join(aside, "ana")))
 	sh(t, g.team.Workspace, "touch .git/refs/heads/covey/crew/ana.lock") // of a git that was killed as well
+	testkit.Must(t, os.Mkdir(filepath.Join(filepath.Dir(ana.Top), ".new-1"), 0o700))
 	l := g.legacy(t)
 	testkit.Must(t, l.Remove(t.Context()))
-	if got := testkit.Shell(t, g.team.Workspace, "git branch --list 'covey/*'; git worktree list | wc -l"); got != "1" {
+	if got := testkit.Shell(t, g.team.Workspace, "git for-each-ref refs/covey refs/heads/covey"); got != "" {
 		t.Errorf("left: %s", got)
 	}
 	l = g.legacy(t)

@@ -39,6 +39,15 @@ func (g *grove) does(t *testing.T, member, script string) string {
 	return testkit.Shell(t, own.Root, script)
 }
 
+// publish brings a member's commits to the workspace, as the end of a turn does.
+func (g *grove) publish(t *testing.T, member string) {
+	t.Helper()
+	copy, head, err := g.Copy(t.Context(), member)
+	testkit.Must(t, err)
+	_, err = copy.Publish(t.Context(), head)
+	testkit.Must(t, err)
+}
+
 // git runs a command of git in the workspace.
 func (g *grove) git(t *testing.T, args string) string {
 	t.Helper()
@@ -94,6 +103,7 @@ func TestFreshKeepsWork(t *testing.T) {
 func TestFreshGoesOnOnItsBranch(t *testing.T) {
 	g := newGrove(t)
 	g.does(t, "ana", commit)
+	g.publish(t, "ana")
 	testkit.Must(t, os.RemoveAll(g.members["ana"].Dir))
 	g.end(t)
 	testkit.Must(t, g.fresh(t))
@@ -145,8 +155,8 @@ func TestLostCopies(t *testing.T) {
 	g.does(t, "ana", draft)
 	g.does(t, "ben", commit)
 	ana, ben := g.members["ana"].Dir, g.members["ben"].Dir
-	g.git(t, "worktree remove --force "+ben)
-	testkit.Must(t, os.Remove(filepath.Join(ana, ".git")))
+	g.publish(t, "ben")
+	testkit.Must(t, errors.Join(os.RemoveAll(ben), os.RemoveAll(filepath.Join(ana, ".git"))))
 	g.again(t)
 	aside, err := filepath.Glob(filepath.Join(ana+".lost-*", "draft"))
 	if err != nil || len(aside) != 1 || !g.warned("its content is now in") {
@@ -221,15 +231,75 @@ func TestSharedFromNowOn(t *testing.T) {
 	}
 }
 
-// TestHalfMadeCopy: what git was killed over is thrown away and made again.
+// TestHalfMadeCopy: what a kill leaves of a copy that is made, or removed, hinders nobody.
 func TestHalfMadeCopy(t *testing.T) {
+	for what, script := range map[string]string{
+		"no name yet":     "mv ana .new-1; rm -rf ana; git -C $W update-ref -d refs/heads/covey/crew/ana; git -C $W update-ref -d $I/ana",
+		"no references":   "git -C $W update-ref -d refs/heads/covey/crew/ana; git -C $W update-ref -d $I/ana",
+		"no branch":       "git -C $W update-ref -d refs/heads/covey/crew/ana",
+		"a base in parts": "rm -rf ../base.git; mkdir ../.new-base.git",
+		"looked at":       "mv ana .look-ana",
+		"half removed":    "mkdir .new-2; mv ana .new-2; rm .new-2/ana/.git/HEAD; git -C $W update-ref -d refs/heads/covey/crew/ana",
+		"locks":           "touch ana/.git/index.lock ana/.git/HEAD.lock ana/.git/refs/heads/covey/crew/ana.lock $W/.git/$I/ana.lock",
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := newGrove(t)
+			g.Close()
+			script = strings.NewReplacer("$W", g.team.Workspace, "$I", "refs/covey/in/crew-01234567").Replace(script)
+			sh(t, g.dir, script)
+			o := g.options
+			if what != "looked at" { // nor did the store know it
+				testkit.Must(t, errors.Join(o.Store.Put(t.Context(), keyTrees, []byte("{}")), o.Store.Put(t.Context(), keyBranches, []byte("[]"))))
+			}
+			testkit.Must(t, g.begin(t, o))
+			if got := g.does(t, "ana", commit+"; cat shared.txt"); got != "one\ntwo" {
+				t.Errorf("ana saw %q", got)
+			}
+			g.publish(t, "ana")
+			if got := g.git(t, "log -1 --format=%s covey/crew/ana"); got != "work" {
+				t.Errorf("her branch has %q", got)
+			}
+			if left, err := filepath.Glob(filepath.Join(g.dir, ".*")); err != nil || len(left) > 0 {
+				t.Errorf("left: %q, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestLinkedBefore: a working copy of an older covey stays as it is, and people are told what to do.
+func TestLinkedBefore(t *testing.T) {
 	g := newGrove(t)
 	ana := g.members["ana"].Dir
 	g.end(t)
-	g.git(t, "worktree add -q --no-checkout --lock --reason initializing -b covey/crew/ana "+ana)
-	testkit.Must(t, g.begin(t, g.options))
-	if got := g.does(t, "ana", "cat shared.txt"); got != "one" {
-		t.Errorf("ana saw %q", got)
+	g.git(t, "worktree add -q -b covey/crew/ana "+ana)
+	sh(t, ana, draft)
+	for what, err := range map[string]error{"begin": g.begin(t, g.options), "fresh": g.fresh(t)} {
+		if !errors.Is(err, configs.ErrSpec) || !strings.Contains(err.Error(), "worktree remove "+ana) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if got := testkit.Read(t, filepath.Join(ana, "draft")); got != "draft\n" {
+		t.Errorf("the draft is %q", got)
+	}
+	g.stopped(t)
+	if _, err := LegacyOf(t.Context(), worktree.Git{}, g.deps.Place); err == nil || !strings.Contains(err.Error(), "worktree remove "+ana) {
+		t.Errorf("rm: %v", err)
+	}
+}
+
+// TestStrays: what is on other branches of a copy, or stashed there, is work.
+func TestStrays(t *testing.T) {
+	g := newGrove(t)
+	g.does(t, "ana", "git checkout -q -b try; echo try >try; git add try; git commit -qm try; git checkout -q -; echo aside >shared.txt; git stash -q")
+	ana := g.members["ana"].Dir
+	g.end(t)
+	if !IsFolder(ana) {
+		t.Fatal("the copy is gone")
+	}
+	testkit.Must(t, g.fresh(t))
+	ref := g.git(t, "for-each-ref --format='%(refname)' refs/covey/rescue/crew/ana")
+	if got := g.git(t, "show "+ref+"^2:try "+ref+"^3:shared.txt "+ref+":shared.txt"); got != "try\naside\none" {
+		t.Errorf("kept: %s", got)
 	}
 }
 
@@ -259,7 +329,7 @@ func TestEnclosedRepositories(t *testing.T) {
 	inside := filepath.Join(g.members["ana"].Dir, "own", "x")
 	g.end(t)
 	err := g.fresh(t)
-	if err == nil || !strings.Contains(err.Error(), "git worktree remove --force") || !strings.Contains(err.Error(), "own") {
+	if err == nil || !strings.Contains(err.Error(), "delete the folder") || !strings.Contains(err.Error(), "own") {
 		t.Errorf("begun afresh: %v", err)
 	}
 	if _, err := os.Stat(inside); err != nil {
@@ -340,12 +410,12 @@ func TestDemandRefused(t *testing.T) {
 	}
 }
 
-// TestGuardGit: members with working copies are refused what all copies share; who works in the
-// workspace is not.
+// TestGuardGit: members with working copies are refused what changes the workspace; who works there is
+// not.
 func TestGuardGit(t *testing.T) {
 	g := newGrove(t)
 	for member, refused := range map[string]bool{"ana": true, "lead": false, "nobody": false} {
-		input, err := json.Marshal(map[string]string{"command": "echo x >>shared.txt; git stash"})
+		input, err := json.Marshal(map[string]string{"command": "git -C " + g.team.Workspace + " stash"})
 		testkit.Must(t, err)
 		why := g.refusedGit(hooks.Input{
 			Common:  hooks.Common{SessionID: member, Cwd: g.team.Workspace},

@@ -3,13 +3,16 @@ package workcopies
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/worktree"
 )
 
@@ -56,15 +59,15 @@ func (t *Trees) show(ctx context.Context, own Tree, target func() (string, error
 	}
 	commit, err := target()
 	if err == nil {
-		err = st.look(ctx, t.ground.repo, commit)
+		err = t.look(ctx, own, st, commit)
 	}
 	st.Unknown = err != nil
 	return st
 }
 
-// look reads the state with git. The commit target contains finished work.
-func (st *Status) look(ctx context.Context, repo *worktree.Repo, target string) error {
-	own, head, err := repo.AtHead(ctx, st.Path)
+// look reads the state of a working copy with git. The commit target contains finished work.
+func (t *Trees) look(ctx context.Context, tree Tree, st *Status, target string) error {
+	own, head, err := t.open(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -98,8 +101,8 @@ func (t *Trees) PlaceText(m *members.Member, workspace string) string {
 	}
 	return fmt.Sprintf("You work in %s, your own git working copy on the branch %s. Nobody else changes files there, "+
 		"and you see nobody else's changes before they are merged. Others get your work through your commits: commit all that "+
-		"belongs to a task on this branch before you say that it is done. Stay on the branch and out of other working copies, "+
-		"and do not use git stash, which all working copies share.", m.Dir, own.Branch) + servers
+		"belongs to a task on this branch before you say that it is done. `git fetch covey` brings what was merged meanwhile. "+
+		"Stay out of other working copies.", m.Dir, own.Branch) + servers
 }
 
 // BranchesText tells members whose work is on which branch; empty if all members share
@@ -114,7 +117,8 @@ func (t *Trees) BranchesText() string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "\nWho works on which branch (`git log BRANCH` and `git diff HEAD...BRANCH` show it):\n" +
+	return "\nWho works on which branch (in your own working copy, `git fetch covey` and `git log covey/BRANCH` show it; in the workspace, " +
+		"`git log BRANCH`):\n" +
 		strings.Join(lines, "\n") + "\n"
 }
 
@@ -158,4 +162,39 @@ func (t *Trees) Author(address string) string {
 		return ""
 	}
 	return member
+}
+
+// Copy is a working copy that git knows, of a member of a team that need not run.
+type Copy struct {
+	*worktree.Repo
+	Member string
+	Head   worktree.Head // what it has checked out
+}
+
+// Copies lists the working copies of a team that are repositories of their own, or of the workspace's
+// repository. made has the members of those that hooks have made, by top folder. What cannot be opened
+// is left out.
+func Copies(ctx context.Context, p state.Place, repo *worktree.Repo, made map[string]string) ([]Copy, error) {
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	if err != nil {
+		return nil, state.FolderError(err)
+	}
+	in := filepath.Join(dir, filepath.Base(p.Worktrees()))
+	names, err := clones(in)
+	if err != nil {
+		return nil, err
+	}
+	base := baseIn(dir, repo)
+	var list []Copy
+	for _, member := range names {
+		if copy, head, err := base.Open(ctx, filepath.Join(in, member), ""); err == nil {
+			list = append(list, Copy{copy, member, head})
+		}
+	}
+	for _, top := range slices.Sorted(maps.Keys(made)) {
+		if copy, head, err := repo.AtHead(ctx, top); err == nil {
+			list = append(list, Copy{copy, made[top], head})
+		}
+	}
+	return list, ctx.Err()
 }

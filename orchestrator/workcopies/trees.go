@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/process"
@@ -62,6 +64,7 @@ type Trees struct {
 	dir     string          // folder of git's copies; without symlinks
 	git     worktree.Git    // how git runs for the team
 	ground  ground          // what copies are created from
+	base    *worktree.Base  // what clones borrow from; nil: ground has no repository
 	user    worktree.Person // git's configured user; zero: none
 	unguard func()          // removes the hook of guardGit; nil: there is none
 	first   sync.Once       // warns of uncommitted changes before the first copy
@@ -129,16 +132,20 @@ func (t *Trees) Open(ctx context.Context) error {
 	if t.ground.repo == nil {
 		return nil
 	}
+	if err := refuseLinked(ctx, t.ground.repo, t.dir); err != nil {
+		return err
+	}
+	t.base = baseIn(dir, t.ground.repo)
 	if t.user, err = t.ground.repo.User(ctx); err != nil {
 		return fmt.Errorf("read git's user: %w", err)
 	}
 	if t.unguard, err = t.guardGit(); err != nil {
 		return err
 	}
-	if t.deps.Fresh {
-		return t.forget(ctx)
+	if err := t.discover(ctx); err != nil || !t.deps.Fresh {
+		return err
 	}
-	return t.discover(ctx)
+	return t.forget(ctx)
 }
 
 // Close removes the hook that Open registered, and frees the ports of the working copies.
@@ -161,23 +168,102 @@ func (t *Trees) Repo() *worktree.Repo { return t.ground.repo }
 // Git returns how git runs for the team.
 func (t *Trees) Git() worktree.Git { return t.git }
 
-// discover finds working copies in the team's folder that a killed run created but did
-// not record.
-func (t *Trees) discover(ctx context.Context) error {
-	copies, err := t.ground.repo.LinkedCopies(ctx)
+// refuseLinked returns an error if a covey before 0.1 has made working copies in a folder, as
+// linked worktrees.
+func refuseLinked(ctx context.Context, repo *worktree.Repo, dir string) error {
+	copies, err := repo.LinkedCopies(ctx)
+	if err != nil {
+		return fmt.Errorf("list working copies: %w", err)
+	}
 	for _, c := range copies {
-		member := filepath.Base(c.Path)
-		if _, known := t.record.all()[member]; filepath.Dir(c.Path) == t.dir && !known && state.IsTeamName(member) {
-			t.record.note(member, Tree{Top: c.Path, Root: t.ground.rootIn(c.Path), Branch: c.Branch})
-			t.record.acknowledge(c.Branch, t.branchNames(member))
+		if filepath.Dir(c.Path) == dir && IsFolder(c.Path) {
+			return texts.Errorf(configs.ErrSpec, "the working copy %s was made by an older covey, which this one does not continue: "+
+				"commit there what you need, remove it with `git -C %s worktree remove %[1]s`, and merge its branch %[3]s",
+				c.Path, repo.Top, c.Branch)
 		}
 	}
-	return errors.Join(err, t.unlock())
+	return nil
+}
+
+// baseIn returns the base of a team whose state folder is dir.
+func baseIn(dir string, repo *worktree.Repo) *worktree.Base {
+	return repo.Base(filepath.Join(dir, "base.git"), filepath.Base(dir))
+}
+
+// clones lists the members that have a folder below dir, which holds the copies that covey made.
+func clones(dir string) ([]string, error) {
+	found, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, state.FolderError(err)
+	}
+	var names []string
+	for _, e := range found {
+		if e.IsDir() && state.IsTeamName(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// discover finds working copies in the team's folder that a killed run created but did
+// not record, and removes what a kill has left of others. No member works yet, and all earlier
+// processes were killed.
+func (t *Trees) discover(ctx context.Context) error {
+	if err := errors.Join(worktree.Unfinished(t.dir), putBack(t.dir)); err != nil {
+		return err
+	}
+	names, err := clones(t.dir)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		if err := t.base.Refresh(ctx); err != nil { // nothing in them can be read without it
+			return err
+		}
+	}
+	for _, member := range names {
+		path := filepath.Join(t.dir, member)
+		if _, known := t.record.all()[member]; known {
+			continue
+		}
+		_, head, err := t.base.Open(ctx, path, "")
+		if errors.Is(err, worktree.ErrNoRepo) {
+			continue // adopt puts it aside
+		}
+		if err != nil {
+			return fmt.Errorf("the working copy %s: %w", path, err)
+		}
+		own := Tree{Top: path, Root: t.ground.rootIn(path), Branch: t.branchOf(ctx, path, head)}
+		t.record.note(member, own)
+		// A kill may have come before the branch was made.
+		begin := worktree.Step{To: head.Commit, Why: "covey: a working copy begins"}
+		err = t.ground.repo.Move(ctx, "refs/heads/"+own.Branch, begin)
+		if err == nil || t.base.Shows(ctx, path, own.Branch) {
+			t.record.acknowledge(own.Branch, t.branchNames(member))
+		} else if !errors.Is(err, worktree.ErrMoved) {
+			return fmt.Errorf("the working copy %s: %w", path, err)
+		}
+	}
+	return t.unlock()
+}
+
+// branchOf returns the branch by which people see a working copy that the store does not know: one of
+// those that its member can have got.
+func (t *Trees) branchOf(ctx context.Context, path string, head worktree.Head) string {
+	names := t.branchNames(filepath.Base(path))
+	if slices.Contains(names, head.Branch) {
+		return head.Branch
+	}
+	for _, name := range names {
+		if t.base.Shows(ctx, path, name) {
+			return name
+		}
+	}
+	return names[0]
 }
 
 // unlock removes the locks of gits that were killed with the last run, in the team's
-// own copies, branches and indexes. No member works there yet, and all earlier
-// processes were killed.
+// own copies, branches and indexes.
 func (t *Trees) unlock() error {
 	locks, _ := filepath.Glob(filepath.Join(t.deps.Place.Scratch(), "*.lock")) // the pattern is valid
 	for _, path := range locks {
@@ -191,7 +277,25 @@ func (t *Trees) unlock() error {
 			tops = append(tops, own.Top)
 		}
 	}
-	return t.ground.repo.Unlock(tops, "covey/"+t.deps.Team().Name)
+	return t.base.Unlock(tops, "covey/"+t.deps.Team().Name)
+}
+
+// open opens a working copy that git knows.
+func (t *Trees) open(ctx context.Context, own Tree) (*worktree.Repo, worktree.Head, error) {
+	if own.ByHook {
+		return t.ground.repo.AtHead(ctx, own.Top)
+	}
+	return t.base.Open(ctx, own.Top, own.Branch)
+}
+
+// Copy opens the working copy of a member, and returns what it has checked out; nil: it works in the
+// workspace, or in a folder that git does not know.
+func (t *Trees) Copy(ctx context.Context, member string) (*worktree.Repo, worktree.Head, error) {
+	own, has := t.Of(member)
+	if !has || !own.InGit() || t.base == nil {
+		return nil, worktree.Head{}, nil
+	}
+	return t.open(ctx, own)
 }
 
 // AssignDir sets the Dir of a member, and creates its working copy if it is to have one.
@@ -256,6 +360,27 @@ func (t *Trees) Tops() map[string]string {
 		tops[name] = own.Top
 	}
 	return tops
+}
+
+// Share brings the branches of the operator's repository to the working copy of a member, if it has
+// one.
+func (t *Trees) Share(ctx context.Context, member string) error {
+	copy, head, err := t.Copy(ctx, member)
+	if err != nil || copy == nil {
+		return err
+	}
+	return copy.Share(ctx, head)
+}
+
+// Refresh brings the branches of the operator's repository to where working copies can fetch them, if
+// there are any.
+func (t *Trees) Refresh(ctx context.Context) error {
+	for _, own := range t.record.all() {
+		if !own.ByHook && t.base != nil {
+			return t.base.Refresh(ctx)
+		}
+	}
+	return nil
 }
 
 // warnOfSharing warns once that members that can write share the workspace although it

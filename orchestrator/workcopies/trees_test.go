@@ -149,7 +149,9 @@ func TestStatus(t *testing.T) {
 	ana, _ := g.Of("ana")
 	ben, _ := g.Of("ben")
 	sh(t, ana.Root, "git commit -q --allow-empty -m hers; echo x >x; echo two >shared.txt")
-	sh(t, ben.Root, "git commit -q --allow-empty -m his; git -C "+g.team.Workspace+" merge -q covey/crew/ben")
+	sh(t, ben.Root, "git commit -q --allow-empty -m his")
+	g.publish(t, "ben")
+	g.git(t, "merge -q covey/crew/ben")
 	got := g.Status(t.Context(), []string{"lead", "ana", "ben", "nobody"})
 	if got[0] != nil || got[3] != nil {
 		t.Errorf("they have no copies: %+v", got)
@@ -195,7 +197,7 @@ func TestMeasure(t *testing.T) {
 func TestTexts(t *testing.T) {
 	g := newGrove(t)
 	text := g.PlaceText(g.members["ana"], g.team.Workspace)
-	for _, want := range []string{"You work in " + g.members["ana"].Dir, "on the branch covey/crew/ana", "do not use git stash"} {
+	for _, want := range []string{"You work in " + g.members["ana"].Dir, "on the branch covey/crew/ana", "git fetch covey"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("ana is not told %q:\n%s", want, text)
 		}

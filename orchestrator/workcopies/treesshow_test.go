@@ -25,7 +25,7 @@ func TestMaxDiskInARun(t *testing.T) {
 		return l.Member == "ana" && l.Type == "needs_attention"
 	})
 	testkit.Eventually(t, "ps to show it", func() bool { return u.Member("ana").Attention != "" })
-	for _, want := range []string{"more than worktree.max_disk, 100.0 kB", "that of this member takes 300.", g.Tree("ana")} {
+	for _, want := range []string{"more than worktree.max_disk, 100.0 kB", "that of this member takes 30", g.Tree("ana")} {
 		if why := u.Member("ana").Attention; !strings.Contains(why, want) {
 			t.Errorf("ps says %q, want %q in it", why, want)
 		}

@@ -105,20 +105,14 @@ func TestObstacleNamesFiles(t *testing.T) {
 	}
 }
 
-func TestDetachAndSwitch(t *testing.T) {
+func TestCloneAndSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	first, second := testkit.Shell(t, r.Top, "git rev-parse HEAD"), ahead(t, r, "echo new >b; git rm -q a")
-	path := filepath.Join(testkit.Folder(t), "scratch")
-	if err := r.DetachCopy(t.Context(), path, first); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.DetachCopy(t.Context(), path, first); !errors.Is(err, ErrTaken) {
+	scratch := clone(t, r, first)
+	path := scratch.Top
+	if _, err := r.Clone(t.Context(), New{Path: path, Commit: first}); !errors.Is(err, ErrTaken) {
 		t.Errorf("once more: %v", err)
-	}
-	scratch, err := r.At(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
 	}
 	// What gates have left lies there, also a repository; what is ignored may stay.
 	testkit.Shell(t, path, "echo dirt >a; echo dirt >left; echo built >x.log; git init -q nested; echo n >nested/n")

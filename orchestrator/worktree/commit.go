@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -118,9 +117,8 @@ func (r *Repo) CommitAll(ctx context.Context, c Commit, without map[string]bool)
 	if _, err := r.run(ctx, "read-tree", "--reset", commit); err != nil {
 		return Head{}, fmt.Errorf("set the index to the new commit: %w", err)
 	}
-	from := cmp.Or(head.Commit, zero)
 	why := "covey: " + line([]byte(c.Message))
-	if _, err := r.run(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, from); err != nil {
+	if _, err := r.run(ctx, "update-ref", "--create-reflog", "-m", why, ref, commit, head.Commit); err != nil {
 		return Head{}, fmt.Errorf("move %s to the new commit: %w", ref, err)
 	}
 	return Head{Branch: head.Branch, Commit: commit, Tree: state.Tree}, nil
@@ -138,7 +136,7 @@ func (r *Repo) leaveNew(ctx context.Context, s *State, without map[string]bool) 
 	var removals strings.Builder
 	for _, c := range changes {
 		if c.Kind == 'A' && without[c.Path] {
-			fmt.Fprintf(&removals, "0 %s\t%s\x00", zero, c.Path)
+			removals.WriteString(c.Path + "\x00")
 		}
 	}
 	if removals.Len() == 0 {
@@ -152,7 +150,7 @@ func (r *Repo) leaveNew(ctx context.Context, s *State, without map[string]bool) 
 	if _, err := w.git(ctx, nil, "read-tree", s.Tree); err != nil {
 		return err
 	}
-	if _, err := w.git(ctx, []byte(removals.String()), "update-index", "-z", "--index-info"); err != nil {
+	if _, err := w.git(ctx, []byte(removals.String()), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 		return err
 	}
 	out, err := w.git(ctx, nil, "write-tree")
@@ -160,43 +158,54 @@ func (r *Repo) leaveNew(ctx context.Context, s *State, without map[string]bool) 
 	return err
 }
 
-// keep creates a commit of the state of the working copy, on top of its head. It moves no
-// branch.
-func (r *Repo) keep(ctx context.Context, state State, message string, author Person) (string, error) {
+// keep creates a commit of the state of the working copy, on top of its head and of more commits. It
+// moves no branch.
+func (r *Repo) keep(ctx context.Context, state State, message string, author Person, more ...string) (string, error) {
 	if len(state.Beyond) > 0 {
 		return "", fmt.Errorf("%s holds nested repositories, which cannot be committed: %s",
 			r.Top, strings.Join(state.Beyond, ", "))
 	}
-	c := Commit{Tree: state.Tree, Message: message, Author: author}
+	c := Commit{Tree: state.Tree, Message: message, Author: author, Parents: more}
 	if head := state.Head; head.Commit != "" {
-		if head.Tree == state.Tree {
+		if head.Tree == state.Tree && len(more) == 0 {
 			return head.Commit, nil
 		}
-		c.Parents = []string{head.Commit}
+		c.Parents = append([]string{head.Commit}, more...)
 	}
 	return r.CommitTree(ctx, c)
 }
 
-// Rescue creates a reference, such as "refs/covey/rescue/crew/ana/1", to a new commit
-// with everything in the working copy, whose parent is its current commit. It changes
-// neither files nor branch, and returns the commit. It fails if the copy has files that
-// cannot be committed (State.Beyond, State.Withheld).
-func (r *Repo) Rescue(ctx context.Context, ref, message string) (string, error) {
+// Rescue brings everything that a clone has to the operator's repository: a reference there, such as
+// "refs/covey/rescue/crew/ana/1", to a commit of its files, whose parents are its current commit and
+// its strays. It changes neither files nor branch. It fails if the copy has files that cannot be
+// committed (State.Beyond, State.Withheld).
+func (r *Repo) Rescue(ctx context.Context, ref, message string) error {
 	r, err := r.Operation(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	state, err := r.State(ctx, "")
 	if err != nil {
-		return "", err
+		return err
 	}
 	if len(state.Withheld) > 0 {
-		return "", fmt.Errorf("%s holds files that must not be committed: %s",
+		return fmt.Errorf("%s holds files that must not be committed: %s",
 			r.Top, strings.Join(state.Withheld, ", "))
 	}
-	commit, err := r.keep(ctx, state, message, Person{})
+	strays, err := r.Strays(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return commit, r.Move(ctx, ref, Step{To: commit, Why: "covey: " + line([]byte(message))})
+	if r.lent == nil {
+		return fmt.Errorf("%w: %s is no clone of a member", ErrNoRepo, r.Top)
+	}
+	var more []string
+	for _, s := range strays {
+		more = append(more, s.Commit)
+	}
+	commit, err := r.keep(ctx, state, message, Person{}, more...)
+	if err != nil {
+		return err
+	}
+	return r.lent.base.repo.Fetch(ctx, r, commit, ref)
 }

@@ -53,9 +53,7 @@ func TestReplaced(t *testing.T) {
 	if err != nil || !strings.Contains(string(patch), "+bad") {
 		t.Errorf("%s, %v", patch, err)
 	}
-	copied := filepath.Join(t.TempDir(), "copy")
-	testkit.Must(t, r.DetachCopy(ctx, copied, "HEAD"))
-	if text := read(t, copied, "b"); text != "bad\n" {
+	if text := read(t, clone(t, r, "HEAD").Top, "b"); text != "bad\n" {
 		t.Errorf("the copy has %q", text)
 	}
 }

@@ -15,38 +15,32 @@ import (
 	"github.com/coveyteam/covey/hooks/testkit"
 )
 
-func TestAddAndRemove(t *testing.T) {
+// TestOn finds the operator's working copies, of which a clone is none.
+func TestOn(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
-	path := filepath.Join(testkit.Folder(t), "with space", "ana")
+	add(t, r, "covey/crew/ana")
 	if linked, err := r.LinkedCopies(ctx); err != nil || len(linked) != 0 {
 		t.Errorf("before the first: %+v, %v", linked, err)
 	}
-	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: BranchName("crew", "ana"), Base: "main"}))
-	ana, err := r.At(ctx, path)
-	testkit.Must(t, err)
-	if h, err := ana.Head(ctx); err != nil || h.Branch != "covey/crew/ana" {
-		t.Errorf("%+v, %v", h, err)
-	}
+	path := filepath.Join(testkit.Folder(t), "with space")
+	testkit.Shell(t, r.Top, "git worktree add -q -b there '"+path+"'")
 	copies, err := r.Copies(ctx)
-	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "covey/crew/ana" || copies[0].Branch != "main" {
+	if err != nil || len(copies) != 2 || copies[1].Path != path || copies[1].Branch != "there" || copies[0].Branch != "main" {
 		t.Errorf("copies %+v, %v", copies, err)
 	}
 	if linked, err := r.LinkedCopies(ctx); err != nil || !slices.Equal(linked, copies[1:]) {
 		t.Errorf("linked copies %+v, %v", linked, err)
 	}
-	testkit.Must(t, os.WriteFile(filepath.Join(path, "new"), nil, 0o600))
-	if err := r.RemoveCopy(ctx, path); err == nil || !exists(path, "new") {
-		t.Fatalf("a copy with a new file was removed: %v", err)
+	if on, err := r.On(ctx, "there"); err != nil || on == nil || on.Top != path {
+		t.Errorf("on there: %+v, %v", on, err)
 	}
-	testkit.Must(t, r.DiscardCopy(ctx, path))
-	if exists(path) {
-		t.Error("the discarded copy is there")
+	if on, err := r.On(ctx, "covey/crew/ana"); err != nil || on != nil {
+		t.Errorf("on the branch of a clone: %+v, %v", on, err)
 	}
-	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: "covey/crew/ana"}))
-	testkit.Must(t, r.RemoveCopy(ctx, path))
-	if _, err := r.Commit(ctx, "refs/heads/covey/crew/ana"); err != nil {
-		t.Errorf("its branch: %v", err)
+	testkit.Must(t, os.RemoveAll(path))
+	if on, err := r.On(ctx, "there"); err != nil || on != nil {
+		t.Errorf("in a folder that is gone: %+v, %v", on, err)
 	}
 	if _, err := r.At(ctx, newRepo(t).Top); !errors.Is(err, ErrNoRepo) {
 		t.Errorf("a copy of another repository: %v", err)
@@ -56,32 +50,30 @@ func TestAddAndRemove(t *testing.T) {
 func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), newRepo(t)
-	dir := testkit.Folder(t)
-	other := add(t, r, "in-use")
+	dir, base := testkit.Folder(t), baseOf(t, r)
 	tree := testkit.Shell(t, r.Top, "git branch idle; git branch flat; git rev-parse HEAD^{tree}")
 	for what, c := range map[string]struct {
 		n    New
 		want error
 	}{
-		"folder is there":       {New{dir, "b1", "main"}, ErrTaken},
-		"branch is there":       {New{dir + "/x", "idle", "main"}, ErrTaken},
-		"branch in use":         {New{dir + "/x", "in-use", ""}, ErrTaken},
-		"branch below a branch": {New{dir + "/x", "flat/er", "main"}, ErrTaken},
-		"no such base":          {New{dir + "/x", "b2", "nowhere"}, ErrNoRef},
-		"no such id":            {New{dir + "/x", "b2", strings.Repeat("f", 40)}, ErrNoRef},
-		"the id of no commit":   {New{dir + "/x", "b2", tree}, ErrNoRef},
-		"base like an option":   {New{dir + "/x", "b2", "--detach"}, ErrNoRef},
-		"no such branch":        {New{dir + "/x", "b3", ""}, ErrNoRef},
+		"folder is there":       {New{dir, "main", "b1"}, ErrTaken},
+		"branch is there":       {New{dir + "/x", "main", "idle"}, ErrTaken},
+		"branch below a branch": {New{dir + "/x", "main", "flat/er"}, ErrTaken},
+		"no such base":          {New{dir + "/x", "nowhere", "b2"}, ErrNoRef},
+		"no such id":            {New{dir + "/x", strings.Repeat("f", 40), "b2"}, ErrNoRef},
+		"the id of no commit":   {New{dir + "/x", tree, "b2"}, ErrNoRef},
+		"base like an option":   {New{dir + "/x", "--detach", "b2"}, ErrNoRef},
+		"no such branch":        {New{dir + "/x", "", "b3"}, ErrNoRef},
 	} {
-		if err := r.AddCopy(ctx, c.n); !errors.Is(err, c.want) {
+		if err := base.Add(ctx, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	if exists(dir, "x") || !exists(other.Top, "a") {
-		t.Error("something was left, or taken away")
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("something was left: %v, %v", left, err)
 	}
-	if copies, err := r.Copies(ctx); err != nil || len(copies) != 2 {
-		t.Errorf("%+v, %v", copies, err)
+	if refs := testkit.Shell(t, r.Top, "git for-each-ref refs/covey/in"); refs != "" {
+		t.Errorf("references were left: %s", refs)
 	}
 }
 
@@ -90,25 +82,25 @@ func TestAddCutOff(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	testkit.Shell(t, r.Top, `i=0; while [ $i -lt 300 ]; do echo $i >f$i; i=$((i+1)); done; git add -A; git commit -qm many`)
-	path := filepath.Join(testkit.Folder(t), "x")
+	dir, base := testkit.Folder(t), baseOf(t, r)
+	testkit.Must(t, base.Refresh(t.Context()))
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			for !exists(path) && ctx.Err() == nil { // as soon as git has begun
+			for { // until git has begun
+				if left, _ := os.ReadDir(dir); len(left) > 0 || ctx.Err() != nil {
+					break
+				}
 			}
 			cancel()
 		}()
-		err := r.AddCopy(ctx, New{Path: path, Branch: "b", Base: "main"})
+		err := base.Add(ctx, New{Path: filepath.Join(dir, "x"), Branch: "b", Commit: "main"})
 		cancel()
 		if err == nil { // it was faster
-			testkit.Must(t, r.DiscardCopy(t.Context(), path))
+			testkit.Must(t, base.Discard(t.Context(), filepath.Join(dir, "x")))
 		}
-		if exists(path) {
-			t.Fatalf("half a copy is left: %v", err)
-		}
-		copies, err := r.Copies(t.Context())
-		if err != nil || len(copies) != 1 {
-			t.Fatalf("%+v, %v", copies, err)
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Fatalf("half a copy is left: %v, %v", left, err)
 		}
 		testkit.Shell(t, r.Top, "git branch -q -D b || true; git fsck --connectivity-only")
 	}
@@ -118,60 +110,33 @@ func TestAddCutOff(t *testing.T) {
 func TestTenAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	again := open(t, r.Top) // another team's view, which shares no lock
+	bases := []*Base{baseOf(t, r), open(t, r.Top).Base(filepath.Join(testkit.Folder(t), "base.git"), "crew-2")}
 	dir := testkit.Folder(t)
 	var wg sync.WaitGroup
 	for i := range 10 {
-		from := []*Repo{r, again}[i%2]
 		wg.Go(func() {
-			n := New{Path: filepath.Join(dir, fmt.Sprint(i)), Branch: fmt.Sprintf("covey/t%d/m", i), Base: "main"}
-			if err := from.AddCopy(context.WithoutCancel(t.Context()), n); err != nil {
+			n := New{Path: filepath.Join(dir, fmt.Sprint(i)), Branch: fmt.Sprintf("covey/t%d/m", i), Commit: "main"}
+			if err := bases[i%2].Add(context.WithoutCancel(t.Context()), n); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
 	}
 	wg.Wait()
-	copies, err := r.Copies(t.Context())
-	if err != nil || len(copies) != 11 {
-		t.Fatalf("%d copies, %v", len(copies), err)
-	}
-	seen := map[string]bool{}
 	for i := range 10 {
-		c := open(t, filepath.Join(dir, fmt.Sprint(i)))
-		if seen[c.GitDir] {
-			t.Errorf("two copies share %s", c.GitDir)
+		c, head, err := bases[i%2].Open(t.Context(), filepath.Join(dir, fmt.Sprint(i)), "")
+		if err != nil || head.Branch != fmt.Sprintf("covey/t%d/m", i) || !exists(c.Top, "a") {
+			t.Errorf("%d: %+v, %v", i, head, err)
 		}
-		seen[c.GitDir] = true
-	}
-}
-
-func TestGoneAndMoved(t *testing.T) {
-	t.Parallel()
-	ctx, r := t.Context(), newRepo(t)
-	lost := add(t, r, "lost")
-	testkit.Must(t, os.RemoveAll(lost.Top))
-	copies, err := r.Copies(ctx)
-	if err != nil || len(copies) != 2 || copies[1].Gone == "" {
-		t.Fatalf("%+v, %v", copies, err)
-	}
-	testkit.Must(t, r.RemoveCopy(ctx, lost.Top)) // forgets it
-	moved := add(t, r, "moved")
-	to := filepath.Join(testkit.Folder(t), "elsewhere")
-	testkit.Must(t, os.Rename(moved.Top, to))
-	testkit.Must(t, r.RepairCopy(ctx, to))
-	copies, err = r.Copies(ctx)
-	if err != nil || len(copies) != 2 || copies[1].Path != to {
-		t.Errorf("%+v, %v", copies, err)
 	}
 }
 
 func TestParseCopies(t *testing.T) {
 	t.Parallel()
 	out := "worktree /a b\x00HEAD 12\x00branch refs/heads/x/y\x00\x00" +
-		"worktree /line\nbreak\x00HEAD 34\x00detached\x00locked initializing\x00prunable gone\x00\x00worktree /c\x00bare\x00\x00"
+		"worktree /line\nbreak\x00HEAD 34\x00detached\x00locked\x00prunable gone\x00\x00worktree /c\x00bare\x00\x00"
 	want := []Copy{
 		{Path: "/a b", Head: "12", Branch: "x/y"},
-		{Path: "/line\nbreak", Head: "34", Locked: true, Begun: true, Gone: "gone"},
+		{Path: "/line\nbreak", Head: "34", Gone: "gone"},
 		{Path: "/c", Bare: true},
 	}
 	if got := parseCopies([]byte(out)); !reflect.DeepEqual(got, want) {

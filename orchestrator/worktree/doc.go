@@ -9,11 +9,10 @@
 // trusted them (ADVERSARIAL.md 47). What the user has configured for all repositories,
 // such as the filter of LFS, does run, except hooks. Files with a filter that must not
 // run are neither committed nor checked out, because the filter may be one that
-// encrypts. Nothing is fetched.
+// encrypts. Nothing is fetched but the work of members, from their clones (Base).
 //
-// The package makes no unrequested changes. It never uses the stash, which all working
-// copies of a repository share, and reads the state of a working copy through a
-// separate index, so that staged changes stay as they are. Branches move only by
+// The package makes no unrequested changes. It never uses the stash,
+// and reads the state of a working copy through a separate index, so that staged changes stay as they are. Branches move only by
 // compare-and-set.
 //
 // It does not know members or teams. Its methods may be called from several goroutines

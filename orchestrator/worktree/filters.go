@@ -124,10 +124,10 @@ func (g *guard) filters(outer, own []entry, allowed []Filter) {
 	}
 }
 
-// tell reports withheld files of a linked working copy. In the main copy covey does not
+// tell reports withheld files of a copy that is not the workspace's. There covey does not
 // commit, and the user's own git runs the filters.
 func (w writer) tell(files []string) {
-	if r := w.repo; len(files) > 0 && r.GitDir != r.Common && r.git.Withheld != nil {
+	if r := w.repo; len(files) > 0 && (r.borrows || r.GitDir != r.Common) && r.git.Withheld != nil {
 		r.git.Withheld(Withheld{Top: r.Top, Files: files, Filters: w.guard.forbidden})
 	}
 }

@@ -38,10 +38,8 @@ func TestWithheld(t *testing.T) {
 	var told []string
 	r, err := withheldBy(&told).Open(ctx, r.Top)
 	testkit.Must(t, err)
-	path := filepath.Join(testkit.Folder(t), "copy")
-	testkit.Must(t, r.AddCopy(ctx, New{Path: path, Branch: "ana", Base: "HEAD"}))
-	ana, err := r.At(ctx, path)
-	testkit.Must(t, err)
+	ana := add(t, r, "ana")
+	path := ana.Top
 	if exists(path, "s.sec") || !slices.Equal(told, []string{"rot:s.sec"}) {
 		t.Errorf("it is checked out; told of %q", told)
 	}
@@ -66,7 +64,7 @@ func TestWithheld(t *testing.T) {
 	}
 	commit("nothing of it", "echo 1 >b")
 	commit("changed and new", "echo topsecret >s.sec; echo topsecret >new.sec; echo 2 >b", "new.sec", "s.sec")
-	if _, err := ana.Rescue(ctx, "refs/covey/rescue/1", "x"); err == nil {
+	if err := ana.Rescue(ctx, "refs/covey/rescue/1", "x"); err == nil {
 		t.Error("files that no commit may take count as rescued")
 	}
 	commit("deleted", "rm s.sec new.sec; echo 3 >b")
@@ -93,11 +91,10 @@ func TestWithheldOnTheWay(t *testing.T) {
 	if exists(ana.Top, "s.sec") || testkit.Shell(t, ana.Top, "git rev-parse HEAD") != tip || testkit.Shell(t, ana.Top, "git status --porcelain") != "" {
 		t.Errorf("it is there: %s", testkit.Shell(t, ana.Top, "git status; ls"))
 	}
-	scratch := filepath.Join(testkit.Folder(t), "scratch")
-	testkit.Must(t, r.DetachCopy(ctx, scratch, tip))
+	scratch := clone(t, r, tip)
 	for _, to := range []string{"main", tip} {
-		testkit.Must(t, open(t, scratch).Switch(ctx, to))
-		if exists(scratch, "s.sec") {
+		testkit.Must(t, scratch.Switch(ctx, to))
+		if exists(scratch.Top, "s.sec") {
 			t.Errorf("it is checked out at %s", to)
 		}
 	}
@@ -131,14 +128,12 @@ func TestFilterAllowed(t *testing.T) {
 			testkit.Shell(t, test.repo.Top, "git config filter.rot.clean "+bad+"; git config filter.rot.smudge "+bad)
 			r, err := test.git.Open(t.Context(), test.repo.Top)
 			testkit.Must(t, err)
-			path := filepath.Join(testkit.Folder(t), "copy")
-			testkit.Must(t, r.AddCopy(t.Context(), New{Path: path, Branch: "ana", Base: "HEAD"}))
+			ana := add(t, r, "ana")
+			path := ana.Top
 			if got := read(t, path, "s.sec"); got != "hello\n" {
 				t.Errorf("checked out as %q", got)
 			}
 			testkit.Must(t, os.WriteFile(filepath.Join(path, "new.sec"), []byte("abc\n"), 0o600))
-			ana, err := r.At(t.Context(), path)
-			testkit.Must(t, err)
 			_, err = ana.CommitAll(t.Context(), Commit{Message: "new"}, nil)
 			testkit.Must(t, err)
 			if got := testkit.Shell(t, path, "git cat-file blob HEAD:new.sec"); got != "nop" {

@@ -2,20 +2,12 @@ package worktree
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
 )
-
-// maxConfigFiles bounds the configuration files of one repository.
-const maxConfigFiles = 200
 
 // guard keeps git from running programs that the repository's own configuration names.
 // It is created for each operation that could run one, because anybody who can write in
@@ -30,7 +22,10 @@ type guard struct {
 }
 
 // entry is one line of a configuration.
-type entry struct{ key, value string }
+type entry struct {
+	key, value string
+	bare       bool // it has no value, which means true
+}
 
 // guard reads the configuration and returns the settings that override it, unless the
 // operation has read it already.
@@ -45,11 +40,7 @@ func (r *Repo) guard(ctx context.Context) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := r.hiddenEntries(ctx, own)
-	if err != nil {
-		return nil, err
-	}
-	g := guardAgainst(outer, append(own, hidden...), r.git.allowed())
+	g := guardAgainst(outer, own, r.git.allowed())
 	g.sparse = isTrue(slices.Concat(outer, own), "core.sparsecheckout")
 	g.user = userOf(slices.Concat(outer, own)) // what outranks the files (outer, too) names no user
 	return g, nil
@@ -71,88 +62,8 @@ func (r *Repo) entries(ctx context.Context) (outer, own []entry, err error) {
 
 // entryOf parses a key and its value as git prints them with -z.
 func entryOf(text string) entry {
-	key, value, _ := strings.Cut(text, "\n")
-	return entry{key, value}
-}
-
-// hiddenEntries returns the entries of the repository's configuration that do not apply
-// here but may apply to commands of git elsewhere: those of other working copies, and
-// of conditionally included files, for example on the path of a copy that is yet to be
-// created. It reads all files, whatever their condition.
-func (r *Repo) hiddenEntries(ctx context.Context, own []entry) ([]entry, error) {
-	files, err := filepath.Glob(filepath.Join(globQuote(r.Common), "worktrees", "*", "config.worktree"))
-	if err != nil {
-		return nil, fmt.Errorf("list the configuration of %s: %w", r.Common, err)
-	}
-	if _, err := os.Lstat(filepath.Join(r.Common, "config.worktree")); err == nil {
-		files = append(files, filepath.Join(r.Common, "config.worktree"))
-	}
-	if len(files) == 0 && !slices.ContainsFunc(own, entry.includes) {
-		return nil, nil
-	}
-	files = append(files, filepath.Join(r.Common, "config"))
-	var all []entry
-	for i := 0; i < len(files); i++ {
-		if i == maxConfigFiles {
-			return nil, fmt.Errorf("the configuration of the repository %s includes more than %d files",
-				r.Common, maxConfigFiles)
-		}
-		entries, more, err := r.readConfig(ctx, files[i])
-		if err != nil {
-			return nil, fmt.Errorf("the configuration of the repository %s: %w", r.Common, err)
-		}
-		all = append(all, entries...)
-		for _, file := range more {
-			if !slices.Contains(files, file) {
-				files = append(files, file)
-			}
-		}
-	}
-	return all, nil
-}
-
-// readConfig reads one configuration file: its entries, and the files that it includes.
-// A missing file has none.
-func (r *Repo) readConfig(ctx context.Context, file string) (entries []entry, included []string, err error) {
-	switch info, err := os.Stat(file); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil
-	case err != nil:
-		return nil, nil, err
-	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s is no regular file", file)
-	}
-	config := func(args ...string) ([]byte, error) {
-		return r.git.run(ctx, call{args: append([]string{"config", "--file", file, "--no-includes", "-z"},
-			args...), dir: r.Top})
-	}
-	out, err := config("--list")
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, text := range fields(out) {
-		entries = append(entries, entryOf(text))
-	}
-	if !slices.ContainsFunc(entries, entry.includes) {
-		return entries, nil, nil
-	}
-	out, err = config("--type=path", "--get-regexp", `^include(if\..*)?\.path$`) // git expands ~
-	for _, text := range fields(out) {
-		path := entryOf(text).value
-		if path == "" {
-			continue
-		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(file), path)
-		}
-		included = append(included, path)
-	}
-	return entries, included, err
-}
-
-// includes reports whether an entry includes another configuration file.
-func (e entry) includes() bool {
-	return e.key == "include.path" || strings.HasPrefix(e.key, "includeif.") && strings.HasSuffix(e.key, ".path")
+	key, value, ok := strings.Cut(text, "\n")
+	return entry{key, value, !ok}
 }
 
 // part splits the key of an entry in a section with names, such as filter.NAME.clean;
@@ -226,9 +137,4 @@ func last(entries []entry, key string) string {
 // and in no other of the repository, include a file of settings.
 func (r *Repo) Include(file string) string {
 	return shell.Quote("includeIf.gitdir:"+globQuote(r.GitDir)+".path") + "=" + shell.Quote(file)
-}
-
-// globQuote quotes a path for use in a pattern.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

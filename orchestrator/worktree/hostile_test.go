@@ -49,9 +49,12 @@ func useAll(t *testing.T, r *Repo) {
 	}
 	_, err := ana.Dirty(ctx)
 	testkit.Must(t, err)
-	_, err = ana.CommitAll(ctx, Commit{Message: "all"}, nil)
+	head, err := ana.CommitAll(ctx, Commit{Message: "all"}, nil)
 	testkit.Must(t, err)
-	if _, err := ana.Rescue(ctx, "refs/covey/rescue/1", "rescue"); err == nil {
+	_, err = ana.Publish(ctx, head)
+	testkit.Must(t, err)
+	testkit.Must(t, ana.Share(ctx, head))
+	if err := ana.Rescue(ctx, "refs/covey/rescue/1", "rescue"); err == nil {
 		t.Error("files that no commit may take were rescued")
 	}
 	_, err = r.Diff(ctx, "main", "other", DiffOptions{})
@@ -60,13 +63,12 @@ func useAll(t *testing.T, r *Repo) {
 		t.Errorf("a merge driver that must not run: %+v, %v", m, err)
 	}
 	tip := testkit.Shell(t, r.Top, "git -c core.hooksPath=/dev/null rev-parse main")
-	scratch := filepath.Join(testkit.Folder(t), "scratch")
-	testkit.Must(t, r.DetachCopy(ctx, scratch, tip))
-	testkit.Must(t, open(t, scratch).Switch(ctx, "other"))
-	testkit.Must(t, open(t, scratch).Follow(ctx, "other"))
-	for _, top := range []string{ana.Top, scratch} {
-		testkit.Must(t, r.DiscardCopy(ctx, top))
-	}
+	scratch := clone(t, r, tip)
+	testkit.Must(t, r.Update(ctx, scratch))
+	testkit.Must(t, scratch.Switch(ctx, "other"))
+	testkit.Must(t, scratch.Follow(ctx, "other"))
+	testkit.Must(t, ana.lent.base.Discard(ctx, ana.Top))
+	testkit.Must(t, ana.lent.base.Drop(ctx))
 	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{To: tip, Why: "x"}))
 	testkit.Must(t, r.Move(ctx, "refs/heads/z", Step{From: tip, Why: "x"}))
 }
@@ -106,11 +108,10 @@ func TestHostileSettings(t *testing.T) {
 		mkdir -p hooks; for h in post-checkout pre-commit commit-msg post-commit reference-transaction post-index-change post-merge pre-auto-gc; do
 			cp BAD hooks/$h; cp BAD .git/hooks/$h; done
 		git config core.hooksPath "$PWD/hooks"` + hooksInConfig
-	// Where git is run the included files do not count; in working copies they do.
 	included := `printf '[filter "f"]\n clean=BAD\n smudge=BAD\n' >.git/more
 		printf '[include]\n path = deeper\n' >.git/some
 		printf '[filter "g"]\n process=BAD\n required\n[core]\n fsmonitor=BAD\n hooksPath=hooks\n[hook "x"]\n command=BAD\n event=post-checkout\n event=reference-transaction\n' >.git/deeper
-		git config 'includeIf.gitdir:**/worktrees/**.path' more; git config 'includeIf.onbranch:covey/**.path' "$PWD/.git/some"`
+		git config include.path more; git config 'includeIf.onbranch:**.path' "$PWD/.git/some"`
 	withEachGit(t, func(t *testing.T) {
 		for name, script := range map[string]string{"settings": arm, "included": included} {
 			t.Run(name, func(t *testing.T) {
@@ -126,24 +127,36 @@ func TestHostileSettings(t *testing.T) {
 	})
 }
 
-// TestHostileCopy: a member that writes the configuration of its own working copy, or of
-// one that another member has, has nothing run.
+// TestHostileCopy: a member that writes the configuration of its own working copy has nothing run, also
+// while its work is fetched.
 func TestHostileCopy(t *testing.T) {
 	withEachGit(t, func(t *testing.T) {
 		bad, ran := trap(t)
 		r := newFiltered(t)
-		ana, ben := add(t, r, "covey/crew/ana"), add(t, r, "covey/crew/ben")
+		ana := add(t, r, "covey/crew/ana")
 		testkit.Shell(t, ana.Top, strings.ReplaceAll(`git config extensions.worktreeConfig true
 			git config --worktree filter.f.clean BAD; git config --worktree filter.f.smudge BAD; git config --worktree core.fsmonitor BAD
 			git config --worktree hook.x.command BAD; git config --worktree hook.x.event reference-transaction
-			git config --worktree --add hook.x.event post-index-change`, "BAD", bad))
+			git config --worktree --add hook.x.event post-index-change
+			git config uploadpack.packObjectsHook BAD; git config core.alternateRefsCommand BAD; git config core.sshCommand BAD
+			git config extensions.partialClone evil; git config core.repositoryFormatVersion 1
+			git config remote.evil.promisor true; git config remote.evil.url "$PWD"; git config remote.evil.uploadpack BAD
+			git config protocol.allow always; mkdir .git/hooks; cp BAD .git/hooks/post-checkout; cp BAD .git/hooks/reference-transaction`, "BAD", bad))
 		ctx := t.Context()
-		for _, c := range []*Repo{ana, ben} {
-			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "x.f"), []byte("4\n"), 0o600))
-			testkit.Must(t, os.WriteFile(filepath.Join(c.Top, "b"), []byte("4\n"), 0o600))
-			_, err := c.CommitAll(ctx, Commit{Message: "all"}, nil)
-			testkit.Must(t, err)
-			testkit.Must(t, r.DiscardCopy(ctx, c.Top))
+		testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, "x.f"), []byte("4\n"), 0o600))
+		testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, "b"), []byte("4\n"), 0o600))
+		head, err := ana.CommitAll(ctx, Commit{Message: "all"}, nil)
+		testkit.Must(t, err)
+		_, err = ana.Publish(ctx, head)
+		testkit.Must(t, err)
+		testkit.Must(t, ana.Share(ctx, head))
+		// An object of the next commit is gone, which git could fetch from the remote.
+		testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, "c"), []byte("5\n"), 0o600))
+		head, err = ana.CommitAll(ctx, Commit{Message: "more"}, nil)
+		testkit.Must(t, err)
+		testkit.Must(t, os.Remove(filepath.Join(ana.GitDir, "objects", "7e", "d6ff82de6bcc2a78243fc9c54d3ef5ac14da69")))
+		if _, err := ana.Publish(ctx, head); err == nil {
+			t.Error("work was fetched without the content of a file")
 		}
 		if exists(ran) {
 			t.Errorf("it ran: %s", read(t, ran))
@@ -165,7 +178,7 @@ func TestHostileRemote(t *testing.T) {
 		if _, err := r.File(t.Context(), "HEAD", "a"); err == nil {
 			t.Error("a file whose content is gone was read")
 		}
-		if err := r.AddCopy(t.Context(), New{Path: filepath.Join(testkit.Folder(t), "copy"), Branch: "b", Base: "HEAD"}); err == nil {
+		if err := baseOf(t, r).Add(t.Context(), New{Path: filepath.Join(testkit.Folder(t), "copy"), Branch: "b", Commit: "HEAD"}); err == nil {
 			t.Error("a copy was made without the content of a file")
 		}
 		if exists(ran) {
@@ -212,7 +225,7 @@ func TestUsersFilterRuns(t *testing.T) {
 	}
 }
 
-// TestStashIsLeftAlone: all working copies share it.
+// TestStashIsLeftAlone: the operator's stash stays as it is.
 func TestStashIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -222,7 +235,6 @@ func TestStashIsLeftAlone(t *testing.T) {
 	testkit.Shell(t, ana.Top, "echo x >>a")
 	_, err := ana.CommitAll(t.Context(), Commit{Message: "m"}, nil)
 	testkit.Must(t, err)
-	testkit.Must(t, r.RemoveCopy(t.Context(), ana.Top))
 	if after := testkit.Shell(t, r.Top, "git stash list --format=%H; cat a"); after != before {
 		t.Errorf("%s, was %s", after, before)
 	}

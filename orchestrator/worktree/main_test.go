@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -31,12 +32,28 @@ func open(t testing.TB, dir string) *Repo {
 	return r
 }
 
-// add makes a working copy on a branch of its own.
+// add makes a member's working copy on a branch of its own.
 func add(t testing.TB, r *Repo, branch string) *Repo {
 	t.Helper()
-	path := filepath.Join(testkit.Folder(t), "copy")
-	testkit.Must(t, r.AddCopy(t.Context(), New{Path: path, Branch: branch, Base: "HEAD"}))
-	return open(t, path)
+	path := filepath.Join(testkit.Folder(t), strings.ReplaceAll(branch, "/", "-"))
+	b := baseOf(t, r)
+	testkit.Must(t, b.Add(t.Context(), New{Path: path, Branch: branch, Commit: "HEAD"}))
+	c, _, err := b.Open(t.Context(), path, branch)
+	testkit.Must(t, err)
+	return c
+}
+
+// baseOf returns a base of a repository.
+func baseOf(t testing.TB, r *Repo) *Base {
+	return r.Base(filepath.Join(testkit.Folder(t), "base.git"), "crew-1")
+}
+
+// clone makes a working copy of nobody.
+func clone(t testing.TB, r *Repo, commit string) *Repo {
+	t.Helper()
+	c, err := r.Clone(context.WithoutCancel(t.Context()), New{Path: filepath.Join(testkit.Folder(t), "scratch"), Commit: commit})
+	testkit.Must(t, err)
+	return c
 }
 
 func read(t testing.TB, elem ...string) string {

@@ -24,5 +24,6 @@ func (r *Repo) PreCommit(ctx context.Context) string {
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return ""
 	}
-	return "git add -A && git hook run pre-commit" // hooks look at what is staged
+	// Hooks look at what is staged. Those of the repository are not in its clones.
+	return `git add -A && git -c core.hooksPath="$(git -C "$COVEY_WORKSPACE" rev-parse --path-format=absolute --git-path hooks)" hook run pre-commit`
 }

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// zero stands for "no object" as the old value of a reference, in repositories with
-// SHA-1 and SHA-256 alike.
-const zero = "0000000000000000000000000000000000000000"
 
 // Head is what a working copy has checked out.
 type Head struct {
@@ -154,10 +149,9 @@ func (r *Repo) Move(ctx context.Context, ref string, step Step) error {
 	if !strings.HasPrefix(ref, "refs/") {
 		return fmt.Errorf("%w: %q is not a full reference name", ErrNoRef, ref)
 	}
-	from := cmp.Or(step.From, zero)
-	args := []string{"update-ref", "--create-reflog", "-m", step.Why, ref, step.To, from}
+	args := []string{"update-ref", "--create-reflog", "-m", step.Why, ref, step.To, step.From}
 	if step.To == "" {
-		args = []string{"update-ref", "-m", step.Why, "-d", ref, from}
+		args = []string{"update-ref", "-m", step.Why, "-d", ref, step.From}
 	}
 	_, err := r.run(ctx, args...)
 	if exitCode(err) > 0 && moved(printed(err)) {

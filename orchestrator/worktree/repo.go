@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Repo is a repository, seen from one of its working copies. Open one with Git.Open.
@@ -20,9 +19,10 @@ type Repo struct {
 	GitDir, Common string
 	Shallow        bool // its history is truncated
 
-	git    Git
-	known  *guard      // shared by the commands of one operation; nil: each command reads the configuration
-	adding *sync.Mutex // of all copies: git cannot add several at the same time
+	git     Git
+	known   *guard // shared by the commands of one operation; nil: each command reads the configuration
+	borrows bool   // it is a clone that covey has made
+	lent    *lent  // nil: nobody lends it anything, or it is nobody's
 }
 
 // Require reports whether the installed git is usable, which is 2.38, the first with
@@ -75,7 +75,7 @@ func (g Git) open(ctx context.Context, dir string, more ...string) (*Repo, []str
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a repository: %w", err)
 	}
-	r := &Repo{Dir: real, git: g, adding: new(sync.Mutex)}
+	r := &Repo{Dir: real, git: g}
 	out, err := r.plain(ctx, append([]string{"rev-parse", "--is-bare-repository", "--is-inside-work-tree",
 		"--is-shallow-repository", "--path-format=absolute", "--git-dir", "--git-common-dir",
 		"--show-toplevel"}, more...)...)
@@ -147,8 +147,7 @@ func (r *Repo) locate(folder string) error {
 	return nil
 }
 
-// At returns the same repository seen from the top of another of its working copies,
-// such as one that Add created.
+// At returns the same repository seen from the top of another of its working copies.
 func (r *Repo) At(ctx context.Context, top string) (*Repo, error) {
 	other, err := r.git.Open(ctx, top)
 	if err != nil {
@@ -166,13 +165,11 @@ func (r *Repo) AtHead(ctx context.Context, top string) (*Repo, Head, error) {
 	return other, h, err
 }
 
-// join makes another working copy share what is of all copies. The error wraps ErrNoRepo if it is
-// not of the same repository.
+// join returns an error that wraps ErrNoRepo if another working copy is not of the same repository.
 func (r *Repo) join(other *Repo) error {
 	if other.Common != r.Common {
 		return fmt.Errorf("%w: %s belongs to another repository, %s", ErrNoRepo, other.Dir, other.Common)
 	}
-	other.adding = r.adding
 	return nil
 }
 

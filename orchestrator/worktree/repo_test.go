@@ -73,7 +73,9 @@ func TestOpen(t *testing.T) {
 	if l := open(t, link); l.Top != r.Top || l.Dir != r.Top {
 		t.Errorf("by a link: %+v", l)
 	}
-	linked := add(t, r, "other")
+	there := filepath.Join(testkit.Folder(t), "there")
+	testkit.Shell(t, r.Top, "git worktree add -q -b other '"+there+"'")
+	linked := open(t, there)
 	if linked.Common != r.Common || linked.GitDir == r.GitDir {
 		t.Errorf("a linked copy: %+v", linked)
 	}

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -138,12 +137,9 @@ func (w writer) update(ctx context.Context, s *State) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var removals bytes.Buffer
-	for _, path := range gone {
-		fmt.Fprintf(&removals, "0 %s\t%s\x00", zero, path)
-	}
-	if removals.Len() > 0 {
-		if _, err := w.git(ctx, removals.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+	if len(gone) > 0 {
+		list := []byte(strings.Join(gone, "\x00") + "\x00")
+		if _, err := w.git(ctx, list, "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 			return false, err
 		}
 	}

@@ -14,19 +14,21 @@ func TestUnlock(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	ana := add(t, r, "covey/crew/ana")
+	base := ana.lent.base
 	gone := []string{
 		filepath.Join(ana.GitDir, "index.lock"), filepath.Join(ana.GitDir, "HEAD.lock"),
 		filepath.Join(r.Common, "refs", "heads", "covey", "crew", "ana.lock"),
-		filepath.Join(r.Common, "refs", "heads", "covey", "crew", "task_1.lock"),
+		filepath.Join(r.Common, "refs", "heads", "covey", "crew", "task_1.lock"), filepath.Join(ana.GitDir, "refs", "heads", "covey", "x.lock"),
+		filepath.Join(r.Common, "refs", "covey", "base", "crew-1", "commits", "x.lock"),
 	}
 	stay := []string{
 		filepath.Join(r.Common, "index.lock"), filepath.Join(r.Common, "refs", "heads", "covey", "other.lock"),
-		filepath.Join(ana.Top, "mine.lock"),
+		filepath.Join(ana.Top, "mine.lock"), filepath.Join(r.Common, "refs", "covey", "other.lock"),
 	}
 	for _, path := range append(stay, gone...) {
 		testkit.Must(t, os.WriteFile(path, nil, 0o600))
 	}
-	testkit.Must(t, r.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
+	testkit.Must(t, base.Unlock([]string{ana.Top, filepath.Join(t.TempDir(), "nothing")}, "covey/crew"))
 	for _, path := range gone {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there", path)
@@ -38,14 +40,15 @@ func TestUnlock(t *testing.T) {
 		}
 	}
 	testkit.Shell(t, ana.Top, "echo x >>a; git commit -qam x")
-	testkit.Must(t, r.Unlock(nil, "covey/nobody")) // there are no such branches
-	testkit.Must(t, r.Unlock(nil, "main/crew"))    // nor can there be
+	testkit.Must(t, base.Unlock(nil, "covey/nobody")) // there are no such branches
+	testkit.Must(t, base.Unlock(nil, "main/crew"))    // nor can there be
 
 	// A member has its copy name another folder: nothing is removed there.
 	lure := t.TempDir()
 	testkit.Must(t, os.WriteFile(filepath.Join(lure, "x.lock"), nil, 0o600))
-	testkit.Must(t, os.WriteFile(filepath.Join(ana.Top, ".git"), []byte("gitdir: "+lure+"\n"), 0o600))
-	testkit.Must(t, r.Unlock([]string{ana.Top}, "covey/crew"))
+	testkit.Must(t, os.RemoveAll(ana.GitDir))
+	testkit.Must(t, os.Symlink(lure, ana.GitDir))
+	testkit.Must(t, base.Unlock([]string{ana.Top}, "covey/crew"))
 	if _, err := os.Stat(filepath.Join(lure, "x.lock")); err != nil {
 		t.Error("a lock elsewhere is gone")
 	}

@@ -110,7 +110,7 @@ func CopiesText(ctx context.Context, team *configs.Team) string {
 	if len(look.Members) > 1 {
 		branch, who = "MEMBER", "each of "+texts.Few(look.Members, 10)
 	}
-	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (git worktree) for %s.",
+	return fmt.Sprintf("covey makes a git branch (%s) and a working copy (a clone) for %s.",
 		worktree.BranchName(team.Name, branch), who)
 }
 
