@@ -1,6 +1,8 @@
 package hints
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/texts"
@@ -23,12 +25,42 @@ var (
 	makeIgnores = texts.Pattern(`^\t@?-\s*\w`)
 )
 
+// passesOver reports whether what follows the line does nothing, perhaps under a condition.
+func (s spot) passesOver() bool {
+	return passes().MatchString(s.near(1)) || branch().MatchString(s.near(1)) && passes().MatchString(s.near(2))
+}
+
+var (
+	branch = texts.Pattern(`^\s*if\b.*[:{]\s*$`)
+	// dropped matches a call whose error gets no name, taken one that has it; both with the callee.
+	dropped = texts.Pattern(`,\s*_\s*:?=\s*([\w.]+)\(`)
+	taken   = texts.Pattern(`,\s*err\s*:?=\s*([\w.]+)\(`)
+	// handsOn finds an error of Rust that the caller gets, fillsIn a value in its place.
+	handsOn = texts.Pattern(`\)\?`)
+	fillsIn = texts.Pattern(`\.unwrap_or(?:_default)?\(`)
+)
+
+// dropsError reports whether a line replaces another one and passes over the error that that one took.
+func dropsError(p pair) bool {
+	old, now := p.old.text(), p.now.text()
+	if path.Ext(p.now.file.Name) == ".rs" {
+		return handsOn().MatchString(old) && !fillsIn().MatchString(old) && fillsIn().MatchString(now) && !handsOn().MatchString(now)
+	}
+	was, is := taken().FindStringSubmatch(old), dropped().FindStringSubmatch(now)
+	return was != nil && is != nil && was[1] == is[1]
+}
+
 // swallowed finds failures that are passed over.
 func swallowed(w Work) []Place {
 	var list []Place
 	for s := range w.fresh(plainCode) {
-		if text := s.text(); swallowsInOne().MatchString(text) || catchAll().MatchString(text) && passes().MatchString(s.near(1)) {
+		if text := s.text(); swallowsInOne().MatchString(text) || catchAll().MatchString(text) && s.passesOver() {
 			list = append(list, s.place())
+		}
+	}
+	for p := range w.pairs(plainCode, func(string) bool { return true }) {
+		if dropsError(p) {
+			list = append(list, p.now.place())
 		}
 	}
 	for s := range w.fresh(isScript) {
@@ -71,17 +103,75 @@ func alwaysEqual(w Work) []Place {
 
 var (
 	comparison = texts.Pattern(`\bdef __(?:eq|ne|lt|le|gt|ge|bool|contains|instancecheck)__\(|\bfn (?:eq|ne)\(\s*&self|\bboolean equals\(|` +
-		`\bfunc \(\w+ \*?\w+\) Equal\(|\bbool Equals\(|\boperator\s*==\s*\(|\[Symbol\.toPrimitive\]`)
+		`\bfunc \(\w+ \*?\w+\) Equal\(|\bbool Equals\(|\boperator\s*==\s*\(|\[Symbol\.(?:toPrimitive|hasInstance)\]|` +
+		`^\s*(?:asymmetricMatch|equals|isEqual)\(\w*\)\s*\{`)
 	yes = texts.Pattern(`\breturn\s+(?:True|true|1)\b|^\s*(?:true|True)\s*$|\{\s*true\s*\}`)
 )
+
+// fixedValue matches a literal, or what is made of some: ("a", Decimal("1.5")).
+const fixedValue = `(?:[\w:.]*\(){0,3}(?:-?\d[\d._]*|["'][^"']*["'])\)*(?:,\s*(?:[\w:.]+\()?(?:-?\d[\d._]*|["'][^"']*["'])\)*)*`
 
 // specialCases finds fixed answers to one input.
 func specialCases(w Work) []Place {
 	var list []Place
+	inputs := testInputs(w)
 	for s := range w.fresh(plainCode) {
 		text := s.text()
 		if asksFor().MatchString(text) && (answers().MatchString(text) || answers().MatchString(s.near(1))) ||
-			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) {
+			tableRow().MatchString(text) && tableRow().MatchString(s.near(-1)) || comparesWith(text, inputs) {
+			list = append(list, s.place())
+		}
+	}
+	return list
+}
+
+// testInputs returns what the tests that the difference shows have in quotes and looks like data.
+func testInputs(w Work) string {
+	var all strings.Builder
+	for _, kind := range []byte{'+', ' '} {
+		for s := range w.lines(kind, testFile) {
+			for _, found := range quoted().FindAllString(s.text(), -1) {
+				if number().MatchString(found) {
+					all.WriteString(found)
+				}
+			}
+		}
+	}
+	return all.String()
+}
+
+// comparesWith reports whether a line of code asks whether a value is one of the inputs of tests.
+func comparesWith(text, inputs string) bool {
+	return slices.ContainsFunc(askedData().FindAllStringSubmatch(text, -1), func(found []string) bool {
+		return number().MatchString(found[1]) && strings.Contains(inputs, found[1])
+	})
+}
+
+var (
+	quoted    = texts.Pattern("\"[^\"]*\"|'[^']*'|`[^`]*`")
+	askedData = texts.Pattern(`[=!]={1,2}\s*["'\x60]([^"'\x60]{6,})["'\x60]`)
+	asksFor   = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
+	answers   = texts.Pattern(`\breturn\s+(?:-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
+		`\b(?:return|Ok|Some)\b.*\w\(\s*(?:-?\d[\d._]*|["'][^"']*["'])\s*\)+\s*;?\s*$|` +
+		`^\s*(?:fmt\.Print\w*|print(?:ln!?|!)?|console\.log|process\.stdout\.write|sys\.stdout\.write)\(\s*["'\x60]`)
+	tableRow = texts.Pattern(`^\s*` + fixedValue + `\s*(?:=>|:)\s*(?:return\s+)?` + fixedValue + `,?\s*$`)
+)
+
+// countsCalls finds code that remembers how often it was called: by the name of what it counts with, or because it
+// asks for one number of a count that outlasts the call.
+func countsCalls(w Work) []Place { return append(countsByName(w), countsByUse(w)...) }
+
+// countsByUse finds counts that are compared with one number in the same file.
+func countsByUse(w Work) []Place {
+	asked := map[string]bool{}
+	for s := range w.fresh(plainCode) {
+		for _, found := range askedCount().FindAllStringSubmatch(s.text(), -1) {
+			asked[s.file.Name+" "+found[1]] = true
+		}
+	}
+	var list []Place
+	for s := range w.fresh(plainCode) {
+		if found := keptCount().FindStringSubmatch(s.text()); found != nil && asked[s.file.Name+" "+found[1]] {
 			list = append(list, s.place())
 		}
 	}
@@ -89,13 +179,11 @@ func specialCases(w Work) []Place {
 }
 
 var (
-	asksFor  = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
-	answers  = texts.Pattern(`\breturn\s+(?:-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$`)
-	tableRow = texts.Pattern(`^\s*(?:\(?-?\d+|["'][^"']*["'])\s*(?:=>|:)\s*(?:-?\d+|["'][^"']*["']),?\s*$`)
+	keptCount  = texts.Pattern(`((?:\bthis\.#?|\bself\.)\w+|\b[A-Z][A-Z_]+)\s*(?:\+=\s*1\b|\+\+)`)
+	askedCount = texts.Pattern(`((?:\bthis\.#?|\bself\.)\w+|\b[A-Z][A-Z_]+)\s*(?:={2,3}|%)\s*\d`)
 )
 
-// countsCalls finds code that remembers how often it was called.
-var countsCalls = added(plainCode, texts.Pattern(`(?i)\b_*(?:num_?|n_?)?(?:calls?|invocations?|call_?count\w*|times_?called|attempt_?no)\b\s*(?:\+=\s*1|\+\+|=\s*\S+\s*\+\s*1)|`+
+var countsByName = added(plainCode, texts.Pattern(`(?i)\b\w*calls?(?:_count)?\.fetch_add\(|\b_*(?:num_?|n_?)?(?:calls?|invocations?|call_?count\w*|times_?called|attempt_?no)\b\s*(?:\+=\s*1|\+\+|=\s*\S+\s*\+\s*1)|`+
 	`\bglobal\s+_*(?:\w*call\w*|\w*count\w*|\w*state\w*|\w*last\w*|\w*seen\w*)\b`))
 
 // suppressed finds findings of other checks that are switched off.

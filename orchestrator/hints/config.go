@@ -43,7 +43,7 @@ var checkKeys = map[string]func() *regexp.Regexp{
 	"setup.cfg":      texts.Pattern(`^\s*(?:addopts|testpaths|python_files|ignore|select|exclude|omit|fail_under|strict|filterwarnings|norecursedirs)\s*=`),
 	"tox.ini":        texts.Pattern(`^\s*(?:commands|addopts|testpaths|ignore|exclude|ignore_errors|allowlist_externals)\b|^\s+(?:pytest|python|coverage|ruff|mypy)\b`),
 	"Cargo.toml":     texts.Pattern(`^\s*\[lints|^\s*(?:test|autotests|doctest|harness)\s*=|=\s*"allow"`),
-	"tsconfig.json":  texts.Pattern(`"(?:strict\w*|no\w+|skipLibCheck|exclude|include|checkJs)"`),
+	"tsconfig.json":  texts.Pattern(`"(?:strict\w*|no\w+|skipLibCheck|exclude|include|checkJs)"\s*:`),
 	"conftest.py":    texts.Pattern(`\bdef pytest_|collect_ignore|hookimpl`),
 }
 
@@ -74,16 +74,24 @@ func (w Work) configures(f *FileDiff) bool {
 	return slices.ContainsFunc(w.Judges.Programs, func(p string) bool { return fitsOne(baseOf(f), configured[p]...) })
 }
 
-// changedKeys returns the changed lines that an expression finds.
+// changedKeys returns the changed lines that an expression finds, and in a package.json the scripts that gates run. If these
+// are known, its other scripts do not count.
 func (w Work) changedKeys(f *FileDiff, keys func() *regexp.Regexp) []Place {
 	var list []Place
 	for s := range w.changed(func(g *FileDiff) bool { return g == f }) {
-		if keys().MatchString(s.text()) {
+		holds := keys().MatchString(s.text())
+		if found := script().FindStringSubmatch(s.text()); baseOf(f) == "package.json" && found != nil && len(w.Judges.Targets) > 0 {
+			holds = slices.Contains(w.Judges.Targets, found[1])
+		}
+		if holds {
 			list = append(list, s.place())
 		}
 	}
 	return list
 }
+
+// script begins the line of a script in a package.json.
+var script = texts.Pattern(`^\s*"([\w:.-]+)"\s*:\s*"`)
 
 // target begins a rule of a Makefile.
 var target = texts.Pattern(`^([\w./%-]+(?:\s+[\w./%-]+)*)\s*:(?:[^=]|$)`)
@@ -102,13 +110,24 @@ func (w Work) changedTargets(f *FileDiff) []Place {
 			if l.Kind != '+' && l.Kind != '-' {
 				continue
 			}
-			named := slices.ContainsFunc(strings.Fields(of), func(t string) bool { return slices.Contains(w.Judges.Programs, t) })
-			if all := !slices.ContainsFunc(w.Judges.Programs, func(p string) bool { return target().MatchString(p+":") && isTargetWord(p) }); named || all && of != "" {
+			if w.judgedBy(of) {
 				list = append(list, spot{f, h, k}.place())
 			}
 		}
 	}
 	return list
+}
+
+// judgedBy reports whether a gate runs one of some targets.
+func (w Work) judgedBy(targets string) bool {
+	words := w.Judges.Targets
+	if len(words) == 0 { // any word of a gate may name one
+		words = w.Judges.Programs
+		if !slices.ContainsFunc(words, func(p string) bool { return target().MatchString(p+":") && isTargetWord(p) }) {
+			return targets != ""
+		}
+	}
+	return slices.ContainsFunc(strings.Fields(targets), func(t string) bool { return slices.Contains(words, t) })
 }
 
 // isTargetWord reports whether a word of a gate's command can name a target: it is no program that
@@ -183,6 +202,12 @@ var (
 	sum     = texts.Pattern(`(?i)^\s*"?(?:integrity|checksum|sha256|hash(?:es)?)"?\s*[:=]?\s*`)
 )
 
+// gitSource finds a dependency that comes from a repository and not from a registry, named its name.
+var (
+	gitSource = texts.Pattern(`\bgit\s*=\s*"|git\+(?:https?|ssh)|"(?:github|gitlab|bitbucket):`)
+	named     = texts.Pattern(`^\s*"?([\w@/.-]+)"?\s*(?:=|:|@\s)`)
+)
+
 // publicHost finds hosts of those from where packages usually come.
 var publicHost = texts.Pattern(`(?:^|\.)(?:npmjs|yarnpkg|pypi|pythonhosted|crates|rubygems|packagist|golang|github)\.(?:org|io|com)$`)
 
@@ -212,6 +237,12 @@ func lockSource(w Work) []Place {
 		}
 		if strings.HasPrefix(strings.TrimSpace(text), "replace ") && baseOf(s.file) == "go.mod" {
 			list = append(list, s.place())
+		}
+	}
+	for p := range w.pairs(isLock, func(text string) bool { return gitSource().MatchString(text) || named().MatchString(text) }) {
+		old, now := named().FindStringSubmatch(p.old.text()), named().FindStringSubmatch(p.now.text())
+		if gitSource().MatchString(p.now.text()) && !gitSource().MatchString(p.old.text()) && old != nil && now != nil && old[1] == now[1] {
+			list = append(list, p.now.place())
 		}
 	}
 	var first spot

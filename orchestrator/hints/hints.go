@@ -112,6 +112,9 @@ type Judges struct {
 	// Programs are the names of the programs that the commands may run: all their words,
 	// without folders.
 	Programs []string
+	// Targets are the names of the targets of Makefiles and of the scripts of package.json that the
+	// commands run, if they are known.
+	Targets []string
 }
 
 // Include reports whether a file of the workspace is one of the files.

@@ -12,7 +12,7 @@ import (
 var testStart = texts.Pattern(`^\s*(?:` +
 	`func (?:\(\w+ \*?\w+\) )?((?:Test|Fuzz|Example)\w*)\(` + // Go, also of a suite
 	`|(?:async )?def (test\w*)\(` + // Python
-	"|(?:it|test|specify)(?:\\.\\w+)*\\(\\s*(['\"`][^'\"`]{1,120})" + // JavaScript, TypeScript
+	"|(?:it|test|specify)(?:\\.\\w+)*(?:\\([^'\"`]*\\))?\\(\\s*(['\"`][^'\"`]{1,120})" + // JavaScript, TypeScript
 	`|(?:it|test) (['"][^'"]{1,120})['"].*(?:\bdo|\{)\s*(?:\|\w+\|)?\s*$` + // Ruby
 	`|@test (['"][^'"]{1,120})` + // Bats
 	`|(?:public |private |internal |fun |void )+(test\w*)\(` + // Java, Kotlin, PHP
@@ -119,7 +119,7 @@ func renamedTests(w Work, name string) []Place {
 var testSkip = texts.Pattern(`\b[tb]\.Skip(?:f|Now)?\(` + // Go
 	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)\b|\bpytestmark\s*=.*(?:skip|xfail)` + // Python
 	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\bmark\.(?:skip|xfail)\b` +
-	`|\b(?:it|test|describe|context|suite)\.(?:skip|only|todo|fixme|failing|fails)\b` + // JavaScript
+	`|\b(?:it|test|describe|context|suite)\.(?:skip|skipIf|runIf|only|todo|fixme|failing|fails)\b` + // JavaScript
 	`|\b(?:xit|xtest|xdescribe|fit|fdescribe)\(|\bthis\.skip\(\)` +
 	`|#\[ignore|@Disabled\b|@Ignore\b|\[Ignore\b|\bXCTSkip\(|\bmarkTestSkipped\(|^\s*(?:skip|pending)\s*(?:['"]|$)`)
 
@@ -144,6 +144,8 @@ func skippedTests(conditional bool) func(Work) []Place {
 				if where == conditional {
 					list = append(list, s.place())
 				}
+			} else if buildTag().MatchString(text) && s.file.What != Created && someSystem().MatchString(text) == conditional {
+				list = append(list, s.place())
 			}
 		}
 		if conditional {
@@ -152,9 +154,41 @@ func skippedTests(conditional bool) func(Work) []Place {
 		for name := range namesOf(lostTests(w)) {
 			list = append(list, renamedTests(w, name)...)
 		}
+		list = append(list, untaggedTests(w)...)
 		return append(list, added(func(f *FileDiff) bool { return !isExample(f.Name) }, excluded)(w)...)
 	}
 }
+
+// testTag finds what makes a function a test.
+var testTag = texts.Pattern(`^\s*(?:#\[(?:\w+::)*test(?:\(.*\))?\]|@(?:org\.junit\.)?Test\b)`)
+
+// untaggedTests finds functions that stay and are no tests any more.
+func untaggedTests(w Work) []Place {
+	var list []Place
+	for s := range w.lines('-', testCode) {
+		if !testTag().MatchString(s.text()) {
+			continue
+		}
+		for i := s.i + 1; i < len(s.hunk.Lines); i++ {
+			f := spot{s.file, s.hunk, i}
+			found := retired().FindStringSubmatch(f.text())
+			if found == nil || s.hunk.Lines[i].Kind == '+' {
+				continue
+			}
+			if s.hunk.Lines[i].Kind == ' ' && !testTag().MatchString(f.near(-1)) && !testTag().MatchString(f.near(-2)) {
+				list = append(list, s.about(found[1]+" is no test any more"))
+			}
+			break
+		}
+	}
+	return list
+}
+
+// buildTag finds a condition for a whole file or module of tests, someSystem one for a system or a release.
+var (
+	buildTag   = texts.Pattern(`^//go:build\s|^#!?\[cfg\((?:not\()?feature\b`)
+	someSystem = texts.Pattern(`^//go:build (?:!?\(?!?(?:linux|darwin|windows|unix|\w*bsd|solaris|aix|js|wasm|wasip1|plan9|android|ios|amd64|arm64|386|arm|s390x|cgo|race|go1\.\d+)\)?(?:\s*(?:&&|\|\|)\s*)?)+$`)
+)
 
 // namesOf returns the names of tests, each once.
 func namesOf(list []spot, _ int) map[string]bool {
@@ -185,8 +219,14 @@ var truism = texts.Pattern(`\bassert\s+(?:True|1|not False|1 == 1)\s*(?:$|,|#)|a
 var compared = texts.Pattern(`(?:assertEquals?|assertSame|assertIs|[eE]qual|EqualValues|assert_eq!|strictEqual|deepEqual|deepStrictEqual|DeepEqual)\(\s*(?:t,\s*)?(.+)\)` +
 	`|\bassert\s+(.+?)\s+==\s+(.+?)\s*(?:,\s*["'f].*)?$|expect\((.+?)\)\.(?:toBe|toEqual|toStrictEqual)\((.+)\)`)
 
+// unequal finds the condition of an assertion in Go, with the names and values that it compares.
+var unequal = texts.Pattern(`^\s*if (\w+) := (.+); (\w+) != (.+) \{$`)
+
 // comparesItself reports whether an assertion compares something with itself.
 func comparesItself(text string) bool {
+	if found := unequal().FindStringSubmatch(text); found != nil {
+		return found[1] == found[3] && strings.TrimSpace(found[2]) == strings.TrimSpace(found[4])
+	}
 	found := compared().FindStringSubmatch(text)
 	if found == nil {
 		return false
@@ -236,9 +276,14 @@ func emptyAssertions(w Work) []Place {
 var (
 	exact = texts.Pattern(`==|\bassertEquals?\(|assertIs\(|assertSame\(|\bEqual\w*\(|DeepEqual|assert_eq!|[sS]trictEqual\(|\bequal\(|deepEqual\(|` +
 		`toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\(\w*(?:Error|Exception)\b`)
-	loose = texts.Pattern(`[<>]=?\s|\sin\s|\bis not None\b|!=\s*nil|assert(?:True|In|NotNone|IsNotNone|IsInstance|Greater\w*|Less\w*|AlmostEquals?)\(|` +
+	loose = texts.Pattern(`[^=-][<>]=?\s|\sin\s|\bis not None\b|!=\s*nil|assert(?:True|In|NotNone|IsNotNone|IsInstance|Greater\w*|Less\w*|AlmostEquals?)\(|` +
 		`\b(?:NotNil|NotEmpty|NoError|Contains|True|Greater|GreaterOrEqual|InDelta)\(|assert!\(|toBeDefined\(|toBeTruthy\(|toContain\(|` +
 		`toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\(Exception\b|isinstance\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
+	// differs finds a condition in Go under which a test fails because a value is not the right one, isEmpty one that
+	// only asks for any.
+	differs = texts.Pattern(`^\s*(?:\} else )?if .*(?:!= [^n\s]|!(?:reflect\.DeepEqual|slices\.Equal|maps\.Equal|bytes\.Equal|cmp\.Equal|errors\.Is)\().*\{$`)
+	isEmpty = texts.Pattern(`^\s*(?:\} else )?if .*(?:== (?:""|nil|0)|len\(.*\) (?:== 0|< \d+)|!strings\.(?:Contains|HasPrefix)\(.*\)) \{$`)
+	fails   = texts.Pattern(`^\s*[tb]\.(?:Error|Fatal|Fail)`)
 	// quiet finds what prints in place of an assertion, or one that is commented out.
 	quiet     = texts.Pattern(`\bt\.Logf?\(|\bconsole\.(?:log|warn)\(|^\s*print\(|^\s*(?:#|//)\s*(?:self\.)?(?:assert|expect|require|t\.(?:Error|Fatal))`)
 	tolerance = texts.Pattern(`(?i)delta|places|atol|rtol|\babs\b|\brel\b|approx|closeto|epsilon|tolerance|InDelta|timeout|retries`)
@@ -249,9 +294,15 @@ var (
 // weakenedAssertions finds assertions that allow more than the ones that they replace.
 func weakenedAssertions(w Work) []Place {
 	var list []Place
-	for p := range w.pairs(testCode, func(text string) bool { return isAssertion(text) || quiet().MatchString(text) }) {
+	for p := range w.pairs(testCode, func(text string) bool {
+		return isAssertion(text) || quiet().MatchString(text) || differs().MatchString(text) || isEmpty().MatchString(text)
+	}) {
 		old, now := p.old.text(), p.now.text()
 		switch {
+		case differs().MatchString(old):
+			if isEmpty().MatchString(now) && !differs().MatchString(now) && fails().MatchString(p.now.near(1)) {
+				list = append(list, p.now.place())
+			}
 		case !isAssertion(old):
 		case !isAssertion(now) && quiet().MatchString(now),
 			exact().MatchString(old) && !exact().MatchString(now) && loose().MatchString(now) && !loose().MatchString(old),

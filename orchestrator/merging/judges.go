@@ -13,7 +13,8 @@ import (
 )
 
 // JudgesOf returns the judges of a team: the hooks and gates of its spec, settings files and plugins as
-// they are now. A settings file that cannot be read is a judge itself.
+// they are now, and what these call in the files of the workspace, one step further. A settings file that
+// cannot be read is a judge itself.
 func JudgesOf(team *configs.Team) hints.Judges {
 	var j judges
 	for _, file := range slices.Concat([]string{team.File, team.Override}, team.Settings, team.Plugins) {
@@ -51,6 +52,19 @@ func (j *judges) addHook(workspace string, h hooks.Handler) {
 	}
 	for _, w := range line {
 		j.Programs = append(j.Programs, path.Base(w))
+	}
+	if h.Args == nil {
+		read, err := shell.ReadSh(h.Command)
+		if err != nil {
+			return // the shell reports it
+		}
+		j.follow(workspace, "", read, true)
+	}
+	for _, w := range words {
+		file := filepath.Join(cwd, filepath.FromSlash(w.Value))
+		if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
+			j.follow(workspace, path.Dir(filepath.ToSlash(rel)), scriptAt(workspace, filepath.ToSlash(rel)), false)
+		}
 	}
 }
 

@@ -1,0 +1,77 @@
+package merging
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/testkit"
+	"github.com/coveyteam/covey/orchestrator/hints"
+)
+
+// fault is a change with a planted fault, from testdata/faults.
+type fault struct {
+	name, title string
+	at          string // the file with the fault
+	diff        string
+	team        *configs.Team // with the gates of the project, which lies in its workspace
+}
+
+// faults reads testdata/faults. They were made before anybody looked at the rules, and no rule was
+// made for one of them alone.
+func faults(t *testing.T) []fault {
+	t.Helper()
+	files, err := filepath.Glob("testdata/faults/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	teams := map[string]*configs.Team{}
+	var list []fault
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := map[string]string{}
+		for line := range strings.Lines(string(a.Comment)) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			head[key] = value
+		}
+		name := strings.TrimSuffix(path.Base(filepath.ToSlash(file)), ".txtar")
+		if base, ok := strings.CutPrefix(name, "base."); ok {
+			dir := t.TempDir()
+			for _, f := range a.Files {
+				testkit.Put(t, dir, f.Name, string(f.Data))
+			}
+			teams[base] = &configs.Team{Workspace: dir, File: filepath.Join(dir, "team.yaml"),
+				Gates: hooks.Settings{hooks.TaskCompleted: {{Hooks: []hooks.Handler{{Command: head["gates"]}}}}}}
+			continue
+		}
+		list = append(list, fault{name, head["title"], head["at"], string(a.Files[0].Data), teams[head["base"]]})
+	}
+	return list
+}
+
+// TestFaults: of sixty changes with a fault that a reviewer must not miss, these have no hint that names the file with the
+// fault.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	var none []string
+	for _, f := range faults(t) {
+		list := hints.Find(hints.Work{Files: hints.ParseDiff(f.diff), Judges: JudgesOf(f.team), Task: f.title})
+		t.Logf("%s: %v", f.name, list)
+		if !slices.ContainsFunc(list, func(h hints.Hint) bool { return h.Kind != "beyond-task" && h.Is(f.at) }) {
+			none = append(none, f.name)
+		}
+	}
+	want := []string{}
+	if all := len(faults(t)); all != 60 || !slices.Equal(none, want) {
+		t.Errorf("no hint in %d of %d: %q, want %q", len(none), all, none, want)
+	}
+}
