@@ -203,9 +203,13 @@ func (p *Prepared) check() error {
 	}
 	for _, s := range slices.Concat(p.Case.Expect, p.Case.Never) {
 		for _, v := range s.member {
-			member(v)
+			if len(p.team.Templates) == 0 { // the lead names those that it adds
+				member(v)
+			}
 		}
 		switch {
+		case s.Kind == SeesCall && slices.Contains(known, s.Member) && !p.plays(s.Member):
+			fail(s.member[0].At, "%s has no script in this case, so it makes no calls and this can never be seen; name a script under members", s.Member)
 		case s.Gate != "" && !slices.ContainsFunc(p.hooks, func(h hookinfo.Info) bool { return h.Event == s.Gate && h.Never == "" }):
 			fail(s.gate.At, "the spec has no gate and no hook for %s, so this can never be seen; %s", s.Gate, p.gatesThere())
 		case s.Call.Tool != "" && !isTool(s.Call.Tool):
@@ -219,6 +223,16 @@ func (p *Prepared) check() error {
 		return yaml.Errors(yaml.SortProblems(found))
 	}
 	return nil
+}
+
+// plays reports whether a member plays a script.
+func (p *Prepared) plays(member string) bool {
+	for m := range p.team.EachAndTemplates() {
+		if m.Name == member && m.Agent.Kind == configs.Builtin && m.Agent.Model.Script != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Case.Members, func(played Played) bool { return played.Member == member })
 }
 
 // scripts checks the scripts of the case. creates reports whether one of all members' scripts may create a

@@ -41,8 +41,8 @@ func (s *Suite) PrepareAll(ctx context.Context, files []*File, want func(*Case) 
 
 // RunAll runs cases at the same time, as many as there are cores, and calls see with each result in the order
 // of the cases. The first error of covey itself ends it.
-func RunAll(ctx context.Context, list []*Prepared, see func(Result)) ([]Result, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func RunAll(caller context.Context, list []*Prepared, see func(Result)) ([]Result, error) {
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	results := make([]Result, len(list))
 	done := make([]chan struct{}, len(list))
@@ -87,5 +87,8 @@ func RunAll(ctx context.Context, list []*Prepared, see func(Result)) ([]Result, 
 		marks = append(marks, p.marks...)
 	}
 	proc.KillMarked(marks...) // what hooks and tools have left in the background; once, because it reads all processes
+	if caller.Err() != nil {
+		return results, caller.Err()
+	}
 	return results, context.Cause(ctx)
 }
