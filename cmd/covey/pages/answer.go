@@ -13,6 +13,15 @@ type AnswerForm struct {
 	Fields  []FormField // that a tool's server asks for
 }
 
+// Task is the task about whose work the question is; empty: it is about none. Work is decided about where
+// its changes are shown.
+func (a AnswerForm) Task() string {
+	if a.Request.Kind == requests.AskApproval || a.Request.Kind == requests.AskMerge {
+		return inbox.PayloadOf(a.Request).TaskID
+	}
+	return ""
+}
+
 // FormField is a field of a form, with what was typed and what is wrong with it.
 type FormField struct {
 	inbox.Field

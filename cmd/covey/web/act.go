@@ -54,9 +54,13 @@ func (p *Page) act(do action) http.HandlerFunc {
 
 // answer answers a request. A team that does not run takes the answer up with its next run.
 func (p *Page) answer(ctx context.Context, form url.Values) (said, next string, err error) {
-	r, _, err := cli.AnswerInbox(ctx, p.place, api.InboxAnswer{
-		ID: form.Get("request"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback")),
-	})
+	a := api.InboxAnswer{ID: form.Get("request"), Approve: form.Get("approve") == "yes", Feedback: strings.TrimSpace(form.Get("feedback"))}
+	if !a.Approve && a.Feedback == "" {
+		if one, err := p.question(ctx, a.ID); err == nil && one.Task() != "" {
+			return "", "/request/" + a.ID, errNoReason
+		}
+	}
+	r, _, err := cli.AnswerInbox(ctx, p.place, a)
 	next = "/"
 	if task := form.Get("task"); task != "" {
 		next = "/task/" + url.PathEscape(task)

@@ -121,7 +121,7 @@ func typing(t *testing.T, b browser) {
 	}
 
 	p.show(f.server.URL + f.page.guard.root + "/task/1")
-	p.do(chromedp.Focus("#task-acts textarea"))
+	p.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#task-acts .back').open = true"), chromedp.Focus("#task-acts textarea"))
 	p.write("use fewer words")
 	f.add(teamtest.Line(0, "ana", "gate", `{"event":"TaskCompleted","tool_use_id":"g2","task_id":"1"}`),
 		teamtest.Line(0, "", "merge", `{"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"x","into":"main","state":"held","reason":"another one"}`))
@@ -217,7 +217,7 @@ document.addEventListener("securitypolicyviolation", e => evidence.push(e.violat
 
 // planted finds elements that only a text of a member can have brought into a page.
 const planted = `[...document.querySelectorAll(
-		"script:not([src^='/static/']), img, iframe, object, embed, video, audio, base, marquee, select, template, meta[http-equiv], " +
+		"script:not([src^='/static/']), img, iframe, object, embed, video, audio, base, marquee, select:not(.fields select), template, meta[http-equiv], " +
 		"link:not([href^='/static/']), style, [style], [onload], [onerror], [onfocus], [ontoggle], [autofocus], " +
 		"form:not([action^='/']):not([method=dialog]), [formaction], a[href^='javascript:'], a[href^='data:'], [hx-get], [hx-trigger]")]
 	.map(e => e.outerHTML.slice(0, 150))`

@@ -17,6 +17,9 @@ import (
 	"github.com/coveyteam/covey/tasks"
 )
 
+// errNoReason is why work is not sent back without a word.
+var errNoReason = errors.New("say what is to be changed")
+
 // pieces returns the review queue.
 func (p *Page) pieces() (list []pages.Piece) {
 	p.feed.Read(func(now termview.Now) { list, _ = pages.Queue(now.State, now.State.Works()) })
@@ -100,7 +103,7 @@ func (p *Page) sendBack(ctx context.Context, form url.Values) (said, next string
 		text = strings.TrimSpace(text + "\n\n" + n.Place() + ": " + n.Text)
 	}
 	if text == "" {
-		return "", next, errors.New("say what is to be changed")
+		return "", next, errNoReason
 	}
 	reply, err := p.env.Return(ctx, p.place, api.ReturnRequest{Task: id, Text: text})
 	if err == nil {

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
-// former is what a page knows of the one that was at its address before: the sums of its root and of the
+// former is what a page knows of one that was at its address before: the sums of its root and of the
 // cookie of its operator's browsers. So a page that stays open goes on after a restart of covey. Who reads
 // the sums cannot make the cookie of them; who writes others gets in only with a connection that the
 // kernel shows to be the operator's, and such a process can use the commands as well.
@@ -21,8 +22,11 @@ type former struct {
 	Cookie string `json:"cookie"`
 }
 
-// maxFormer bounds the addresses that are kept.
-const maxFormer = 16
+// Bounds of what is kept: addresses, and pages of each, because a browser may sleep over several restarts.
+const (
+	maxAddresses = 16
+	maxFormer    = 8
+)
 
 // sumOfSecret returns a text by which a secret is known again.
 func sumOfSecret(secret string) string {
@@ -30,16 +34,17 @@ func sumOfSecret(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// succeed reads what is known of the page that was at the guard's address before, and leaves the next one
+// succeed reads what is known of the pages that were at the guard's address before, and leaves the next one
 // what it has to know. A file that is not there or damaged means only that pages have to be opened anew.
 func (g *guard) succeed(place state.Place, address string) {
 	path := filepath.Join(place.Dir, "pages.json")
-	known := map[string]former{}
-	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &known) != nil || len(known) >= maxFormer {
-		known = map[string]former{}
+	known := map[string][]former{}
+	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &known) != nil || len(known) >= maxAddresses {
+		known = map[string][]former{}
 	}
 	g.before = known[address]
-	known[address] = former{sumOfSecret(g.root), sumOfSecret(g.sign(ownCookie))}
+	g.before = g.before[max(0, len(g.before)-maxFormer):]
+	known[address] = append(slices.Clone(g.before), former{sumOfSecret(g.root), sumOfSecret(g.sign(ownCookie))})
 	if data, err := json.Marshal(known); err == nil {
 		_ = state.WriteAtomic(path, data) // then pages have to be opened anew
 	}
@@ -49,15 +54,11 @@ func (g *guard) succeed(place state.Place, address string) {
 // started again. The caller checks who has made the connection.
 func (g *guard) isFormer(r *http.Request) bool {
 	root, _, ok := cutRoot(r.URL.Path)
-	if !ok || g.before.Root == "" || !same(sumOfSecret(root), g.before.Root) {
-		return false
-	}
-	for _, c := range r.CookiesNamed(g.cookie) {
-		if same(sumOfSecret(c.Value), g.before.Cookie) {
-			return true
-		}
-	}
-	return false
+	return ok && slices.ContainsFunc(g.before, func(one former) bool {
+		return same(sumOfSecret(root), one.Root) && slices.ContainsFunc(r.CookiesNamed(g.cookie), func(c *http.Cookie) bool {
+			return same(sumOfSecret(c.Value), one.Cookie)
+		})
+	})
 }
 
 // cutRoot cuts a path behind the root of a page.

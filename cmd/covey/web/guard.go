@@ -32,8 +32,8 @@ type guard struct {
 	// root begins the paths of all pages and of the cookies. Browsers send the cookies of a host to
 	// all of its ports, where other programs listen, but only with paths that begin so.
 	root   string
-	before former // the page that was at this address before
-	ports         // what it asks others
+	before []former // the pages that were at this address before
+	ports           // what it asks others
 	cross  *http.CrossOriginProtection
 
 	templates *template.Template // of all pages, below the root

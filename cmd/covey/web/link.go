@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/pages"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/notices"
@@ -27,6 +28,7 @@ type linkPage struct {
 	More    string // all of what the request is about, if its text is not
 	Say     string // the button that the notice offered: approve or deny
 	Refused string // why the link does not answer
+	Fault   string // what is missing in the answer
 	Done    bool   // it has just answered
 }
 
@@ -53,14 +55,15 @@ func (p *Page) useLink(w http.ResponseWriter, r *http.Request) {
 func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 	ctx, cancel := context.WithTimeout(r.Context(), cli.AnswerWithin)
 	defer cancel()
-	reply, err := cli.Ask(ctx, p.place, cli.With((*api.Client).Link, l), func() (api.LinkReply, error) {
-		var ruling *requests.Ruling
-		if l.Answer {
-			ruling = &requests.Ruling{Approve: l.Approve, Feedback: l.Feedback}
+	page := linkPage{Team: p.place.Team, Say: r.URL.Query().Get("say")}
+	if l.Answer && !l.Approve && l.Feedback == "" {
+		look := l
+		look.Answer = false
+		if seen, err := p.askLink(ctx, look); err == nil && (pages.AnswerForm{Request: seen.Request}).Task() != "" {
+			l, page.Fault = look, errNoReason.Error()
 		}
-		s, err := notices.UseStopped(ctx, p.place, l.Token, ruling)
-		return api.LinkReply(s), err
-	})
+	}
+	reply, err := p.askLink(ctx, l)
 	switch {
 	case errors.Is(err, tasks.ErrNotFound):
 		fail(w, r, refuse(http.StatusNotFound,
@@ -71,13 +74,26 @@ func (p *Page) link(w http.ResponseWriter, r *http.Request, l api.Link) {
 		return
 	}
 	status := http.StatusOK
-	if reply.Refused != "" {
+	switch {
+	case reply.Refused != "":
 		status = http.StatusGone
+	case page.Fault != "":
+		status = http.StatusUnprocessableEntity
 	}
+	page.Request, page.More, page.Refused, page.Done = reply.Request, inbox.RequestText(reply.Request), reply.Refused, l.Answer && reply.Refused == ""
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = p.tmpl.ExecuteTemplate(w, "answerlink", linkPage{ // the connection may be lost
-		Team: p.place.Team, Request: reply.Request, More: inbox.RequestText(reply.Request),
-		Say: r.URL.Query().Get("say"), Refused: reply.Refused, Done: l.Answer && reply.Refused == "",
+	_ = p.tmpl.ExecuteTemplate(w, "answerlink", page) // the connection may be lost
+}
+
+// askLink looks at a link, or answers with it.
+func (p *Page) askLink(ctx context.Context, l api.Link) (api.LinkReply, error) {
+	return cli.Ask(ctx, p.place, cli.With((*api.Client).Link, l), func() (api.LinkReply, error) {
+		var ruling *requests.Ruling
+		if l.Answer {
+			ruling = &requests.Ruling{Approve: l.Approve, Feedback: l.Feedback}
+		}
+		s, err := notices.UseStopped(ctx, p.place, l.Token, ruling)
+		return api.LinkReply(s), err
 	})
 }

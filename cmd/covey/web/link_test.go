@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +32,13 @@ type linked struct {
 }
 
 func newLinked(t *testing.T, change ...func(*guard)) *linked {
+	t.Helper()
+	return linkedTo(t, requests.New{Kind: requests.AskPlan, Member: "dev", To: actors.Operator, Text: "a plan: <b>do it</b>"}, change...)
+}
+
+// linkedTo is newLinked with another question.
+func linkedTo(t *testing.T, question requests.New, change ...func(*guard)) *linked {
+	t.Helper()
 	teamtest.StateHome(t)
 	place := teamtest.Place(t, "crew")
 	l := &linked{T: t}
@@ -47,9 +55,7 @@ func newLinked(t *testing.T, change ...func(*guard)) *linked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, requests.New{
-		Kind: requests.AskPlan, Member: "dev", To: actors.Operator, Text: "a plan: <b>do it</b>",
-	})
+	r, err := store.Requests().Ask(t.Context(), actors.Actor{Name: "dev"}, question)
 	if err == nil {
 		l.token, err = notices.NewLinks(store, members.Clock{}).Make(t.Context(), r)
 	}
@@ -123,6 +129,14 @@ func TestLinkAnswersOnce(t *testing.T) {
 	l.want(401, "the token that covey has printed", "GET", "/", nil)
 	l.want(401, "the token that covey has printed", "POST", "/answer", url.Values{"request": {"r1"}, "approve": {"yes"}})
 	l.want(200, "--ink", "GET", "/static/style.css", nil)
+}
+
+// A link does not send work back without a reason, and can then be used with one.
+func TestLinkNeedsAReason(t *testing.T) {
+	l := linkedTo(t, requests.New{Kind: requests.AskApproval, Member: "dev", To: actors.Operator, Text: "done", Payload: json.RawMessage(`{"task_id":"1"}`)})
+	path := "/a/" + l.token
+	l.want(422, "say what is to be changed", "POST", path, url.Values{"say": {"deny"}})
+	l.want(200, "Answered: denied", "POST", path, url.Values{"say": {"deny"}, "feedback": {"not like this"}})
 }
 
 // TestLinkIsGuarded: neither a member, nor a page of somebody else, nor another name of the page

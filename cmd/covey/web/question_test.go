@@ -119,3 +119,36 @@ func TestPagesMaskSecrets(t *testing.T) {
 		t.Errorf("the stream shows\n%s", data)
 	}
 }
+
+// Work is not sent back without a reason: neither by its question, whose page leads to the changes, nor by
+// its task.
+func TestSendBackNeedsAReason(t *testing.T) {
+	f := newFramed(t, "ana")
+	f.follow()
+	f.add(teamtest.Line(0, "ana", "task", `{"op":"claimed","task":{"id":"1","subject":"Do it","status":"in_progress","owner":"ana"}}`))
+	id := f.puts(requests.New{Kind: requests.AskApproval, Member: "ana", To: actors.Operator, Text: "It is done", Payload: json.RawMessage(`{"task_id":"1"}`)})
+	if page := f.get("/request/" + id); !strings.Contains(page, `/task/1">Decide about task 1`) || strings.Contains(page, `name="approve"`) {
+		t.Error(page)
+	}
+	if page := f.get("/"); !strings.Contains(page, `id="piece-1"`) || strings.Contains(page, `id="need-`) {
+		t.Error(page)
+	}
+	token := f.page.guard.formToken()
+	for path, form := range map[string]url.Values{
+		"/answer": {"request": {id}, "approve": {"no"}, "feedback": {" "}},
+		"/return": {"task": {"1"}, "text": {"\r\n"}},
+	} {
+		form.Set("token", token)
+		if got := f.ask("POST", path, form); got.StatusCode != http.StatusConflict || !strings.Contains(textOf(got), "say what is to be changed") {
+			t.Errorf("%s: %d", path, got.StatusCode)
+		}
+	}
+	list, err := cli.ReadInbox(t.Context(), f.place, api.InboxQuery{ID: id})
+	if err != nil || !list[0].Open() {
+		t.Errorf("%v, %v", list, err)
+	}
+	f.ask("POST", "/answer", url.Values{"token": {token}, "request": {id}, "approve": {"no"}, "feedback": {"The test is gone."}})
+	if list, err = cli.ReadInbox(t.Context(), f.place, api.InboxQuery{ID: id}); err != nil || list[0].State != requests.Denied {
+		t.Errorf("%v, %v", list, err)
+	}
+}

@@ -16,7 +16,9 @@
     link.classList.toggle("fault", Boolean(fault));
   };
 
+  let lost = false;
   document.addEventListener("htmx:sse:error", (e) => {
+    lost = true;
     const status = e.detail && e.detail.status;
     if (status === 410) { // covey was started again at this address, and lets this browser in
       const typed = [...document.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox])")].some((f) => f !== filter && f.value !== f.defaultValue);
@@ -27,7 +29,10 @@
     const old = status === 401;
     say(old ? "this page was opened by an earlier covey; covey web --url has the new address" : "connection lost; trying again", true);
   });
-  document.addEventListener("htmx:sse:after:connection", () => say(""));
+  document.addEventListener("htmx:sse:after:connection", () => {
+    if (lost) say(""); // what else was said stays
+    lost = false;
+  });
   document.addEventListener("htmx:after:request", (e) => {
     const answer = e.detail && e.detail.ctx && e.detail.ctx.response;
     const source = e.detail && e.detail.ctx && e.detail.ctx.sourceElement;
