@@ -125,7 +125,7 @@ func typing(t *testing.T, b browser) {
 	p.write("use fewer words")
 	f.add(teamtest.Line(0, "ana", "gate", `{"event":"TaskCompleted","tool_use_id":"g2","task_id":"1"}`),
 		teamtest.Line(0, "", "merge", `{"id":"1","member":"ana","branch":"b","tasks":["1"],"title":"x","into":"main","state":"held","reason":"another one"}`))
-	p.untilText("#task-head", "another one")
+	p.untilText("#task-acts", "another one")
 	p.press("!")
 	if got := value[string](p, "document.activeElement.value"); !strings.HasPrefix(got, "use fewer words!") {
 		t.Errorf("what was typed has become %q", got)
