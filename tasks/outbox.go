@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/coveyteam/covey/tasks/actors"
@@ -61,11 +62,21 @@ const (
 	eventsMaxBytes = 16 << 20
 )
 
-// Outbox is the queue of events that were not forwarded yet. It has one reader.
+// Outbox is the queue of events that were not forwarded yet. It has one reader that removes them;
+// others may read them, too.
 type Outbox struct {
 	db   *store.DB
 	mail *mail.Boxes
+
+	mu      sync.Mutex
+	decoded map[uint64]Event // that were read and not removed yet, for the next who reads them
 }
+
+// A read event is kept if it is at most this big, and if there are not more than this many.
+const (
+	keptSize   = 16 << 10
+	keptEvents = 256
+)
 
 // Events returns the events with an ID above after, in order: at most limit (1,000 if
 // limit is not positive), fewer if they are big, but at least one if there is any.
@@ -81,7 +92,7 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 		}
 		c := r.Bucket(store.OutboxBucket).Cursor()
 		for k, v := c.Seek(store.NumKey(after + 1)); k != nil && len(list) < limit && size < eventsMaxBytes; k, v = c.Next() {
-			e, err := readEvent(r.Blobs(), store.LastNum(k), v)
+			e, err := o.read(r.Blobs(), store.LastNum(k), v)
 			if err != nil {
 				return nil, err
 			}
@@ -98,6 +109,24 @@ func (o *Outbox) Events(ctx context.Context, after uint64, limit int) ([]Event, 
 	})
 }
 
+// read returns an event. The journal and the State read each one, so it is decoded once for both, who
+// must not change it.
+func (o *Outbox) read(b *store.Blobs, id uint64, stored []byte) (Event, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e, ok := o.decoded[id]; ok {
+		return e, nil
+	}
+	e, err := readEvent(b, id, stored)
+	if err == nil && len(stored) <= keptSize && len(o.decoded) < keptEvents {
+		if o.decoded == nil {
+			o.decoded = map[uint64]Event{}
+		}
+		o.decoded[id] = e
+	}
+	return e, err
+}
+
 // Wake returns a channel that holds a token whenever events may have been added since
 // the outbox was last emptied, from the moment of Open. All callers share the
 // channel, and it is never closed.
@@ -107,7 +136,12 @@ func (o *Outbox) Wake() <-chan struct{} { return o.db.Wake() }
 func (o *Outbox) Version() uint64 { return o.db.Version() }
 
 // Remove deletes the events up to and including upTo, which the caller has forwarded.
-func (o *Outbox) Remove(ctx context.Context, upTo uint64) error { return o.db.RemoveEvents(ctx, upTo) }
+func (o *Outbox) Remove(ctx context.Context, upTo uint64) error {
+	o.mu.Lock()
+	o.decoded = nil
+	o.mu.Unlock()
+	return o.db.RemoveEvents(ctx, upTo)
+}
 
 // LastEvent returns the ID of the last event that the store ever had. A journal with
 // lines of later events knows changes that the store has lost.

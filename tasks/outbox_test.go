@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -81,6 +82,33 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 	if reads != 2 {
 		t.Errorf("%d reads", reads)
+	}
+}
+
+// TestEventsAreDecodedOnce: who reads an event after another gets what that got, and little is kept for it.
+func TestEventsAreDecodedOnce(t *testing.T) {
+	s := open(t, nil)
+	for range keptEvents + 5 {
+		add(t, s, New{Labels: []string{"go"}})
+	}
+	read := func() []Event {
+		t.Helper()
+		list, err := s.outbox.Events(t.Context(), 0, 0)
+		return ok(t, list, err)
+	}
+	label := func(e Event) *string { return &e.Data.(Change).Task.Labels[0] }
+	first, second := read(), read()
+	if len(first) != keptEvents+5 || !reflect.DeepEqual(first, second) || label(first[0]) != label(second[0]) {
+		t.Errorf("%d events, then %d", len(first), len(second))
+	}
+	if n := len(s.outbox.decoded); n != keptEvents {
+		t.Errorf("%d events are kept", n)
+	}
+	if err := s.outbox.Remove(t.Context(), first[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if rest := read(); len(s.outbox.decoded) != keptEvents || !reflect.DeepEqual(rest, first[1:]) {
+		t.Errorf("%d events are kept of %d", len(s.outbox.decoded), len(rest))
 	}
 }
 

@@ -116,7 +116,7 @@ func (o Options) open(path string) (*Store, error) {
 	s := &Store{
 		db: db, backups: backups, restored: restored,
 		mail: boxes, requests: requests.NewRequests(db, boxes), verdicts: requests.NewVerdictBook(db),
-		members: &Members{db: db}, outbox: &Outbox{db, boxes}, decoded: newDecodedTasks(),
+		members: &Members{db: db}, outbox: &Outbox{db: db, mail: boxes}, decoded: newDecodedTasks(),
 	}
 	if restored != nil {
 		if err := s.inspectRestored(); err != nil {

@@ -97,8 +97,3 @@ func (c *Counts) deny(p events.PermissionDecided) {
 		}
 	}
 }
-
-// AddTo returns the team's count with this member's added.
-func (c Counts) AddTo(n events.TurnCount) events.TurnCount {
-	return n.Of(c.Turns, c.Empty, c.TasksDone)
-}

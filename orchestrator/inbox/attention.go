@@ -50,13 +50,6 @@ func (a *Attention) set(member string, t trouble) {
 	a.members[member] = t
 }
 
-// Of returns why a member needs attention, or "" if it does not.
-func (a *Attention) Of(member string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.members[member].reason
-}
-
 // Need records that a member needs attention, and asks a person, unless that
 // question is open. more is appended to the question only. Nobody waits for the
 // answer, so the question has no deadline.

@@ -145,7 +145,7 @@ func TestClearSolved(t *testing.T) {
 	}
 	b.Attention.Stuck("dev", plan.Fingerprint(stuck))
 	b.Attention.Stuck("old", plan.Fingerprint(stuck))
-	if b.Attention.clear("old"); b.Attention.Of("old") != "" || len(b.Attention.members) != 3 {
+	if b.Attention.clear("old"); b.Attention.members["old"].reason != "" || len(b.Attention.members) != 3 {
 		t.Errorf("%+v is left", b.Attention.members)
 	}
 	look := func(list []tasks.Task) (needing string) {
@@ -161,7 +161,7 @@ func TestClearSolved(t *testing.T) {
 	if needing := look(stuck); needing != "dev rev " {
 		t.Errorf("%sneed attention", needing)
 	}
-	if needing := look(nil); needing != "rev " || b.Attention.Of("dev") != "" {
+	if needing := look(nil); needing != "rev " || b.Attention.members["dev"].reason != "" {
 		t.Errorf("%sneed attention after the task has gone", needing)
 	}
 	b.Attention.clear("dev")
