@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -69,38 +71,55 @@ func when(code uint16, k uint32, body ...instruction) []instruction {
 	return append([]instruction{{Code: code, Jf: uint8(len(body)), K: k}}, body...)
 }
 
-// filter returns the seccomp program of the box.
-func (b *Box) filter() (f []instruction) {
-	add := func(i ...instruction) { f = append(f, i...) }
-	add(instruction{Code: load, K: arch}, instruction{Code: ifEqual, Jt: 1, K: auditArch[runtime.GOARCH]}, answer(unknown))
-	add(instruction{Code: load, K: number})
-	add(when(ifAtLeast, x32Calls, answer(unknown))...)
-	for _, call := range unknownCalls {
-		add(when(ifEqual, call, answer(unknown))...)
-	}
-	for _, call := range refusedCalls {
-		add(when(ifEqual, call, answer(refused))...)
-	}
-	for _, call := range traceCalls {
-		if !b.policy.Debug {
-			add(when(ifEqual, call, answer(refused))...)
-		}
-	}
-	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
-		add(calling(call, 0, when(ifAny, unix.CLONE_NEWUSER, answer(refused)))...)
-	}
-	add(calling(unix.SYS_IOCTL, 1, append(when(ifEqual, unix.TIOCSTI, answer(refused)), when(ifEqual, unix.TIOCLINUX, answer(refused))...))...)
-	for call, n := range ownCalls {
-		add(calling(call, n, []instruction{{Code: ifEqual, Jt: 1, K: 0}, answer(refused)})...)
-	}
-	add(when(ifEqual, unix.SYS_SOCKET, b.sockets()...)...)
-	add(answer(allowed))
-	return f
+// call is what a filter does for a call: a body, which ends with an answer.
+type call struct {
+	number uint32
+	body   []instruction
 }
 
-// calling runs the checks of an argument of a call, and allows it if none answers.
-func calling(call, n uint32, checks []instruction) []instruction {
-	return when(ifEqual, call, append(append([]instruction{argument(n)}, checks...), answer(allowed))...)
+// filter returns the seccomp program of the box.
+func (b *Box) filter() []instruction {
+	var calls []call
+	each := func(numbers []uint32, body ...instruction) {
+		for _, n := range numbers {
+			calls = append(calls, call{n, body})
+		}
+	}
+	each(unknownCalls, answer(unknown))
+	each(refusedCalls, answer(refused))
+	if !b.policy.Debug {
+		each(traceCalls, answer(refused))
+	}
+	each([]uint32{unix.SYS_CLONE, unix.SYS_UNSHARE}, checking(0, when(ifAny, unix.CLONE_NEWUSER, answer(refused)))...)
+	each([]uint32{unix.SYS_IOCTL}, checking(1, when(ifEqual, unix.TIOCSTI, answer(refused)), when(ifEqual, unix.TIOCLINUX, answer(refused)))...)
+	for number, n := range ownCalls {
+		each([]uint32{number}, checking(n, []instruction{{Code: ifEqual, Jt: 1, K: 0}, answer(refused)})...)
+	}
+	each([]uint32{unix.SYS_SOCKET}, b.sockets()...)
+	slices.SortFunc(calls, func(a, b call) int { return cmp.Compare(a.number, b.number) })
+	return slices.Concat([]instruction{
+		{Code: load, K: arch}, {Code: ifEqual, Jt: 1, K: auditArch[runtime.GOARCH]}, answer(unknown), {Code: load, K: number},
+	}, when(ifAtLeast, x32Calls, answer(unknown)), search(calls))
+}
+
+// search finds the loaded number among sorted calls, and allows others. The kernel runs a filter once
+// for each call that it has when it is installed, so that its steps cost more than its length.
+func search(calls []call) (f []instruction) {
+	const few = 4
+	if len(calls) > few {
+		half := len(calls) / 2
+		low, high := search(calls[:half]), search(calls[half:])
+		return slices.Concat([]instruction{{Code: ifAtLeast, Jt: uint8(len(low)), K: calls[half].number}}, low, high)
+	}
+	for _, c := range calls {
+		f = append(f, when(ifEqual, c.number, c.body...)...)
+	}
+	return append(f, answer(allowed))
+}
+
+// checking runs the checks of an argument, and allows the call if none answers.
+func checking(n uint32, checks ...[]instruction) []instruction {
+	return slices.Concat([]instruction{argument(n)}, slices.Concat(checks...), []instruction{answer(allowed)})
 }
 
 // sockets answers for calls of socket, by family, type and protocol.
