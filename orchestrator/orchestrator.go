@@ -74,6 +74,9 @@ type Options struct {
 	Terminal func(title, text string)
 	// Page is what the team knows of its web page, for a page of this process; nil: it has none.
 	Page *api.Page
+	// Unattended means that nobody answers questions whether work is merged, as in a CI job: the run does
+	// not wait for their answers.
+	Unattended bool
 	// OnUp is called once the team is up and can be reached.
 	OnUp      func(state.Place)
 	Overrides Overrides

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/coveyteam/covey/bus"
+	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
@@ -110,7 +111,7 @@ func newTeam(
 		Team: o.team, Store: store, Journal: j, Place: o.place, Short: &o.short, Bus: found.bus, State: found.state, Log: o.opts.Log, Clock: clock,
 		Processes: process.New(func(pid int) bool { return proc.Carries(pid, o.place.Mark()) }),
 		Loop:      loop, Group: &members.Group{}, Seats: seats, Watch: &members.Watch{}, Holds: holds,
-	}, spawned, tell, control.Attached)
+	}, spawned, tell, control)
 	guard := trust.NewGuard(o.place, j.Warn)
 	return &team{
 		seatBuilder: builder, control: control, trust: guard, crew: crew.New(builder.Deps, builder.makeOccupant),
@@ -127,10 +128,10 @@ func newTeam(
 
 // newSeatBuilder makes the features of a team, each of those above it. What they have to know of
 // members, the seats tell them. d has what all of them use. tell reports an event of a member, or of
-// the team. attached returns how many people follow the team.
+// the team. control knows who follows the team.
 func (o *Orchestrator) newSeatBuilder(
 	ctx context.Context, this thisRun, found opened, d crew.Deps, spawned *templates.Templates,
-	tell func(string, events.Data), attached func() int,
+	tell func(string, events.Data), control *api.Server,
 ) *seatBuilder {
 	sockets := &api.Sockets{Bus: found.bus, Place: o.place, Processes: d.Processes, Warn: d.Journal.Warn}
 	environ, letters := slices.Concat(launch.ChildEnvironment(o.opts.Bin, o.place), sockets.Env("")), mail.Folder(o.place.Mail())
@@ -146,7 +147,8 @@ func (o *Orchestrator) newSeatBuilder(
 	notes := teamtools.NewNotes(d.Store.Mail(), func() string { return d.Seats.LeadMember().Name }, d.Loop.Poke)
 	asks := inbox.New(o.team(), inbox.Deps{
 		Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Members: d.Seats, Group: d.Group,
-		Letters: letters, Changed: d.Loop.Poke, Attached: attached, Lend: logins.Lend,
+		Letters: letters, Changed: d.Loop.Poke, Attached: control.Attached, Lend: logins.Lend,
+		Reachable: func() bool { return !o.opts.Unattended && (control.Reached() || o.tells()) },
 	})
 	times := specs.NewTimetable(d.Store, d.Journal, d.Clock, d.Loop)
 	live, settings := &teamhooks.Live{Functions: cmp.Or(o.opts.Hooks, &hooks.Registry{})}, &teamhooks.GateSettings{}
@@ -207,6 +209,15 @@ func (o *Orchestrator) newSeatBuilder(
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}
+}
+
+// tells reports whether people get to know of a question whether work is merged without a screen of their
+// own: by a page or a notice, or because the spec says that they look.
+func (o *Orchestrator) tells() bool {
+	team := o.team()
+	return team.OnAsk == configs.WaitAsk || o.opts.Page.URL() != "" || slices.ContainsFunc(team.Notify, func(n configs.Notify) bool {
+		return slices.Contains(n.About, configs.NotableMergeHeld)
+	})
 }
 
 // mask hides the values of keys in a text. The spec, and with it the variables that hold keys, may

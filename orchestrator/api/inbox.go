@@ -61,8 +61,11 @@ type Need struct {
 	Task   string        `json:"task,omitempty"` // whose work it is about; empty: of none
 	Text   string        `json:"text"`
 	Since  time.Time     `json:"since"`
-	// Deadline is when the request is answered without a person; zero: never.
+	// Deadline is when the request is answered without a person, by Default; zero: never.
 	Deadline time.Time `json:"deadline,omitzero"`
+	Default  bool      `json:"default,omitempty"`
+	// Again means that to merge the work asks a question again that nobody has answered in time.
+	Again bool `json:"again,omitempty"`
 	// Marks are words for what a reviewer should look at first in the work of Task.
 	Marks []string `json:"marks,omitempty"`
 }

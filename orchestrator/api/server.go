@@ -17,6 +17,7 @@ const MaxCallerConns = 32
 type Server struct {
 	mu       sync.Mutex
 	attached map[bus.ConnID]bool // the connections of attached operators
+	reached  bool                // there has been one
 	watchers sync.WaitGroup      // ends when the bus is closed
 }
 
@@ -66,6 +67,13 @@ func (s *Server) Serve(b *bus.Bus, checks Checks, handlers ...Handler) error {
 // been closed.
 func (s *Server) Wait() { s.watchers.Wait() }
 
+// Reached reports whether an operator is or was attached, and so knows of the team.
+func (s *Server) Reached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reached
+}
+
 // Attached returns how many operators are attached. They can answer questions.
 func (s *Server) Attached() int {
 	s.mu.Lock()
@@ -80,7 +88,7 @@ func (s *Server) watch(from bus.Caller) {
 	if s.attached[from.Conn] {
 		return
 	}
-	s.attached[from.Conn] = true
+	s.attached[from.Conn], s.reached = true, true
 	s.watchers.Go(func() {
 		<-from.Gone()
 		s.mu.Lock()

@@ -35,8 +35,9 @@ import (
 // the store, so they survive a restart; all other state can be computed from
 // them. Its methods may be called from any goroutine.
 //
-// No question blocks the team for ever: each one that somebody waits for has a
-// deadline, and a default answer that applies from then on (TEAMS.md 6, row 7).
+// No question blocks a member for ever: each one that somebody waits for has a
+// deadline, and a default answer that applies from then on (TEAMS.md 6, row 7). A question to a person
+// whether work is merged has none; the team waits for it as long as somebody can answer.
 type Inbox struct {
 	Attention *Attention
 	Plans     *PlanGate
@@ -79,6 +80,8 @@ type Deps struct {
 	// call the inbox, which holds its lock meanwhile.
 	Changed  func()
 	Attached func() int // how many people follow the team
+	// Reachable reports whether somebody gets to know of a question whenever it is asked.
+	Reachable func() bool
 	// Lend releases a member's slot on its login to other members. takeBack waits
 	// for a slot.
 	Lend func(member string) (takeBack func(context.Context) error)
@@ -324,6 +327,9 @@ func (b *Inbox) Unlimited() []string {
 // Present reports whether a person may answer: a person is attached, or on_ask
 // says that questions wait for one.
 func (b *Inbox) Present() bool { return b.onAsk == configs.WaitAsk || b.deps.Attached() > 0 }
+
+// Reachable reports whether somebody can answer, now or later, so that the team may wait without a limit.
+func (b *Inbox) Reachable() bool { return b.deps.Reachable() }
 
 // Wait waits until a question is closed. It fails when ctx ends.
 func (b *Inbox) Wait(ctx context.Context, id string) (requests.Request, error) {

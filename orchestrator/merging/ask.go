@@ -23,6 +23,7 @@ type Inbox interface {
 	Ask(ctx context.Context, by actors.Actor, n requests.New) (requests.Request, error)
 	Withdraw(ctx context.Context, id, why string) error
 	Limit() time.Duration // how long a question waits
+	Reachable() bool      // somebody can answer, now or later
 	// Notify tells people that a question waits for an answer.
 	Notify(ctx context.Context, member string, r requests.Request)
 }
@@ -74,7 +75,9 @@ func (d *Merger) askOne(ctx context.Context, m tasks.Merge, files []string, othe
 			TaskID: m.Subject(), Subject: m.Title, Merge: m.ID, Commit: m.Commit,
 		}),
 	}
-	if to != actors.Operator {
+	if to == actors.Operator {
+		n.Wait = 0 // asking decides whether the team waits
+	} else {
 		n.Mail = func(r requests.Request) mail.Outgoing {
 			return inbox.ApprovalMail(r, m.Subject(), m.Title, d.deps.Clock.Now())
 		}
@@ -119,7 +122,9 @@ func (d *Merger) Answered(ctx context.Context, r requests.Request) error {
 	return err
 }
 
-// asking reports whether a merge is held for an answer that may still come. If the
+// asking reports whether a merge is held for an answer that may still come: that of a member within its
+// time, that of a person as long as somebody can answer; else the question stays open, and the run ends
+// without it. If the
 // answer came before the merge was held for it, asking applies it here, because no
 // other event would.
 func (d *Merger) asking(ctx context.Context, m tasks.Merge) (bool, error) {
@@ -131,7 +136,8 @@ func (d *Merger) asking(ctx context.Context, m tasks.Merge) (bool, error) {
 		return false, nil
 	}
 	if err != nil || r.Open() {
-		return err == nil && !r.Deadline.IsZero(), err // the team does not wait for an answer without a limit
+		waits := !r.Deadline.IsZero() || d.deps.Inbox.Reachable() && inbox.PayloadOf(r).Moved == ""
+		return err == nil && waits, err
 	}
 	a := answerOf(r)
 	switch {

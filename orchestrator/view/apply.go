@@ -73,7 +73,7 @@ func (s *State) extend(l events.Event) {
 	if t := s.index.turns[m.Name]; t != nil {
 		t.Last = l.Seq
 		if t.Number == l.Turn {
-			answer = t.answer
+			answer = t.Answer
 		}
 	}
 	for _, id := range m.InProgress {

@@ -211,14 +211,16 @@ func (s *State) Needs() []api.Need {
 		if r.Open() && r.To == actors.Operator {
 			list = append(list, api.Need{
 				Kind: api.NeedsAnswer, ID: r.ID, Member: r.Member, Asks: r.Kind, Task: cmp.Or(r.Task, s.taskAsked(r.ID)), Text: r.Text,
-				Since: r.Created, Deadline: r.Deadline,
+				Since: r.Created, Deadline: r.Deadline, Default: r.Default,
 			})
 			asked[r.Member] = asked[r.Member] || r.Kind == requests.AskAttention
 		}
 	}
 	for _, m := range s.Merges {
 		if m.State.Stands() && !s.isOpen(m.Asked) {
-			list = append(list, m.need())
+			n := m.need()
+			n.Again = s.AsksAgain(m)
+			list = append(list, n)
 		}
 	}
 	for _, m := range s.Members {
@@ -261,6 +263,17 @@ func (s *State) Questions() (n int) {
 // OtherNeeds returns the needs that are no questions.
 func (s *State) OtherNeeds() []api.Need {
 	return slices.DeleteFunc(s.Needs(), func(n api.Need) bool { return n.Kind == api.NeedsAnswer })
+}
+
+// AsksAgain reports whether to merge held work asks again whether it may be merged, because the question
+// was not answered in time.
+func (s *State) AsksAgain(m *Merge) bool {
+	for _, r := range slices.Backward(s.Requests) {
+		if r.Kind == requests.AskMerge && r.Commit == m.Commit && m.Commit != "" {
+			return m.State == tasks.MergeHeld && r.State == requests.Expired
+		}
+	}
+	return false
 }
 
 // need returns what a merge that stands needs.

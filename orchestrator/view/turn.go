@@ -30,9 +30,10 @@ type Turn struct {
 	CostUSD  float64     `json:"cost_usd"`
 	Empty    bool        `json:"empty,omitempty"`
 	Tasks    []string    `json:"tasks,omitempty"` // that were in progress in it
-
-	answer uint64 // the first line of the model's last answer
-	over   bool   // a result has come since, so that what comes next is another answer
+	// Answer is the first line of the model's last answer. Answered means that a result has come since, so
+	// that what comes next is another answer.
+	Answer   uint64 `json:"answer,omitempty"`
+	Answered bool   `json:"answered,omitempty"`
 }
 
 // Verdict is the result of a Gate.

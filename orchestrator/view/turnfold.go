@@ -108,15 +108,15 @@ func (s turnFold) passStarted(l events.Event, e events.PassStarted) {
 
 // answers notes a line of an answer of the model. Of no turn, it does nothing.
 func (t *Turn) answers(seq uint64) {
-	if t != nil && (t.over || t.answer == 0) {
-		t.answer, t.over = seq, false
+	if t != nil && (t.Answered || t.Answer == 0) {
+		t.Answer, t.Answered = seq, false
 	}
 }
 
 // returned notes that the model gets a result, and answers anew.
 func (t *Turn) returned() {
 	if t != nil {
-		t.over = true
+		t.Answered = true
 	}
 }
 

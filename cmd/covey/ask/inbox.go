@@ -24,7 +24,7 @@ func Inbox(env *cli.Env) *cobra.Command {
 	list.Short = "See and answer what waits for a person"
 	list.Long = `List what waits for a person. First the questions: calls that need permission, plans,
 work to be approved, members that need attention, forms of MCP servers, and questions
-to members. Each has its time limit and the answer that counts when the time is up. ID
+to members, and what becomes of each that nobody answers, and when. ID
 is a request's id, such as r7; show also takes the name of a member. While the team
 does not run, an answer is kept for its next run.
 
@@ -142,7 +142,7 @@ A request is answered once; a second answer fails and says whose the first was.`
 // answer. It says how only if a question is for the operator: members answer what
 // members ask each other.
 func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now time.Time) {
-	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "LEFT", "WHAT"}}
+	t := &term.Table{Head: []string{"ID", "KIND", "FROM", "TO", "UNANSWERED", "WHAT"}}
 	mine, marks := false, map[string]string{}
 	for _, n := range needs {
 		if len(n.Marks) > 0 {
@@ -151,14 +151,14 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 	}
 	for _, r := range list {
 		mine = mine || r.Open() && inbox.ForPerson(r)
-		left := leftText(r, now)
+		silent := unanswered(r, now)
 		if !r.Open() { // the state matters, not the time
-			left = string(r.State)
+			silent = string(r.State)
 		}
 		line, _, _ := strings.Cut(r.Text, "\n")
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
 			term.Cell{Text: answererText(r)},
-			term.Cell{Text: left}, term.Cell{Text: marks[r.ID] + line})
+			term.Cell{Text: silent}, term.Cell{Text: marks[r.ID] + line})
 	}
 	for _, n := range needs {
 		t.Add(term.Cell{}, term.Cell{Text: view.NeedWord(n)}, term.Cell{Text: n.Member},
@@ -180,9 +180,8 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 func printRequest(out *term.Screen, r requests.Request, now time.Time) {
 	out.Printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, term.PlainLine(r.Member), answererText(r),
 		r.State)
-	if left := leftText(r, now); left != "" {
-		out.Printf("%s left; without an answer it counts as %s\n", left, map[bool]string{true: "yes",
-			false: "no"}[r.Default])
+	if silent := unanswered(r, now); silent != "" {
+		out.Printf("%s\n", strings.Replace(silent, " at ", " if unanswered at ", 1))
 	}
 	out.Printf("\n%s\n", term.Plain(r.Text))
 	if more := inbox.RequestText(r); more != "" {
@@ -201,14 +200,13 @@ func answererText(r requests.Request) string {
 	return term.PlainLine(r.To)
 }
 
-// leftText formats how long an open question may still wait. It is empty for a
-// question without deadline, and never negative, because the team may be a moment
-// late to close it.
-func leftText(r requests.Request, now time.Time) string {
-	if !r.Open() || r.Deadline.IsZero() {
+// unanswered returns what becomes of an open question without an answer, and when.
+func unanswered(r requests.Request, now time.Time) string {
+	word, at := view.Unanswered(r.Kind, r.To, r.Default, r.Deadline, now)
+	if !r.Open() || word == "" {
 		return ""
 	}
-	return term.Elapsed(max(0, r.Deadline.Sub(now)))
+	return word + " at " + at
 }
 
 // answeredText describes the result of a request.

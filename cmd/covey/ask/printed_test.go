@@ -209,6 +209,7 @@ func TestPrintedInbox(t *testing.T) {
 		State: requests.Open, Deadline: noon.Add(-time.Hour)}
 	over := mine
 	over.ID, over.State, over.By, over.Feedback = "r1", requests.Denied, "lead", "not so"
+	clock := mine.Deadline.Local().Format("15:04")
 	const hint = "covey inbox approve ID, or deny ID --feedback TEXT, answers; show ID shows all"
 	for _, tc := range []struct {
 		list       []requests.Request
@@ -216,8 +217,8 @@ func TestPrintedInbox(t *testing.T) {
 	}{
 		{nil, "nothing waits for you\n", "ID"},
 		{[]requests.Request{mine}, hint, "more"},
-		{[]requests.Request{mine}, "r7  permission  ana   you  1m30s  may I?\n", "r12"},
-		{[]requests.Request{leads}, "lead  0s    the plan\n", hint},
+		{[]requests.Request{mine}, "r7  permission  ana   you  denied at " + clock + "  may I?\n", "r12"},
+		{[]requests.Request{leads}, "lead  denied at ", hint},
 		{[]requests.Request{over}, "you  denied  may I?\n", hint},
 	} {
 		got := printed(func(c *cli.Env) { printInbox(c.Out, tc.list, nil, noon) })
@@ -230,17 +231,16 @@ func TestPrintedInbox(t *testing.T) {
 		{Kind: api.NeedsDecision, ID: "2", Member: "ben", Text: "a conflict"},
 	}
 	got := printed(func(c *cli.Env) { printInbox(c.Out, nil, work, noon) })
-	want := `ID  KIND        FROM  TO   LEFT  WHAT
--   to merge    ana   you  -     covey merge 3: task 3 is finished
--   held merge  ben   you  -     covey merge ben: a conflict
+	want := `ID  KIND        FROM  TO   UNANSWERED  WHAT
+-   to merge    ana   you  -           covey merge 3: task 3 is finished
+-   held merge  ben   you  -           covey merge ben: a conflict
 `
 	if got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 	for want, r := range map[string]requests.Request{
-		"1m30s left; without an answer it counts as no\n": mine,
-		"denied by lead (not so)\n":                       over,
-		"0s left":                                         leads,
+		"denied if unanswered at " + clock + "\n": mine,
+		"denied by lead (not so)\n":               over,
 	} {
 		if got := printed(func(c *cli.Env) { printRequest(c.Out, r, noon) }); !strings.Contains(got, want) {
 			t.Errorf("printed\n%s\nwant %q", got, want)

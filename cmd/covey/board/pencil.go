@@ -105,8 +105,8 @@ func (p pencil) row(r row, c columns, isChosen bool) string {
 	if c.who > 0 {
 		line += column(r.who, c.who) + "  "
 	}
-	if !r.left.IsZero() {
-		line += term.Elapsed(r.left.Sub(p.now)) + " left  "
+	if r.silent != "" {
+		line += r.silent + "  "
 	}
 	return line + r.text
 }

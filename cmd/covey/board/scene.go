@@ -13,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 )
 
 // scene is what the lists and the heading show of a team at one moment. Nothing in it belongs to
@@ -31,15 +32,15 @@ type scene struct {
 
 // row is one row of a list.
 type row struct {
-	key   string // identifies it while the list changes
-	name  string
-	word  string // its state
-	style term.Style
-	since time.Time // when that began; zero: it has no age
-	left  time.Time // when the question is answered without a person; zero: never
-	who   string    // id of the question, owner of the task
-	text  string
-	about string // what a person should read before a decision, of several lines; may be empty
+	key    string // identifies it while the list changes
+	name   string
+	word   string // its state
+	style  term.Style
+	since  time.Time // when that began; zero: it has no age
+	silent string    // what becomes of the question without an answer, and when; empty: it waits
+	who    string    // id of the question, owner of the task
+	text   string
+	about  string // what a person should read before a decision, of several lines; may be empty
 
 	member  string // whose log belongs to it, and who gets a message; empty: the whole team
 	held    bool   // the member is held
@@ -111,7 +112,7 @@ func needRows(s *view.State, runs bool) []row {
 	for _, n := range s.Needs() {
 		r := row{
 			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: termview.NeedWord(n),
-			style: termview.NeedStyle(n), since: n.Since, left: n.Deadline, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
+			style: termview.NeedStyle(n), since: n.Since, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
 			task: n.Task, returns: n.Task != "",
 		}
 		switch n.Kind {
@@ -120,8 +121,11 @@ func needRows(s *view.State, runs bool) []row {
 		case api.NeedsMerge, api.NeedsDecision:
 			r.merges = true
 		}
-		if !runs {
-			r.left = time.Time{} // it waits for the next run
+		if runs { // else it waits for the next run
+			if word, at := termview.Unanswered(n.Asks, actors.Operator, n.Default, n.Deadline, s.Time); word != "" {
+				r.silent, r.about = word+" at "+at, r.about+"\n"+word+" if unanswered at "+at
+			}
+		} else {
 			r.text = term.PlainLine(termview.NeedText(n))
 		}
 		r.held = isHeld(s.Member(n.Member))

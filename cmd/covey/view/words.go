@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/events"
@@ -12,6 +13,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -179,6 +181,28 @@ func NeedStyle(n api.Need) term.Style {
 		return term.Red
 	}
 	return term.Yellow
+}
+
+// Unanswered returns what becomes of a request that nobody answers in time, and when by the clock: "denied"
+// and "23:06". Both are empty for one without a time limit.
+func Unanswered(kind requests.Kind, to string, yes bool, deadline, now time.Time) (word, at string) {
+	if deadline.IsZero() {
+		return "", ""
+	}
+	word = "denied"
+	switch {
+	case kind == requests.AskShutdown:
+		word = "ended"
+	case yes:
+		word = "approved"
+	case kind == requests.AskMerge && to != actors.Operator:
+		word = "held"
+	case kind == requests.AskQuestion:
+		word = "given up"
+	case kind == requests.AskForm:
+		word = "cancelled"
+	}
+	return word, texts.ShortTime(deadline.Local(), now.Local())
 }
 
 // MarksText names what a reviewer should look at first: "⚠ gate changed, tests removed"; empty: nothing.

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
+	"github.com/coveyteam/covey/tasks/actors"
 	"github.com/coveyteam/covey/tasks/requests"
 )
 
@@ -136,6 +137,25 @@ func TestCountWords(t *testing.T) {
 	} {
 		if got := strings.Join(CountWords(n.all, n.work), ", "); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestUnanswered: what becomes of a request that nobody answers, at a time of the clock.
+func TestUnanswered(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	for want, r := range map[string]requests.Request{
+		"denied 12:10":    {Kind: requests.AskPermission, To: actors.Operator, Deadline: noon.Add(10 * time.Minute)},
+		"held 12:10":      {Kind: requests.AskMerge, To: "ben", Deadline: noon.Add(10 * time.Minute)},
+		"denied 12:11":    {Kind: requests.AskMerge, To: actors.Operator, Deadline: noon.Add(11 * time.Minute)}, // protected files in a shared folder
+		"approved 12:10":  {Kind: requests.AskPermission, Default: true, Deadline: noon.Add(10 * time.Minute)},
+		"ended 12:10":     {Kind: requests.AskShutdown, Default: true, Deadline: noon.Add(10 * time.Minute)},
+		"cancelled 12:10": {Kind: requests.AskForm, Deadline: noon.Add(10 * time.Minute)},
+		"given up 12:10":  {Kind: requests.AskQuestion, Deadline: noon.Add(10 * time.Minute)},
+		" ":               {Kind: requests.AskMerge, To: actors.Operator},
+	} {
+		if word, at := Unanswered(r.Kind, r.To, r.Default, r.Deadline, noon); word+" "+at != want {
+			t.Errorf("%s %s, want %s", word, at, want)
 		}
 	}
 }
