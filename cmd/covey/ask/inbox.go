@@ -24,9 +24,9 @@ func Inbox(env *cli.Env) *cobra.Command {
 	list.Short = "See and answer what waits for a person"
 	list.Long = `List what waits for a person. First the questions: calls that need permission, plans,
 work to be approved, members that need attention, forms of MCP servers, and questions
-to members, and what becomes of each that nobody answers, and when. ID
-is a request's id, such as r7; show also takes the name of a member. While the team
-does not run, an answer is kept for its next run.
+to members, with what becomes of each that nobody answers, and when. ID is a request's
+id, such as r7; show also takes the name of a member. While the team does not run, an
+answer is kept for its next run.
 
 Then the finished work that waits until you merge it, with the command. With --json
 the questions alone are listed; covey review --json has the work.`
@@ -155,7 +155,7 @@ func printInbox(out *term.Screen, list []requests.Request, needs []api.Need, now
 		if !r.Open() { // the state matters, not the time
 			silent = string(r.State)
 		}
-		line, _, _ := strings.Cut(r.Text, "\n")
+		line, _, _ := strings.Cut(strings.TrimPrefix(r.Text, r.Member+" "), "\n") // its name is in a column
 		t.Add(term.Cell{Text: r.ID}, term.Cell{Text: string(r.Kind)}, term.Cell{Text: r.Member},
 			term.Cell{Text: answererText(r)},
 			term.Cell{Text: silent}, term.Cell{Text: marks[r.ID] + line})
@@ -181,7 +181,8 @@ func printRequest(out *term.Screen, r requests.Request, now time.Time) {
 	out.Printf("%s %s from %s, for %s, %s\n", r.Kind, r.ID, term.PlainLine(r.Member), answererText(r),
 		r.State)
 	if silent := unanswered(r, now); silent != "" {
-		out.Printf("%s\n", strings.Replace(silent, " at ", " if unanswered at ", 1))
+		word, at, _ := strings.Cut(silent, " ")
+		out.Printf("%s if unanswered at %s\n", word, at)
 	}
 	out.Printf("\n%s\n", term.Plain(r.Text))
 	if more := inbox.RequestText(r); more != "" {
@@ -206,7 +207,7 @@ func unanswered(r requests.Request, now time.Time) string {
 	if !r.Open() || word == "" {
 		return ""
 	}
-	return word + " at " + at
+	return word + " " + at
 }
 
 // answeredText describes the result of a request.

@@ -217,9 +217,9 @@ func TestPrintedInbox(t *testing.T) {
 	}{
 		{nil, "nothing waits for you\n", "ID"},
 		{[]requests.Request{mine}, hint, "more"},
-		{[]requests.Request{mine}, "r7  permission  ana   you  denied at " + clock + "  may I?\n", "r12"},
-		{[]requests.Request{leads}, "lead  denied at ", hint},
-		{[]requests.Request{over}, "you  denied  may I?\n", hint},
+		{[]requests.Request{mine}, "r7  permission  ana   you  denied " + clock + "  may I?\n", "r12"},
+		{[]requests.Request{leads}, "lead  denied ", hint},
+		{[]requests.Request{over}, "you  denied      may I?\n", hint},
 	} {
 		got := printed(func(c *cli.Env) { printInbox(c.Out, tc.list, nil, noon) })
 		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
@@ -262,7 +262,7 @@ func TestPrintedInboxFits(t *testing.T) {
 		}
 	}
 	if plain := ansi.Strip(out); !strings.Contains(plain,
-		"r1234  permission  documentation  you  9m59s  documentation asks to use Bash") {
+		"r1234  permission  documentation  you  denied "+long.Deadline.Local().Format("15:04")+"  asks to use Bash: go test") {
 		t.Errorf("printed\n%s", plain)
 	}
 }

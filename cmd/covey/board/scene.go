@@ -112,7 +112,7 @@ func needRows(s *view.State, runs bool) []row {
 	for _, n := range s.Needs() {
 		r := row{
 			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: termview.NeedWord(n),
-			style: termview.NeedStyle(n), since: n.Since, text: term.PlainLine(n.Text), about: term.Plain(n.Text),
+			style: termview.NeedStyle(n), since: n.Since, text: term.PlainLine(strings.TrimPrefix(n.Text, n.Member+" ")), about: term.Plain(n.Text),
 			task: n.Task, returns: n.Task != "",
 		}
 		switch n.Kind {
@@ -123,7 +123,7 @@ func needRows(s *view.State, runs bool) []row {
 		}
 		if runs { // else it waits for the next run
 			if word, at := termview.Unanswered(n.Asks, actors.Operator, n.Default, n.Deadline, s.Time); word != "" {
-				r.silent, r.about = word+" at "+at, r.about+"\n"+word+" if unanswered at "+at
+				r.silent, r.about = word+" "+at, r.about+"\n"+word+" if unanswered at "+at
 			}
 		} else {
 			r.text = term.PlainLine(termview.NeedText(n))
@@ -262,7 +262,7 @@ func taskAbout(t *view.Task, merge *view.Merge, found []hints.Hint) string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", r.Time.Local().Format(time.TimeOnly), r.Kind, r.Reason))
 	}
 	if merge != nil {
-		lines = append(lines, merge.Name()+" is "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))
+		lines = append(lines, merge.Name()+": "+termview.MergeState(merge.Merge)+termview.Because(merge.Merge))
 	}
 	return term.Plain(strings.Join(lines, "\n"))
 }

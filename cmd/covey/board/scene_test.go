@@ -92,7 +92,7 @@ func TestTaskRow(t *testing.T) {
 		s.Apply(l.Event())
 	}
 	r := taskRows(&s)[2]
-	if want := "Cover it with tests\ntask 3 (Cover it with tests) is held: conflict in a.go"; r.about != want || !r.merges || !r.returns {
+	if want := "Cover it with tests\ntask 3 (Cover it with tests): held: conflict in a.go"; r.about != want || !r.merges || !r.returns {
 		t.Errorf("%q, merges %v, returns %v; want %q", r.about, r.merges, r.returns, want)
 	}
 	if needs := needRows(&s, true); needs[2].word != "held merge" || needs[2].task != "3" ||

@@ -198,7 +198,7 @@ func Unanswered(kind requests.Kind, to string, yes bool, deadline, now time.Time
 	case kind == requests.AskMerge && to != actors.Operator:
 		word = "held"
 	case kind == requests.AskQuestion:
-		word = "given up"
+		word = "dropped"
 	case kind == requests.AskForm:
 		word = "cancelled"
 	}

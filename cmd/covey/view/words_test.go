@@ -151,7 +151,7 @@ func TestUnanswered(t *testing.T) {
 		"approved 12:10":  {Kind: requests.AskPermission, Default: true, Deadline: noon.Add(10 * time.Minute)},
 		"ended 12:10":     {Kind: requests.AskShutdown, Default: true, Deadline: noon.Add(10 * time.Minute)},
 		"cancelled 12:10": {Kind: requests.AskForm, Deadline: noon.Add(10 * time.Minute)},
-		"given up 12:10":  {Kind: requests.AskQuestion, Deadline: noon.Add(10 * time.Minute)},
+		"dropped 12:10":   {Kind: requests.AskQuestion, Deadline: noon.Add(10 * time.Minute)},
 		" ":               {Kind: requests.AskMerge, To: actors.Operator},
 	} {
 		if word, at := Unanswered(r.Kind, r.To, r.Default, r.Deadline, noon); word+" "+at != want {
