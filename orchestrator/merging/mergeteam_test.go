@@ -303,8 +303,8 @@ func TestProtectedWorkWaits(t *testing.T) {
 }
 
 // TestProtectedWorkIsNotAnswered: where nobody can answer, the work is not merged and goes to nobody, and
-// the run ends and says why. The question stays open, and the next run goes on with its answer. That the
-// spec says that somebody looks does not count in a CI job.
+// the run ends and says why. The question stays open. That the spec says that somebody looks does not
+// count in a CI job.
 func TestProtectedWorkIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]orchestrator.Options{"": {}, "on_ask: wait\n": {Unattended: true}} {
@@ -314,12 +314,9 @@ func TestProtectedWorkIsNotAnswered(t *testing.T) {
 			t.Errorf("the author got a task: %+v", g.List())
 		}
 		asked := teamtest.Of[requests.Request](g.Rig, "request")
-		for _, r := range asked { // what builds on the work asks, too
-			if _, err := inbox.AnswerStopped(t.Context(), g.Place(), r.ID, requests.Ruling{Approve: true}); err != nil || !r.Open() {
-				t.Errorf("%+v, %v", r, err)
-			}
+		if len(asked) == 0 || slices.ContainsFunc(asked, func(r requests.Request) bool { return !r.Open() }) {
+			t.Errorf("%+v", asked)
 		}
-		g.Want(g.Run(o), orchestrator.CodeDone, "all work is done")
 	}
 }
 
