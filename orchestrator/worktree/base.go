@@ -58,9 +58,6 @@ func (b *Base) pins() string { return "refs/covey/base/" + b.id + "/" }
 // in is the reference of the operator's repository that keeps what a clone has checked out.
 func (b *Base) in(name string) string { return "refs/covey/in/" + b.id + "/" + name }
 
-// Trial is the reference that keeps what is tested before it is merged.
-func (b *Base) Trial() string { return "refs/covey/trial/" + b.id }
-
 // remote returns the configuration by which clones fetch from the base. Nobody pushes to it.
 func (b *Base) remote() string {
 	key := "remote." + baseRemote + "."
@@ -245,10 +242,8 @@ func (b *Base) refresh(ctx context.Context) error {
 	if err := b.repo.change(ctx, add); err != nil {
 		return err
 	}
-	if data, err := os.ReadFile(filepath.Join(b.repo.Common, "shallow")); err == nil {
-		if err := rewrite(filepath.Join(b.dir, "shallow"), string(data)); err != nil {
-			return err
-		}
+	if err := b.repo.deepen(b.dir); err != nil {
+		return err
 	}
 	if err := rewrite(filepath.Join(b.dir, "packed-refs"), packed(refs)); err != nil {
 		return err
@@ -302,7 +297,7 @@ func (b *Base) Drop(ctx context.Context) error {
 	if err := os.RemoveAll(b.dir); err != nil {
 		return fmt.Errorf("remove the base of the working copies: %w", err)
 	}
-	for _, below := range []string{b.pins(), b.in(""), b.Trial()} {
+	for _, below := range []string{b.pins(), b.in(""), "refs/covey/trial/" + b.id} {
 		out, err := b.repo.plain(ctx, "for-each-ref", "--format=delete %(refname)", below)
 		if err == nil && len(out) > 0 {
 			err = b.repo.change(ctx, strings.Split(strings.TrimSpace(string(out)), "\n"))

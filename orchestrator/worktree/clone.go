@@ -161,7 +161,7 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 		}
 	}
 	for to, file := range map[string]string{
-		"shallow": filepath.Join(r.Common, "shallow"), "info/exclude": filepath.Join(r.Common, "info", "exclude"),
+		"info/exclude":         filepath.Join(r.Common, "info", "exclude"),
 		"info/attributes":      filepath.Join(r.Common, "info", "attributes"),
 		"info/sparse-checkout": filepath.Join(r.GitDir, "info", "sparse-checkout"),
 	} {
@@ -173,7 +173,7 @@ func (r *Repo) equip(ctx context.Context, dir string, n New, from source) error 
 			return err
 		}
 	}
-	return nil
+	return r.deepen(dir)
 }
 
 // writeFile writes a file in one step, with the folders above it.

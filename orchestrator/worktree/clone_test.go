@@ -115,6 +115,8 @@ func TestKindsOfRepositories(t *testing.T) {
 		"shallow": {`git clone -q --depth 1 "file://$PWD" ws`, "ws", `test "$(git rev-list --count HEAD)" = 2; git fsck --connectivity-only`},
 		"shallow, deepened since": {`git clone -q --depth 1 "file://$PWD" ws`, "ws",
 			`git -C $W fetch -q --unshallow`},
+		"complete, but not the member's own": {`git clone -q . theirs; git -C theirs commit -q --allow-empty -m a; git -C theirs commit -q --allow-empty -m b`, ".",
+			`git fetch -q --depth 1 "file://$W/theirs" HEAD:refs/theirs/x; test "$(git rev-list --count refs/theirs/x)" = 1`},
 		"partial": {`git config uploadpack.allowFilter true; git clone -q --filter=blob:none "file://$PWD" ws`, "ws",
 			`git show HEAD~1:a; test "$(git config remote.origin.promisor)" = true`},
 		"sparse":                    {`git clone -q . ws; cd ws; git sparse-checkout set in`, "ws", `test -e in/f; test ! -e out/f; test -z "$(git status --porcelain)"`},
@@ -140,11 +142,11 @@ func TestKindsOfRepositories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := newRepo(t)
-			testkit.Shell(t, first.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; printf 'ws/\na?/\nb.git/\ng/\nsub/\n' >.git/info/exclude`)
+			testkit.Shell(t, first.Top, `mkdir in out; echo i >in/f; echo o >out/f; git add -A; git commit -qm two; printf 'ws/\na?/\nb.git/\ng/\nsub/\ntheirs/\n' >.git/info/exclude`)
 			testkit.Shell(t, first.Top, c.prepare)
 			r := open(t, filepath.Join(first.Top, c.open))
 			ana := add(t, r, "covey/crew/ana")
-			same := `git ls-tree -r HEAD; find . -name .git -prune -o -type f -print | grep -v '^./\(ws\|a[0-9]\|b.git\|g\|sub\)/' | sort`
+			same := `git ls-tree -r HEAD; find . -name .git -prune -o -type f -print | grep -v '^./\(ws\|a[0-9]\|b.git\|g\|sub\|theirs\)/' | sort`
 			if got, want := testkit.Shell(t, ana.Top, same), testkit.Shell(t, r.Top, same); got != want && name != "a submodule" {
 				t.Errorf("the copy has\n%s\nand the workspace\n%s", got, want)
 			}
@@ -152,6 +154,10 @@ func TestKindsOfRepositories(t *testing.T) {
 			publish(t, ana)
 			testkit.Shell(t, r.Top, `test "$(git log -1 --format=%s covey/crew/ana)" = mine; test -z "$(git status --porcelain)"; git fsck --connectivity-only`)
 			share(t, ana)
+			testkit.Shell(t, ana.Top, "git fetch -q covey; git fsck --connectivity-only")
+			if name == "shallow, deepened since" && testkit.Shell(t, ana.Top, "git rev-parse --is-shallow-repository; git rev-list --count HEAD~1") != "false\n2" {
+				t.Error("the copy has not been deepened")
+			}
 			testkit.Must(t, ana.lent.base.Discard(t.Context(), ana.Top))
 			testkit.Must(t, ana.lent.base.Drop(t.Context()))
 			testkit.Shell(t, r.Top, `test -z "$(git for-each-ref refs/covey)"; git fsck --connectivity-only`)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/shell"
@@ -113,7 +114,7 @@ func (b *Base) Show(ctx context.Context, path, branch string) error {
 // Fetch brings a commit of a clone to r, with all that belongs to it, and sets a reference of covey's
 // own to it. Objects that are not in order are refused.
 func (r *Repo) Fetch(ctx context.Context, from *Repo, commit, ref string) error {
-	if err := r.deepen(from); err != nil {
+	if err := r.deepen(from.Common); err != nil {
 		return fmt.Errorf("fetch from %s: %w", from.Top, err)
 	}
 	// git takes neither settings nor environment of a call to the other repository, whose own
@@ -133,17 +134,31 @@ func (r *Repo) Fetch(ctx context.Context, from *Repo, commit, ref string) error 
 	return err
 }
 
-// deepen gives a clone the part of the history that r has, of which it borrows all.
-func (r *Repo) deepen(clone *Repo) error {
-	own := filepath.Join(clone.Common, "shallow")
-	now, err := os.ReadFile(filepath.Join(r.Common, "shallow"))
-	if err == nil {
-		return rewrite(own, string(now))
-	}
-	if err = os.Remove(own); errors.Is(err, fs.ErrNotExist) {
+// deepen gives a repository that borrows all objects of r the limits of r's history (git's file
+// shallow) in place of those that it was given last. Those that it has set itself stay.
+func (r *Repo) deepen(dir string) error {
+	const given = "covey-shallow"
+	now, was := linesOf(filepath.Join(r.Common, "shallow")), linesOf(filepath.Join(dir, given))
+	if slices.Equal(now, was) {
 		return nil
 	}
-	return err
+	own := slices.DeleteFunc(linesOf(filepath.Join(dir, "shallow")), func(id string) bool { return slices.Contains(was, id) })
+	own = append(own, now...)
+	slices.Sort(own)
+	err := os.Remove(filepath.Join(dir, "shallow")) // git takes an empty one for a history without beginnings
+	if own = slices.Compact(own); len(own) > 0 {
+		err = writeFile(filepath.Join(dir, "shallow"), strings.Join(own, "\n")+"\n")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeFile(filepath.Join(dir, given), strings.Join(now, "\n"))
+}
+
+// linesOf returns the words of a file, one in a line; none if it cannot be read.
+func linesOf(path string) []string {
+	data, _ := os.ReadFile(path)
+	return strings.Fields(string(data))
 }
 
 // Share gives the clone of a member what has moved in the operator's repository since it was last
@@ -157,7 +172,7 @@ func (r *Repo) Share(ctx context.Context, head Head) error {
 	if err := l.base.Refresh(ctx); err != nil {
 		return err
 	}
-	if err := l.base.repo.deepen(r); err != nil {
+	if err := l.base.repo.deepen(r.Common); err != nil {
 		return fmt.Errorf("the history of %s: %w", r.Top, err)
 	}
 	data, err := os.ReadFile(filepath.Join(l.base.dir, "packed-refs"))
