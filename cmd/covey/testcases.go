@@ -115,7 +115,7 @@ func (r *testRun) start(ctx context.Context, args []string) error {
 		}
 	}
 	suite := &cases.Suite{Load: r.env.SpecElsewhere, Default: spec, Version: r.env.Version, Managed: r.env.Managed}
-	list, err := suite.PrepareAll(ctx, files, func(c *cases.Case) bool { return pattern.MatchString(c.Name) })
+	list, err := suite.PrepareAll(files, func(c *cases.Case) bool { return pattern.MatchString(c.Name) })
 	defer func() {
 		for _, p := range list {
 			if err := p.Close(); err != nil {

@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +53,7 @@ type Prepared struct {
 func (p *Prepared) Close() error { return p.scratch.remove() }
 
 // Prepare makes a case ready: its workspace and its team. A mistake of the case is a yaml.Errors.
-func (s *Suite) Prepare(ctx context.Context, f *File, c *Case) (_ *Prepared, err error) {
+func (s *Suite) Prepare(f *File, c *Case) (_ *Prepared, err error) {
 	p := &Prepared{File: f, Case: c, suite: s}
 	defer func() {
 		if err != nil {
@@ -75,13 +74,7 @@ func (s *Suite) Prepare(ctx context.Context, f *File, c *Case) (_ *Prepared, err
 	if p.hooks, err = hookinfo.List(p.team, p.team.Workspace, p.layers.Sources, nil); err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	if c.HasTeam() && (c.Git || needsGit(p.team)) {
-		err = p.scratch.commit(ctx)
-	}
-	return p, err
+	return p, p.check()
 }
 
 // teamOfSpec takes the team of the spec that the file names.

@@ -37,34 +37,33 @@ type Failure struct {
 	Journal  []string `json:"journal"` // the lines that matter
 }
 
-// Run runs a case. Its error is about covey or its context; what the case expects and does not see is in the
-// result.
-func (p *Prepared) Run(ctx context.Context) (r Result, err error) {
+// Run runs a case. What the case expects and does not see is in the result, and so is an error of covey. Only
+// the end of ctx leaves it without a meaning.
+func (p *Prepared) Run(ctx context.Context) (r Result) {
 	began := time.Now()
 	r = Result{File: p.File.Path, Line: p.Case.at.At.Line, Name: p.Case.Name, Failures: []Failure{}}
 	within, cancel := context.WithTimeout(ctx, p.Case.Timeout)
 	defer cancel()
+	var err error
 	if len(p.Case.Calls) > 0 {
 		err = p.decide(within, &r)
 	}
 	if err == nil && p.Case.HasTeam() && within.Err() == nil {
 		err = p.play(within, &r)
 	}
-	r.Seconds = time.Since(began).Seconds()
-	if ctx.Err() != nil {
-		return r, ctx.Err()
-	}
-	if within.Err() != nil { // what else has failed is a consequence
-		err = nil
-		if len(r.Failures) == 0 {
-			r.Failures = append(r.Failures, p.tooLong(nil))
-		}
+	switch {
+	case within.Err() != nil && len(r.Failures) == 0: // what else has failed is a consequence
+		r.Failures = append(r.Failures, p.tooLong(nil))
+	case within.Err() == nil && err != nil:
+		r.Failures = append(r.Failures, Failure{
+			Line: r.Line, What: "the case", Expected: "a run", Seen: "covey could not run it: " + err.Error(), Journal: []string{},
+		})
 	}
 	for i := range r.Failures {
 		r.Failures[i].shorten(p.scratch.workspace)
 	}
-	r.Passed = err == nil && len(r.Failures) == 0
-	return r, err
+	r.Seconds, r.Passed = time.Since(began).Seconds(), len(r.Failures) == 0
+	return r
 }
 
 // shorten names files of the workspace by their paths in it.
@@ -187,6 +186,11 @@ func callID(i int) string { return fmt.Sprintf("call-%d", i+1) }
 
 // play runs the team of the case.
 func (p *Prepared) play(ctx context.Context, r *Result) error {
+	if p.Case.Git || needsGit(p.team) {
+		if err := p.scratch.commit(ctx); err != nil {
+			return err
+		}
+	}
 	t := copyOf(p.team)
 	cast := func(m *configs.Member) {
 		i := slices.IndexFunc(p.Case.Members, func(played Played) bool { return played.Member == m.Name })

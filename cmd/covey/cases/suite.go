@@ -13,7 +13,7 @@ import (
 
 // PrepareAll makes the cases of some files ready that want accepts; nil accepts all. Mistakes are yaml.Errors,
 // those of all cases at once. The caller closes what is returned, also with an error.
-func (s *Suite) PrepareAll(ctx context.Context, files []*File, want func(*Case) bool) (list []*Prepared, err error) {
+func (s *Suite) PrepareAll(files []*File, want func(*Case) bool) (list []*Prepared, err error) {
 	var mistakes yaml.Errors
 	for _, f := range files {
 		for i := range f.Cases {
@@ -21,7 +21,7 @@ func (s *Suite) PrepareAll(ctx context.Context, files []*File, want func(*Case) 
 			if want != nil && !want(c) {
 				continue
 			}
-			p, err := s.Prepare(ctx, f, c)
+			p, err := s.Prepare(f, c)
 			var found yaml.Errors
 			switch {
 			case errors.As(err, &found):
@@ -40,10 +40,8 @@ func (s *Suite) PrepareAll(ctx context.Context, files []*File, want func(*Case) 
 }
 
 // RunAll runs cases at the same time, as many as there are cores, and calls see with each result in the order
-// of the cases. The first error of covey itself ends it.
-func RunAll(caller context.Context, list []*Prepared, see func(Result)) ([]Result, error) {
-	ctx, cancel := context.WithCancelCause(caller)
-	defer cancel(nil)
+// of the cases. Its error is that of ctx.
+func RunAll(ctx context.Context, list []*Prepared, see func(Result)) ([]Result, error) {
 	results := make([]Result, len(list))
 	done := make([]chan struct{}, len(list))
 	for i := range done {
@@ -54,10 +52,7 @@ func RunAll(caller context.Context, list []*Prepared, see func(Result)) ([]Resul
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		workers.Go(func() {
 			for i := range next {
-				var err error
-				if results[i], err = list[i].Run(ctx); err != nil {
-					cancel(fmt.Errorf("%s: %s: %w", list[i].File.Path, list[i].Case.Name, err))
-				}
+				results[i] = list[i].Run(ctx)
 				close(done[i])
 			}
 		})
@@ -87,8 +82,5 @@ func RunAll(caller context.Context, list []*Prepared, see func(Result)) ([]Resul
 		marks = append(marks, p.marks...)
 	}
 	proc.KillMarked(marks...) // what hooks and tools have left in the background; once, because it reads all processes
-	if caller.Err() != nil {
-		return results, caller.Err()
-	}
-	return results, context.Cause(ctx)
+	return results, ctx.Err()
 }
