@@ -16,7 +16,7 @@ var (
 		`^\s*rescue(?:\s*=>\s*\w+|\s+StandardError.*)?\s*$`)
 	passes = texts.Pattern(`^\s*(?:pass|continue|\.\.\.|return(?:\s+(?:None|False|True|null|undefined|\[\]|\{\}|""|''|0))?;?|\}|end)\s*(?:[#/].*)?$`)
 	// swallowsInOne passes over an error in one line.
-	swallowsInOne = texts.Pattern(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?:/\*.*?\*/)?\s*\}|\.catch\(\s*(?:\(\w*\)|\w+|function\s*\(\w*\))\s*(?:=>)?\s*\{\s*\}\s*\)|` +
+	swallowsInOne = texts.Pattern(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?:/\*.*?\*/)?\s*\}|\.catch\(\s*(?:\(\w*\)|\w+|function\s*\(\w*\))\s*(?:=>)?\s*(?:\{\s*\}|\(\{\}\)|\[\]|null|undefined|false|0|''|"")\s*\)|` +
 		`\bcontextlib\.suppress\(\s*(?:Base)?Exception\b|^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:pass|return\b.*|continue)\s*$|` +
 		`\brecover\(\)\s*;?\s*\}\(\)|^\s*_ = recover\(\)|^\s*if err != nil \{\s*\}|\berrors='ignore'`)
 	// goesOn lets a script go on after a failure.
@@ -27,11 +27,13 @@ var (
 
 // passesOver reports whether what follows the line does nothing, perhaps under a condition.
 func (s spot) passesOver() bool {
-	return passes().MatchString(s.near(1)) || branch().MatchString(s.near(1)) && passes().MatchString(s.near(2))
+	return passes().MatchString(s.near(1)) || standsIn().MatchString(s.near(1)) || branch().MatchString(s.near(1)) && passes().MatchString(s.near(2))
 }
 
 var (
-	branch = texts.Pattern(`^\s*if\b.*[:{]\s*$`)
+	// standsIn sets a fixed value.
+	standsIn = texts.Pattern(`^\s*[\w.\[\]]+\s*=\s*` + fixedValue + `;?\s*$`)
+	branch   = texts.Pattern(`^\s*if\b.*[:{]\s*$`)
 	// dropped matches a call whose error gets no name, taken one that has it; both with the callee.
 	dropped = texts.Pattern(`,\s*_\s*:?=\s*([\w.]+)\(`)
 	taken   = texts.Pattern(`,\s*err\s*:?=\s*([\w.]+)\(`)
@@ -150,7 +152,7 @@ func comparesWith(text, inputs string) bool {
 var (
 	quoted    = texts.Pattern("\"[^\"]*\"|'[^']*'|`[^`]*`")
 	askedData = texts.Pattern(`[=!]={1,2}\s*["'\x60]([^"'\x60]{6,})["'\x60]`)
-	asksFor   = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
+	asksFor   = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:[\w:.]+\()?(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
 	answers   = texts.Pattern(`\breturn\s+(?:-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
 		`\b(?:return|Ok|Some)\b.*\w\(\s*(?:-?\d[\d._]*|["'][^"']*["'])\s*\)+\s*;?\s*$|` +
 		`^\s*(?:fmt\.Print\w*|print(?:ln!?|!)?|console\.log|process\.stdout\.write|sys\.stdout\.write)\(\s*["'\x60]`)

@@ -19,6 +19,9 @@ var testPatterns = []string{
 // testFolders are names of folders with tests.
 var testFolders = []string{"test", "tests", "__tests__", "spec", "testdata"}
 
+// namedTest reports whether runners of tests find a file by its name.
+func namedTest(name string) bool { return fitsOne(path.Base(name), testPatterns...) }
+
 // IsTest reports whether a file belongs to tests by its path.
 func IsTest(name string) bool {
 	base := path.Base(name)

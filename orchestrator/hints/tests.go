@@ -65,7 +65,7 @@ func removedTests(withCode bool) func(Work) []Place {
 		var list []Place
 		for i := range w.Files {
 			f := &w.Files[i]
-			if f.What == Deleted && IsTest(f.Name) || f.What == Renamed && IsTest(f.Old) && !IsTest(f.Name) {
+			if f.What == Deleted && IsTest(f.Name) || f.What == Renamed && IsTest(f.Old) && (!IsTest(f.Name) || namedTest(f.Old) && !namedTest(f.Name)) {
 				list = append(list, Place{File: f.Name})
 			}
 		}
@@ -117,11 +117,14 @@ func renamedTests(w Work, name string) []Place {
 
 // testSkip finds what keeps a test, or all others, from running.
 var testSkip = texts.Pattern(`\b[tb]\.Skip(?:f|Now)?\(` + // Go
-	`|@(?:unittest\.|pytest\.mark\.)?(?:skip|xfail|expectedFailure)\b|\bpytestmark\s*=.*(?:skip|xfail)` + // Python
+	`|@(?:unittest\.|pytest\.mark\.)?(?:skip(?:[iI]f|Unless)?|xfail|expectedFailure)\b|\bpytestmark\s*=.*(?:skip|xfail)` + // Python
 	`|\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\bmark\.(?:skip|xfail)\b` +
 	`|\b(?:it|test|describe|context|suite)\.(?:skip|skipIf|runIf|only|todo|fixme|failing|fails)\b` + // JavaScript
 	`|\b(?:xit|xtest|xdescribe|fit|fdescribe)\(|\bthis\.skip\(\)` +
 	`|#\[ignore|@Disabled\b|@Ignore\b|\[Ignore\b|\bXCTSkip\(|\bmarkTestSkipped\(|^\s*(?:skip|pending)\s*(?:['"]|$)`)
+
+// always finds a condition that always holds.
+var always = texts.Pattern(`(?i)\b(?:skip|run)(?:if|unless)\(\s*(?:true|false|1|0)\b`)
 
 // onlyWhere finds the reason of a test that does not run everywhere.
 var onlyWhere = texts.Pattern(`skip(?:If|Unless|if|unless)|xfail\(\s*\w+\.|GOOS|GOARCH|testing\.Short|Getenv|LookPath|Get[eu]uid|platform|version|` +
@@ -139,7 +142,7 @@ func skippedTests(conditional bool) func(Work) []Place {
 		var list []Place
 		for s := range w.fresh(testCode) {
 			if text := s.text(); testSkip().MatchString(text) {
-				where := onlyWhere().MatchString(text) || strings.Contains(text, "t.Skip") &&
+				where := onlyWhere().MatchString(text) && !always().MatchString(text) || strings.Contains(text, "t.Skip") &&
 					(onlyWhere().MatchString(s.near(-1)) || onlyWhere().MatchString(s.near(-2)) || strings.HasPrefix(strings.TrimSpace(s.near(-1)), "if "))
 				if where == conditional {
 					list = append(list, s.place())
@@ -213,7 +216,7 @@ func isAssertion(text string) bool {
 // truism finds an assertion that always holds.
 var truism = texts.Pattern(`\bassert\s+(?:True|1|not False|1 == 1)\s*(?:$|,|#)|assertTrue\(\s*True\b|assertFalse\(\s*False\b|` +
 	`expect\(\s*(?:true|1)\s*\)\.(?:toBe|toEqual|toBeTruthy)\(\s*(?:true|1)?\s*\)|\b(?:assert|require)\.True\(t, true\b|` +
-	`\bassert!\(\s*true\s*[,)]|\bassert\.(?:ok|isTrue)\(\s*true\s*[,)]|\bassert\s+.*\bor True\b|\|\|\s*true\s*\)\s*;?$`)
+	`\bassert!\(\s*true\s*[,)]|\bassert\.(?:ok|isTrue)\(\s*true\s*[,)]|\bassert\s+.*\bor True\b|\|\|\s*true\s*(?:\)\s*;?|\{)$`)
 
 // compared finds the two sides of a comparison for equality.
 var compared = texts.Pattern(`(?:assertEquals?|assertSame|assertIs|[eE]qual|EqualValues|assert_eq!|strictEqual|deepEqual|deepStrictEqual|DeepEqual)\(\s*(?:t,\s*)?(.+)\)` +
@@ -261,11 +264,25 @@ func firstArg(args string) (first, rest string) {
 	return strings.TrimSpace(args), ""
 }
 
+// setBefore finds a variable and its value.
+var setBefore = texts.Pattern(`^\s*(?:const |let |var )?([A-Za-z]\w*) :?= (.*[\w)\]]);?$`)
+
+var word = texts.Pattern(`\w+`)
+
 // emptyAssertions finds assertions that cannot fail.
 func emptyAssertions(w Work) []Place {
 	var list []Place
 	for s := range w.fresh(testCode) {
-		if text := s.text(); truism().MatchString(text) || comparesItself(text) {
+		text := s.text()
+		if named := setBefore().FindStringSubmatch(s.near(-1)); named != nil && len(named[2]) > 1 && isAssertion(text) { // what it is compared with is computed
+			text = word().ReplaceAllStringFunc(text, func(w string) string {
+				if w == named[1] {
+					return named[2]
+				}
+				return w
+			})
+		}
+		if truism().MatchString(text) || comparesItself(text) {
 			list = append(list, s.place())
 		}
 	}
@@ -275,14 +292,15 @@ func emptyAssertions(w Work) []Place {
 // exact finds an assertion of one value, loose one of many values.
 var (
 	exact = texts.Pattern(`==|\bassertEquals?\(|assertIs\(|assertSame\(|\bEqual\w*\(|DeepEqual|assert_eq!|[sS]trictEqual\(|\bequal\(|deepEqual\(|` +
-		`toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\(\w*(?:Error|Exception)\b`)
+		`toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\([\w.]*(?:Error|Warning|Exit|Interrupt)\b`)
 	loose = texts.Pattern(`[^=-][<>]=?\s|\sin\s|\bis not None\b|!=\s*nil|assert(?:True|In|NotNone|IsNotNone|IsInstance|Greater\w*|Less\w*|AlmostEquals?)\(|` +
 		`\b(?:NotNil|NotEmpty|NoError|Contains|True|Greater|GreaterOrEqual|InDelta)\(|assert!\(|toBeDefined\(|toBeTruthy\(|toContain\(|` +
-		`toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\(Exception\b|isinstance\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
+		`toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\((?:Base)?Exception\b|isinstance\(|assert_ne!\(|\b(?:assert)?NotEquals?\(|\.not\.to\w+\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
 	// differs finds a condition in Go under which a test fails because a value is not the right one, isEmpty one that
 	// only asks for any.
 	differs = texts.Pattern(`^\s*(?:\} else )?if .*(?:!= [^n\s]|!(?:reflect\.DeepEqual|slices\.Equal|maps\.Equal|bytes\.Equal|cmp\.Equal|errors\.Is)\().*\{$`)
 	isEmpty = texts.Pattern(`^\s*(?:\} else )?if .*(?:== (?:""|nil|0)|len\(.*\) (?:== 0|< \d+)|!strings\.(?:Contains|HasPrefix)\(.*\)) \{$`)
+	panics  = texts.Pattern(`^\s*#\[should_panic`)
 	fails   = texts.Pattern(`^\s*[tb]\.(?:Error|Fatal|Fail)`)
 	// quiet finds what prints in place of an assertion, or one that is commented out.
 	quiet     = texts.Pattern(`\bt\.Logf?\(|\bconsole\.(?:log|warn)\(|^\s*print\(|^\s*(?:#|//)\s*(?:self\.)?(?:assert|expect|require|t\.(?:Error|Fatal))`)
@@ -291,9 +309,15 @@ var (
 	literal   = texts.Pattern("\"[^\"]*\"|'[^']*'|`[^`]*`|\\b\\d+(?:\\.\\d+)?\\b|\\b(?:true|false|True|False|None|nil|null)\\b")
 )
 
-// weakenedAssertions finds assertions that allow more than the ones that they replace.
+// weakenedAssertions finds assertions that allow more than the ones that they replace, and tests that are to
+// fail from now on.
 func weakenedAssertions(w Work) []Place {
 	var list []Place
+	for s := range w.fresh(testCode) {
+		if i := s.i + 1; panics().MatchString(s.text()) && i < len(s.hunk.Lines) && s.hunk.Lines[i].Kind == ' ' && retired().MatchString(s.hunk.Lines[i].Text) {
+			list = append(list, s.place())
+		}
+	}
 	for p := range w.pairs(testCode, func(text string) bool {
 		return isAssertion(text) || quiet().MatchString(text) || differs().MatchString(text) || isEmpty().MatchString(text)
 	}) {
@@ -335,7 +359,10 @@ func blank(expr func() *regexp.Regexp, line string) string {
 	return expr().ReplaceAllString(strings.TrimSpace(line), "#")
 }
 
-// fewerAssertions finds tests that stay and check less: assertions are removed from a hunk that
+// aCase matches a row of a table of cases.
+var aCase = texts.Pattern(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|["'\x60].*["'\x60]|-?\d[\d._]*),\s*$`)
+
+// fewerAssertions finds tests that stay and check less: assertions or cases are removed from a hunk that
 // removes no test and adds none.
 func fewerAssertions(w Work) []Place {
 	var list []Place
@@ -354,7 +381,9 @@ func fewerAssertions(w Work) []Place {
 					more = len(h.Lines) // whole tests come and go here
 				case l.Kind == '+' && (isAssertion(text) || quiet().MatchString(text)): // the latter has a rule of its own
 					more++
-				case l.Kind == '-' && isAssertion(text):
+				case l.Kind == '+' && aCase().MatchString(text):
+					more++
+				case l.Kind == '-' && (isAssertion(text) || aCase().MatchString(text)):
 					removed = append(removed, s.place())
 				}
 			}

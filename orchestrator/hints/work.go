@@ -101,9 +101,14 @@ var (
 	keyShapes = texts.Pattern(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b|\bgithub_pat_\w{60,}|\bglpat-[\w-]{20}|\bxox[abprs]-[\w-]{10,}|` +
 		`\bAIza[\w-]{35}\b|\bsk-(?:ant-|proj-)?[\w-]{32,}|\bsk_live_\w{20,}|\brk_live_\w{20,}|\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[\w-]{50,}|\bSG\.[\w-]{20,}\.[\w-]{20,}|` +
 		`-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}|\bhf_[A-Za-z0-9]{34}\b|\bdop_v1_[a-f0-9]{64}|` +
+		`\bhooks\.slack\.com/services/T\w+/B\w+/\w{20,}|\bSK[0-9a-f]{32}\b|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b|\bdapi[0-9a-f]{32}\b|\bglsa_\w{32}_[0-9a-fA-F]{8}\b|` +
+		`\bhvs\.[\w-]{60,}|\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b|\bAccountKey=[\w+/]{80,}|\b\d{8,10}:AA[\w-]{33}\b|\bkey-[0-9a-f]{32}\b|\bBearer [\w-]{40,}|` +
+		`\b(?:https?|ftp)://[^\s:@/"']+:[\w+=-]{16,}@[\w.-]+|"auth"\s*:\s*"[\w+/]{30,}={0,2}"|` +
 		`\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|amqp)://[^\s:@/"']+:[^\s:@/"'${}<>]{4,}@[\w.-]+`)
 	// assigned finds a value that is given to something with the name of a secret.
 	assigned = texts.Pattern(`(?i)\b\w*(?:passw(?:or)?d|secret|token|api_?key|access_?key|private_?key|credential)\w*["']?\s*(?::|=|:=|=>)\s*["']([^"'\s]{12,})["']`)
+	// setting finds such a value in a file of settings, where it needs no quotes.
+	setting = texts.Pattern(`(?i)^\s*(?:export\s+|-\s+|ENV\s+)?[\w.-]*(?:passw(?:or)?d|secret|token|api_?key|access_?key|private_?key|credential)\w*\s*[:=]\s*([\w+/=-]{20,})\s*$`)
 	// madeUp finds values that stand for one.
 	madeUp = texts.Pattern(`(?i)example|sample|dummy|fake|test|changeme|placeholder|your|xxx|\$\{|\{\{|<|%\(|env|1234|abcd|localhost|user:pass|\*\*\*|\.\.\.`)
 )
@@ -119,9 +124,17 @@ func secrets(w Work) []Place {
 			list = append(list, s.about("the form of a key"))
 		} else if found := assigned().FindStringSubmatch(text); found != nil && !IsTest(s.file.Name) && !madeUp().MatchString(text) && randomness(found[1]) > 3.3 {
 			list = append(list, s.about("a value that looks random"))
+		} else if found := setting().FindStringSubmatch(text); found != nil && !IsTest(s.file.Name) && !madeUp().MatchString(text) && mixed(found[1]) && randomness(found[1]) > 3.7 {
+			list = append(list, s.about("a value that looks random"))
 		}
 	}
 	return list
+}
+
+// mixed reports whether a text has digits, and letters of both cases or hexadecimal ones alone.
+func mixed(text string) bool {
+	upper, lower := strings.ToLower(text) != text, strings.ToUpper(text) != text
+	return number().MatchString(text) && (upper && lower || strings.Trim(text, "0123456789abcdef") == "" && len(text) >= 32)
 }
 
 // randomness returns the entropy of a text in bits for each byte.

@@ -23,8 +23,8 @@ type fault struct {
 	team        *configs.Team // with the gates of the project, which lies in its workspace
 }
 
-// faults reads testdata/faults. They were made before anybody looked at the rules, and no rule was
-// made for one of them alone.
+// faults reads testdata/faults. Sixty were made before anybody looked at the rules, and thirty later ones before they
+// were tried. The rules were extended after each by classes of faults, so their share now is no measure of faults to come.
 func faults(t *testing.T) []fault {
 	t.Helper()
 	files, err := filepath.Glob("testdata/faults/*.txtar")
@@ -58,7 +58,7 @@ func faults(t *testing.T) []fault {
 	return list
 }
 
-// TestFaults: of sixty changes with a fault that a reviewer must not miss, these have no hint that names the file with the
+// TestFaults: of ninety changes with a fault that a reviewer must not miss, these have no hint that names the file with the
 // fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -70,8 +70,8 @@ func TestFaults(t *testing.T) {
 			none = append(none, f.name)
 		}
 	}
-	want := []string{}
-	if all := len(faults(t)); all != 60 || !slices.Equal(none, want) {
+	want := []string{"later-go-state", "later-js-return-constant", "later-rs-loop-cut"}
+	if all := len(faults(t)); all != 90 || !slices.Equal(none, want) {
 		t.Errorf("no hint in %d of %d: %q, want %q", len(none), all, none, want)
 	}
 }
