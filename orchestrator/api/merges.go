@@ -24,6 +24,8 @@ type MergeRequest struct {
 	Task   string `json:"task,omitempty"`
 	Member string `json:"member,omitempty"`
 	All    bool   `json:"all,omitempty"`
+	// Unmarked is all that waits, was looked at, and has no marks.
+	Unmarked bool `json:"unmarked,omitempty"`
 	// Force merges without asking the gates. All must not be set.
 	Force bool `json:"force,omitempty"`
 	// Wait delays the reply until the work is merged, or cannot be merged for
@@ -38,6 +40,8 @@ func (r MergeRequest) String() string {
 		return "task " + r.Task
 	case r.Member != "":
 		return r.Member
+	case r.Unmarked:
+		return "what waits without marks"
 	}
 	return "everything that waits"
 }
@@ -48,7 +52,7 @@ func (r MergeRequest) Wants(m tasks.Merge) bool {
 	switch {
 	case r.Task != "":
 		return slices.Contains(m.Tasks, r.Task)
-	case m.State == tasks.MergeReturned:
+	case m.State == tasks.MergeReturned, r.Unmarked && m.State != tasks.MergeWaiting:
 		return false
 	case r.Member != "":
 		return m.Member == r.Member

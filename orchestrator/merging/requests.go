@@ -8,6 +8,8 @@ import (
 
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
+	"github.com/coveyteam/covey/orchestrator/view"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -21,7 +23,7 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 	if !d.hasRepo() {
 		return api.MergeReply{}, ErrNoRepo
 	}
-	if r.Force && r.All {
+	if r.Force && (r.All || r.Unmarked) {
 		return api.MergeReply{}, texts.Errorf(tasks.ErrInvalid, "gates are overridden for one task or member, not for everything that waits")
 	}
 	if r.Member != "" || r.All {
@@ -29,10 +31,18 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 			return api.MergeReply{}, err
 		}
 	}
-	asked, err := d.queue.Request(ctx, actors.Operator, r.Force, r.Wants)
+	wants := r.Wants
+	if r.Unmarked {
+		clean := d.unmarked()
+		wants = func(m tasks.Merge) bool { return r.Wants(m) && clean[m.ID] == m.Commit }
+	}
+	asked, err := d.queue.Request(ctx, actors.Operator, r.Force, wants)
 	if err == nil && len(asked) == 0 {
 		whose := ""
-		if !r.All {
+		switch {
+		case r.Unmarked:
+			whose = " without marks"
+		case !r.All:
 			whose = " of " + r.String()
 		}
 		err = texts.Errorf(tasks.ErrNotFound, "no finished work%s waits to be merged; covey review lists what there is", whose)
@@ -48,6 +58,20 @@ func (d *Merger) Merge(ctx context.Context, r api.MergeRequest) (api.MergeReply,
 		asked, err = d.await(ctx, asked)
 	}
 	return api.MergeReply{Merges: asked}, err
+}
+
+// unmarked returns the commits of the work in which nothing is to be looked at first, by the ids of its
+// merges. Work that nobody has looked at yet is not among them.
+func (d *Merger) unmarked() map[string]string {
+	clean := map[string]string{}
+	d.deps.State.Read(func(s *view.State) {
+		for _, n := range s.Needs() {
+			if m := s.Merge(n.ID); n.Kind == api.NeedsMerge && m != nil && m.Size.Files > 0 && len(n.Marks) == 0 && len(hints.Words(m.Hints)) == 0 {
+				clean[m.ID] = m.Commit
+			}
+		}
+	})
+	return clean
 }
 
 // dropFixes deletes the tasks to mend work that the operator merges as it is: their owners would undo

@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/hints"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/workcopies"
 	"github.com/coveyteam/covey/orchestrator/worktree"
@@ -77,10 +78,22 @@ func reviewOf(ctx context.Context, q *Queue, p state.Place, r api.ReviewRequest)
 		one.Hints, _ = q.hintsOf(ctx, one)
 		reply.Reviews = append(reply.Reviews, one)
 	}
+	slices.SortStableFunc(reply.Reviews, func(a, b api.Review) int { // as State.Needs has them
+		marked := min(len(hints.Words(b.Hints)), 1) - min(len(hints.Words(a.Hints)), 1)
+		return cmp.Or(marked, tasks.CompareIDs(first(a.Tasks), first(b.Tasks)))
+	})
 	if r.Task == "" {
 		reply.Loose, err = looseWork(ctx, q, p, r.Member)
 	}
 	return reply, err
+}
+
+// first returns the first task of a piece of work; empty: it belongs to none.
+func first(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
 }
 
 // reviewOne returns one piece of work with the result of merging it now.

@@ -201,7 +201,8 @@ func (s *State) BudgetEnd(u events.BudgetUse) time.Time {
 }
 
 // Needs returns what only a person can do: what somebody waits for, the oldest first, then finished work
-// that holds up nobody. Each is named once: a held merge whose question is open is that question, and so
+// that holds up nobody: that with marks first, else in the order of its tasks, so that each keeps its place
+// while others are decided. Each is named once: a held merge whose question is open is that question, and so
 // is a member that needs attention. A merge that is ready is left out, because covey does not learn when
 // its pull request is opened.
 func (s *State) Needs() []api.Need {
@@ -230,23 +231,27 @@ func (s *State) Needs() []api.Need {
 			})
 		}
 	}
+	if slices.ContainsFunc(list, func(n api.Need) bool { return n.Task != "" }) {
+		w := s.Works()
+		for i, n := range list {
+			if t := s.Task(n.Task); t != nil {
+				list[i].Marks = hints.Words(w.Hints(s, t))
+			}
+		}
+	}
 	slices.SortStableFunc(list, func(a, b api.Need) int {
-		if merges := a.Kind == api.NeedsMerge; merges == (b.Kind == api.NeedsMerge) {
-			return a.Since.Compare(b.Since)
-		} else if merges { // it holds up nobody
+		merges := a.Kind == api.NeedsMerge
+		switch {
+		case merges != (b.Kind == api.NeedsMerge) && merges: // it holds up nobody
 			return 1
+		case merges != (b.Kind == api.NeedsMerge):
+			return -1
+		case merges:
+			marked := min(len(b.Marks), 1) - min(len(a.Marks), 1)
+			return cmp.Or(marked, tasks.CompareIDs(a.Task, b.Task))
 		}
-		return -1
+		return a.Since.Compare(b.Since)
 	})
-	if !slices.ContainsFunc(list, func(n api.Need) bool { return n.Task != "" }) {
-		return list
-	}
-	w := s.Works()
-	for i, n := range list {
-		if t := s.Task(n.Task); t != nil {
-			list[i].Marks = hints.Words(w.Hints(s, t))
-		}
-	}
 	return list
 }
 

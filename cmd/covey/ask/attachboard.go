@@ -103,8 +103,8 @@ func do(ctx context.Context, place state.Place, act board.Act) (said string, err
 	case board.Interrupt:
 		r, err := client.Interrupt(ctx, api.InterruptRequest{Member: act.Member})
 		return interruptText(act.Member, r), err
-	case board.Merge:
-		r := api.MergeRequest{Task: act.Task, Member: act.Member}
+	case board.Merge, board.MergeUnmarked:
+		r := api.MergeRequest{Task: act.Task, Member: act.Member, Unmarked: act.Verb == board.MergeUnmarked}
 		_, err := client.Merge(ctx, r)
 		return r.String() + " is in the merge queue", err
 	}

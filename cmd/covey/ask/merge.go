@@ -22,7 +22,7 @@ import (
 
 // Merge returns `covey merge [TASK|MEMBER]`.
 func Merge(env *cli.Env) *cobra.Command {
-	var asJSON, all, trust, noWait, force bool
+	var asJSON, all, unmarked, trust, noWait, force bool
 	cmd := &cobra.Command{
 		Use:   "merge [TASK|MEMBER]",
 		Short: "Merge finished work: that of a task, of a member, or all",
@@ -39,10 +39,11 @@ covey prints the commands that open the pull request.`,
 		Example: `  covey review
   covey merge 3
   covey merge backend
+  covey merge --unmarked
   covey merge --all`,
 		Args: cli.ArgCount(0, 1, "a task or a member"),
 		RunE: env.OnTeam(func(ctx context.Context, place state.Place, args []string) error {
-			r, err := mergeRequest(place, args, all, force)
+			r, err := mergeRequest(place, args, api.MergeRequest{All: all, Unmarked: unmarked, Force: force})
 			if err != nil {
 				return err
 			}
@@ -58,6 +59,7 @@ covey prints the commands that open the pull request.`,
 		ValidArgsFunction: env.CompleteWork,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all waiting work, and what is in members' working copies")
+	cmd.Flags().BoolVar(&unmarked, "unmarked", false, "all waiting work in which covey review marks nothing")
 	cmd.Flags().BoolVar(&force, "force", false, "merge a task or a member without asking the gates")
 	cmd.Flags().BoolVar(&trust, "trust", false, "trust the spec for this command")
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once; the running team merges")
@@ -66,16 +68,18 @@ covey prints the commands that open the pull request.`,
 }
 
 // mergeRequest returns the request that the arguments describe.
-func mergeRequest(place state.Place, args []string, all, force bool) (api.MergeRequest, error) {
-	r := api.MergeRequest{All: all, Force: force}
+func mergeRequest(place state.Place, args []string, r api.MergeRequest) (api.MergeRequest, error) {
+	many := r.All || r.Unmarked
 	switch {
-	case all && force:
-		return r, cli.Usagef("--force overrides the gates of one task or member; name it instead of --all")
-	case len(args) == 0 && !all:
-		return r, cli.Usagef("say what to merge: a task, a member, or --all; covey review lists what there is")
-	case len(args) > 0 && all:
-		return r, cli.Usagef("--all stands for everything; leave out %q, or the flag", args[0])
-	case all:
+	case r.All && r.Unmarked:
+		return r, cli.Usagef("--all and --unmarked exclude each other")
+	case many && r.Force:
+		return r, cli.Usagef("--force overrides the gates of one task or member; name it instead")
+	case len(args) == 0 && !many:
+		return r, cli.Usagef("say what to merge: a task, a member, --unmarked or --all; covey review lists what there is")
+	case len(args) > 0 && many:
+		return r, cli.Usagef("the flag stands for all; leave out %q, or the flag", args[0])
+	case many:
 		return r, nil
 	}
 	task, member, err := workOf(place, args[0])

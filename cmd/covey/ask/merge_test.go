@@ -31,23 +31,27 @@ func TestPaintedPlain(t *testing.T) {
 func TestMergeRequests(t *testing.T) {
 	place := state.Place{Dir: t.TempDir(), Team: "crew"}
 	for _, tc := range []struct {
-		args []string
-		all  bool
-		over bool
-		want api.MergeRequest
-		err  string
+		args  []string
+		all   bool
+		over  bool
+		clean bool
+		want  api.MergeRequest
+		err   string
 	}{
 		{args: []string{"3"}, want: api.MergeRequest{Task: "3"}},
 		{args: []string{"#12"}, want: api.MergeRequest{Task: "12"}},
 		{all: true, want: api.MergeRequest{All: true}},
 		{args: []string{"3"}, over: true, want: api.MergeRequest{Task: "3", Force: true}},
-		{all: true, over: true, err: "name it instead of --all"},
+		{all: true, over: true, err: "name it instead"},
 		{over: true, err: "say what to merge"},
 		{err: "say what to merge"},
-		{args: []string{"3"}, all: true, err: "--all stands for everything"},
+		{args: []string{"3"}, all: true, err: "the flag stands for all"},
+		{clean: true, want: api.MergeRequest{Unmarked: true}},
+		{clean: true, all: true, err: "exclude each other"},
+		{clean: true, over: true, err: "name it instead"},
 		{args: []string{"nobody"}, err: "no record of its members"},
 	} {
-		got, err := mergeRequest(place, tc.args, tc.all, tc.over)
+		got, err := mergeRequest(place, tc.args, api.MergeRequest{All: tc.all, Unmarked: tc.clean, Force: tc.over})
 		switch {
 		case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)):
 			t.Errorf("%q %v: error %v, want %q", tc.args, tc.all, err, tc.err)

@@ -105,7 +105,8 @@ func helpLines(height int) []string {
   s           send a message to the member, or to the lead
   h           hold the member from the end of its turn on, or release it
   i           interrupt the member's turn and hold it
-  m, r        merge the finished work on a task, or return it to its author
+  m, r, M     merge the finished work on a task, return it with a reason, merge
+              all that has no marks
   Tab, 1-4    the next list; the first, …, the log
   Up, Down    choose a row; its log and what else is known of it are shown
   PgUp, PgDn  scroll the log by a page; Shift-Up, Shift-Down by a line

@@ -220,7 +220,12 @@ func (m *model) verb(name string) tea.Cmd {
 func (m *model) ask(d deed) {
 	r := m.chosen()
 	a := d.act(r)
-	m.typing = &typing{label: d.question(a, r), deed: d, act: a, stays: d.verb == Send && m.whole && m.readsLog()}
+	for _, one := range m.lists[needs].rows {
+		if one.clean && d.verb == MergeUnmarked {
+			a.Pieces++
+		}
+	}
+	m.typing = &typing{label: d.question(a, r), deed: d, act: a, confirm: d.confirms(r), stays: d.verb == Send && m.whole && m.readsLog()}
 	m.line.set("")
 }
 
@@ -279,6 +284,11 @@ func (m *model) enter(t *typing) tea.Cmd {
 		m.typing = nil
 		return nil
 	}
+	if t.confirm != "" && strings.TrimSpace(m.line.text()) != t.confirm {
+		m.typing = nil
+		m.say("nothing was done: that was not "+t.confirm, true)
+		return nil
+	}
 	if t.deed.typed == needed && strings.TrimSpace(m.line.text()) == "" {
 		return nil // people also press Enter to see whether anything is alive
 	}
@@ -286,7 +296,9 @@ func (m *model) enter(t *typing) tea.Cmd {
 		m.typing = nil
 	}
 	act, text := t.act, m.line.submit()
-	act.Text = text
+	if t.confirm == "" {
+		act.Text = text
+	}
 	switch {
 	case t.stays && text == quitLine:
 		return m.leave()

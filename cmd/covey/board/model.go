@@ -102,10 +102,12 @@ type typing struct {
 	deed   deed
 	act    Act
 	stays  bool // the line stays for more to be sent
+	// confirm is the word that has to be typed; empty: none.
+	confirm string
 }
 
 // takesText reports whether something can be typed, rather than only agreed to.
-func (t *typing) takesText() bool { return t.filter || t.deed.typed != nothing }
+func (t *typing) takesText() bool { return t.filter || t.confirm != "" || t.deed.typed != nothing }
 
 // newModel returns a board that knows nothing yet.
 func newModel(s *term.Screen, team string) *model {

@@ -47,6 +47,9 @@ type row struct {
 	request string // the id of the question that approve and deny answer; empty: it is none
 	task    string // the id of the task that merge and return are about; empty: all work of member
 	merges  bool   // the work can be merged
+	marked  bool   // there is something to look at first
+	clean   bool   // it waits, was looked at and has no marks
+	again   bool   // to merge it asks a question again
 	returns bool   // the work on task can be sent back
 }
 
@@ -109,6 +112,7 @@ func factsOf(now termview.Now) string {
 // needRows returns what waits for a person, the oldest first.
 func needRows(s *view.State, runs bool) []row {
 	var rows []row
+	works := s.Works()
 	for _, n := range s.Needs() {
 		r := row{
 			key: string(n.Kind) + " " + n.ID, name: term.PlainLine(n.Member), member: n.Member, word: termview.NeedWord(n),
@@ -119,20 +123,43 @@ func needRows(s *view.State, runs bool) []row {
 		case api.NeedsAnswer:
 			r.request, r.who = n.ID, term.PlainLine(n.ID)
 		case api.NeedsMerge, api.NeedsDecision:
-			r.merges = true
+			r.merges, r.again, r.who = true, n.Again, term.PlainLine(n.Task)
+			m := s.Merge(n.ID)
+			r.text = pieceText(works, m, n)
+			if t := s.Task(n.Task); t != nil {
+				r.about = taskAbout(t, m, works.Hints(s, t))
+			}
+			r.clean = n.Kind == api.NeedsMerge && m.Size.Files > 0 && len(n.Marks) == 0
 		}
 		if runs { // else it waits for the next run
 			if word, at := termview.Unanswered(n.Asks, actors.Operator, n.Default, n.Deadline, s.Time); word != "" {
 				r.silent, r.about = word+" "+at, r.about+"\n"+word+" if unanswered at "+at
 			}
-		} else {
-			r.text = term.PlainLine(termview.NeedText(n))
+		} else if command := termview.NeedCommand(n); command != "" {
+			r.text = term.PlainLine(command) + ": " + r.text
 		}
 		r.held = isHeld(s.Member(n.Member))
 		r.mark(n.Marks)
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// pieceText describes finished work in one line: how much it changes, what its last gate says, what it is,
+// and why it is held.
+func pieceText(works view.Works, m *view.Merge, n api.Need) string {
+	var text string
+	if m.Size.Files > 0 {
+		text = fmt.Sprintf("+%d −%d ", m.Size.Added, m.Size.Removed)
+	}
+	if gates := works.Gates[n.Task]; len(gates) > 0 {
+		text += map[view.Verdict]string{view.Agreed: "✓ ", view.Refused: "✗ "}[gates[len(gates)-1].Verdict]
+	}
+	text += m.Title
+	if m.Reason != "" {
+		text += " · " + m.Reason
+	}
+	return term.PlainLine(text)
 }
 
 // isHeld reports whether a member is held.
@@ -215,7 +242,7 @@ func memberAbout(m *view.Member) string {
 // mark puts before the text what a reviewer should look at first.
 func (r *row) mark(words []string) {
 	if text := termview.MarksText(words); text != "" {
-		r.text = term.PlainLine(text) + " · " + r.text
+		r.text, r.marked = term.PlainLine(text)+" · "+r.text, true
 	}
 }
 

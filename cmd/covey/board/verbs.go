@@ -15,6 +15,7 @@ type Act struct {
 	Member  string // of Send, Hold, Release and Interrupt; empty: the lead; of Merge, if the work has no task
 	Task    string // of Merge and Return
 	Text    string // of Send and Return, and what goes along with an answer
+	Pieces  int    // of MergeUnmarked: how many there are
 }
 
 // Verb describes what an Act does.
@@ -29,7 +30,9 @@ const (
 	Release   Verb = "release"
 	Interrupt Verb = "interrupt"
 	Merge     Verb = "merge"
-	Return    Verb = "return"
+	// MergeUnmarked merges all finished work without marks.
+	MergeUnmarked Verb = "merge unmarked"
+	Return        Verb = "return"
 )
 
 // deed is what a key does with the chosen row.
@@ -66,6 +69,7 @@ var deeds = []deed{
 	{"h", Release, func(r row) bool { return r.member != "" && r.held }, "", nothing},
 	{"i", Interrupt, func(r row) bool { return r.member != "" }, "interrupt", nothing},
 	{"m", Merge, func(r row) bool { return r.merges }, "merge", nothing},
+	{"M", MergeUnmarked, func(r row) bool { return r.merges && r.request == "" }, "merge", nothing},
 	{"r", Return, func(r row) bool { return r.returns }, "return", needed},
 }
 
@@ -108,16 +112,28 @@ func (d deed) act(r row) Act {
 		if a.Task = r.task; a.Task == "" {
 			a.Member = r.member
 		}
+	case MergeUnmarked:
 	default:
 		a.Member = r.member
 	}
 	return a
 }
 
+// confirms returns the word that a person has to type before a deed that accepts work with marks: what is to
+// be looked at first must not be passed over by two quick keys. Empty: Enter is enough.
+func (d deed) confirms(r row) string {
+	if r.marked && (d.verb == Merge || d.verb == Approve) {
+		return string(d.verb)
+	}
+	return ""
+}
+
 // question is what a person is asked before an act with a row.
 func (d deed) question(a Act, r row) string {
 	about := a.Request + " of " + r.member
 	switch {
+	case d.verb == MergeUnmarked:
+		about = term.Plural(a.Pieces, "piece") + " of work without marks"
 	case a.Task != "":
 		about = "task " + a.Task
 	case d.verb == Send && a.Member == "":
@@ -125,7 +141,14 @@ func (d deed) question(a Act, r row) string {
 	case a.Member != "":
 		about = a.Member
 	}
-	text := d.ask + " " + term.PlainLine(about)
+	ask := d.ask
+	if d.verb == Merge && r.again {
+		ask = "ask again about"
+	}
+	text := ask + " " + term.PlainLine(about)
+	if word := d.confirms(r); word != "" {
+		return "⚠ " + text + "? Read what is marked, then type " + word + ": "
+	}
 	switch d.typed {
 	case nothing:
 		return text + "? "

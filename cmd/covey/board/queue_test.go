@@ -1,0 +1,67 @@
+package board
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/teamtest"
+)
+
+// reviewed are the lines of a team with three pieces of finished work: the second has a mark.
+func reviewed() []events.Line {
+	lines := []events.Line{teamtest.Line(1, "", "team_started", `{"goal":"Ship it","members":["lead","ana"]}`)}
+	add := func(kind, data string) { lines = append(lines, teamtest.Line(len(lines)+1, "", kind, data)) }
+	for id, title := range map[string]string{"1": "Add rates", "2": "Speed up", "10": "Sort rows"} {
+		add("task", `{"op":"created","task":{"id":"`+id+`","subject":"`+title+`","status":"pending","owner":"ana"}}`)
+		add("task", `{"op":"completed","task":{"id":"`+id+`","subject":"`+title+`","status":"completed","owner":"ana"}}`)
+		add("merge", `{"id":"`+id+`","member":"ana","branch":"b`+id+`","commit":"c","tasks":["`+id+`"],"title":"`+title+`","into":"main","state":"waiting"}`)
+		hints := "[]"
+		if id == "2" {
+			hints = `[{"kind":"tests-removed","mark":true,"word":"tests removed","text":"Gone."}]`
+		}
+		add("work_hints", `{"merge":"`+id+`","commit":"c","hints":`+hints+`,"size":{"files":2,"added":12,"removed":3}}`)
+	}
+	return lines
+}
+
+// TestReviewQueue: a row for each piece of finished work, that with marks first, else by tasks. What has
+// marks is merged only by a word that is typed, the rest by one key, and a row keeps its place.
+func TestReviewQueue(t *testing.T) {
+	b := newBoard(t, 100, 30)
+	b.sees(reviewed()...)
+	var order []string
+	for _, r := range b.lists[needs].rows {
+		order = append(order, r.task)
+	}
+	if got := strings.Join(order, " "); got != "2 1 10" {
+		t.Fatalf("the order is %s", got)
+	}
+	b.shows("⚠ tests removed · +12 −3 Speed up", "M merge unmarked")
+	b.press("m")
+	b.shows("then type merge")
+	b.press("enter")
+	if len(b.acts) > 0 {
+		t.Fatalf("merged by two keys: %+v", b.acts)
+	}
+	b.shows("nothing was done")
+	b.press("m", "m", "e", "r", "g", "e", "enter")
+	if len(b.acts) != 1 || b.acts[0] != (Act{Verb: Merge, Task: "2"}) {
+		t.Fatalf("%+v", b.acts)
+	}
+	b.press("M")
+	b.shows("merge 2 pieces of work without marks?")
+	b.press("enter")
+	if len(b.acts) != 2 || b.acts[1].Verb != MergeUnmarked || b.acts[1].Member+b.acts[1].Task != "" {
+		t.Fatalf("%+v", b.acts)
+	}
+	b.press("r", "n", "o", "enter")
+	if len(b.acts) != 3 || b.acts[2] != (Act{Verb: Return, Task: "2", Text: "no"}) {
+		t.Fatalf("%+v", b.acts)
+	}
+	b.press("j")
+	b.sees(teamtest.Line(20, "", "merge", `{"id":"2","member":"ana","branch":"b2","commit":"c","tasks":["2"],"title":"Speed up","into":"main","state":"merged"}`))
+	if got := b.chosen().task; got != "1" {
+		t.Errorf("the chosen row is that of task %s", got)
+	}
+}
