@@ -57,7 +57,7 @@ func (r MergeRequest) Wants(m tasks.Merge) bool {
 	case r.Member != "":
 		return m.Member == r.Member
 	}
-	return r.All
+	return r.All || r.Unmarked
 }
 
 // MergeReply is the reply to a MergeRequest: the state of the work in the queue.
