@@ -172,7 +172,7 @@ func (r *teamRun) show(place state.Place) {
 	case r.env.Out.Draws():
 		// If the team runs already, there will be only an error to show.
 		if _, up := state.Running(place); !up {
-			r.board = ask.BoardOf(place).Start(r.env.In, r.env.Out, r.stopper.press)
+			r.board = ask.BoardOf(r.env, place).Start(r.env.In, r.env.Out, r.stopper.press)
 			r.stopper.show(r.board.Tell, r.board.Force)
 			r.read(func(events.Line) error { return nil })
 		}

@@ -34,7 +34,7 @@ func showBoard(ctx context.Context, env *cli.Env, place state.Place, member stri
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	context.AfterFunc(ctx, cancel) // a second signal ends the process: the terminal may not read any more
-	b := BoardOf(place)
+	b := BoardOf(env, place)
 	b.Member = member
 	switch runs, err := b.Run(ctx, env.In, env.Out); {
 	case err != nil:
@@ -48,9 +48,9 @@ func showBoard(ctx context.Context, env *cli.Env, place state.Place, member stri
 }
 
 // BoardOf returns the board of a team, whose keys do what the commands of these names do.
-func BoardOf(place state.Place) board.Board {
+func BoardOf(env *cli.Env, place state.Place) board.Board {
 	return board.Board{
-		Place: place,
+		Place: place, Mask: (&cli.Masker{Env: env, Place: place}).Mask,
 		Do: func(ctx context.Context, a board.Act) (string, error) {
 			return do(ctx, place, a)
 		},

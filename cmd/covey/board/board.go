@@ -26,6 +26,8 @@ type Board struct {
 	Member string
 	// Do does what a key asks for, and says what became of it. It may take long.
 	Do func(ctx context.Context, a Act) (said string, err error)
+	// Mask replaces secrets in all that is shown.
+	Mask func(text string) string
 	// Question returns the full text of an open question. It may take long.
 	Question func(ctx context.Context, id string) (string, error)
 }
@@ -33,7 +35,7 @@ type Board struct {
 // Run shows the board on the terminal until the operator leaves it. runs reports whether the team
 // runs by then. When Run returns, the screen and all readers have ended.
 func (b Board) Run(ctx context.Context, in io.Reader, out *term.Screen) (runs bool, err error) {
-	arrived := &tray{feed: view.NewFeed(b.Place)}
+	arrived := &tray{feed: view.NewFeed(b.Place), mask: b.Mask}
 	arrived.feed.Begin = arrived.clear
 	m := b.model(ctx, out, arrived)
 	err = b.show(ctx, tea.NewProgram(m, options(ctx, in, out)...), arrived, nil)
@@ -53,7 +55,10 @@ func (b Board) model(ctx context.Context, out *term.Screen, arrived *tray) *mode
 	m := newModel(out, b.Place.Team)
 	m.sequences, m.sent = arrived.waiting, arrived.sent
 	m.do = func(a Act) (string, error) { return b.Do(ctx, a) }
-	m.question = func(id string) (string, error) { return b.Question(ctx, id) }
+	m.question = func(id string) (string, error) {
+		text, err := b.Question(ctx, id)
+		return masked(b.Mask, text), err
+	}
 	m.older = b.older
 	if b.Member != "" {
 		m.open(b.Member)
@@ -97,6 +102,7 @@ func follow(ctx context.Context, arrived *tray, own bool, program *tea.Program) 
 		var n news
 		next := arrived.feed.Read(func(now view.Now) { n.scene, n.drafts = sceneOf(now, own), now.Drafts })
 		arrived.take(&n)
+		n.mask(arrived.mask)
 		program.Send(n)
 		select {
 		case <-next:
@@ -129,7 +135,7 @@ func (b Board) older(before uint64, member string) ([]*logRow, error) {
 		if _, shown := view.Full(e); !shown {
 			continue
 		}
-		rows = append(rows, newLogRow(e))
+		rows = append(rows, newLogRow(e).masked(b.Mask))
 		if member == "" || view.Concerns(member)(e) {
 			wanted++
 		}
@@ -151,6 +157,7 @@ const (
 // terminal.
 type tray struct {
 	feed *view.Feed
+	mask func(string) string
 
 	mu        sync.Mutex
 	rows      []*logRow // of the log
@@ -168,7 +175,7 @@ func (t *tray) clear() {
 }
 
 // add adds the row of an event, which is made before the lock is taken, because it may be long.
-func (t *tray) add(e events.Event) { t.addRow(newLogRow(e)) }
+func (t *tray) add(e events.Event) { t.addRow(newLogRow(e).masked(t.mask)) }
 
 // addRow adds a row, and drops the oldest ones when there are too many.
 func (t *tray) addRow(row *logRow) {

@@ -35,7 +35,7 @@ func (b Board) Start(in io.Reader, out *term.Screen, stop func()) *Live {
 	}
 	ctx := context.Background() // End ends the board
 	l := &Live{
-		screen: out, arrived: &tray{feed: view.NewFeed(b.Place)}, begun: make(chan struct{}),
+		screen: out, arrived: &tray{feed: view.NewFeed(b.Place), mask: b.Mask}, begun: make(chan struct{}),
 		restore: out.Restorer(), done: make(chan struct{}),
 	}
 	m := b.model(ctx, out, l.arrived)

@@ -48,6 +48,12 @@ func newLogRow(e events.Event) *logRow {
 	return r
 }
 
+// masked returns the row with secrets replaced.
+func (r *logRow) masked(mask func(string) string) *logRow {
+	r.entry.Text = masked(mask, r.entry.Text)
+	return r
+}
+
 // noteRow returns a row of an entry that is in no journal.
 func noteRow(e view.Entry) *logRow { return &logRow{entry: cutEntry(e), shown: true} }
 

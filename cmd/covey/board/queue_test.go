@@ -1,10 +1,12 @@
 package board
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
@@ -63,5 +65,17 @@ func TestReviewQueue(t *testing.T) {
 	b.sees(teamtest.Line(20, "", "merge", `{"id":"2","member":"ana","branch":"b2","commit":"c","tasks":["2"],"title":"Speed up","into":"main","state":"merged"}`))
 	if got := b.chosen().task; got != "1" {
 		t.Errorf("the chosen row is that of task %s", got)
+	}
+}
+
+// TestMaskedBoard: no secret is shown, neither in a list nor in the log, nor in what a model writes.
+func TestMaskedBoard(t *testing.T) {
+	mask := func(text string) string { return strings.ReplaceAll(text, "the-secret", "***") }
+	n := news{scene: scene{goal: "the-secret"}, drafts: members.Drafting{Drafts: []members.Draft{{Text: "the-secret"}}}}
+	n.scene.rows[needs] = []row{{name: "ana", text: "Bash: the-secret", about: "the-secret"}}
+	n.mask(mask)
+	r := newLogRow(teamtest.Line(1, "ana", "text", `{"text":"it is the-secret"}`).Event()).masked(mask)
+	if all := fmt.Sprintf("%+v %+v", n, r.entry); strings.Contains(all, "the-secret") || strings.Count(all, "***") != 5 {
+		t.Error(all)
 	}
 }

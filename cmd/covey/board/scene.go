@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,31 @@ type row struct {
 	clean   bool   // it waits, was looked at and has no marks
 	again   bool   // to merge it asks a question again
 	returns bool   // the work on task can be sent back
+}
+
+// masked returns a text without secrets; mask may be nil.
+func masked(mask func(string) string, text string) string {
+	if mask == nil {
+		return text
+	}
+	return mask(text)
+}
+
+// mask replaces secrets in what is shown. The feed has its texts as they are.
+func (n *news) mask(mask func(string) string) {
+	for _, text := range []*string{&n.scene.word, &n.scene.goal, &n.notice} {
+		*text = masked(mask, *text)
+	}
+	for _, rows := range n.scene.rows {
+		for i := range rows {
+			r := &rows[i]
+			r.name, r.text, r.about = masked(mask, r.name), masked(mask, r.text), masked(mask, r.about)
+		}
+	}
+	n.drafts.Drafts = slices.Clone(n.drafts.Drafts)
+	for i := range n.drafts.Drafts {
+		n.drafts.Drafts[i].Text = masked(mask, n.drafts.Drafts[i].Text)
+	}
 }
 
 // sceneOf takes the scene of what a feed knows. own says that this process runs the team.

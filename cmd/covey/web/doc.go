@@ -54,7 +54,7 @@
 //
 // What members write reaches a page only through the templates, which escape it, and through
 // term.Plain, which shows control characters and marks of direction instead of obeying them; secrets
-// are masked there, too (masker). The
+// are masked there, too (cli.Masker). The
 // Content-Security-Policy forbids scripts, styles and requests of any other origin, and inline
 // ones.
 //

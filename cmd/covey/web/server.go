@@ -52,7 +52,7 @@ type Page struct {
 	board    *board
 	works    workBook
 	reviews  reviewBook
-	masker   *masker
+	masker   *cli.Masker
 	streams  chan struct{} // one element for each open stream
 	tmpl     *template.Template
 	desk     *desk
@@ -75,8 +75,8 @@ func Listen(env *cli.Env, place state.Place, o Options) (*Page, error) {
 	host, _, _ := net.SplitHostPort(addr) // it was listened to
 	p.guard = newGuard(l.Addr(), []string{host}, ports{p.desk.outside, p.desk.public, p.desk.redeem})
 	p.guard.succeed(place, l.Addr().String())
-	p.masker = &masker{env: env, place: place}
-	p.tmpl = p.guard.templates.Funcs(p.masker.functions())
+	p.masker = &cli.Masker{Env: env, Place: place}
+	p.tmpl = p.guard.templates.Funcs(masked(p.masker))
 	p.board = newBoard(p.feed, p.tmpl, p.guard.formToken())
 	return p, nil
 }

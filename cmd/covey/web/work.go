@@ -111,7 +111,7 @@ func (p *Page) inspect(ctx context.Context, one *taskPage) knownWork {
 			w.None = "No file is changed yet."
 		default:
 			w.Diff = list[0]
-			w.Diff.Text = p.masker.mask(w.Diff.Text) // a secret may have several lines
+			w.Diff.Text = p.masker.Mask(w.Diff.Text) // a secret may have several lines
 			w.Files = hints.ParseDiff(w.Diff.Text)
 		}
 	}
