@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if os.Getenv(probeVariable) != "" {
+		playProbe()
+	}
 	if os.Getenv(tracerVariable) != "" {
 		playTracer()
 	}

@@ -54,7 +54,7 @@ func (b *Box) ruleset() (*os.File, error) {
 	for _, grant := range []struct {
 		paths  []string
 		access uint64
-	}{{b.policy.Read, readable}, {b.policy.Write, writable}, {b.policy.Discard, writable}} {
+	}{{b.policy.Read, readable}, {b.policy.Write, writable}, {b.policy.Discard, writable}, {[]string{b.policy.Temp}, writable}} {
 		for _, path := range grant.paths {
 			if err := allow(rules, path, grant.access&attr.Handled_access_fs); err != nil {
 				rules.Close()

@@ -63,6 +63,31 @@ func TestLevel2(t *testing.T) {
 	}
 }
 
+// Programs of a box share a folder for temporary files if they have one, and see it where programs
+// expect it.
+func TestTemp(t *testing.T) {
+	t.Parallel()
+	s := at(t, Mounts)
+	dir, temp := t.TempDir(), t.TempDir()
+	b := box(t, s, Policy{Temp: temp}, dir)
+	wants(t, b, dir, "echo text >/tmp/f", "")
+	wants(t, b, dir, "cat /tmp/f /var/tmp/f "+temp+"/f; cd "+dir+" && echo x >y && cat y", "text\ntext\ntext\nx\n")
+	wants(t, box(t, s, Policy{}, dir), dir, "ls /tmp /var/tmp | grep -x f; true", "")
+}
+
+// A program has no open files but those of a plain one.
+func TestNoFilesAreLeft(t *testing.T) {
+	t.Parallel()
+	const list = "for f in /proc/$$/fd/*; do echo ${f##*/}; done"
+	plain, err := run(t, nil, "", list) // tests may inherit some
+	testkit.Must(t, err)
+	for _, level := range []Level{Files, Mounts} {
+		dir := t.TempDir()
+		b := box(t, at(t, level), Policy{Network: NetworkList, Hosts: []string{"example.com"}}, dir)
+		wants(t, b, dir, list, plain)
+	}
+}
+
 // What a program does to a discarded folder is gone with it, also what is ignored by git and what it
 // removes.
 func TestDiscard(t *testing.T) {
@@ -146,6 +171,48 @@ func TestEntry(t *testing.T) {
 	c, err := dialer("localhost:1").DialContext(t.Context(), "tcp", l.Addr().String())
 	testkit.Must(t, err)
 	c.Close()
+}
+
+// Where the system refuses namespaces, as some do to programs in containers, it is told at once, and
+// level 1 remains: a box in a box is such a place.
+func TestRefusedNamespaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := box(t, at(t, Files), Policy{Read: []string{testkit.Binary(t)}}, dir)
+	cmd := exec.Command(testkit.Binary(t))
+	var out strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &out, &out, append(os.Environ(), probeVariable+"=1")
+	session, err := b.Start(cmd)
+	testkit.Must(t, err)
+	defer session.Close()
+	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "level 1\n") ||
+		!strings.Contains(out.String(), "namespaces cannot be used (fork/exec /proc/self/exe: operation not permitted)") ||
+		!strings.Contains(out.String(), "inside: Permission denied\n") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// probeVariable makes the test binary print what the system supports, and start a box.
+const probeVariable = "COVEY_TEST_PROBE"
+
+func playProbe() {
+	s := Probe()
+	fmt.Printf("level %d\n%v\n", s.Level(), s.Missing)
+	read, write := System()
+	b, err := New(Policy{Want: Best, Read: read[:10], Write: write}, s, Extras{})
+	if err == nil {
+		cmd := exec.Command("/bin/sh", "-c", "echo x 2>&1 >made || cat made; echo inside: $(cat /dev/urandom 2>&1 | head -c 60 | sed 's/.*: //')")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+		var session *Session
+		if session, err = b.Start(cmd); err == nil {
+			err = cmd.Wait()
+			session.Close()
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+	os.Exit(0)
 }
 
 // The end of a session ends the connections of its proxy, also tunnels that nobody closes.

@@ -54,6 +54,9 @@ type Policy struct {
 	// Discard are trees in which the program may change everything, and nothing of it is kept.
 	// Only level 2 has them; at level 1 they are like Write.
 	Discard []string
+	// Temp is a folder that level 2 shows as /tmp and /var/tmp, so that programs of one box share it;
+	// if empty, each has an empty one of its own. Level 1 treats it like Write.
+	Temp    string
 	Network Mode     // empty means NetworkOn
 	Hosts   []string // such as "example.com", "*.example.com" (not example.com itself) or "db:5432"; without a port 80 and 443
 	NoUnix  bool     // no sockets of the family AF_UNIX; socketpair works
@@ -75,9 +78,9 @@ func (p Policy) check() error {
 	default:
 		errs = append(errs, fmt.Errorf("unknown network %q", p.Network))
 	}
-	for _, list := range [][]string{p.Read, p.Write, p.ReadOnly, p.Search, p.Discard} {
+	for _, list := range [][]string{p.Read, p.Write, p.ReadOnly, p.Search, p.Discard, {p.Temp}} {
 		for _, name := range list {
-			if !filepath.IsAbs(name) {
+			if name != "" && !filepath.IsAbs(name) {
 				errs = append(errs, fmt.Errorf("%s is no absolute path", name))
 			}
 		}

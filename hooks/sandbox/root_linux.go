@@ -76,8 +76,11 @@ func (o orders) trees() (all []tree, err error) {
 	for _, grant := range []struct {
 		paths []string
 		way   way
-	}{{o.Policy.Read, fixed}, {o.Policy.ReadOnly, fixed}, {o.Policy.Write, open}, {o.Policy.Discard, open}, {ownFolders, own}} {
+	}{{o.Policy.Read, fixed}, {o.Policy.ReadOnly, fixed}, {o.Policy.Write, open}, {o.Policy.Discard, open}, {[]string{o.Policy.Temp}, open}, {ownFolders, own}} {
 		for _, path := range grant.paths {
+			if path == "" {
+				continue
+			}
 			real := follow(path, links)
 			if _, err := os.Lstat(real); err == nil && (grant.way != own || ways[real] != open || strings.HasPrefix(real, "/dev/")) {
 				ways[real] = grant.way
@@ -94,7 +97,11 @@ func (o orders) trees() (all []tree, err error) {
 		if w != own && w != held && covered(path, w, ways) {
 			continue
 		}
-		fd, err := w.open(path)
+		from := path
+		if w == own && o.Policy.Temp != "" && (path == "/tmp" || path == "/var/tmp") {
+			from, w = o.Policy.Temp, open
+		}
+		fd, err := w.open(from)
 		if err != nil {
 			return nil, fmt.Errorf("grant %s: %w", path, err)
 		}
