@@ -131,7 +131,7 @@ func losses(p Policy, s Support) (lost []Loss) {
 		add(false, "what is read-only below a writable folder can be changed", why)
 	}
 	if len(p.Discard) > 0 {
-		add(false, "what is written to the working copy is kept", why)
+		add(true, "what is written to the folders that are to be discarded is kept", why)
 	}
 	if p.Want == OwnMounts && len(lost) == 0 {
 		add(false, "there is no file system of its own", why)

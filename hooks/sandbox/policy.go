@@ -111,7 +111,7 @@ type Loss struct {
 	What string // what is lost, for example "the list of hosts is not held"
 	Why  string // the missing part
 	Cure string // how to get it; may be empty
-	Held bool   // what the policy forbids is forbidden, but something that it allows does not work
+	Held bool   // all that the policy forbids is forbidden, but something else does not work as it asks
 }
 
 // String describes the loss in one line.
