@@ -13,7 +13,11 @@
 // domain of the thread that forked it, and could trace this thread otherwise. For level 2 main
 // must call Init first.
 //
-// Not held are bugs of the kernel, side channels, and the use of processors, memory and disks;
-// at level 1 also the names and attributes of files elsewhere (stat, chmod, utime, xattr), and
-// connections to unix sockets that have a path.
+// Not held are bugs of the kernel, side channels, and the use of processors, memory and disks, and
+// that the command lines of processes outside can be read; at level 1 also the names and attributes of
+// files elsewhere (stat, chmod, utime, xattr, inotify, where links lead), connections to unix sockets
+// that have a path, System V memory and queues, and terminals of the same user.
+//
+// Each program of a box is held by itself: from landlock version 6 on it cannot signal what another
+// program of the box has started, and at level 2 without NetworkOn it has a loopback of its own.
 package sandbox
