@@ -199,8 +199,14 @@ func (s scratch) fill(c *Case) error {
 	return nil
 }
 
-// commit makes a git repository of the workspace, with all files in its first commit.
+// commit makes a git repository of the workspace, with all files in its first commit. It has at least one,
+// because no working copy can be made of an empty commit.
 func (s scratch) commit(ctx context.Context) error {
+	if entries, err := os.ReadDir(s.workspace); err != nil || len(entries) == 0 {
+		if err := errors.Join(err, write(filepath.Join(s.workspace, ".gitignore"), nil, 0o644)); err != nil {
+			return err
+		}
+	}
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"config", "user.name", "covey test"}, {"config", "user.email", "test@covey.invalid"},
