@@ -203,6 +203,7 @@ func (t *Team) CopyMayHave(path string) string {
 type gatesSpec struct {
 	task, idle, stop, merge yaml.List[gateSpec]
 	atOnce                  yaml.Value[int]
+	sandbox                 sandboxSpec
 }
 
 // fields returns the moments at which gates run, and their limit.
@@ -220,6 +221,8 @@ func (g *gatesSpec) fields() []yaml.Field {
 		{Key: "at_once", Part: yaml.WholeFrom(1, 1000)(&g.atOnce),
 			Doc: "How many commands of gates, setups and merges of all your teams run at once. Default: half of the " +
 				"cores, at least 1."},
+		{Key: "sandbox", Part: yaml.Object(nil, g.sandbox.gateFields()),
+			Doc: "What commands of gates may access: level and network. Default: the level of the team's sandbox, and all of the network."},
 	}
 }
 

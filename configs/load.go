@@ -175,6 +175,9 @@ type resolver struct {
 	mcp     []MCPServer
 	places  map[string]yaml.Problem // Team.places
 	mode    PermissionMode          // of the settings files; empty if they set none
+	// confined is the sandbox of the team; a member may have more only if wider is set.
+	confined Sandbox
+	wider    bool
 	// writable reports why files cannot be created in a folder. Tests replace it, because
 	// root may write everywhere.
 	writable func(dir string) error

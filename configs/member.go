@@ -35,6 +35,7 @@ type Member struct {
 	DependsOn    []string // members that must have no open work before it gets any
 	Restart      Restart
 	Rotate       Rotation // never empty
+	Sandbox      Sandbox
 	// Memory is the folder of its notes: MemoryInState, an absolute path, or one relative to the folder
 	// that it works in. Empty means that it has none.
 	Memory string
@@ -95,6 +96,7 @@ type inherited struct {
 	isolation yaml.Value[Isolation]
 	selfClaim yaml.Value[bool]
 	memory    yaml.Value[bool]
+	sandbox   sandboxSpec
 }
 
 // fields returns the keys of a teammate. The lead has a name in addition.
@@ -211,6 +213,8 @@ func (m *memberSpec) teamworkFields() []yaml.Field {
 				"a task and has none in progress. Default: never."},
 		{Key: "memory", Part: yaml.OnOff(&m.memory),
 			Doc: "A folder of its own for notes that outlast its sessions. Default: off."},
+		{Key: "sandbox", Part: yaml.Object(&m.sandbox.at, m.sandbox.fields()),
+			Doc: "What its programs may access: the keys that differ from the team's."},
 	}
 }
 
@@ -236,6 +240,7 @@ func (r *resolver) member(m *memberSpec, selfClaim bool) Member {
 	if m.memory.V {
 		out.Memory = MemoryInState
 	}
+	out.Sandbox = r.memberSandbox(&m.sandbox)
 	out.Agent, _ = r.agent(m)
 	if out.Isolation == InWorktree && out.Agent.IsTeam() {
 		r.Fail(m.isolation.At.At, "its agent is a team, which works where its own spec is and gives its members working copies; "+

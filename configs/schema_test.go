@@ -113,7 +113,7 @@ func TestSchemaRefuses(t *testing.T) {
 			}
 		}
 	}
-	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nsandbox: {level: off}", "covey: 1\nlead: x\nfail_closed: 1",
+	for _, spec := range []string{"covey: 1", "lead: x", "covey: 2\nlead: x", "covey: 1\nlead: x\nsandbox: {level: none}", "covey: 1\nlead: x\nfail_closed: 1",
 		"covey: 1\nlead: x\nnope: 1", "covey: 1\nlead: {model: {script: x}}", "covey: 1\nlead: x\nname: A b",
 		"covey: 1\nlead: {limits: {turn_timeout: 10}}", "covey: 1\nlead: {limits: {turn_timeout: -1s}}",
 		"covey: 1\nlead: {limits: {turn_timeout: soon}}", "covey: 1\nlead: x\nhooks: {Stopp: []}",
@@ -153,19 +153,19 @@ func TestKeys(t *testing.T) {
 		"": "covey requires name goal workspace models agents defaults lead teammates templates tasks gates hooks settings plugins fail_closed " +
 			"mcp_servers worktree merge git protect sandbox budget schedules gateway bus extends keep on_ask ask_limit " +
 			"complete_on_pass others_tasks notify web",
-		"sandbox":     "write level network read deny_read unix limits",
+		"sandbox":     "write level network read deny_read unix limits hooks wider",
 		"mcp_servers": "command env cwd url headers key_file",
 		"models":      "provider base_url model script api key_file max_output thinking temperature stream_idle headers fallback",
 		"agents":      "use model command resume env auth parallel native_hooks fallback",
 		"agents.auth": "key file",
 		"teammates": "count agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
 		"templates": "max agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
 		"lead": "name agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
 		"defaults": "agent model description instructions prompt_file tools permission_mode permissions isolation " +
-			"owns self_claim plan depends_on restart rotate memory limits role labels",
+			"owns self_claim plan depends_on restart rotate memory limits role labels sandbox",
 		"defaults.permissions":      "allow ask deny",
 		"defaults.permissions.deny": "rule mandatory",
 		"defaults.limits":           "max_turns max_tokens turn_timeout max_in_progress stop_block_cap max_budget_usd background",
@@ -175,7 +175,7 @@ func TestKeys(t *testing.T) {
 		"budget": "tokens usd time on_limit prices", "schedules": "name cron zone task to text",
 		"notify": "to about of after hours zone digest", "notify.to": "command webhook secret_file",
 		"web":        "public_url",
-		"gates":      "task idle stop merge at_once",
+		"gates":      "task idle stop merge at_once sandbox",
 		"gates.task": "run timeout policy may_act approve hints",
 	}
 	got := map[string][]string{}

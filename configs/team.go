@@ -49,15 +49,17 @@ type Team struct {
 	FailClosed bool
 	Keep       bool // stay up when all work is done
 
-	Worktree  Worktree
-	Merge     Merge
-	Git       Git
-	Protect   []string // globs below the workspace; writes there need approval
-	Sandbox   Sandbox
-	Budget    Budget
-	Schedules []Schedule    // in file order
-	OnAsk     OnAsk         // never empty
-	AskLimit  time.Duration // how long a question may wait in the inbox; never 0
+	Worktree Worktree
+	Merge    Merge
+	Git      Git
+	Protect  []string // globs below the workspace; writes there need approval
+	Sandbox  Sandbox
+	// GateSandbox is the sandbox of gates.
+	GateSandbox Sandbox
+	Budget      Budget
+	Schedules   []Schedule    // in file order
+	OnAsk       OnAsk         // never empty
+	AskLimit    time.Duration // how long a question may wait in the inbox; never 0
 	// CompleteOnPass completes the tasks that a member has in progress when its turn end
 	// passes all gates. Without it, only the member itself completes a task.
 	CompleteOnPass bool
@@ -269,6 +271,7 @@ func (r *resolver) team(s *teamSpec) *Team {
 		t.Settings = append(t.Settings, file)
 	}
 	t.DefaultMode = r.mode
+	r.sandboxes(t, s)
 	r.agent(&s.defaults) // reports a mistake there even if every member overrides it
 	t.Lead = r.lead(s)
 	t.Teammates = r.allTeammates(s, t.Lead.Name)

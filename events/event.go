@@ -150,7 +150,7 @@ var decoders = sync.OnceValue(func() map[string]func(json.RawMessage) Data {
 		TeamStarted{}, TeamWaits{}, TeamEnded{}, BudgetUse{}, MemberUse{}, Coordination{}, SpecChanged{}, ScheduleRan{}, Notified{},
 		AfterTurn{}, Warning{}, Notification{},
 		MemberStarted{}, MemberEnded{}, MemberLeft{}, MemberHeld{}, MemberResumed{}, MemberRestarts{}, AgentChanged{},
-		WatchdogFound{}, NeedsAttention{}, AttentionOver{}, Limited{}, LoggedOut{}, Waiting{}, SettingUp{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},
+		WatchdogFound{}, NeedsAttention{}, AttentionOver{}, Limited{}, LoggedOut{}, Waiting{}, SettingUp{}, Sandboxed{}, SandboxDenied{}, Rotated{}, FreshSession{}, ProgramStarts{}, ProgramRestarts{},
 		TurnStarted{}, TurnEnded{}, TurnFailed{}, Idle{}, PassStarted{}, TextSaid{}, PromptExpanded{}, ToolCalled{},
 		ToolReturned{}, CallDetected{}, PermissionDecided{}, HelperStarted{}, HelperEnded{}, HeldUp{}, Planned{},
 		Compacted{}, ModelSwitched{}, TokensUsed{},

@@ -74,6 +74,27 @@ type ModelAsked struct {
 // Type implements Data.
 func (ModelAsked) Type() string { return "hook_model" }
 
+// Sandboxed reports the box that holds the programs of a member, at each start of the member.
+type Sandboxed struct {
+	Level    int      `json:"level"`              // 0: the system can hold nothing
+	Landlock int      `json:"landlock,omitempty"` // the version of the kernel's interface
+	Lost     []string `json:"lost,omitempty"`     // what the spec asks for and the box does not do, for people
+	Policy   string   `json:"policy"`             // differs for different policies
+}
+
+// Type implements Data.
+func (Sandboxed) Type() string { return "sandbox" }
+
+// SandboxDenied reports that a program of a member was kept from something, as far as its output shows.
+type SandboxDenied struct {
+	Path   string `json:"path"`
+	Access string `json:"access"` // read, write or connect to
+	Key    string `json:"key"`    // of the spec, where it can be allowed
+}
+
+// Type implements Data.
+func (SandboxDenied) Type() string { return "sandbox_denied" }
+
 // SettingUp reports what prepares a member's working copy, before its session begins.
 type SettingUp struct {
 	Doing string `json:"doing"` // for people

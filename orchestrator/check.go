@@ -7,8 +7,10 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/teammate/script"
 )
@@ -51,7 +53,11 @@ func Check(team *configs.Team, managed []string) (missing []error, wrong error) 
 	if wrong != nil {
 		wrong = fmt.Errorf("%w:\n%w", configs.ErrSpec, wrong)
 	}
-	return parts(gone), wrong
+	missing = parts(gone)
+	if place, err := state.PlaceOf(team.Name, team.Workspace); err == nil {
+		missing = append(missing, parts(boxes.Check(team, place, systemSupport))...)
+	}
+	return missing, wrong
 }
 
 // Missing lists the programs that this machine lacks for a spec with mistakes, as far as it could be read.

@@ -17,6 +17,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/rules"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -262,11 +263,19 @@ func (h *seatBuilder) equipment(ctx context.Context, s *crew.Seat, g gear) func(
 
 // workspaceTools returns the workspace tools of a builtin agent.
 func (h *seatBuilder) workspaceTools(ctx context.Context, s *crew.Seat, workdir *workspace.Workdir) *tools.Set {
-	skills := h.skills(s, workdir)
+	skills, box := h.skills(s, workdir), h.boxes.Of(s.Member.Name)
 	t := tools.New(tools.Env{
 		Workdir: workdir,
 		Environ: slices.Concat(launch.ChildEnvironment(h.o.opts.Bin, h.o.place), h.copies.AuthorEnv(s.Member.Name),
-			h.copies.Ports(s.Member.Name), h.sockets.Env(s.Member.Name), []string{"COVEY_MEMBER=" + s.Member.Name}),
+			h.copies.Ports(s.Member.Name), h.sockets.Env(s.Member.Name), box.Env(), []string{"COVEY_MEMBER=" + s.Member.Name}),
+		Box: box.Box(),
+		Denied: func(output, dir string) string {
+			denied := box.Denials(output, dir)
+			for _, d := range denied {
+				h.Journal.Append(events.Event{Member: s.Member.Name, Turn: s.Turn(), Data: d})
+			}
+			return boxes.Explain(denied)
+		},
 		EnvFile:   h.envFile(s),
 		Skills:    skills,
 		OutputDir: filepath.Join(h.o.place.Scratch(), s.Member.Name),

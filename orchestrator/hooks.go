@@ -8,6 +8,7 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/hookinfo"
@@ -104,6 +105,13 @@ func (h *seatBuilder) hookRunner() (*runner.Runner, error) {
 				owner.Kind = process.ActingHook
 			}
 			return h.Processes.RegisterHook(pid, owner, teamhooks.RunOf(p.Input, p.Depth))
+		},
+		Box: func(in hooks.Input, hook hooks.Handler, dir string) (*sandbox.Box, []string, error) {
+			member := ""
+			if s, ok := h.Seats.BySession(in.SessionID); ok {
+				member = s.Member.Name
+			}
+			return boxOf(h.boxes, member)(in, hook, dir)
 		},
 		OnTooManyProcesses: h.warnOfTooMany,
 	})

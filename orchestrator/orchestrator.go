@@ -20,8 +20,10 @@ import (
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -99,6 +101,7 @@ type Overrides struct {
 	Backoff     time.Duration                   // before an agent program restarts
 	LosesPoke   func() bool                     // reports whether the crew loses a poke
 	JournalFile func(journal.File) journal.File // wraps the journal's file, to inject failures
+	Sandbox     *sandbox.Support                // what the system can hold; nil: what it says
 }
 
 // Orchestrator runs one team once. Create it with New.
@@ -151,6 +154,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	c, missing, wrong := check(team, opts.Agents)
+	missing = errors.Join(missing, boxes.Check(team, place, opts.Overrides.support))
 	if opts.NoTurns {
 		missing = nil
 	}
@@ -223,7 +227,7 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	// Only now, because callers of a running team are also identified by their
 	// environment (Processes.leftBehind).
-	if o.opts.OwnProcess {
+	if o.opts.OwnProcess || sandboxed(o.team()) { // no box is started otherwise
 		if err := process.HideMemory(); err != nil {
 			return Ending{}, err
 		}

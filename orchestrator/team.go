@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/coveyteam/covey/bus"
 	"github.com/coveyteam/covey/configs"
@@ -13,9 +14,11 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/proc"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/api"
+	"github.com/coveyteam/covey/orchestrator/boxes"
 	"github.com/coveyteam/covey/orchestrator/crew"
 	"github.com/coveyteam/covey/orchestrator/inbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
@@ -59,6 +62,7 @@ type seatBuilder struct {
 	repairs   []string // of the store, for people
 	environ   []string // of programs that are no member's
 	sockets   *api.Sockets
+	boxes     *boxes.Boxes
 	around    workspaceFiles
 	goals     *specs.Goals
 	templates *templates.Templates
@@ -160,13 +164,14 @@ func (o *Orchestrator) newSeatBuilder(
 		Team: o.team, Filters: func() []worktree.Filter { return o.spec.Load().filters },
 		Fresh: o.opts.Fresh, Left: this.left, MakeNone: this.only.Merge != nil,
 	})
+	boxes := o.newBoxes(environ, copies, tell)
 	written := writes.New(writes.Deps{
 		Scratch: o.place.Scratch(), Home: filepath.Dir(o.place.Dir), Journal: d.Journal, Git: copies.Git(),
 		Past: found.past, Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, People: asks.FileApprovals(), Asks: live.NamesPolicy,
 	})
 	merges := merging.New(merging.Deps{
 		Place: o.place, Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Trees: copies, Members: d.Seats, Inbox: asks, State: d.State,
-		Team: o.team, Environ: environ, GateEnv: settings.Environ, Slots: slots, Landing: written.Landing,
+		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(boxes, ""), Slots: slots, Landing: written.Landing,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return d.Processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))
 		},
@@ -183,11 +188,7 @@ func (o *Orchestrator) newSeatBuilder(
 	tools := mcp.New(mcp.Deps{
 		Log: d.Log, Processes: d.Processes, State: d.State, Members: d.Seats, NoSeat: board.NoSeat, Append: d.Journal.Append,
 	})
-	servers := mcp.NewClients(mcp.ClientDeps{
-		Workspace: o.team().Workspace, Environ: environ, // no member's, because a server serves all of them
-		Clock: d.Clock, Key: launch.ReadKey, Warn: d.Journal.Warn, Fire: d.Seats.Fire, Ask: asks.FillIn,
-		Started: func(pid int) func() { return d.Processes.Register(pid, process.Owner{Kind: process.Hook}) },
-	}, o.hooks().Servers)
+	servers := o.newServers(d, environ, asks, boxes)
 	programs := launch.NewPrograms(launch.Deps{
 		Bin: o.opts.Bin, Place: o.place, Log: d.Log, Store: d.Store, Processes: d.Processes, Ledger: ledger,
 		Timeouts: o.opts.Overrides.Patience, Backoff: o.opts.Overrides.Backoff,
@@ -202,10 +203,10 @@ func (o *Orchestrator) newSeatBuilder(
 	d.Parts = []crew.Part{
 		programs, ledger, logins, background, notes, written, o.drafts, // most of these complete events
 		coordination, shares, d.Watch, times,
-		live, d.Holds, tools, asks, merges, copies, spawned, sockets,
+		live, d.Holds, tools, asks, merges, copies, spawned, sockets, boxes,
 	}
 	return &seatBuilder{
-		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets,
+		o: o, thisRun: this, repairs: found.repairs, Deps: d, environ: environ, sockets: sockets, boxes: boxes,
 		around: workspaceFilesOf(ctx, o.team().Workspace), goals: goals, times: times, hooks: live,
 		settings: settings, slots: slots, policies: policies, templates: spawned, copies: copies, tools: tools, servers: servers,
 	}
@@ -219,6 +220,54 @@ func (o *Orchestrator) tells() bool {
 		return slices.Contains(n.About, configs.NotableMergeHeld)
 	})
 }
+
+// newServers makes the connections to the MCP servers of a team.
+func (o *Orchestrator) newServers(d crew.Deps, environ []string, asks *inbox.Inbox, all *boxes.Boxes) *mcp.Clients {
+	return mcp.NewClients(mcp.ClientDeps{
+		Workspace: o.team().Workspace, Environ: environ, // no member's, because a server serves all of them
+		Clock: d.Clock, Key: launch.ReadKey, Warn: d.Journal.Warn, Fire: d.Seats.Fire, Ask: asks.FillIn,
+		Started: func(pid int) func() { return d.Processes.Register(pid, process.Owner{Kind: process.Hook}) },
+		Box: func() (*sandbox.Box, []string, error) {
+			kit, err := all.Server()
+			return kit.Box(), kit.Env(), err
+		},
+	}, o.hooks().Servers)
+}
+
+// newBoxes makes the boxes of a team.
+func (o *Orchestrator) newBoxes(environ []string, copies *workcopies.Trees, tell func(string, events.Data)) *boxes.Boxes {
+	return boxes.New(boxes.Deps{
+		Place: o.place, Bin: o.opts.Bin, Environ: environ, Team: o.team, CopyOf: copies.TopOf, Support: o.opts.Overrides.support, Tell: tell,
+	})
+}
+
+// boxOf returns the function that gives hooks their boxes, which are those of a member.
+func boxOf(all *boxes.Boxes, member string) func(hooks.Input, hooks.Handler, string) (*sandbox.Box, []string, error) {
+	return func(_ hooks.Input, h hooks.Handler, dir string) (*sandbox.Box, []string, error) {
+		kit, err := all.Hook(member, h, dir)
+		return kit.Box(), kit.Env(), err
+	}
+}
+
+// support returns what this system can hold of sandboxes.
+func (o Overrides) support() sandbox.Support {
+	if o.Sandbox != nil {
+		return *o.Sandbox
+	}
+	return systemSupport()
+}
+
+// sandboxed reports whether anything of a team runs in a box.
+func sandboxed(team *configs.Team) bool {
+	on := team.Sandbox.On() || team.GateSandbox.On()
+	for m := range team.EachAndTemplates() {
+		on = on || m.Sandbox.On()
+	}
+	return on
+}
+
+// systemSupport asks the kernel once, because it takes processes.
+var systemSupport = sync.OnceValue(sandbox.Probe)
 
 // mask hides the values of keys in a text. The spec, and with it the variables that hold keys, may
 // change while the team runs.

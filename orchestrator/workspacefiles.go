@@ -75,6 +75,9 @@ func (h *seatBuilder) systemPrompt(m *members.Member) string {
 // system returns the system prompt of a member whose model covey calls.
 func (h *seatBuilder) system(m *members.Member, instructions *workspace.Instructions) string {
 	text := h.systemPrompt(m)
+	if brief := h.boxes.Of(m.Name).Brief(); brief != "" {
+		text += "\n" + brief
+	}
 	if more := instructions.Text(); more != "" {
 		text += "\n" + more
 	}

@@ -91,6 +91,14 @@ func (r *run) launch(ctx context.Context, h *armed, ask func(limit time.Duration
 		}
 		process.Env = append(process.Env, more...)
 	}
+	if r.opts.Box != nil {
+		box, more, err := r.opts.Box(r.in, h.Handler, dir)
+		if err != nil {
+			c.fault = err.Error()
+			return c
+		}
+		process.Box, process.Env = box, append(process.Env, more...)
+	}
 	if ask != nil {
 		process.Stdout = &asyncDetector{to: &c.out.stdout, ask: ask}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/judging"
 	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/web"
 )
@@ -71,6 +72,9 @@ type Options struct {
 	// GateEnv, if not nil, returns further variables for gates that are commands. On an
 	// error the gate does not run.
 	GateEnv func(in hooks.Input) ([]string, error)
+	// Box, if not nil, returns the box in which a command runs in a folder, nil for none, and
+	// variables for it. On an error the command does not run.
+	Box func(in hooks.Input, hook hooks.Handler, dir string) (*sandbox.Box, []string, error)
 	// GateSlot, if not nil, is called before a gate that is a command runs, and waits until it may.
 	// release is called when the gate has ended. The wait counts against no time limit, and such gates
 	// do not count for Parallel.

@@ -105,21 +105,25 @@ type ScheduleStatus struct {
 
 // MemberStatus is one member in a Status.
 type MemberStatus struct {
-	Name            string      `json:"name"`
-	Lead            bool        `json:"lead"`
-	Agent           string      `json:"agent"` // builtin/script, …
-	State           MemberState `json:"state"`
-	Doing           string      `json:"doing,omitempty"` // the running tool call or hook, on one line
-	Turn            int         `json:"turn"`            // counts from 1; 0 before the first
-	Pass            int         `json:"pass"`            // of this turn, from 1; 0 between turns
-	Task            string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
-	Subject         string      `json:"task_subject,omitempty"`
-	WaitsFor        string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
-	Attention       string      `json:"attention,omitempty"` // why it needs attention
-	Held            bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
-	Unread          int         `json:"unread"`
-	FailedOpen      int         `json:"failed_open"` // failures of hooks that fail open, in this run
-	accounts.Counts             // in this run
+	Name       string      `json:"name"`
+	Lead       bool        `json:"lead"`
+	Agent      string      `json:"agent"` // builtin/script, …
+	State      MemberState `json:"state"`
+	Doing      string      `json:"doing,omitempty"` // the running tool call or hook, on one line
+	Turn       int         `json:"turn"`            // counts from 1; 0 before the first
+	Pass       int         `json:"pass"`            // of this turn, from 1; 0 between turns
+	Task       string      `json:"task,omitempty"`  // id of the task in progress with the lowest id
+	Subject    string      `json:"task_subject,omitempty"`
+	WaitsFor   string      `json:"waits_for,omitempty"` // text for people: "task 3 (api)", "nothing", …
+	Attention  string      `json:"attention,omitempty"` // why it needs attention
+	Held       bool        `json:"held,omitempty"`      // it begins no turn until it is resumed; it may still be in one
+	Unread     int         `json:"unread"`
+	FailedOpen int         `json:"failed_open"` // failures of hooks that fail open, in this run
+	// Box is the level of the sandbox of its programs, such as 1, with ! if it lacks something; empty without one.
+	Box             string         `json:"box,omitempty"`
+	BoxLost         []string       `json:"box_lost,omitempty"` // what it lacks
+	Denied          map[string]int `json:"denied,omitempty"`   // by path, what its programs were kept from
+	accounts.Counts                // in this run
 	// Background lists the running background hooks.
 	Background []string `json:"background_hooks,omitempty"`
 	// Worktree is its working copy. It is nil if the member works in the

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/teammate/program"
 )
@@ -105,12 +106,21 @@ func (c webRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // children, and keeps a Ctrl-C in the terminal from it.
 func (c *client) startProgram() (*program.Process, error) {
 	environ := slices.Clone(c.team.Environ)
+	var box *sandbox.Box
+	if c.team.Box != nil {
+		var more []string
+		var err error
+		if box, more, err = c.team.Box(); err != nil {
+			return nil, err
+		}
+		environ = append(environ, more...)
+	}
 	for name, value := range c.Env {
 		environ = append(environ, name+"="+value)
 	}
 	return program.Start(program.ProcessOptions{
 		Command: c.Command, Dir: cmp.Or(c.Cwd, c.Root, c.team.Workspace), Env: environ, Grace: serverGrace,
-		Started: c.team.Started,
+		Started: c.team.Started, Box: box,
 	})
 }
 

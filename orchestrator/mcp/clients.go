@@ -17,6 +17,7 @@ import (
 
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/orchestrator/api"
 	"github.com/coveyteam/covey/orchestrator/members"
@@ -49,7 +50,9 @@ type ClientDeps struct {
 	Workspace string   // where programs run that have no folder
 	Environ   []string // of programs, beside what is set for each
 	Started   func(pid int) (release func())
-	Key       func(file string) (string, error) // reads a server's key
+	// Box returns the box of programs, nil for none, and variables for it. It may be nil.
+	Box func() (*sandbox.Box, []string, error)
+	Key func(file string) (string, error) // reads a server's key
 	// Warn tells people that a server has ended, runs again, or cannot be used.
 	Warn func(format string, args ...any)
 	// Fire runs the hooks of an event in a member's name; an empty one means the lead's.

@@ -214,5 +214,6 @@ func (d *Merger) runner(t Trial, gates []hooks.Handler, told string) (*runner.Ru
 		},
 		GateSlot: func(ctx context.Context, _ hooks.Input) (func(), error) { return d.deps.Slots.Acquire(ctx, t.Member) },
 		Spawned:  d.deps.Spawned,
+		Box:      d.deps.Box,
 	})
 }

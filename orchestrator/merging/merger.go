@@ -11,7 +11,9 @@ import (
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/runner"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/orchestrator/journal"
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -48,7 +50,9 @@ type Deps struct {
 	Team    func() *configs.Team // the current spec
 	Environ []string             // the environment of gates
 	GateEnv func() ([]string, error)
-	Slots   *state.Slots // each gate of a merge takes one
+	// Box is runner.Options.Box.
+	Box   func(in hooks.Input, gate hooks.Handler, dir string) (*sandbox.Box, []string, error)
+	Slots *state.Slots // each gate of a merge takes one
 	// Spawned registers the process of a gate of a merge.
 	Spawned func(pid int, h runner.Spawn) (ended func())
 	// Landing is Queue.Landing.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/coveyteam/covey/events"
@@ -78,6 +79,24 @@ type Member struct {
 	IncidentCounts map[string]int `json:"incident_counts,omitempty"`
 	Helpers        []Helper       `json:"helpers,omitempty"` // that run now
 	Worktree       *Worktree      `json:"worktree,omitempty"`
+	// Box is the box of its programs; nil: they have none.
+	Box *Box `json:"box,omitempty"`
+}
+
+// Box is the sandbox of a member's programs in this run.
+type Box struct {
+	Level int      `json:"level"`
+	Lost  []string `json:"lost,omitempty"` // what the spec asks for and it does not do
+	// Denied counts by path what programs were kept from.
+	Denied map[string]int `json:"denied,omitempty"`
+}
+
+// Word returns the level in short: 2, 1 or 0, with ! if something is lost.
+func (b *Box) Word() string {
+	if len(b.Lost) > 0 {
+		return strconv.Itoa(b.Level) + "!"
+	}
+	return strconv.Itoa(b.Level)
 }
 
 // Stage is how far a member is in its life.

@@ -51,6 +51,23 @@ func (m *Member) works(doing string, at time.Time) {
 	m.enter(InWork, at)
 }
 
+// maxDenied is how many different paths are counted.
+const maxDenied = 100
+
+// deny counts what a program of the member was kept from.
+func (m *Member) deny(what string) {
+	if m.Box == nil {
+		m.Box = &Box{}
+	}
+	if m.Box.Denied == nil {
+		m.Box.Denied = map[string]int{}
+	}
+	if _, known := m.Box.Denied[what]; !known && len(m.Box.Denied) >= maxDenied {
+		what = "others"
+	}
+	m.Box.Denied[what]++
+}
+
 // incident keeps what happened to the member's agent.
 func (m *Member) incident(l events.Event, text string) *Incident {
 	if m.IncidentCounts == nil {
@@ -79,6 +96,14 @@ func (s memberFold) apply(l events.Event) bool {
 			m.answers()
 		}
 		m.enter(Idles, l.Time)
+	case events.Sandboxed:
+		m := s.member(l.Member)
+		had := m.Box
+		if m.Box = (&Box{Level: e.Level, Lost: e.Lost}); had != nil {
+			m.Box.Denied = had.Denied
+		}
+	case events.SandboxDenied:
+		s.member(l.Member).deny(cut(e.Access + " " + e.Path))
 	case events.SettingUp:
 		s.member(l.Member).Doing = cut(e.Doing)
 	case events.Rotated:

@@ -140,6 +140,9 @@ func (m *Member) Status() api.MemberStatus {
 		Attention: cmp.Or(m.Gone, m.Attention), Held: m.Held != nil,
 		Limits: m.Limits, CostUSD: m.Spent.CostUSD, Counts: m.Done.Counts, FailedOpen: m.Hooks.FailedOpen(), Hooks: m.Hooks.Noteworthy(),
 	}
+	if m.Box != nil {
+		status.Box, status.BoxLost, status.Denied = m.Box.Word(), m.Box.Lost, m.Box.Denied
+	}
 	if m.InTurn || m.State == api.Starting {
 		status.Doing = m.Doing
 	}

@@ -52,6 +52,7 @@ func (s *State) run() *Run {
 func (s teamFold) teamStarted(l events.Event, e events.TeamStarted) {
 	for _, m := range s.Members {
 		s.cutTurn(m)
+		m.Box = nil
 	}
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].Ended.IsZero() {
 		s.Runs[n-1].Cut = true

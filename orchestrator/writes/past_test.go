@@ -59,8 +59,8 @@ func TestPastWrites(t *testing.T) {
 func TestWritable(t *testing.T) {
 	dir := workspace.Real(t.TempDir())
 	top, listed, home := filepath.Join(dir, "copy"), filepath.Join(dir, "notes"), filepath.Join(dir, "notes", "state")
-	team := &configs.Team{Lead: configs.Member{Name: "lead"}, Sandbox: configs.Sandbox{Write: []string{listed}}}
-	member := &members.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}}, Dir: filepath.Join(top, "sub")}
+	team := &configs.Team{Lead: configs.Member{Name: "lead"}}
+	member := &members.Member{Member: &configs.Member{Name: "ana", Owns: []string{"docs/**"}, Sandbox: configs.Sandbox{Write: []string{listed}}}, Dir: filepath.Join(top, "sub")}
 	w := New(Deps{Home: home, Team: func() *configs.Team { return team }, CopyOf: func(member string) (string, bool) {
 		return map[string]string{"ana": top}[member], true
 	}})

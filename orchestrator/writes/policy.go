@@ -40,7 +40,7 @@ func WithPolicy(team *configs.Team, sources []settings.Source) []settings.Source
 // they are merged. A member with such a copy may not write to the operator's files.
 func (w *Watch) Writable(member *members.Member) permission.Writable {
 	return func(path string) permission.Refusal {
-		if top, _ := w.deps.CopyOf(member.Name); top != "" && !w.grants(path, top) {
+		if top, _ := w.deps.CopyOf(member.Name); top != "" && !w.grants(member, path, top) {
 			return permission.Refusal{Rule: "sandbox.write", Outside: true, Text: path + " is outside of your working copy, " +
 				"where your work belongs. If it has to be written, tell your lead: the spec lists such folders under sandbox.write."}
 		}
@@ -70,9 +70,9 @@ func (w *Watch) Writable(member *members.Member) permission.Writable {
 
 // grants reports whether a member may write to a file that is in its working copy, or in a
 // folder that the spec lists. The folder with the states of teams cannot be listed.
-func (w *Watch) grants(path, top string) bool {
+func (w *Watch) grants(member *members.Member, path, top string) bool {
 	in := func(dir string) bool { return workspace.Contains(workspace.Real(dir), path) }
-	return in(top) || slices.ContainsFunc(w.deps.Team().Sandbox.Write, in) && !in(w.deps.Home)
+	return in(top) || slices.ContainsFunc(member.Sandbox.Write, in) && !in(w.deps.Home)
 }
 
 // orNothing formats globs.

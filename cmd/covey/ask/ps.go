@@ -45,7 +45,8 @@ func Ps(env *cli.Env) *cobra.Command {
 		Short: "Show what each member does and waits for",
 		Long: `Show the team: for each member its agent, state, turn and pass, its task, what it
 waits for, how many tasks it has completed in this run, unread mail, how often hooks
-have refused it, its tokens in this run and its cost in all runs; then the schedules
+have refused it, the level of the sandbox of its programs (1! lacks something), its
+tokens in this run and its cost in all runs; then the schedules
 with their next times, and the MCP servers with how many tools they have. If the team
 does not run, show its last run and the result. A missed schedule runs with the next
 covey up.`,
@@ -121,6 +122,11 @@ func printStatus(out *term.Screen, s api.Status, now time.Time) {
 				" works in a fresh session: the old one could not be opened"))
 		}
 	}
+	for _, m := range s.Members {
+		for _, words := range view.BoxWords(m) {
+			out.Printf("%s\n", out.Paint(term.Yellow, "! "+term.PlainLine(m.Name)+": "+term.PlainLine(words)))
+		}
+	}
 	for _, m := range s.Members { // a branch and a path fit into no column
 		if m.Worktree != nil {
 			out.Printf("%s\n", out.Paint(term.Faint, worktreeLine(m.Name, *m.Worktree)))
@@ -173,6 +179,7 @@ func memberTable(members []api.MemberStatus, now time.Time) *term.Table {
 		term.Text("UNREAD", func(m member) string { return fmt.Sprint(m.Unread) }),
 		term.Text("REFUSALS", func(m member) string { return fmt.Sprint(m.Refusals) }),
 		term.Text("TOKENS", func(m member) string { return count(int(m.Tokens)) }).IfAny(),
+		term.Text("BOX", func(m member) string { return m.Box }).If(slices.ContainsFunc(members, view.IsBoxed)),
 		term.Cells("CONTEXT", func(m member) term.Cell { return view.ContextCell(m.Context) }).
 			If(slices.ContainsFunc(members, func(m member) bool { return m.Context.Window > 0 })),
 		term.Text("COST", func(m member) string { return view.Dollars(m.CostUSD) }).IfAny(),

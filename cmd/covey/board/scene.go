@@ -254,6 +254,9 @@ func memberAbout(m *view.Member) string {
 	if m.Turn > 0 {
 		facts = append(facts, fmt.Sprintf("turn %d, pass %d", m.Turn, m.Pass))
 	}
+	if m.Box != nil {
+		facts = append(facts, "sandbox "+m.Box.Word())
+	}
 	if m.Worktree != nil && m.Worktree.Branch != "" {
 		facts = append(facts, "branch "+m.Worktree.Branch)
 	}

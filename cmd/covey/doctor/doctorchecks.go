@@ -16,6 +16,7 @@ import (
 	"github.com/coveyteam/covey/cmd/covey/cli"
 	"github.com/coveyteam/covey/cmd/covey/term"
 	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/orchestrator"
 	"github.com/coveyteam/covey/orchestrator/accounts"
 	"github.com/coveyteam/covey/orchestrator/launch"
@@ -49,7 +50,7 @@ type examination struct {
 // all runs all checks, in the order in which they are shown. It does not stop at a
 // failure: a later one may be its cause.
 func (x *examination) all(ctx context.Context) []finding {
-	findings := []finding{x.path(), x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), x.prices()}
+	findings := []finding{x.path(), x.state(), x.space(), x.socket(), x.git(ctx), x.shell(ctx), sandboxFinding(sandbox.Probe()), x.prices()}
 	findings = append(findings, x.specAndHooks(ctx)...)
 	return append(append(findings, x.runs()...), x.backups()...)
 }
@@ -158,6 +159,25 @@ func tryListen(path string) error {
 	return l.Close()
 }
 
+// sandboxFinding tells what this system can hold of sandboxes.
+func sandboxFinding(s sandbox.Support) finding {
+	level := s.Level()
+	if level == sandbox.Mounts {
+		return ok("sandbox", "levels 1 and 2 (landlock %d)", s.Landlock)
+	}
+	why, cure := make([]string, len(s.Missing)), ""
+	for i, m := range s.Missing {
+		if why[i] = m.Why; cure == "" {
+			cure = m.Cure
+		}
+	}
+	can := "nothing"
+	if level == sandbox.Files {
+		can = fmt.Sprintf("level 1 (landlock %d)", s.Landlock)
+	}
+	return warn("sandbox", "this system can hold "+can+": "+strings.Join(why, "; "), cure)
+}
+
 // git checks that git is installed. A team can run without it if no member needs a
 // repository.
 func (x *examination) git(ctx context.Context) finding {
@@ -232,9 +252,15 @@ func (x *examination) specAndHooks(ctx context.Context) []finding {
 		case errors.Is(gone, launch.ErrNoKey): // the check of models says more
 		case errors.Is(gone, launch.ErrNoAgentKey):
 			findings = append(findings, fail("spec", gone.Error(), "set the variable, or change auth in the spec"))
+		case errors.Is(gone, sandbox.ErrRefused):
+			findings = append(findings, fail("spec", gone.Error(), "see the check of the sandbox"))
 		default:
 			findings = append(findings, fail("spec", gone.Error(), "covey agents shows what is installed"))
 		}
+	}
+	if team.Sandbox.Level == "" {
+		findings = append(findings, warn("spec", "has no sandbox: commands of its members have all rights of yours",
+			"write sandbox: {level: best}"))
 	}
 	findings = append(append(findings, agentFindings(ctx, team)...), x.models(ctx, team)...)
 	findings = append(findings, noticeFindings(team)...)

@@ -214,6 +214,7 @@ type MemberRow struct {
 	Spent       view.Spent
 	Full        int64 // percent of its context; -1: nobody says so
 	Branch      string
+	Box         string // the level of its sandbox; empty: it has none
 	Copy        string // what its working copy has of its own; empty: unknown, or it has none
 }
 
@@ -236,6 +237,9 @@ func RowOf(s *view.State, m *view.Member, graph []tasks.Outline) MemberRow {
 	}
 	if part, ok := m.Done.Context.Percent(); ok {
 		one.Full = part
+	}
+	if m.Box != nil {
+		one.Box = m.Box.Word()
 	}
 	if m.Worktree != nil {
 		one.Branch = m.Worktree.Branch

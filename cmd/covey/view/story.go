@@ -255,6 +255,12 @@ func problemText(e events.Event) (string, term.Style) {
 		}
 	case events.Warning:
 		return "warning: " + d.Text, term.Yellow
+	case events.SandboxDenied:
+		return fmt.Sprintf("its sandbox denied to %s %s; the key %s of the spec allows it", d.Access, d.Path, d.Key), term.Yellow
+	case events.Sandboxed:
+		if len(d.Lost) > 0 {
+			return fmt.Sprintf("its sandbox (level %d) lacks: %s", d.Level, strings.Join(d.Lost, "; ")), term.Yellow
+		}
 	}
 	return "", term.Normal
 }
@@ -375,6 +381,10 @@ func fullText(e events.Event) (string, term.Style) {
 		return "its program " + d.Program + " starts", term.Faint
 	case events.MemberStarted:
 		return "starts, agent " + d.Agent, term.Faint
+	case events.Sandboxed:
+		if len(d.Lost) == 0 {
+			return fmt.Sprintf("its programs run in a sandbox of level %d", d.Level), term.Faint
+		}
 	}
 	return briefText(e)
 }

@@ -3,6 +3,8 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -253,6 +255,20 @@ func CopyWords(w workcopies.Status) []string {
 	}
 	if w.Ahead > 0 {
 		words = append(words, term.Plural(w.Ahead, "commit")+" not merged")
+	}
+	return words
+}
+
+// IsBoxed reports whether the programs of a member have a sandbox.
+func IsBoxed(m api.MemberStatus) bool { return m.Box != "" }
+
+// BoxWords returns what the sandbox of a member's programs lacks, and what it has kept them from.
+func BoxWords(m api.MemberStatus) (words []string) {
+	for _, lost := range m.BoxLost {
+		words = append(words, "sandbox: "+lost)
+	}
+	for _, what := range slices.Sorted(maps.Keys(m.Denied)) {
+		words = append(words, fmt.Sprintf("the sandbox denied %s (%d times)", what, m.Denied[what]))
 	}
 	return words
 }

@@ -132,6 +132,7 @@ func (t *Set) foreground(ctx context.Context, in bashInput, note string) agent.T
 	defer cancel()
 	r := &finished{
 		in:     in,
+		denied: t.env.Denied, dir: t.env.Workdir.Dir(),
 		stdout: spool{dir: t.env.OutputDir, name: "stdout"},
 		stderr: spool{dir: t.env.OutputDir, name: "stderr"},
 	}
@@ -181,6 +182,7 @@ func (t *Set) process(s *script) proc.Process {
 		Env:    append(append([]string{}, t.env.Environ...), marker),
 		Grace:  t.env.Grace,
 		Marker: marker,
+		Box:    t.env.Box,
 	}
 }
 
@@ -213,6 +215,8 @@ type finished struct {
 	cut            bool          // for a text that comes next
 	timedOut       time.Duration // the timeout, if it expired
 	notes          []string
+	denied         func(output, dir string) string // Env.Denied
+	dir            string                          // where the command ran
 }
 
 // result returns Bash's result: the output, then errors, then notes. A failed command
@@ -221,6 +225,9 @@ func (f *finished) result() agent.ToolResult {
 	// Errors are usually short, so they get their share of the limit first.
 	stderr, _ := f.stderr.text(outputChars / 3)
 	stdout, path := f.stdout.text(outputChars - utf8.RuneCountInString(stderr))
+	if f.denied != nil && exitCode(f.exit) != 0 {
+		f.notes = append(f.notes, f.denied(joinLines([]string{stdout, stderr}), f.dir))
+	}
 	output := bashOutput{
 		Stdout: stdout, Stderr: joinLines(append([]string{stderr}, f.notes...)),
 		NoOutputExpected: expectsNoOutput(f.in.Command), OutputPath: path,

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/web"
 	"github.com/coveyteam/covey/teammate/agent"
 	"github.com/coveyteam/covey/teammate/workspace"
@@ -33,6 +34,10 @@ type Env struct {
 	// Started is called for each process that starts, and for each that a command has left
 	// running. It returns a function to call when the process has ended. May be nil.
 	Started func(pid int) (release func())
+	// Box limits what commands may do; nil: nothing does. Denied returns what to tell the model of a
+	// command in it that has failed with this output in dir, in lines; it may be nil.
+	Box    *sandbox.Box
+	Denied func(output, dir string) string
 	// OnRun is called with each change of a background run, from a goroutine of its own. May be
 	// nil.
 	OnRun func(RunEvent)

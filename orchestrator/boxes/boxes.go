@@ -1,0 +1,249 @@
+// Package boxes decides what the programs of members and gates may access, and makes the boxes that
+// hold them to it.
+package boxes
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
+	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/sandbox"
+	"github.com/coveyteam/covey/orchestrator/members"
+	"github.com/coveyteam/covey/orchestrator/state"
+)
+
+// Deps are what Boxes need.
+type Deps struct {
+	Place   state.Place
+	Bin     string // the path of the running covey
+	Environ []string
+	Team    func() *configs.Team // the current spec
+	// CopyOf returns the root of a member's own working copy; empty: it works in the workspace.
+	CopyOf  func(member string) (top string, inGit bool)
+	Support func() sandbox.Support // what this system can hold
+	Tell    func(member string, e events.Data)
+}
+
+// Boxes are the boxes of a team. All methods are safe for concurrent use.
+type Boxes struct {
+	deps Deps
+
+	mu      sync.Mutex
+	members map[string]*Kit
+}
+
+// Kit is what a program gets to run in a box: the box, and variables that lead it to its folders. A
+// nil Kit is no box.
+type Kit struct {
+	box *sandbox.Box
+	env []string
+	key string // of the spec, where a grant can be added
+}
+
+// New returns the boxes of a team.
+func New(deps Deps) *Boxes {
+	return &Boxes{deps: deps, members: map[string]*Kit{}}
+}
+
+// Check returns why the sandboxes of a team cannot be held on a system; nil: they can. It makes no
+// folders.
+func Check(team *configs.Team, place state.Place, support func() sandbox.Support) error {
+	var errs []error
+	for m := range team.EachAndTemplates() {
+		s := m.Sandbox
+		if !s.On() {
+			continue
+		}
+		if s.Level != sandbox.Best && isProgram(m.Agent) {
+			errs = append(errs, fmt.Errorf("member %s: sandbox: level %s cannot be held, because covey does not put agent programs in a box yet; "+
+				"write best, or give it a model", m.Name, s.Level))
+			continue
+		}
+		for _, path := range s.Write {
+			if within(path, place.Home()) || within(place.Home(), path) {
+				errs = append(errs, fmt.Errorf("member %s: sandbox.write: %s is where covey keeps its state; name another folder", m.Name, path))
+			}
+		}
+		own := m.Isolation == configs.InWorktree
+		if !own && s.Level != sandbox.Best && within(place.Home(), team.Workspace) {
+			errs = append(errs, fmt.Errorf("member %s: sandbox: level %s cannot be held, because it works in %s, where covey keeps its state; "+
+				"set COVEY_STATE_HOME to another folder", m.Name, s.Level, team.Workspace))
+		}
+		if _, err := sandbox.New(policyOf(s, grantsOf(team.Workspace, own, place.Team), place.Home()), support(), sandbox.Extras{}); err != nil {
+			errs = append(errs, fmt.Errorf("member %s: %w; write level: best to run with what can be held", m.Name, err))
+		}
+	}
+	if s := team.GateSandbox; s.On() {
+		if _, err := sandbox.New(policyOf(s, grants{}, place.Home()), support(), sandbox.Extras{}); err != nil {
+			errs = append(errs, fmt.Errorf("gates: %w; write level: best in gates.sandbox to run with what can be held", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ready implements crew.Preparer: it makes the box of a member before its session begins.
+func (b *Boxes) Ready(_ context.Context, m *members.Member) error {
+	s := m.Sandbox
+	if !s.On() || isProgram(m.CurrentAgent()) {
+		return nil
+	}
+	top, _ := b.deps.CopyOf(m.Name)
+	g := grantsOf(cmp.Or(top, m.Dir), top != "", b.deps.Place.Team)
+	own := filepath.Join(b.deps.Place.Scratch(), m.Name)
+	g.read = append(g.read, own, filepath.Join(b.deps.Place.Scratch(), m.Name+".env.sh"), filepath.Join(b.deps.Place.Mail(), m.Name),
+		filepath.Dir(b.deps.Place.MemberSocket(m.Name)))
+	g.write = append(g.write, filepath.Join(own, "cwd"), filepath.Join(b.deps.Place.Memory(), m.Name))
+	key := "teammates." + m.Name + ".sandbox"
+	if m.Lead {
+		key = "lead.sandbox"
+	}
+	kit, err := b.kit(s, g, filepath.Join("boxes", m.Name), "cache", func(host string) {
+		b.deps.Tell(m.Name, events.SandboxDenied{Path: host, Access: "connect to", Key: key + ".network"})
+	})
+	if err != nil {
+		return fmt.Errorf("its sandbox: %w", err)
+	}
+	kit.key = key
+	b.mu.Lock()
+	b.members[m.Name] = kit
+	b.mu.Unlock()
+	b.deps.Tell(m.Name, kit.event(b.deps.Support()))
+	return nil
+}
+
+// isProgram reports whether an agent is a program of somebody else's.
+func isProgram(a configs.Agent) bool { return a.Kind == configs.ACP || a.Kind == configs.Command }
+
+// Left implements crew.Leaver.
+func (b *Boxes) Left(_ context.Context, member string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.members, member)
+	return nil
+}
+
+// Of returns the box of a member; nil: it has none.
+func (b *Boxes) Of(member string) *Kit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.members[member]
+}
+
+// Server returns the box of the MCP servers of the spec, which serve all members.
+func (b *Boxes) Server() (*Kit, error) {
+	team := b.deps.Team()
+	if !team.Sandbox.On() {
+		return nil, nil
+	}
+	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join("boxes", "_servers"), "cache", nil)
+}
+
+// Hook returns the box in which a hook runs in a folder; nil: it has none. member is whose session it
+// is; empty: nobody's.
+func (b *Boxes) Hook(member string, h hooks.Handler, dir string) (*Kit, error) {
+	switch {
+	case h.Gate && h.Policy == "":
+		return b.gate(h, dir)
+	case h.Gate || !b.deps.Team().Sandbox.Hooks:
+		return nil, nil
+	}
+	return b.Of(member), nil
+}
+
+// gate returns the box of a gate that judges what is in a folder.
+func (b *Boxes) gate(h hooks.Handler, dir string) (*Kit, error) {
+	team := b.deps.Team()
+	if !team.GateSandbox.On() {
+		return nil, nil
+	}
+	own := dir != team.Workspace
+	g := grantsOf(dir, own, team.Name)
+	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings())
+	if own {
+		g.read = append(g.read, scriptsIn(team.Workspace, append([]string{h.Command}, h.Args...))...)
+	}
+	kit, err := b.kit(team.GateSandbox, g, filepath.Join("boxes", "_gates"), "gate-cache", nil)
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox of gates: %w", err)
+	}
+	kit.key = "gates.sandbox"
+	return kit, nil
+}
+
+// kit makes a box and its folders, which are named relative to that of the state. refused is called for each host that is not
+// in the list; it may be nil.
+func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, refused func(host string)) (*Kit, error) {
+	home, cache = filepath.Join(b.deps.Place.Dir, home), filepath.Join(b.deps.Place.Dir, cache)
+	temp := filepath.Join(home, "tmp")
+	for _, dir := range []string{temp, cache} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, state.FolderError(err)
+		}
+	}
+	g.write = append(g.write, temp, cache)
+	g.read = append(g.read, b.deps.Bin)
+	g.read = append(g.read, b.deps.Team().Plugins...)
+	g.read = append(g.read, toolchains(b.deps.Environ)...)
+	env, modules := caches(b.deps.Environ, cache)
+	g.read = append(g.read, modules...)
+	box, err := sandbox.New(policyOf(s, g, b.deps.Place.Home()), b.deps.Support(), sandbox.Extras{Refused: refused})
+	if err != nil {
+		return nil, err
+	}
+	return &Kit{box: box, env: append(env, "TMPDIR="+temp)}, nil
+}
+
+// Box returns the box; nil: there is none.
+func (k *Kit) Box() *sandbox.Box {
+	if k == nil {
+		return nil
+	}
+	return k.box
+}
+
+// Env returns the variables for programs in the box.
+func (k *Kit) Env() []string {
+	if k == nil {
+		return nil
+	}
+	return k.env
+}
+
+// event describes the box for the journal.
+func (k *Kit) event(s sandbox.Support) events.Sandboxed {
+	e := events.Sandboxed{Level: int(k.box.Level()), Landlock: s.Landlock}
+	for _, l := range k.box.Lost() {
+		e.Lost = append(e.Lost, l.String())
+	}
+	text, _ := json.Marshal(k.box.Policy()) // of texts and numbers alone
+	sum := sha256.Sum256(text)
+	e.Policy = hex.EncodeToString(sum[:4])
+	return e
+}
+
+// Brief describes the box for the model of its member; "": there is none.
+func (k *Kit) Brief() string {
+	if k == nil || k.box.Level() == sandbox.None {
+		return ""
+	}
+	text := "Your commands run in a sandbox: they write to your folder, $TMPDIR and the caches that their variables name, and read these, " +
+		"the system and its tools; not your home."
+	if p := k.box.Policy(); p.Network != sandbox.NetworkOn {
+		text += " Network: " + string(p.Network) + "."
+		if len(p.Hosts) > 0 {
+			text += " Hosts: " + strings.Join(p.Hosts, ", ") + "."
+		}
+	}
+	return text + " What else the work needs, your lead can ask a person to add to " + k.key + " of the spec."
+}

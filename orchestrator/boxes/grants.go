@@ -1,0 +1,220 @@
+package boxes
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/hooks/proc"
+	"github.com/coveyteam/covey/hooks/sandbox"
+)
+
+// grants are folders and files that a program may access.
+type grants struct{ read, write, readOnly []string }
+
+// grantsOf returns what a program may access that works in a folder. own means that the folder is a working copy for
+// this work alone.
+func grantsOf(dir string, own bool, team string) grants {
+	g := grants{write: []string{dir}}
+	g.addGit(dir, own, team)
+	return g
+}
+
+// policyOf returns the policy of a sandbox with what its programs always need. What holds the folder of the teams' states is
+// not granted.
+func policyOf(s configs.Sandbox, g grants, home string) sandbox.Policy {
+	read, write := system()
+	usual := func(dirs []string) []string {
+		return slices.DeleteFunc(dirs, func(dir string) bool { return within(home, dir) })
+	}
+	return sandbox.Policy{
+		Want: s.Level, Network: s.Network, Hosts: s.Hosts, NoUnix: s.NoUnix,
+		Read: slices.Concat(usual(read), g.read, s.Read), Write: slices.Concat(usual(write), g.write, s.Write), ReadOnly: g.readOnly,
+		Deny: s.DenyRead, Search: g.write,
+		MaxFile: uint64(s.MaxFile), MaxOpen: uint64(min(s.MaxOpen, math.MaxInt32)),
+	}
+}
+
+// system returns what all programs may read, and what they may write to.
+func system() (read, write []string) {
+	read, write = sandbox.System()
+	return append(read, "/libx32", "/nix", "/gnu", "/run/resolvconf", "/var/lib/ca-certificates"), write
+}
+
+// addGit adds what git needs for work in a folder: its own data, and objects that it borrows. The
+// configuration and the hooks of a repository that others use, too, may not be changed.
+func (g *grants) addGit(dir string, own bool, team string) {
+	top := dir
+	for {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+			break
+		}
+		above := filepath.Dir(top)
+		if above == top {
+			return
+		}
+		top = above
+	}
+	git := filepath.Join(top, ".git")
+	if info, err := os.Stat(git); err == nil && info.IsDir() {
+		g.write = append(g.write, git)
+		if !own {
+			for _, name := range []string{"config", "hooks", "info"} {
+				g.readOnly = append(g.readOnly, filepath.Join(git, name))
+			}
+		}
+		g.addObjects(filepath.Join(git, "objects"), map[string]bool{})
+		return
+	}
+	// A linked worktree has some files of its own in the repository, and shares the others.
+	text, err := os.ReadFile(git)
+	if err != nil {
+		return
+	}
+	data := absolute(strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")), top)
+	common, err := os.ReadFile(filepath.Join(data, "commondir"))
+	if err != nil {
+		return
+	}
+	shared := absolute(strings.TrimSpace(string(common)), data)
+	g.read = append(g.read, shared)
+	g.write = append(g.write, data)
+	for _, name := range []string{"objects", filepath.Join("refs/heads/covey", team), filepath.Join("logs/refs/heads/covey", team)} {
+		g.write = append(g.write, filepath.Join(shared, name))
+	}
+	g.addObjects(filepath.Join(shared, "objects"), map[string]bool{})
+}
+
+// addObjects adds the folders from which a folder of objects borrows. That of a bare repository is
+// added whole, because git asks it for its branches, too.
+func (g *grants) addObjects(objects string, seen map[string]bool) {
+	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	if err != nil || seen[objects] {
+		return
+	}
+	seen[objects] = true
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		from := absolute(line, objects)
+		if repo := filepath.Dir(from); filepath.Base(repo) != ".git" {
+			g.read = append(g.read, repo)
+		}
+		g.read = append(g.read, from)
+		g.addObjects(from, seen)
+	}
+}
+
+// absolute returns a path that may be relative to a folder.
+func absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// within reports whether a path is a folder, or in it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// toolchains returns the folders of programs outside of the system's: those on the PATH, what they
+// belong to, and the folders of version managers.
+func toolchains(environ []string) (dirs []string) {
+	home := proc.Getenv(environ, "HOME")
+	has, _ := system()
+	add := func(dir string) {
+		if !filepath.IsAbs(dir) || dir == home || within(home, dir) ||
+			slices.ContainsFunc(slices.Concat(has, dirs), func(have string) bool { return within(dir, have) }) {
+			return
+		}
+		dirs = append(dirs, dir)
+	}
+	// whole adds the folder that a folder of programs belongs to, unless others share it.
+	whole := func(dir string) {
+		above := filepath.Dir(dir)
+		shared := []string{home, filepath.Join(home, ".local"), filepath.Join(home, ".cargo"), filepath.Join(home, ".config"), "/", "/usr", "/usr/local"}
+		if name := filepath.Base(dir); (name == "bin" || name == "shims") && !slices.Contains(shared, above) {
+			add(above)
+		}
+		add(dir)
+	}
+	for _, dir := range filepath.SplitList(proc.Getenv(environ, "PATH")) {
+		if filepath.IsAbs(dir) {
+			whole(filepath.Clean(dir))
+		}
+	}
+	for _, name := range []string{"go", "node", "python3", "cargo", "rustc", "java", "ruby", "bun", "deno", "php"} {
+		if path, err := exec.LookPath(name); err == nil {
+			if path, err = filepath.EvalSymlinks(path); err == nil {
+				whole(filepath.Dir(path))
+			}
+		}
+	}
+	for _, at := range [][2]string{
+		{"PYENV_ROOT", ".pyenv"}, {"RUSTUP_HOME", ".rustup"}, {"NVM_DIR", ".nvm"}, {"GOROOT", ""}, {"JAVA_HOME", ""},
+		{"", ".volta"}, {"", ".asdf"}, {"", ".sdkman"}, {"", ".rbenv"}, {"", ".local/share/mise"}, {"", ".local/share/uv"},
+		{"", ".gitconfig"}, {"", ".config/git"}, // git fails if there is a configuration that it cannot read
+	} {
+		dir := proc.Getenv(environ, at[0])
+		if dir == "" && at[1] != "" && home != "" {
+			dir = filepath.Join(home, at[1])
+		}
+		add(dir)
+	}
+	return dirs
+}
+
+// caches returns variables that lead programs to caches of the team, because what lies in the
+// operator's would be used by the operator's next build, and what they may read for it: the
+// modules of Go that have been downloaded.
+func caches(environ []string, dir string) (env, read []string) {
+	env = []string{
+		"XDG_CACHE_HOME=" + dir, "GOCACHE=" + filepath.Join(dir, "go-build"), "GOMODCACHE=" + filepath.Join(dir, "mod"),
+		"npm_config_cache=" + filepath.Join(dir, "npm"), "CARGO_HOME=" + filepath.Join(dir, "cargo"),
+		"PIP_CACHE_DIR=" + filepath.Join(dir, "pip"),
+		// The modules could not be removed with the team otherwise.
+		"GOFLAGS=" + strings.TrimSpace(proc.Getenv(environ, "GOFLAGS")+" -modcacherw"),
+	}
+	modules := proc.Getenv(environ, "GOMODCACHE")
+	if modules == "" {
+		path := proc.Getenv(environ, "GOPATH")
+		if path == "" {
+			path = filepath.Join(proc.Getenv(environ, "HOME"), "go")
+		}
+		modules = filepath.Join(filepath.SplitList(path)[0], "pkg", "mod")
+	}
+	downloads := filepath.Join(modules, "cache", "download")
+	if info, err := os.Stat(downloads); err == nil && info.IsDir() && runtime.GOOS != "windows" {
+		proxy := proc.Getenv(environ, "GOPROXY")
+		if proxy == "" {
+			proxy = "https://proxy.golang.org,direct"
+		}
+		env, read = append(env, "GOPROXY=file://"+downloads+","+proxy), []string{downloads}
+	}
+	return env, read
+}
+
+// scriptsIn returns what a command line of a gate names in a folder: files, with the folders that they are in.
+func scriptsIn(root string, words []string) (paths []string) {
+	for _, word := range words {
+		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"=", r) }) {
+			if !within(part, root) || !filepath.IsAbs(part) {
+				continue
+			}
+			if dir := filepath.Dir(part); dir != root && within(dir, root) {
+				part = dir
+			}
+			paths = append(paths, part)
+		}
+	}
+	return paths
+}
