@@ -51,6 +51,36 @@ func (l *Limits) fields() []yaml.Field {
 	}
 }
 
+// tighten lowers limits to those of a policy, and returns the keys of those that were higher. Zero is no
+// limit.
+func (l *Limits) tighten(most Limits) (over []string) {
+	return lowered(
+		lower("max_turns", &l.MaxTurns, most.MaxTurns), lower("max_tokens", &l.MaxTokens, most.MaxTokens),
+		lower("turn_timeout", &l.TurnTimeout, most.TurnTimeout), lower("max_in_progress", &l.MaxInProgress, most.MaxInProgress),
+		lower("stop_block_cap", &l.StopBlockCap, most.StopBlockCap), lower("max_budget_usd", &l.MaxBudgetUSD, most.MaxBudgetUSD),
+		lower("background", &l.Background, most.Background),
+	)
+}
+
+// tighten is Limits.tighten for a budget.
+func (b *Budget) tighten(most Budget) (over []string) {
+	return lowered(lower("tokens", &b.Tokens, most.Tokens), lower("usd", &b.USD, most.USD), lower("time", &b.Time, most.Time))
+}
+
+// lower lowers a limit, and returns its key if it was higher.
+func lower[T int | int64 | float64 | time.Duration](key string, limit *T, most T) string {
+	if most == 0 || *limit != 0 && *limit <= most {
+		return ""
+	}
+	*limit = most
+	return key
+}
+
+// lowered returns the keys that are not empty.
+func lowered(keys ...string) []string {
+	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
+}
+
 // OnLimit describes what happens at a limit of an agent's vendor.
 type OnLimit string
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -309,36 +308,6 @@ func (p *policy) within(outer *policy) {
 	if p.closed.Given() && !p.closed.V && outer.closed.V {
 		p.Fail(p.closed.At.At, "fail_closed is false, and true in the policy that this one extends (%s); remove it", outer.line(outer.closed.At))
 	}
-}
-
-// tighten lowers limits to those of a policy, and returns the keys of those that were higher. Zero is no
-// limit.
-func (l *Limits) tighten(most Limits) (over []string) {
-	return lowered(
-		lower("max_turns", &l.MaxTurns, most.MaxTurns), lower("max_tokens", &l.MaxTokens, most.MaxTokens),
-		lower("turn_timeout", &l.TurnTimeout, most.TurnTimeout), lower("max_in_progress", &l.MaxInProgress, most.MaxInProgress),
-		lower("stop_block_cap", &l.StopBlockCap, most.StopBlockCap), lower("max_budget_usd", &l.MaxBudgetUSD, most.MaxBudgetUSD),
-		lower("background", &l.Background, most.Background),
-	)
-}
-
-// tighten is Limits.tighten for a budget.
-func (b *Budget) tighten(most Budget) (over []string) {
-	return lowered(lower("tokens", &b.Tokens, most.Tokens), lower("usd", &b.USD, most.USD), lower("time", &b.Time, most.Time))
-}
-
-// lower lowers a limit, and returns its key if it was higher.
-func lower[T int | int64 | float64 | time.Duration](key string, limit *T, most T) string {
-	if most == 0 || *limit != 0 && *limit <= most {
-		return ""
-	}
-	*limit = most
-	return key
-}
-
-// lowered returns the keys that are not empty.
-func lowered(keys ...string) []string {
-	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 }
 
 // policySources returns the hooks of the policies as layers.
