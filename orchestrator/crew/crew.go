@@ -142,7 +142,7 @@ func (c *Crew) work(ctx, mctx context.Context, d *director) (end plan.Move, err 
 		return end, err
 	}
 	// After the parts have begun, because they act on answers.
-	if err := c.deps.Asks.Begin(ctx, c.answered); err != nil {
+	if err := c.deps.Asks.TakeUp(ctx, c.answered); err != nil {
 		return end, err
 	}
 	if d.purpose.Merge != nil {

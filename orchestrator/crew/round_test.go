@@ -78,7 +78,7 @@ func crewAtRest(tb testing.TB, kind string, members int) *Crew {
 		tb.Fatal(err)
 	}
 	asking.Wait()
-	testkit.Must(tb, c.deps.Asks.Begin(tb.Context(), c.answered))
+	testkit.Must(tb, c.deps.Asks.TakeUp(tb.Context(), c.answered))
 	tb.Cleanup(func() { testkit.Must(tb, c.deps.Asks.Ended(tb.Context())) })
 	return c
 }

@@ -184,7 +184,7 @@ func (b *Inbox) act(ctx context.Context, r requests.Request) (err error) {
 	case r.Kind == requests.AskPlan:
 		err = b.Plans.ApplyAnswer(ctx, r)
 	case apply == nil:
-		return nil // Begin acts on it
+		return nil // TakeUp acts on it
 	default:
 		err = apply(ctx, r)
 	}

@@ -56,10 +56,10 @@ type Inbox struct {
 	due     map[string]time.Time // deadlines by id, on the monotonic clock
 	changed chan struct{}        // closed and replaced whenever open changes
 	poked   chan struct{}        // signals that watch should refresh
-	over    <-chan struct{}      // closed when the team ends; nil before Begin
-	apply   Apply                // nil before Begin
+	over    <-chan struct{}      // closed when the team ends; nil before TakeUp
+	apply   Apply                // nil before TakeUp
 
-	stop     context.CancelFunc // ends watch; nil before Begin
+	stop     context.CancelFunc // ends watch; nil before TakeUp
 	watching sync.WaitGroup
 }
 
@@ -108,7 +108,7 @@ type Members interface {
 // defaultLimit is the limit of teams made without a spec.
 const defaultLimit = 10 * time.Minute
 
-// New makes the inbox of a team. Begin starts it.
+// New makes the inbox of a team. TakeUp starts it.
 func New(team *configs.Team, deps Deps) *Inbox {
 	b := &Inbox{
 		deps: deps, onAsk: team.OnAsk, limit: cmp.Or(team.AskLimit, defaultLimit),
@@ -121,10 +121,10 @@ func New(team *configs.Team, deps Deps) *Inbox {
 	return b
 }
 
-// Begin reads the questions of earlier runs, acts on answers that were not
+// TakeUp reads the questions of earlier runs, acts on answers that were not
 // acted on, and watches the deadlines until Ended is called or ctx ends. apply acts on
 // the answers from now on.
-func (b *Inbox) Begin(ctx context.Context, apply Apply) error {
+func (b *Inbox) TakeUp(ctx context.Context, apply Apply) error {
 	b.mu.Lock()
 	b.over, b.apply = ctx.Done(), apply
 	b.mu.Unlock()
@@ -362,7 +362,7 @@ func (b *Inbox) ending() bool {
 	}
 }
 
-// applying returns what acts on answers; nil before Begin.
+// applying returns what acts on answers; nil before TakeUp.
 func (b *Inbox) applying() Apply {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -91,7 +91,7 @@ func (p *planning) Fire(context.Context, string, hooks.Payload) (hooks.Outcome, 
 // begin begins the inbox, as a run does.
 func (p *planning) begin(t *testing.T) {
 	t.Helper()
-	if err := p.Begin(t.Context(), p.apply); err != nil {
+	if err := p.TakeUp(t.Context(), p.apply); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -42,7 +42,7 @@ func TestGuardAsksPeople(t *testing.T) {
 				Member: r.members["dev"], Life: &members.Life{}, Asker: asks.Asker("dev"), Tools: r.callers["dev"].Tools,
 				Teammate: fakeMate{r.fire}, Rights: permission.NewRights(permission.Policy{Ask: []rules.Rule{rule}}, nil),
 			}
-			testkit.Must(t, asks.Begin(t.Context(), nil))
+			testkit.Must(t, asks.TakeUp(t.Context(), nil))
 			defer func() { testkit.Must(t, asks.Ended(t.Context())) }()
 			done := make(chan *agent.ToolResult, 1)
 			go func() {
