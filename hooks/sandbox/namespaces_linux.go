@@ -280,7 +280,7 @@ func namespaceCure(err error) string {
 	case errors.Is(err, errNoInit):
 		return "call it"
 	case setting("kernel/apparmor_restrict_unprivileged_userns", "1"):
-		return "install covey's AppArmor profile (docs/security.md), or set kernel.apparmor_restrict_unprivileged_userns to 0"
+		return "install covey's AppArmor profile, or set kernel.apparmor_restrict_unprivileged_userns to 0"
 	case setting("kernel/unprivileged_userns_clone", "0"):
 		return "set kernel.unprivileged_userns_clone to 1"
 	case setting("user/max_user_namespaces", "0"):

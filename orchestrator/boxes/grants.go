@@ -173,6 +173,21 @@ func toolchains(environ []string) (dirs []string) {
 	return dirs
 }
 
+// goProxy returns where the go command gets modules from; empty if it does not say.
+func goProxy(environ []string) string {
+	program, err := proc.LookPath("go", environ)
+	if err != nil {
+		return ""
+	}
+	cmd := exec.Command(program, "env", "GOPROXY")
+	cmd.Dir, cmd.Env = filepath.Dir(program), environ // in no folder that a member can change
+	said, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(said))
+}
+
 // caches returns variables that lead programs to caches of the team, because what lies in the
 // operator's would be used by the operator's next build, and what they may read for it: the
 // modules of Go that have been downloaded.
@@ -194,11 +209,9 @@ func caches(environ []string, dir string) (env, read []string) {
 	}
 	downloads := filepath.Join(modules, "cache", "download")
 	if info, err := os.Stat(downloads); err == nil && info.IsDir() && runtime.GOOS != "windows" {
-		proxy := proc.Getenv(environ, "GOPROXY")
-		if proxy == "" {
-			proxy = "https://proxy.golang.org,direct"
+		if proxy := goProxy(environ); proxy != "" {
+			env, read = append(env, "GOPROXY=file://"+downloads+","+proxy), []string{downloads}
 		}
-		env, read = append(env, "GOPROXY=file://"+downloads+","+proxy), []string{downloads}
 	}
 	return env, read
 }

@@ -18,7 +18,7 @@ func TestAgentProgramInItsCopy(t *testing.T) {
 	t.Parallel()
 	r, dir := newFakeRig(t, teamtest.LeadLetsWork, "tasks: [{id: a, subject: One, owner: dev}]\n",
 		act{When: "You own task #1", Do: []string{
-			"edit proof here", "run git stash", "run git add proof && git commit -qm proof",
+			"edit proof here", "run git -C " + `"$COVEY_WORKSPACE"` + " stash", "run git add proof && git commit -qm proof",
 			`mcp team_task_update {"taskId":"1","status":"completed"}`, "say Done.",
 		}})
 	r.Rewrite("team.yaml", "dev: {agent: fake}", `dev: {agent: fake, permissions: {allow: ["Bash(git *)"]}}`)
@@ -45,6 +45,6 @@ func TestAgentProgramInItsCopy(t *testing.T) {
 		t.Errorf("it was not told where it works:\n%s", prompt)
 	}
 	if results := toldFake(t, dir, "result"); len(results) < 2 || results[1] != "denied" {
-		t.Errorf("git stash: %q", results)
+		t.Errorf("git stash in the workspace: %q", results)
 	}
 }
