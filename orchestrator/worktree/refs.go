@@ -57,11 +57,6 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	return h, err
 }
 
-// isID reports whether a name is a full object id, with SHA-1 or SHA-256.
-func isID(rev string) bool {
-	return (len(rev) == 40 || len(rev) == 64) && strings.Trim(rev, "0123456789abcdef") == ""
-}
-
 // Commit returns the full id of the commit that a branch, a tag or an id names. The
 // error wraps ErrNoRef if there is none.
 func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
