@@ -185,7 +185,7 @@ func TestWhereDoesItGo(t *testing.T) {
 		change, example string // example is a regular expression for the code of the row's example
 		most            int
 	}{
-		{"a preset for an agent program", `[qQ]wen\b|qwen\(`, 4},
+		{"a preset for an agent program", `[qQ]wen\b|qwen\(`, 5},
 		{"a policy", `"report-sent"`, 2},
 		{"a command that asks the team", `VerbInterrupt|func Interrupt\(|ask\.Interrupt\(`, 4},
 		{"a hook event", `\bConfigChange(Input)?\b`, 4},
