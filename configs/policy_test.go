@@ -115,6 +115,7 @@ func TestWeakerThanThePolicy(t *testing.T) {
 		"model":        {"models: {", "models: {big: openai/gpt-5, ", "team.yaml:3:10: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
 		"inline model": {"lead: {model: demo", "lead: {model: openai/gpt-5", "team.yaml:4:15: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
 		"fail_closed":  {"covey: 1", "covey: 1\nfail_closed: false", "team.yaml:2:14: fail_closed is false, and the policy demands true (p.yaml:9)"},
+		"no digest":    {"extends: %s", "extends: gone.yaml # %s", "there is no file"},
 		"no file":      {"extends: %s", "extends: gone-%s", "there is no file"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,10 +56,11 @@ func parsePolicyRef(text, dir string) (PolicyRef, error) {
 	if raw, err := hex.DecodeString(digest); pinned && err == nil && len(raw) == sha256.Size {
 		return ref, nil
 	}
-	way := "DIGEST"
-	if data, err := ref.fetch(); err == nil {
-		way = digestOf(data)
+	data, err := ref.fetch()
+	if err != nil {
+		return ref, err
 	}
+	way := digestOf(data)
 	if !pinned {
 		return ref, fmt.Errorf("it does not name the policy's content; write %s%s%s", where, digestMark, way)
 	}

@@ -37,7 +37,8 @@ type Deps struct {
 
 // Boxes are the boxes of a team. All methods are safe for concurrent use.
 type Boxes struct {
-	deps Deps
+	deps  Deps
+	proxy func() string // goProxy, which starts a process the first time
 
 	mu      sync.Mutex
 	members map[string]*Kit
@@ -53,7 +54,7 @@ type Kit struct {
 
 // New returns the boxes of a team.
 func New(deps Deps) *Boxes {
-	return &Boxes{deps: deps, members: map[string]*Kit{}}
+	return &Boxes{deps: deps, proxy: sync.OnceValue(func() string { return goProxy(deps.Environ) }), members: map[string]*Kit{}}
 }
 
 // Check returns why the sandboxes of a team cannot be held on a system; nil: they can. It makes no
@@ -195,7 +196,7 @@ func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, refused fun
 	g.read = append(g.read, b.deps.Bin)
 	g.read = append(g.read, b.deps.Team().Plugins...)
 	g.read = append(g.read, toolchains(b.deps.Environ)...)
-	env, modules := caches(b.deps.Environ, cache)
+	env, modules := caches(b.deps.Environ, cache, b.proxy)
 	g.read = append(g.read, modules...)
 	box, err := sandbox.New(policyOf(s, g, b.deps.Place.Home()), b.deps.Support(), sandbox.Extras{Refused: refused})
 	if err != nil {

@@ -190,8 +190,8 @@ func goProxy(environ []string) string {
 
 // caches returns variables that lead programs to caches of the team, because what lies in the
 // operator's would be used by the operator's next build, and what they may read for it: the
-// modules of Go that have been downloaded.
-func caches(environ []string, dir string) (env, read []string) {
+// modules of Go that have been downloaded. goProxy returns where others come from; empty: unknown.
+func caches(environ []string, dir string, goProxy func() string) (env, read []string) {
 	env = []string{
 		"XDG_CACHE_HOME=" + dir, "GOCACHE=" + filepath.Join(dir, "go-build"), "GOMODCACHE=" + filepath.Join(dir, "mod"),
 		"npm_config_cache=" + filepath.Join(dir, "npm"), "CARGO_HOME=" + filepath.Join(dir, "cargo"),
@@ -209,7 +209,7 @@ func caches(environ []string, dir string) (env, read []string) {
 	}
 	downloads := filepath.Join(modules, "cache", "download")
 	if info, err := os.Stat(downloads); err == nil && info.IsDir() && runtime.GOOS != "windows" {
-		if proxy := goProxy(environ); proxy != "" {
+		if proxy := goProxy(); proxy != "" {
 			env, read = append(env, "GOPROXY=file://"+downloads+","+proxy), []string{downloads}
 		}
 	}
