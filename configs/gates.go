@@ -249,7 +249,8 @@ func (g *gateSpec) fields() []yaml.Field {
 	return []yaml.Field{
 		{Key: "run", Part: yaml.Text(&g.run),
 			Doc: "The command. /bin/sh runs it in the workspace or the member's working copy, with the hook input on stdin; " +
-				"exit 0 agrees, any other exit refuses with the end of its output as the feedback."},
+				"exit 0 agrees, any other exit refuses with the end of its output as the feedback. In a sandbox of level 2 " +
+				"what it writes there is discarded, except on merges: one gate builds and tests."},
 		{Key: "timeout", Part: yaml.Span(&g.timeout),
 			Doc: "How long the gate may take, such as 2m. Default: 10m."},
 		{Key: "policy", Part: yaml.OneOf(&g.policy, Policies()...),

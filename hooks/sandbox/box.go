@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -22,7 +23,6 @@ type Box struct {
 	level   Level
 	lost    []Loss
 	extras  Extras
-	temp    string // where layers of discarded folders are made; empty means os.TempDir
 }
 
 // Extras are what a box gives to its programs besides their policy. The zero value gives nothing.
@@ -33,6 +33,9 @@ type Extras struct {
 	Listeners map[string]func(net.Listener)
 	// Refused is called for each request to a host that is not in the policy's list. It may be nil.
 	Refused func(host string)
+	// Layers is a folder in which changes of discarded folders are kept as long as their program runs;
+	// empty means os.TempDir.
+	Layers string
 }
 
 // New makes a box of the highest level that the system supports. It returns nil if the policy wants
@@ -47,8 +50,11 @@ func New(p Policy, s Support, x Extras) (*Box, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	b := &Box{policy: p, support: s, level: s.Level(), extras: x}
-	b.lost = losses(p, s)
+	lost := losses(p, s)
+	if !s.Layers {
+		p.Write, p.Discard = slices.Concat(p.Write, p.Discard), nil
+	}
+	b := &Box{policy: p, support: s, level: s.Level(), lost: lost, extras: x}
 	if p.Want == Best {
 		return b, nil
 	}
@@ -88,6 +94,9 @@ func (b *Box) Policy() Policy {
 	return b.policy
 }
 
+// kept is what is lost where nothing can be discarded.
+const kept = "what is written to the folders that are to be discarded is kept"
+
 // losses compares what a policy asks for with what a system can hold.
 func losses(p Policy, s Support) (lost []Loss) {
 	level := s.Level()
@@ -112,6 +121,9 @@ func losses(p Policy, s Support) (lost []Loss) {
 		add(false, "abstract unix sockets of processes outside can be connected to", newer("6.12"))
 	}
 	if level == Mounts {
+		if len(p.Discard) > 0 && !s.Layers {
+			add(true, kept, s.lacks("layers"))
+		}
 		return lost
 	}
 	if s.Landlock < truncates {
@@ -131,7 +143,7 @@ func losses(p Policy, s Support) (lost []Loss) {
 		add(false, "what is read-only below a writable folder can be changed", why)
 	}
 	if len(p.Discard) > 0 {
-		add(true, "what is written to the folders that are to be discarded is kept", why)
+		add(true, kept, why)
 	}
 	if p.Want == OwnMounts && len(lost) == 0 {
 		add(false, "there is no file system of its own", why)

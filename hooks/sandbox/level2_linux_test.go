@@ -98,14 +98,27 @@ func TestDiscard(t *testing.T) {
 	testkit.Must(t, os.WriteFile(dir+"/f", []byte("old\n"), 0o644))
 	testkit.Must(t, os.WriteFile(dir+"/sub/g", []byte("old\n"), 0o644))
 	b := box(t, s, Policy{Discard: []string{dir}})
-	b.temp = temp
+	b.extras.Layers = temp
 	wants(t, b, dir, "echo new >f; mkdir -p build; echo x >build/out; rm -r sub; chmod 600 f; cat f build/out; ls", "new\nx\nbuild\nf\n")
 	wants(t, b, dir, "cat f sub/g; ls", "old\nold\nf\nsub\n")
 	wants(t, nil, dir, "cat f sub/g; ls", "old\nold\nf\nsub\n")
-	left, err := os.ReadDir(temp)
-	if err != nil || len(left) > 0 {
-		t.Errorf("layers were left behind: %v %v", left, err)
+	empty := func(after string) {
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("layers were left behind after %s: %v %v", after, left, err)
+		}
 	}
+	empty("programs")
+	testkit.Must(t, os.MkdirAll(temp+"/"+layersName+"1/0/work/work", 0o700)) // as a killed covey leaves it
+	testkit.Must(t, os.Chmod(temp+"/"+layersName+"1/0/work/work", 0))
+	RemoveLayers(temp)
+	empty("a crash")
+	s.Layers, s.Missing = false, []Lacks{{Part: "layers", Why: "there are no layers"}}
+	b = box(t, s, Policy{Discard: []string{dir}})
+	if lost := b.Lost(); len(lost) != 1 || !lost[0].Held || b.Level() != Mounts {
+		t.Errorf("level %d, lost %v", b.Level(), lost)
+	}
+	wants(t, b, dir, "echo kept >f; cat f", "kept\n")
+	wants(t, nil, dir, "cat f", "kept\n")
 }
 
 // A list of hosts lets programs reach these, and tells of the others; servers of their own work.

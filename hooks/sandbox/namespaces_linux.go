@@ -52,7 +52,7 @@ func (b *Box) startInside(cmd *exec.Cmd) (s *Session, err error) {
 	serve := b.listeners()
 	o.Listen = slices.Sorted(maps.Keys(serve))
 	if len(b.policy.Discard) > 0 {
-		if o.Scratch, err = os.MkdirTemp(b.temp, "covey-discard-"); err != nil {
+		if o.Scratch, err = os.MkdirTemp(b.extras.Layers, layersName); err != nil {
 			return nil, err
 		}
 		s.closers = append(s.closers, func() { removeLayers(o.Scratch) })
@@ -243,6 +243,17 @@ func (s *Session) serve(files []*os.File, addresses []string, by map[string]func
 	return errors.Join(errs...)
 }
 
+// RemoveLayers removes what processes that were killed have left of changes that they were to discard in a folder.
+func RemoveLayers(folder string) {
+	left, _ := filepath.Glob(filepath.Join(folder, layersName+"*"))
+	for _, scratch := range left {
+		removeLayers(scratch)
+	}
+}
+
+// layersName begins the names of folders with changes that are discarded.
+const layersName = "covey-discard-"
+
 // removeLayers removes what a program has written to folders that are discarded. The kernel makes a
 // folder without rights there.
 func removeLayers(scratch string) {
@@ -253,11 +264,19 @@ func removeLayers(scratch string) {
 	_ = os.RemoveAll(scratch)
 }
 
-// probeNamespaces makes a box of level 2 without a program.
-func probeNamespaces(version int) error {
+// probeNamespaces makes a box of level 2 without a program, with a folder that is discarded or without.
+func probeNamespaces(version int, discard bool) error {
 	read, write := System()
 	b := Box{level: Mounts, support: Support{Landlock: version},
 		policy: Policy{Read: read, Write: write, Network: NetworkOff}}
+	if discard {
+		dir, err := os.MkdirTemp("", "covey-probe-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		b.policy.Discard = []string{dir}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "")

@@ -128,12 +128,13 @@ type Support struct {
 	Landlock   int     // the version of the kernel's interface; 0 means none
 	Seccomp    bool    // system calls can be filtered
 	Namespaces bool    // level 2 works: a namespace was made and its loopback interface raised
+	Layers     bool    // level 2 can discard what is written to folders
 	Missing    []Lacks // what is missing, in the order of its weight
 }
 
 // Lacks is a missing part of a Support.
 type Lacks struct {
-	Part string // "landlock", "seccomp" or "namespaces"
+	Part string // "landlock", "seccomp", "namespaces" or "layers"
 	Why  string
 	Cure string
 }

@@ -30,10 +30,16 @@ func Probe() Support {
 		lacks("seccomp", "system calls cannot be filtered on "+runtime.GOARCH+" here",
 			"use amd64 or arm64, and a kernel with CONFIG_SECCOMP_FILTER")
 	}
-	if err := probeNamespaces(version); err != nil {
-		lacks("namespaces", fmt.Sprintf("namespaces cannot be used (%v)", err), namespaceCure(err))
-	} else {
-		s.Namespaces = true
+	layers := probeNamespaces(version, true)
+	s.Layers = layers == nil
+	s.Namespaces = s.Layers
+	if layers != nil {
+		if err := probeNamespaces(version, false); err != nil {
+			lacks("namespaces", fmt.Sprintf("namespaces cannot be used (%v)", err), namespaceCure(err))
+		} else {
+			s.Namespaces = true
+			lacks("layers", fmt.Sprintf("folders cannot be laid over others (%v)", layers), "use Linux 5.11 or newer with overlayfs")
+		}
 	}
 	return s
 }

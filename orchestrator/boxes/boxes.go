@@ -54,8 +54,12 @@ type Kit struct {
 
 // New returns the boxes of a team.
 func New(deps Deps) *Boxes {
+	sandbox.RemoveLayers(gatesFolder(deps.Place))
 	return &Boxes{deps: deps, proxy: sync.OnceValue(func() string { return goProxy(deps.Environ) }), members: map[string]*Kit{}}
 }
+
+// gatesFolder returns the folder of what the boxes of gates need.
+func gatesFolder(place state.Place) string { return filepath.Join(place.Dir, "boxes", "_gates") }
 
 // Check returns why the sandboxes of a team cannot be held on a system; nil: they can. It makes no
 // folders.
@@ -109,7 +113,7 @@ func (b *Boxes) Ready(_ context.Context, m *members.Member) error {
 	if m.Lead {
 		key = "lead.sandbox"
 	}
-	kit, err := b.kit(s, g, filepath.Join("boxes", m.Name), "cache", func(host string) {
+	kit, err := b.kit(s, g, filepath.Join(b.deps.Place.Dir, "boxes", m.Name), "cache", func(host string) {
 		b.deps.Tell(m.Name, events.SandboxDenied{Path: host, Access: "connect to", Key: key + ".network"})
 	})
 	if err != nil {
@@ -147,7 +151,7 @@ func (b *Boxes) Server() (*Kit, error) {
 	if !team.Sandbox.On() {
 		return nil, nil
 	}
-	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join("boxes", "_servers"), "cache", nil)
+	return b.kit(team.Sandbox, grantsOf(team.Workspace, false, team.Name), filepath.Join(b.deps.Place.Dir, "boxes", "_servers"), "cache", nil)
 }
 
 // Hook returns the box in which a hook runs in a folder; nil: it has none. member is whose session it
@@ -155,26 +159,33 @@ func (b *Boxes) Server() (*Kit, error) {
 func (b *Boxes) Hook(member string, h hooks.Handler, dir string) (*Kit, error) {
 	switch {
 	case h.Gate && h.Policy == "":
-		return b.gate(h, dir)
+		return b.gate(member, h, dir)
 	case h.Gate || !b.deps.Team().Sandbox.Hooks:
 		return nil, nil
 	}
 	return b.Of(member), nil
 }
 
-// gate returns the box of a gate that judges what is in a folder.
-func (b *Boxes) gate(h hooks.Handler, dir string) (*Kit, error) {
+// gate returns the box of a gate that judges what is in a folder. What it writes there is discarded, but in the trial copy
+// of a merge, which belongs to no member and is thrown away with all that its gates have made.
+func (b *Boxes) gate(member string, h hooks.Handler, dir string) (*Kit, error) {
 	team := b.deps.Team()
 	if !team.GateSandbox.On() {
 		return nil, nil
 	}
 	own := dir != team.Workspace
+	if top, _ := b.deps.CopyOf(member); top != "" && within(dir, top) {
+		dir = top
+	}
 	g := grantsOf(dir, own, team.Name)
-	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings())
+	if !own || member != "" {
+		g.discard, g.write = outermost(g.write), nil
+	}
+	g.read = append(g.read, b.deps.Place.GateScripts(), b.deps.Place.GateSettings(), filepath.Dir(b.deps.Place.MemberSocket(member)))
 	if own {
 		g.read = append(g.read, scriptsIn(team.Workspace, append([]string{h.Command}, h.Args...))...)
 	}
-	kit, err := b.kit(team.GateSandbox, g, filepath.Join("boxes", "_gates"), "gate-cache", nil)
+	kit, err := b.kit(team.GateSandbox, g, gatesFolder(b.deps.Place), "gate-cache", nil)
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of gates: %w", err)
 	}
@@ -182,23 +193,25 @@ func (b *Boxes) gate(h hooks.Handler, dir string) (*Kit, error) {
 	return kit, nil
 }
 
-// kit makes a box and its folders, which are named relative to that of the state. refused is called for each host that is not
-// in the list; it may be nil.
+// kit makes a box with a folder of its own, home, and a folder of caches, which is named relative to that of the state.
+// refused is called for each host that is not in the list; it may be nil.
 func (b *Boxes) kit(s configs.Sandbox, g grants, home, cache string, refused func(host string)) (*Kit, error) {
-	home, cache = filepath.Join(b.deps.Place.Dir, home), filepath.Join(b.deps.Place.Dir, cache)
+	cache = filepath.Join(b.deps.Place.Dir, cache)
 	temp := filepath.Join(home, "tmp")
 	for _, dir := range []string{temp, cache} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, state.FolderError(err)
 		}
 	}
-	g.write = append(g.write, temp, cache)
+	g.write = append(g.write, cache)
 	g.read = append(g.read, b.deps.Bin)
 	g.read = append(g.read, b.deps.Team().Plugins...)
 	g.read = append(g.read, toolchains(b.deps.Environ)...)
 	env, modules := caches(b.deps.Environ, cache, b.proxy)
 	g.read = append(g.read, modules...)
-	box, err := sandbox.New(policyOf(s, g, b.deps.Place.Home()), b.deps.Support(), sandbox.Extras{Refused: refused})
+	policy := policyOf(s, g, b.deps.Place.Home())
+	policy.Temp = temp
+	box, err := sandbox.New(policy, b.deps.Support(), sandbox.Extras{Refused: refused, Layers: home})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ import (
 func level1() sandbox.Support {
 	return sandbox.Support{Landlock: 7, Seccomp: true, Missing: missing("namespaces")}
 }
+func level2() sandbox.Support {
+	return sandbox.Support{Landlock: 7, Seccomp: true, Namespaces: true, Layers: true}
+}
 func level0() sandbox.Support { return sandbox.Support{Missing: missing("landlock")} }
 
 func missing(part string) []sandbox.Lacks {
@@ -75,7 +78,7 @@ func TestMemberBox(t *testing.T) {
 	} {
 		got := ""
 		switch {
-		case granted(path, p.Write):
+		case granted(path, append(p.Write, p.Temp)):
 			got = "write"
 		case granted(path, p.Read):
 			got = "read"
@@ -207,7 +210,26 @@ func TestHookBoxes(t *testing.T) {
 			t.Errorf("%+v: %v, %v", h, kit, err)
 		}
 	}
+	// Where the system can, what a gate writes is discarded, but not in the trial copy of a merge.
+	b = boxesOf(team, place, map[string]string{"ana": copy}, level2, &told)
+	for _, c := range []struct {
+		member, dir, discard, write string
+	}{{"ana", copy + "/sub", copy, ""}, {"lead", place.Workspace, place.Workspace, ""}, {"", copy, "", copy}} {
+		kit, err := b.Hook(c.member, gate, c.dir)
+		testkit.Must(t, err)
+		p := kit.Box().Policy()
+		for path, list := range map[string][]string{c.discard: p.Discard, c.write: p.Write} {
+			if path != "" && !slices.Contains(list, path) {
+				t.Errorf("%+v: the gate may write %v and discards %v", c, p.Write, p.Discard)
+			}
+		}
+		if c.discard != "" && slices.Contains(p.Write, c.discard) || !slices.Contains(p.Read, filepath.Dir(place.MemberSocket(c.member))) {
+			t.Errorf("%+v: the gate may read %v and write %v", c, p.Read, p.Write)
+		}
+	}
 	team.Sandbox.Hooks = true
+	b = boxesOf(team, place, map[string]string{"ana": copy}, level1, &told)
+	testkit.Must(t, b.Ready(context.Background(), &members.Member{Member: &team.Teammates[0], Dir: copy}))
 	if kit, err := b.Hook("ana", hooks.Handler{Type: "command"}, copy); kit == nil || kit != b.Of("ana") || err != nil {
 		t.Errorf("a hook on wish: %v, %v", kit, err)
 	}

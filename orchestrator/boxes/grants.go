@@ -14,8 +14,8 @@ import (
 	"github.com/coveyteam/covey/hooks/sandbox"
 )
 
-// grants are folders and files that a program may access.
-type grants struct{ read, write, readOnly []string }
+// grants are folders and files that a program may access. What it writes to those in discard is not kept.
+type grants struct{ read, write, readOnly, discard []string }
 
 // grantsOf returns what a program may access that works in a folder. own means that the folder is a working copy for
 // this work alone.
@@ -35,7 +35,7 @@ func policyOf(s configs.Sandbox, g grants, home string) sandbox.Policy {
 	return sandbox.Policy{
 		Want: s.Level, Network: s.Network, Hosts: s.Hosts, NoUnix: s.NoUnix,
 		Read: slices.Concat(usual(read), g.read, s.Read), Write: slices.Concat(usual(write), g.write, s.Write), ReadOnly: g.readOnly,
-		Deny: s.DenyRead, Search: g.write,
+		Discard: g.discard, Deny: s.DenyRead, Search: slices.Concat(g.write, g.discard),
 		MaxFile: uint64(s.MaxFile), MaxOpen: uint64(min(s.MaxOpen, math.MaxInt32)),
 	}
 }
@@ -124,6 +124,13 @@ func absolute(path, dir string) string {
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// outermost returns the folders that are in no other one: layers over layers are more than some kernels take.
+func outermost(dirs []string) []string {
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return slices.ContainsFunc(dirs, func(above string) bool { return above != dir && within(dir, above) })
+	})
 }
 
 // toolchains returns the folders of programs outside of the system's: those on the PATH, what they
