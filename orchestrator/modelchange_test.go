@@ -9,10 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/orchestrator"
-	"github.com/coveyteam/covey/orchestrator/launch"
 	"github.com/coveyteam/covey/orchestrator/teamtest"
 )
 
@@ -91,22 +89,5 @@ func TestAnotherHost(t *testing.T) {
 	why := fmt.Sprintf("its host is %s, and was %s", hosts[1], hosts[0])
 	if list := teamtest.Of[events.ModelSwitched](r, "model_switched"); len(list) != 1 || !strings.Contains(list[0].Why, why) {
 		t.Errorf("the lines of switches are %+v, want one with %q", list, why)
-	}
-}
-
-// TestStoredModel: what is stored names one model, also in a spec with one name at two hosts.
-func TestStoredModel(t *testing.T) {
-	team := &configs.Team{Models: map[string]configs.Model{}}
-	for _, name := range []string{"a", "b", "c", "d"} {
-		team.Models[name] = configs.Model{Name: name, Provider: configs.OpenAI, Model: "m", BaseURL: "https://" + name}
-	}
-	for stored, want := range map[string]string{
-		"openai/m at https://c": "c", "openai/m at https://d": "d", "openai/m at https://e": "", "openai/m": "",
-	} {
-		for range 20 { // maps have no order
-			if m, ok := launch.StoredModel(team, stored); m.Name != want || ok != (want != "") {
-				t.Errorf("%s is %q, %v; want %q", stored, m.Name, ok, want)
-			}
-		}
 	}
 }

@@ -100,3 +100,20 @@ func writeText(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestStoredModel: what is stored names one model, also in a spec with one name at two hosts.
+func TestStoredModel(t *testing.T) {
+	team := &configs.Team{Models: map[string]configs.Model{}}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		team.Models[name] = configs.Model{Name: name, Provider: configs.OpenAI, Model: "m", BaseURL: "https://" + name}
+	}
+	for stored, want := range map[string]string{
+		"openai/m at https://c": "c", "openai/m at https://d": "d", "openai/m at https://e": "", "openai/m": "",
+	} {
+		for range 20 { // maps have no order
+			if m, ok := StoredModel(team, stored); m.Name != want || ok != (want != "") {
+				t.Errorf("%s is %q, %v; want %q", stored, m.Name, ok, want)
+			}
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package orchestrator
+package members
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks/testkit"
-	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -35,7 +34,7 @@ func TestReclaim(t *testing.T) {
 	attach("gone")
 	store.Members().Detach("gone")
 	ticks, looked := make(chan time.Time), make(chan struct{})
-	byHand := members.Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
+	byHand := Clock{TimeAfter: func(d time.Duration) <-chan time.Time {
 		if d != leaseGrace {
 			t.Errorf("it waits for %v", d)
 		}
@@ -44,7 +43,7 @@ func TestReclaim(t *testing.T) {
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- reclaim(ctx, store, byHand, func() {}) }()
+	go func() { done <- Reclaim(ctx, store, byHand, func() {}) }()
 	for i := range 3 { // begin, and two looks
 		<-looked
 		if i == 1 {

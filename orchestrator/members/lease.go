@@ -1,11 +1,10 @@
-package orchestrator
+package members
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/tasks"
 	"github.com/coveyteam/covey/tasks/actors"
 )
@@ -14,18 +13,18 @@ import (
 // again. A restarted member has begun its session long before.
 const leaseGrace = time.Minute
 
-// reclaim is the actor that opens the tasks of owners that nothing runs: the member is
+// Reclaim opens the tasks of owners that nothing runs: the member is
 // gone permanently, or was never started in this run and got work anyway. A silent member
-// keeps its tasks; the watchdog and people decide about it.
+// keeps its tasks; the watchdog and people decide about it. changed is called after each release.
 //
 // A member must be absent in two looks in a row, so its tasks are opened between one and
-// two leaseGrace after it left. reclaim returns ctx's error when ctx ends, and the store's
+// two leaseGrace after it left. Reclaim returns ctx's error when ctx ends, and the store's
 // if that fails, which ends the team.
-func reclaim(ctx context.Context, store *tasks.Store, at members.Clock, changed func()) error {
+func Reclaim(ctx context.Context, store *tasks.Store, clock Clock, changed func()) error {
 	var before []string
 	for {
 		select {
-		case <-at.After(leaseGrace): // a timer, so that setting the clock cannot shorten it
+		case <-clock.After(leaseGrace): // a timer, so that setting the clock cannot shorten it
 		case <-ctx.Done():
 			return ctx.Err()
 		}
