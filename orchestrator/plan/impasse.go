@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,22 +11,42 @@ import (
 	"github.com/coveyteam/covey/tasks/mail"
 )
 
+// mostNamed is how many members and tasks an impasse names, because a long list hides what to do.
+const mostNamed = 5
+
 // impasse describes the open tasks that no member can take, and the reasons. What a member needs
 // attention for comes first, and once for all of its tasks.
 func impasse(s Scene, open []tasks.Task) string {
-	var causes strings.Builder
+	var causes, why []string
 	for _, seat := range s.Seats {
 		if !seat.Gone && !seat.Held && seat.Attention != "" && slices.ContainsFunc(open, func(t tasks.Task) bool {
 			return t.Owner == seat.Name && len(tasks.OpenBlockers(t, s.Tasks)) == 0
 		}) {
-			causes.WriteString(seat.Name + " needs attention: " + seat.Attention + "; ")
+			causes = append(causes, seat.Name+" needs attention: "+seat.Attention)
 		}
 	}
-	why := make([]string, len(open))
-	for i, t := range open {
-		why[i] = tasks.Named(t.ID) + " " + strconv.Quote(SubjectLine(t)) + " " + stuck(s, t)
+	for _, t := range open {
+		why = append(why, tasks.Named(t.ID)+" "+strconv.Quote(SubjectLine(t))+" "+stuck(s, t))
 	}
-	return causes.String() + "nobody can go on: " + strings.Join(why, "; ") + inCircle(s) + missed(s, open) + keptMail(s)
+	text := "nobody can go on: " + firstOf(why) + inCircle(s)
+	if len(causes) > 0 {
+		text = firstOf(causes) + "; " + text
+	}
+	for _, list := range [][]string{missed(s, open), keptMail(s)} {
+		if len(list) > 0 {
+			text += "; " + firstOf(list)
+		}
+	}
+	return text
+}
+
+// firstOf joins the first mostNamed of a list, and counts the rest.
+func firstOf(list []string) string {
+	text := strings.Join(list[:min(len(list), mostNamed)], "; ")
+	if more := len(list) - mostNamed; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // stuck explains why an open task makes no progress while all members are idle.
@@ -78,7 +99,7 @@ func untaken(s Scene, t tasks.Task) string {
 	if len(lacks) == 0 {
 		return "no idle member takes it by itself"
 	}
-	return "nobody suits it (" + strings.Join(lacks, "; ") + "); somebody has to give it to a member"
+	return "nobody suits it (" + firstOf(lacks) + "); somebody has to give it to a member"
 }
 
 // couldHave returns the members that have left and would have taken a task.
@@ -94,8 +115,7 @@ func couldHave(s Scene, t tasks.Task) []Seat {
 
 // missed names the members that have left and would have taken an open task, and
 // why they take no more turns, because that is why the team cannot go on.
-func missed(s Scene, open []tasks.Task) string {
-	var text strings.Builder
+func missed(s Scene, open []tasks.Task) (list []string) {
 	told := map[string]bool{}
 	for _, t := range open {
 		if t.Owner != "" || len(tasks.OpenBlockers(t, s.Tasks)) > 0 {
@@ -104,22 +124,21 @@ func missed(s Scene, open []tasks.Task) string {
 		for _, seat := range couldHave(s, t) {
 			if !told[seat.Name] {
 				told[seat.Name] = true
-				text.WriteString("; " + seat.Name + " takes no more turns: " + seat.GoneFor)
+				list = append(list, seat.Name+" takes no more turns: "+seat.GoneFor)
 			}
 		}
 	}
-	return text.String()
+	return list
 }
 
 // keptMail names the members whose mail waits for tasks that nobody does.
-func keptMail(s Scene) string {
-	var text strings.Builder
+func keptMail(s Scene) (list []string) {
 	for _, seat := range s.Seats {
 		if len(seat.MailWaits) > 0 {
-			text.WriteString("; mail for " + seat.Name + " waits for " + tasks.NamesOf(onceEach(seat.MailWaits)))
+			list = append(list, "mail for "+seat.Name+" waits for "+tasks.NamesOf(onceEach(seat.MailWaits)))
 		}
 	}
-	return text.String()
+	return list
 }
 
 // onceEach drops repeated tasks.

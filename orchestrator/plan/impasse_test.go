@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,5 +31,25 @@ func TestImpasseNamesWishes(t *testing.T) {
 	s.Seats[2].Attention = "it is stuck"
 	if why := stuck(s, x); !strings.Contains(why, "no idle member takes it by itself") {
 		t.Errorf("somebody suits, and does not take it: %s", why)
+	}
+}
+
+// TestImpasseOfManyIsShort: of a large team in an impasse, a few members and tasks are named and the
+// others counted.
+func TestImpasseOfManyIsShort(t *testing.T) {
+	var s Scene
+	for i := range 300 {
+		name := fmt.Sprint("dev-", i)
+		s.Tasks = append(s.Tasks, task(fmt.Sprint(i+1), tasks.InProgress, name))
+		s.Seats = append(s.Seats, Seat{Name: name, Idle: true, Attention: "its gates refused 9 times"})
+	}
+	got := impasse(s, s.Tasks)
+	for _, want := range []string{"dev-4 needs attention: its gates refused 9 times; and 295 more; nobody can go on: task 1 ", "; and 295 more"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %s", want, got)
+		}
+	}
+	if len(got) > 1200 {
+		t.Errorf("%d bytes", len(got))
 	}
 }
