@@ -23,6 +23,7 @@ type Box struct {
 	level   Level
 	lost    []Loss
 	extras  Extras
+	ready   prepared
 }
 
 // Extras are what a box gives to its programs besides their policy. The zero value gives nothing.

@@ -113,6 +113,25 @@ func TestBoxedBesidePlain(t *testing.T) {
 	testkit.Eventually(t, "no thread is restricted", func() bool { return len(restricted(t)) == 0 })
 }
 
+// TestRulesFollow: what a policy names may come, go and be replaced while its box is used.
+func TestRulesFollow(t *testing.T) {
+	t.Parallel()
+	for _, level := range []Level{Files, Mounts} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "file")
+		b := box(t, at(t, level), Policy{Read: []string{file}})
+		const no = "no\n"
+		wants(t, b, "/", "cat "+file+" 2>/dev/null || echo no", no)
+		for _, text := range []string{"one\n", "two\n"} {
+			testkit.Must(t, os.WriteFile(file+".new", []byte(text), 0o600))
+			testkit.Must(t, os.Rename(file+".new", file))
+			wants(t, b, "/", "cat "+file+" 2>/dev/null || echo no", text)
+		}
+		testkit.Must(t, os.Rename(file, dir+"/gone"))
+		wants(t, b, "/", "cat "+dir+"/gone 2>/dev/null || echo no", no)
+	}
+}
+
 // restricted returns the threads of this process that have a filter.
 func restricted(t testing.TB) (tids []string) {
 	t.Helper()

@@ -19,5 +19,8 @@ func Init() {}
 // RemoveLayers does nothing.
 func RemoveLayers(string) {}
 
+// prepared is nothing.
+type prepared struct{}
+
 // start is not called, because no box has a level here.
 func (b *Box) start(cmd *exec.Cmd) (*Session, error) { return nil, cmd.Start() }

@@ -16,7 +16,8 @@
 // Not held are bugs of the kernel, side channels, and the use of processors, memory and disks, and
 // that the command lines of processes outside can be read; at level 1 also the names and attributes of
 // files elsewhere (stat, chmod, utime, xattr, inotify, where links lead), connections to unix sockets
-// that have a path, System V memory and queues, and terminals of the same user.
+// that have a path, System V memory and queues, and terminals of the same user. A filter of system calls
+// cannot tell those of others from a program's own, which databases and tests of terminals need.
 //
 // Each program of a box is held by itself: from landlock version 6 on it cannot signal what another
 // program of the box has started, and at level 2 without NetworkOn it has a loopback of its own.

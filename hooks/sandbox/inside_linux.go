@@ -138,7 +138,7 @@ func (c channel) becomeProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.restrict(rules); err != nil {
+	if err := restrict(rules, b.filter()); err != nil {
 		return err
 	}
 	if err := c.tell(wordBoxed, nil); err != nil || len(args) == 0 {

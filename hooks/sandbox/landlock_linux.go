@@ -51,10 +51,7 @@ func (b *Box) ruleset() (*os.File, error) {
 		return nil, fmt.Errorf("make a landlock ruleset: %w", errno)
 	}
 	rules := os.NewFile(fd, "ruleset")
-	for _, grant := range []struct {
-		paths  []string
-		access uint64
-	}{{b.policy.Read, readable}, {b.policy.Write, writable}, {b.policy.Discard, writable}, {[]string{b.policy.Temp}, writable}} {
+	for _, grant := range b.grants() {
 		for _, path := range grant.paths {
 			if err := allow(rules, path, grant.access&attr.Handled_access_fs); err != nil {
 				rules.Close()
@@ -63,6 +60,18 @@ func (b *Box) ruleset() (*os.File, error) {
 		}
 	}
 	return rules, nil
+}
+
+// grant is a right to paths.
+type grant struct {
+	paths  []string
+	access uint64
+}
+
+// grants returns the rights that the policy gives.
+func (b *Box) grants() []grant {
+	p := b.policy
+	return []grant{{p.Read, readable}, {p.Write, writable}, {p.Discard, writable}, {[]string{p.Temp}, writable}}
 }
 
 // allow adds a rule to a ruleset: access to a path and all below it.
@@ -93,8 +102,8 @@ func allow(rules *os.File, path string, access uint64) error {
 const keptByRoot = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_FSETID | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
-// restrict applies the policy to the calling thread, for ever.
-func (b *Box) restrict(rules *os.File) error {
+// restrict restricts the calling thread by rules of landlock and a filter of system calls, for ever.
+func restrict(rules *os.File, program []instruction) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no-new-privs: %w", err)
 	}
@@ -104,7 +113,7 @@ func (b *Box) restrict(rules *os.File) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules.Fd(), 0, 0); errno != 0 {
 		return fmt.Errorf("restrict by landlock: %w", errno)
 	}
-	program := b.filter()
+	runtime.KeepAlive(rules)
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&filter)))
 	runtime.KeepAlive(program)

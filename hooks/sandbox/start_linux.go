@@ -2,8 +2,11 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,13 +19,12 @@ func (b *Box) start(cmd *exec.Cmd) (*Session, error) {
 	if b.level == Mounts {
 		return b.startInside(cmd)
 	}
-	rules, err := b.ruleset()
+	rules, filter, err := b.prepare()
 	if err != nil {
 		return nil, err
 	}
-	defer rules.Close()
 	err = onOwnThread(func() error {
-		if err := b.restrict(rules); err != nil {
+		if err := restrict(rules, filter); err != nil {
 			return err
 		}
 		return cmd.Start()
@@ -36,6 +38,52 @@ func (b *Box) start(cmd *exec.Cmd) (*Session, error) {
 		return nil, err
 	}
 	return nil, nil
+}
+
+// prepared is what starts of programs at level 1 have in common, because making it takes as long as all
+// else that they cost.
+type prepared struct {
+	mu     sync.Mutex
+	filter []instruction
+	rules  *os.File
+	ruled  []inode // what the paths of the policy led to when the rules were made
+}
+
+// inode identifies a file; the zero value is none. As long as a rule names it, its number is not used
+// again.
+type inode struct{ device, number uint64 }
+
+// prepare returns rules and a filter of the policy. The rules are the last ones, unless a path leads to
+// another file now.
+func (b *Box) prepare() (rules *os.File, filter []instruction, err error) {
+	now := b.inodes()
+	b.ready.mu.Lock()
+	defer b.ready.mu.Unlock()
+	if b.ready.filter == nil {
+		b.ready.filter = b.filter()
+	}
+	if b.ready.rules == nil || !slices.Equal(now, b.ready.ruled) {
+		// The last rules are closed when nothing uses them any more.
+		if rules, err = b.ruleset(); err != nil {
+			return nil, nil, err
+		}
+		b.ready.rules, b.ready.ruled = rules, now
+	}
+	return b.ready.rules, b.ready.filter, nil
+}
+
+// inodes returns what the paths of the policy lead to now.
+func (b *Box) inodes() (all []inode) {
+	for _, g := range b.grants() {
+		for _, path := range g.paths {
+			var st unix.Stat_t
+			if err := unix.Stat(path, &st); err != nil {
+				st = unix.Stat_t{}
+			}
+			all = append(all, inode{uint64(st.Dev), st.Ino})
+		}
+	}
+	return all
 }
 
 // onOwnThread runs f on a thread that runs nothing else and ends after it. It is never the main

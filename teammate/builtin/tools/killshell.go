@@ -24,14 +24,20 @@ func (t *Set) killShellTool() agent.Tool {
 		Description: "Ends a command that runs in the background, with all that it has started.",
 	}
 	about := map[string]string{
-		"shell_id": "The id of the background command to end",
+		"shell_id": "The id of the background command to end, or the number of a process that a command has left running",
 	}
 	return NewTyped(spec, about, nil, t.killShell)
 }
 
 // killShell ends a run and waits until its processes are gone, so that their ports and
-// files are free for the model's next call.
+// files are free for the model's next call. In a sandbox no other command can end what a command
+// has left running, because each is held by itself.
 func (t *Set) killShell(_ context.Context, in killInput) agent.ToolResult {
+	if s, ok := t.leftRunning(in.ShellID); ok {
+		endMarked(s.marker)
+		message := fmt.Sprintf("process %d has ended, with what its command has left running besides", s.pid)
+		return Success(message, killOutput{message, in.ShellID})
+	}
 	r, err := t.find(in.ShellID)
 	if err != nil {
 		return agent.Failed("KillShell: %v", err)

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,10 +53,21 @@ func TestLingers(t *testing.T) {
 		t.Skip("this system does not tell of processes that were left behind")
 	}
 	release()
-	for end := time.Now().Add(2 * time.Minute); b.tools.HasBackground(); {
-		if time.Now().After(end) {
-			t.Fatal("what has ended lingers")
+	gone := func() {
+		for end := time.Now().Add(2 * time.Minute); b.tools.HasBackground(); {
+			if time.Now().After(end) {
+				t.Fatal("what has ended lingers")
+			}
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Millisecond)
 	}
+	gone()
+	// What was left is ended by its number.
+	pid := regexp.MustCompile(`still running: process (\d+)`).FindStringSubmatch(b.ok("Bash", fields{"command": "sleep 3600 >/dev/null 2>&1 &"}))
+	if pid == nil {
+		t.Fatal("the command does not name what it has left running")
+	}
+	b.shows("KillShell", fields{"shell_id": pid[1]}, "process "+pid[1]+" has ended, with what its command has left running besides")
+	gone()
+	b.fails("KillShell", fields{"shell_id": pid[1]})
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,8 +43,20 @@ func (t *Set) recordStrays(exit proc.Exit, marker string) (note string) {
 		return ""
 	}
 	return fmt.Sprintf("(still running: process %s, started by this command; run_in_background would "+
-		"keep its output)",
+		"keep its output, and KillShell ends it by its number)",
 		strings.Join(pids, ", "))
+}
+
+// leftRunning returns the process with a number that a command has left running, if it still runs.
+func (t *Set) leftRunning(pid string) (stray, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sweep()
+	i := slices.IndexFunc(t.strays, func(s stray) bool { return strconv.Itoa(s.pid) == pid })
+	if i < 0 {
+		return stray{}, false
+	}
+	return t.strays[i], true
 }
 
 // sweep removes strays that have ended.
@@ -59,19 +72,29 @@ func (t *Set) sweep() {
 	t.strays = kept
 }
 
-// endStrays kills what commands have left running. It finds processes by a marker in their
-// environment, including those that left their session and hold no output, which
-// proc.Exit does not list. Only a limit on processes stops what forks faster than it is
-// killed. It scans all processes of the machine, unless no command has run.
+// endStrays kills what commands have left running, unless no command has run.
 func (t *Set) endStrays() {
-	const rounds = 10
 	if t.calls.Load() == 0 {
 		return
 	}
+	endMarked(callPrefix + t.id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.strays {
+		s.release()
+	}
+	t.strays = nil
+}
+
+// endMarked kills all processes whose environment has an entry that begins so, including those
+// that left their session and hold no output, which proc.Exit does not list. Only a limit on
+// processes stops what forks faster than it is killed. It scans all processes of the machine.
+func endMarked(prefix string) {
+	const rounds = 10
 	for range rounds {
 		found := false
 		for _, s := range proc.Table() {
-			if !proc.CarriesPrefix(s.PID, callPrefix+t.id) {
+			if !proc.CarriesPrefix(s.PID, prefix) {
 				continue
 			}
 			found = true
@@ -83,12 +106,6 @@ func (t *Set) endStrays() {
 			break
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range t.strays {
-		s.release()
-	}
-	t.strays = nil
 }
 
 // alive reports whether the process still exists. It checks the marker, because the pid may
