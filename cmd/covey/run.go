@@ -249,6 +249,7 @@ func (r runMembers) spec(dir, goal string, f runFlags) []byte {
 		}
 		fmt.Fprintf(&b, "  %s: {agent: %s}\n", name, a.Name)
 	}
+	b.WriteString("sandbox: {level: best}\n")
 	fmt.Fprintf(&b, "gates: {task: %s}\n", texts.Encode(append([]string{}, f.gates...)))
 	if len(f.setup) > 0 {
 		fmt.Fprintf(&b, "worktree: {setup: %s}\n", texts.Encode(f.setup))
