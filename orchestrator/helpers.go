@@ -61,8 +61,12 @@ func (h *seatBuilder) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.M
 	if named := h.o.team().Models[of.Name]; named.BaseURL != "" {
 		spec = named
 	}
+	lane, err := h.lane(s.Member)
+	if err != nil {
+		return nil, err
+	}
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec, h.o.prices())
+		return launch.NewModel(spec, h.o.prices(), lane)
 	}
 	path := spec.Script
 	played := h.o.scripts()[path]
@@ -74,8 +78,8 @@ func (h *seatBuilder) helperModel(s *crew.Seat, of builtin.HelperModel) (agent.M
 		return nil, fmt.Errorf("script %s has no helper whose `when` is found in this prompt; add one under `helpers:`",
 			path)
 	}
-	return own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served,
-		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName())}), nil
+	return lane.Model(own.Model(&script.Options{IDPrefix: s.Member.Name + "_" + of.ID + "_", Served: of.Served,
+		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName())})), nil
 }
 
 // helperPrompt returns the system prompt of a helper.

@@ -391,17 +391,21 @@ func (h *seatBuilder) agent(s *crew.Seat, own configs.Model, history transcript.
 // model makes a model of a builtin agent. served is how often the steps of a script have served
 // it.
 func (h *seatBuilder) model(s *crew.Seat, spec configs.Model, served map[int]int) (agent.Model, error) {
+	lane, err := h.lane(s.Member)
+	if err != nil {
+		return nil, err
+	}
 	if spec.BaseURL != "" {
-		return launch.NewModel(spec, h.o.prices())
+		return launch.NewModel(spec, h.o.prices(), lane)
 	}
 	played := h.o.scripts()[spec.Script]
 	if played == nil {
 		return nil, fmt.Errorf("%w: agent %q has no model", configs.ErrSpec, s.Member.CurrentAgent().Name)
 	}
-	return played.Model(&script.Options{
+	return lane.Model(played.Model(&script.Options{
 		Served: served, IDPrefix: s.Member.Name + "_",
 		Name: spec.FullName(), Window: h.o.prices().Window(spec.FullName()),
-	}), nil
+	})), nil
 }
 
 // policyOf returns a member's permission rules: those of permissionsOf, and those for its memory.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks"
@@ -25,7 +27,6 @@ import (
 	"github.com/coveyteam/covey/teammate/builtin/tools"
 	"github.com/coveyteam/covey/teammate/permission"
 	"github.com/coveyteam/covey/teammate/script"
-	"slices"
 )
 
 // hookInfos lists the team's current hooks, callbacks included, with their counts in this
@@ -142,7 +143,20 @@ func (h *seatBuilder) gateEnv(in hooks.Input) ([]string, error) {
 func (h *seatBuilder) hookModels() *teamhooks.Models {
 	return teamhooks.NewModels(teamhooks.ModelDeps{
 		Spec: func() (*configs.Team, map[string]*script.Script) { return h.o.team(), h.o.scripts() },
-		Real: func(m configs.Model) (agent.Model, error) { return launch.NewModel(m, h.o.prices()) },
+		Real: func(member string, m configs.Model) (agent.Model, error) {
+			lane, err := h.laneOf(member)
+			if err != nil {
+				return nil, err
+			}
+			return launch.NewModel(m, h.o.prices(), lane)
+		},
+		Tap: func(member string, m agent.Model) agent.Model {
+			lane, err := h.laneOf(member)
+			if err != nil {
+				return failing{err}
+			}
+			return lane.Model(m)
+		},
 		Member: func(session string) teamhooks.Member {
 			if s, ok := h.Seats.BySession(session); ok {
 				return h.hookMember(s)

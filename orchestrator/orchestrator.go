@@ -30,6 +30,7 @@ import (
 	"github.com/coveyteam/covey/orchestrator/members"
 	"github.com/coveyteam/covey/orchestrator/plan"
 	"github.com/coveyteam/covey/orchestrator/process"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
 	"github.com/coveyteam/covey/orchestrator/trust"
 	"github.com/coveyteam/covey/orchestrator/view"
@@ -80,7 +81,12 @@ type Options struct {
 	// not wait for their answers.
 	Unattended bool
 	// OnUp is called once the team is up and can be reached.
-	OnUp      func(state.Place)
+	OnUp func(state.Place)
+	// Record is the folder in which what models are asked and answered is recorded; empty: it is not.
+	Record string
+	// Replay is the folder of a recording from which all models answer; empty: they answer themselves.
+	// No key is needed then.
+	Replay    string
 	Overrides Overrides
 }
 
@@ -123,6 +129,7 @@ type thisRun struct {
 	started   time.Time
 	leftovers string             // the processes that a killed run had left, for people; empty: none
 	left      workcopies.Remains // working copies of a run that Options.Fresh forgets
+	tape      *recordings.Tape   // of what models are asked; nil: none
 }
 
 // New checks that a team can run: every file that its spec names can be read and
@@ -146,7 +153,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		opts.Page = &api.Page{}
 	}
 	place, err := opts.placeOf(team)
-	if err != nil {
+	if err = errors.Join(err, opts.checkTape()); err != nil {
 		return nil, err
 	}
 	managed, warnings, err := settings.LoadManaged(opts.ManagedFolders)
@@ -157,6 +164,9 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 	missing = errors.Join(missing, boxes.Check(team, place, opts.Overrides.support))
 	if opts.NoTurns {
 		missing = nil
+	}
+	if opts.Replay != "" {
+		missing = withoutKeys(missing)
 	}
 	if err := errors.Join(wrong, missing); err != nil {
 		return nil, fmt.Errorf("%w:\n%w", configs.ErrSpec, err)
@@ -246,6 +256,10 @@ func (o *Orchestrator) run(ctx context.Context, only crew.Purpose) (ending Endin
 	if err := errors.Join(newerFiles(o.place), trust.KeepPolicies(o.team())); err != nil {
 		return Ending{}, err
 	}
+	if this.tape, err = o.openTape(); err != nil {
+		return Ending{}, err
+	}
+	defer func() { err = errors.Join(err, this.tape.Close()) }()
 	store, err := o.openStore()
 	if err != nil {
 		return Ending{}, err

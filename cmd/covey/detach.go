@@ -97,6 +97,12 @@ func backgroundArgs(team *configs.Team, f upFlags, goal string) []string {
 	if f.web != "" {
 		args = append(args, "--web="+f.web)
 	}
+	if f.record != "" {
+		args = append(args, "--record="+f.record)
+	}
+	if f.replay != "" {
+		args = append(args, "--replay="+f.replay)
+	}
 	if trigger := f.setup(); trigger != orchestrator.SetupNone {
 		args = append(args, "--"+string(trigger))
 	}

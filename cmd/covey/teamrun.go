@@ -70,6 +70,7 @@ func (r *teamRun) run(ctx context.Context, goal string) (orchestrator.Ending, er
 		Goal: goal, Fresh: f.fresh, Keep: f.keep, Version: r.env.Version,
 		Log: r.log, OnLine: r.onLine, OnUp: r.onUp, OwnProcess: true,
 		ManagedFolders: r.env.Managed, Setup: f.setup(), Terminal: r.desktop(), Page: page, Unattended: f.job,
+		Record: f.record, Replay: f.replay,
 	})
 	if err != nil {
 		return orchestrator.Ending{}, cli.SpecTrouble(r.team.File, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/launch"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/orchestrator/state"
 )
 
@@ -31,6 +32,7 @@ type testRun struct {
 	folder, pattern, junit           string
 	verbose, tap, json, cover, trust bool
 	begin                            bool // write cases from the last run
+	recordings                       bool // check recordings in place of cases
 }
 
 // testCommand returns `covey test`.
@@ -68,6 +70,7 @@ The exit code is 1 if a case fails, and 2 if a case file or spec has mistakes.`,
 	flags.BoolVar(&r.tap, "tap", false, "print TAP")
 	flags.BoolVar(&r.cover, "cover", false, "print what no case has made rules, hooks and gates do")
 	flags.BoolVar(&r.begin, "init", false, "write cases from the last run of the team")
+	flags.BoolVar(&r.recordings, "check-recordings", false, "only check the recordings in the spec's folder or --cases: are they whole, and without keys?")
 	flags.BoolVar(&r.trust, "trust", false, "trust what the folder's team.yaml would run, for this command")
 	cli.JSONFlag(cmd, &r.json)
 	cmd.MarkFlagsMutuallyExclusive("json", "tap")
@@ -101,6 +104,9 @@ func (r *testRun) start(ctx context.Context, args []string) error {
 	if r.begin {
 		return r.writeCases(spec)
 	}
+	if r.recordings {
+		return r.checkRecordings(spec)
+	}
 	pattern, err := regexp.Compile(r.pattern)
 	if err != nil {
 		return cli.Usagef("-run %s is no regular expression: %s", r.pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
@@ -130,6 +136,25 @@ func (r *testRun) start(ctx context.Context, args []string) error {
 		return cli.Usagef("no case matches -run %s", r.pattern)
 	}
 	return r.run(ctx, list)
+}
+
+// checkRecordings checks the recordings in a folder.
+func (r *testRun) checkRecordings(spec string) error {
+	folder := filepath.Dir(spec)
+	if r.folder != "" {
+		folder = r.env.Path(r.folder)
+	}
+	team, _ := r.env.SpecElsewhere(spec) // without it, keys of the environment and known forms of keys are found
+	secrets := launch.Secrets(team, os.Environ())
+	n, err := recordings.Check(folder, func(text string) string { return texts.Mask(text, secrets) })
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return cli.Usagef("%s has no recording; covey up --record DIR makes one", folder)
+	}
+	r.env.Out.Printf("%s can be used and committed\n", term.Plural(n, "recording"))
+	return nil
 }
 
 // caseTrouble makes a usage error of mistakes in case files.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type upFlags struct {
 	web                              string // where the page of the team listens; empty: there is none
 	served                           bool   // by covey acp
 	job                              bool   // by covey ci
+	record, replay                   string // folders of recordings; empty: none
 }
 
 // upCommand returns `covey up`.
@@ -66,6 +68,8 @@ why with a code, such as [stuck]; ` + env.Page("errors.md") + ` explains each.`,
 	flags.BoolVar(&f.init, "init", false, "run the Setup hooks first, with the trigger init")
 	flags.BoolVar(&f.initOnly, "init-only", false, "like --init, but end when every session has begun, without turns")
 	flags.BoolVar(&f.maintenance, "maintenance", false, "run the Setup hooks first, with the trigger maintenance")
+	flags.StringVar(&f.record, "record", "", "record in the folder `DIR` what models are asked and answer")
+	flags.StringVar(&f.replay, "replay", "", "answer from the recording in the folder `DIR`, without models and keys")
 	f.addWeb(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the journal of this run, one JSON object a line, and nothing else")
 	flags.BoolVar(&f.served, serve.UpFlag, false, "for covey acp: end with standard input or the work; questions wait")
@@ -97,6 +101,23 @@ func (f upFlags) setup() orchestrator.Setup {
 	return orchestrator.SetupNone
 }
 
+// placeTapes makes the folders of recordings absolute, because the program in the background may work elsewhere.
+func (f *upFlags) placeTapes(env *cli.Env) error {
+	if f.record != "" && f.replay != "" {
+		return cli.Usagef("--record and --replay exclude each other")
+	}
+	for _, dir := range []*string{&f.record, &f.replay} {
+		if *dir == "" {
+			continue
+		}
+		var err error
+		if *dir, err = filepath.Abs(env.Path(*dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // bringUp runs a team, here or in the background. The order matters: mistakes in the
 // spec are reported before the question about trust, and nothing is started or
 // written before both are decided.
@@ -109,6 +130,9 @@ func bringUp(ctx context.Context, env *cli.Env, f upFlags, args []string) error 
 	}
 	if f.maintenance && (f.init || f.initOnly) || f.initOnly && (f.detach || f.keep) {
 		return cli.Usagef("--maintenance excludes --init and --init-only; --init-only excludes --detach and --keep")
+	}
+	if err := f.placeTapes(env); err != nil {
+		return err
 	}
 	spec, goal, err := specAndGoal(env, args)
 	if err != nil {

@@ -29,8 +29,8 @@ func upRunning(ctx context.Context, out *term.Screen, team *configs.Team, f upFl
 	// The team may begin or end at any moment. What is found here only chooses the way; the
 	// lock of the team and the reply of the running one decide.
 	_, up := state.Running(place)
-	// A running team cannot start fresh or run Setup hooks; starting it reports that.
-	if up && (f.fresh || f.init || f.initOnly || f.maintenance) && !f.dryRun {
+	// A running team cannot start fresh, run Setup hooks or be recorded; starting it reports that.
+	if up && (f.fresh || f.init || f.initOnly || f.maintenance || f.record+f.replay != "") && !f.dryRun {
 		return false, nil
 	}
 	if !up {

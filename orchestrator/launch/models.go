@@ -11,6 +11,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/accounts"
+	"github.com/coveyteam/covey/orchestrator/recordings"
 	"github.com/coveyteam/covey/teammate/modelapi"
 )
 
@@ -20,11 +21,16 @@ var ErrNoKey = errors.New("there is no API key")
 // maxKey is the size in bytes of the largest key file.
 const maxKey = 16 << 10
 
-// NewModel returns a real model of a spec. It reads the key with each request, so that a
+// NewModel returns a real model of a spec, which is recorded on a lane or answers from it; nil: neither.
+// It reads the key with each request, so that a
 // key can be replaced while the team runs, and so that it is in no value that lives long. How
 // much the model can read is in the list of prices.
-func NewModel(m configs.Model, prices accounts.PriceList) (*modelapi.Model, error) {
+func NewModel(m configs.Model, prices accounts.PriceList, lane *recordings.Lane) (*modelapi.Model, error) {
 	config := modelConfig(m)
+	config.Through = lane.Transport
+	if lane.Replays() {
+		config.Key = func() (string, error) { return "", nil }
+	}
 	config.Window = prices.Window(m.FullName())
 	return modelapi.New(config)
 }

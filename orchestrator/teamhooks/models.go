@@ -35,8 +35,10 @@ type Member struct {
 type ModelDeps struct {
 	// Spec returns the team's current spec, and its scripts by path.
 	Spec func() (*configs.Team, map[string]*script.Script)
-	// Real makes a model that is no script.
-	Real func(configs.Model) (agent.Model, error)
+	// Real makes a model that is no script, for the hooks of a member.
+	Real func(member string, m configs.Model) (agent.Model, error)
+	// Tap returns what asks a script in place of a member's hooks; nil: they ask it themselves.
+	Tap func(member string, m agent.Model) agent.Model
 	// Member returns the member of a session, or the lead if no member has it.
 	Member func(session string) Member
 	Lead   func() *members.Member
@@ -64,12 +66,16 @@ type askedBy struct {
 
 // NewModels makes the Models of a team.
 func NewModels(o ModelDeps) *Models {
+	if o.Tap == nil {
+		o.Tap = func(_ string, m agent.Model) agent.Model { return m }
+	}
 	return &Models{ModelDeps: o, asked: map[askedBy]*script.Model{}}
 }
 
 // answerer is the model that answers one hook: a script, which answers with the helper for
 // the hook's prompt, or a real model, which needs nothing of the kind.
 type answerer struct {
+	tap    func(member string, m agent.Model) agent.Model
 	member Member
 	script *script.Script
 	real   agent.Model // instead of script
@@ -82,7 +88,7 @@ func (a answerer) mind(prefix string) agent.Model {
 	if a.real != nil {
 		return a.real
 	}
-	return a.script.Model(&script.Options{IDPrefix: prefix})
+	return a.tap(a.member.Spec.Name, a.script.Model(&script.Options{IDPrefix: prefix}))
 }
 
 // Ask implements runner.Model.
@@ -108,7 +114,7 @@ func (m *Models) Ask(ctx context.Context, q runner.Question) (runner.Reply, erro
 // are not in the spec.
 func (m *Models) choose(q runner.Question) (answerer, error) {
 	team, scripts := m.Spec()
-	who := answerer{member: m.Member(q.Input.SessionID)}
+	who := answerer{tap: m.Tap, member: m.Member(q.Input.SessionID)}
 	named, known := team.Models[q.Model]
 	var err error
 	// The first model that can answer is taken; further calls do nothing.
@@ -117,7 +123,7 @@ func (m *Models) choose(q runner.Question) (answerer, error) {
 			return
 		}
 		if of.BaseURL != "" {
-			who.real, err = m.Real(of)
+			who.real, err = m.Real(who.member.Spec.Name, of)
 		}
 		who.script, who.name = scripts[of.Script], name
 	}
@@ -196,7 +202,7 @@ func (m *Models) play(ctx context.Context, by askedBy, r agent.Request) (agent.R
 		m.asked[by] = model
 	}
 	m.mu.Unlock()
-	response, err := model.Generate(ctx, r)
+	response, err := m.Tap(by.member, model).Generate(ctx, r)
 	if response.Step != nil || ctx.Err() != nil {
 		return response, err
 	}
@@ -207,5 +213,5 @@ func (m *Models) play(ctx context.Context, by askedBy, r agent.Request) (agent.R
 	}
 	model = m.asked[by]
 	m.mu.Unlock()
-	return model.Generate(ctx, r)
+	return m.Tap(by.member, model).Generate(ctx, r)
 }

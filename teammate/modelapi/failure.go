@@ -228,6 +228,12 @@ func (w wire) unreachable(ctx context.Context, err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
 	why := innermost(err)
+	if refused, ok := errors.AsType[*agent.APIError](err); ok { // by the transport, which knows why
+		return &failure{APIError: *refused}
+	}
+	if limit, ok := errors.AsType[*agent.LimitError](err); ok {
+		return limit
+	}
 	switch cause := context.Cause(ctx); {
 	case cause == errSilent:
 		return mayPass("server_error", "%s did not answer for %s", w.BaseURL, w.Times.Silence)

@@ -70,6 +70,8 @@ type Config struct {
 	Tries       int // how often a request is made before its error is returned; 0: 3 times
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
+	// Through returns a transport that sees requests and answers before the given one; nil: there is none.
+	Through func(http.RoundTripper) http.RoundTripper
 	Times     Times
 }
 
@@ -110,8 +112,12 @@ func New(c Config) (*Model, error) {
 		c.Times.Idle = min(defaultIdle, c.Times.Silence)
 	}
 	c.Tries = cmp.Or(c.Tries, tries)
+	transport := cmp.Or(c.Transport, http.DefaultTransport)
+	if c.Through != nil {
+		transport = c.Through(transport)
+	}
 	m := &Model{wire: wire{
-		Config: c, sent: &encoded{}, streams: &atomic.Int32{}, client: &http.Client{Transport: c.Transport, CheckRedirect: stay},
+		Config: c, sent: &encoded{}, streams: &atomic.Int32{}, client: &http.Client{Transport: transport, CheckRedirect: stay},
 	}}
 	switch c.API {
 	case Messages:
