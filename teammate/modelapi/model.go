@@ -72,7 +72,7 @@ type Config struct {
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	// Through returns a transport that sees requests and answers before the given one; nil: there is none.
 	Through func(http.RoundTripper) http.RoundTripper
-	Times     Times
+	Times   Times
 }
 
 // Times are time limits. Zero fields have defaults.
