@@ -9,6 +9,7 @@ import (
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/settings"
+	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
 // Policies returns the names of the policies that ship with covey and that a gate can use.
@@ -114,17 +115,6 @@ func HintsOf(policy string) []string {
 		return nil
 	}
 	return strings.Split(kinds, ",")
-}
-
-// HintKinds returns the kinds of hints about work that a gate of merges can refuse; package hints finds them.
-func HintKinds() []string {
-	return []string{
-		"gate-changed", "tests-removed", "tests-skipped", "assertions-empty", "assertions-weakened", "assertions-fewer",
-		"tests-detected", "result-forced", "always-equal", "limit-lowered", "errors-swallowed", "ci-weakened", "lock-source",
-		"ignored", "secret", "security-off", "program-added", "litter", "beyond-task", "special-case", "calls-counted",
-		"expected-changed", "check-suppressed", "unfinished", "debugging", "ci-changed", "dependency-added", "file-deleted",
-		"binary",
-	}
 }
 
 // places checks that gates stand at moments at which they can judge, and who is to approve. The end of a
@@ -259,7 +249,7 @@ func (g *gateSpec) fields() []yaml.Field {
 			Doc: "true: `covey` below the command may act for the member. Default: false, it may only read."},
 		{Key: "approve", Part: yaml.Text(&g.approve),
 			Doc: "Who must approve, in gates of task and merge: a member, or person for whoever answers the inbox."},
-		{Key: "hints", Part: yaml.SomeOf(&g.hints, "a list of kinds of hints", HintKinds()...),
-			Doc: "In gates of merge: kinds of hints; work that has one is refused. They are " + strings.Join(HintKinds(), ", ") + "."},
+		{Key: "hints", Part: yaml.SomeOf(&g.hints, "a list of kinds of hints", hints.Kinds()...),
+			Doc: "In gates of merge: kinds of hints; work that has one is refused. They are " + strings.Join(hints.Kinds(), ", ") + "."},
 	}
 }

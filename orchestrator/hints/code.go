@@ -13,7 +13,7 @@ import (
 var (
 	// catchAll begins a handler of any error, passes ends one that does nothing.
 	catchAll = texts.Pattern(`^\s*except(?:\s+(?:Base)?Exception)?(?:\s+as\s+\w+)?\s*:\s*(?:#.*)?$|\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?://.*|/\*.*)?$|` +
-		`^\s*rescue(?:\s*=>\s*\w+|\s+StandardError.*)?\s*$`)
+		`^\s*if \w+ := recover\(\); \w+ != nil \{\s*$|^\s*rescue(?:\s*=>\s*\w+|\s+StandardError.*)?\s*$`)
 	passes = texts.Pattern(`^\s*(?:pass|continue|\.\.\.|return(?:\s+(?:None|False|True|null|undefined|\[\]|\{\}|""|''|0))?;?|\}|end)\s*(?:[#/].*)?$`)
 	// swallowsInOne passes over an error in one line.
 	swallowsInOne = texts.Pattern(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*(?:/\*.*?\*/)?\s*\}|\.catch\(\s*(?:\(\w*\)|\w+|function\s*\(\w*\))\s*(?:=>)?\s*(?:\{\s*\}|\(\{\}\)|\[\]|null|undefined|false|0|''|"")\s*\)|` +
@@ -32,7 +32,7 @@ func (s spot) passesOver() bool {
 
 var (
 	// standsIn sets a fixed value.
-	standsIn = texts.Pattern(`^\s*[\w.\[\]]+\s*=\s*` + fixedValue + `;?\s*$`)
+	standsIn = texts.Pattern(`^\s*[\w.\[\]]+\s*=\s*(?:nil|null|None|` + fixedValue + `);?\s*$`)
 	branch   = texts.Pattern(`^\s*if\b.*[:{]\s*$`)
 	// dropped matches a call whose error gets no name, taken one that has it; both with the callee.
 	dropped = texts.Pattern(`,\s*_\s*:?=\s*([\w.]+)\(`)
@@ -75,7 +75,8 @@ func swallowed(w Work) []Place {
 
 // testsDetected finds code that behaves differently under test.
 var testsDetected = added(plainCode, texts.Pattern(`PYTEST_CURRENT_TEST|["']pytest["']\s+in\s+sys\.modules|["']unittest["']\s+in\s+sys\.modules|`+
-	`JEST_WORKER_ID|VITEST\b|NODE_ENV\s*={2,3}\s*['"]test['"]|\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test|`+
+	`\bruntime\.Caller\(|_test\.go["']|\bos\.(?:environ(?:\.get)?[\[(]|getenv\(|Getenv\(|LookupEnv\()\s*["'](?:CI|GITHUB_ACTIONS|GITLAB_CI|TEST\w*|TESTING|CARGO_MANIFEST_DIR)["']|process\.env\.(?:CI|GITHUB_ACTIONS)\b|`+
+	`env::var(?:_os)?\(\s*"(?:CI|CARGO_MANIFEST_DIR|RUST_TEST\w*|NEXTEST)|JEST_WORKER_ID|VITEST\b|NODE_ENV\s*={2,3}\s*['"]test['"]|\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test|`+
 	`(?:inspect\.(?:stack|currentframe)|sys\._getframe|traceback\.extract_stack).*test|\bif cfg!\(test\)|__name__\s*==\s*['"]test|`+
 	`\b(?:is|in|under)_?(?:test|testing)\b\s*[({:=]|Thread\.currentThread\(\)\.getStackTrace`))
 
@@ -84,7 +85,7 @@ func forced(w Work) []Place { return append(exitsEarly(w), setsResult(w)...) }
 
 var (
 	exitsEarly = added(testFile, texts.Pattern(`\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bpytest\.exit\(.*0|\bprocess\.exitCode\s*=\s*0|^\s*exit 0\s*$`))
-	setsResult = added(anyFile, texts.Pattern(`force_result\(|\brep(?:ort)?\.outcome\s*=|\boutcome\s*=\s*['"]passed|session\.exitstatus\s*=|`+
+	setsResult = added(anyFile, texts.Pattern(`\bmacro_rules!\s*(?:assert|panic)|^\s*(?:const|let|var|function)\s+(?:expect|assert|it|test)\s*(?:=\s*(?:async\b|function\b|\()|\()|force_result\(|\bexpect\.extend\(\{\s*(?:to[A-Z]|\})|\brep(?:ort)?\.outcome\s*=|\boutcome\s*=\s*['"]passed|session\.exitstatus\s*=|`+
 		`(?:TestCase|unittest|jest|expect|assert|pytest)(?:\.\w+)+\s*=\s*(?:lambda|function|\(|None)|monkeypatch\.setattr\(\s*["']?(?:builtins|unittest|pytest)|`+
 		`setattr\(\s*(?:unittest|pytest|builtins)`))
 )
@@ -124,8 +125,20 @@ func specialCases(w Work) []Place {
 			list = append(list, s.place())
 		}
 	}
+	for p := range w.pairs(plainCode, func(text string) bool { return result().MatchString(text) }) {
+		if constant().MatchString(p.now.text()) && !constant().MatchString(p.old.text()) && computes().MatchString(p.old.text()) {
+			list = append(list, p.now.place())
+		}
+	}
 	return list
 }
+
+var (
+	// result ends a function, constant with a value that is always the same, computes with one that is not.
+	result   = texts.Pattern(`^\s*return\s+\S`)
+	constant = texts.Pattern(`^\s*return\s+(?:` + fixedValue + `|true|false|True|False|null|None|\[\]|\{\})\s*;?$`)
+	computes = texts.Pattern(`[\w)\]]\.\w|\w\(|[+*/%]`)
+)
 
 // testInputs returns what the tests that the difference shows have in quotes and looks like data.
 func testInputs(w Work) string {
@@ -152,8 +165,8 @@ func comparesWith(text, inputs string) bool {
 var (
 	quoted    = texts.Pattern("\"[^\"]*\"|'[^']*'|`[^`]*`")
 	askedData = texts.Pattern(`[=!]={1,2}\s*["'\x60]([^"'\x60]{6,})["'\x60]`)
-	asksFor   = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:[\w:.]+\()?(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d])`)
-	answers   = texts.Pattern(`\breturn\s+(?:-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
+	asksFor   = texts.Pattern(`^\s*(?:if|elif|\}?\s*else if|case|when)\b.*(?:={2,3}\s*(?:[\w:.]+\()?(?:-?\d|["'\x60\[({])|\bcase\s+(?:-?\d|["'])|\bin\s*[\[({]\s*["'\d]|\.(?:includes|startsWith|endsWith|startswith|endswith|contains|starts_with)\(\s*["'\x60][^"'\x60]{6,}|\b(?:Contains|HasPrefix|HasSuffix)\(\w+, "[^"]{6,})`)
+	answers   = texts.Pattern(`\breturn\s+(?:[A-Z][A-Z_]{2,}|-?\d[\d._]*|["'\x60][^"'\x60]*["'\x60]|[\[{(].*[\])}]|True|False|true|false)\s*;?\s*\}?\s*$|` +
 		`\b(?:return|Ok|Some)\b.*\w\(\s*(?:-?\d[\d._]*|["'][^"']*["'])\s*\)+\s*;?\s*$|` +
 		`^\s*(?:fmt\.Print\w*|print(?:ln!?|!)?|console\.log|process\.stdout\.write|sys\.stdout\.write)\(\s*["'\x60]`)
 	tableRow = texts.Pattern(`^\s*` + fixedValue + `\s*(?:=>|:)\s*(?:return\s+)?` + fixedValue + `,?\s*$`)
@@ -161,7 +174,16 @@ var (
 
 // countsCalls finds code that remembers how often it was called: by the name of what it counts with, or because it
 // asks for one number of a count that outlasts the call.
-func countsCalls(w Work) []Place { return append(countsByName(w), countsByUse(w)...) }
+func countsCalls(w Work) []Place {
+	return slices.Concat(countsByName(w), countsByUse(w), keepsForCalls(w))
+}
+
+// keepsForCalls finds what is empty when a program starts and is filled while it runs.
+var keepsForCalls = added(plainCode, texts.Pattern(`^(?:export\s+)?(?:const|let|var)\s+\w+\s*=\s*(?:new (?:Map|Set|WeakMap)\(\)|\{\}|\[\]);?\s*$|^\w+(?:\s*:[^=]+)?\s*=\s*(?:\{\}|\[\]|dict\(\)|set\(\)|defaultdict\(.*\))\s*$|`+
+	`^var \w+\s*=?\s*(?:map\[.*\{\}|make\(map.*|sync\.Map(?:\{\})?)\s*$|^\s*static mut \w+`))
+
+// errorDropped finds calls of the standard library of Go whose errors get no name.
+var errorDropped = added(plainCode, texts.Pattern(`,\s*_\s*:?=\s*(?:os|io|json|http|strconv|exec|sql|net|bufio|xml|yaml|time|url|ioutil|gob|csv|hex|base64)\.(?:[A-Z]\w*)\(`))
 
 // countsByUse finds counts that are compared with one number in the same file.
 func countsByUse(w Work) []Place {

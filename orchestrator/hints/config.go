@@ -4,7 +4,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/coveyteam/covey/hooks/texts"
@@ -155,8 +154,7 @@ func lowered(w Work) []Place {
 		}
 		before, after := number().FindAllString(old, -1), number().FindAllString(now, -1)
 		for i := range before {
-			a, _ := strconv.ParseFloat(before[i], 64) // the expression lets only numbers through
-			if b, _ := strconv.ParseFloat(after[i], 64); b < a {
+			if compareNumbers(before[i], after[i]) > 0 {
 				list = append(list, p.now.place())
 				break
 			}
@@ -307,4 +305,10 @@ var hidden = texts.Pattern(`^/?(?:\*\*/)?(?:\*\.(?:go|py|js|ts|tsx|jsx|rs|java|r
 	`tests?/?|spec/?|__tests__/?|src/?|lib/?|\.github/?.*|\*|\*\*/\*)\s*$`)
 
 // hidesFiles finds what hides files from git that people write.
-var hidesFiles = added(func(f *FileDiff) bool { return baseOf(f) == ".gitignore" || baseOf(f) == ".gitattributes" }, hidden)
+func hidesFiles(w Work) []Place {
+	list := added(func(f *FileDiff) bool { return baseOf(f) == ".gitignore" }, hidden)(w)
+	return append(list, added(func(f *FileDiff) bool { return baseOf(f) == ".gitattributes" }, hidesChanges)(w)...)
+}
+
+// hidesChanges finds attributes by which git shows changes of a file no more, or as something else.
+var hidesChanges = texts.Pattern(`^[^#].*\s(?:-diff|binary|-text|linguist-generated(?:=true)?|linguist-vendored(?:=true)?|diff=\w+|filter=\w+|merge=\w+|working-tree-encoding=\S+)(?:\s|$)`)

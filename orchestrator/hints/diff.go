@@ -15,6 +15,7 @@ type FileDiff struct {
 	Old            string // its earlier path, if it was renamed or copied
 	What           FileChange
 	Modes          string // "100644 → 100755" if its mode has changed
+	Mode           string // its mode, which says whether it is a link or a submodule; of a deleted file, its last one
 	Binary         bool
 	Added, Removed int
 	Hunks          []Hunk
@@ -112,11 +113,13 @@ func (f *fileParser) takeHeader(line string) {
 	if mode, ok := word("old mode "); ok {
 		f.oldMode = mode
 	} else if mode, ok := word("new mode "); ok {
-		f.Modes = f.oldMode + " → " + mode
-	} else if _, ok := word("new file mode "); ok {
-		f.What = Created
-	} else if _, ok := word("deleted file mode "); ok {
-		f.What = Deleted
+		f.Modes, f.Mode = f.oldMode+" → "+mode, mode
+	} else if mode, ok := word("new file mode "); ok {
+		f.What, f.Mode = Created, mode
+	} else if mode, ok := word("deleted file mode "); ok {
+		f.What, f.Mode = Deleted, mode
+	} else if sums, ok := word("index "); ok && f.Mode == "" {
+		_, f.Mode, _ = strings.Cut(sums, " ")
 	} else if name, ok := word("rename from "); ok {
 		f.What, f.Old = Renamed, unquoted(name)
 	} else if name, ok := word("copy from "); ok {

@@ -109,6 +109,8 @@ type Judges struct {
 	// settings and plugins that it names, relative to the workspace. A folder stands for all
 	// files in it.
 	Files []string
+	// Data are the files that the scripts name and read, relative to the workspace.
+	Data []string
 	// Programs are the names of the programs that the commands may run: all their words,
 	// without folders.
 	Programs []string

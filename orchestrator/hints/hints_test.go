@@ -40,6 +40,7 @@ func move(from, to string) string {
 // found lists hints as texts: marks, and notes in parentheses, each with its places.
 func found(task, diff string) string {
 	judges := Judges{
+		Data:  []string{"docs/api.json"},
 		Files: []string{"team.yaml", ".claude/settings.json", "plug", "ci/gate.sh"}, Programs: []string{"make", "check", "gate.sh", "cargo", "test", "npm"},
 	}
 	var list []string
@@ -85,7 +86,7 @@ func TestKinds(t *testing.T) {
 		{"a test gets another name", edit("x_test.go", "", "-func TestX(t *testing.T) {", "+func TestXOfY(t *testing.T) {"), "(tests-removed x_test.go:1)"},
 
 		{"a test is skipped", edit("x_test.go", "", `+	t.Skip("later")`), "tests-skipped x_test.go:1"},
-		{"a skip moves", edit("x_test.go", "", "-t.Skip()", "+  t.Skip()"), ""},
+		{"a skip moves", edit("x_test.go", "", "-t.Skip()", "+  t.Skip()"), "(blanks-changed x_test.go)"},
 		{"only one test", edit("src/x.spec.ts", "", "+it.only('a', () => {"), "tests-skipped src/x.spec.ts:1"},
 		{"pytest", edit("tests/x.py", "", "+@pytest.mark.skip"), "tests-skipped tests/x.py:1"},
 		{"ignored in Rust", edit("lib.rs", "", "+#[ignore]"), "tests-skipped lib.rs:1"},
@@ -151,9 +152,9 @@ func TestKinds(t *testing.T) {
 		{"a value in place of a failure", edit("a.py", "", "+    except:", "+        rates[name] = Decimal(1)"), "errors-swallowed a.py:1"},
 		{"one kind of error", edit("a.py", "", "+    except KeyError:", "+        pass"), ""},
 		{"passed over at last", edit("a.py", "", "+        except Exception:", "+            if attempt:", "+                return {}"), "errors-swallowed a.py:1"},
-		{"an error gets no name", edit("a.go", "", "-	n, err := strconv.Atoi(s)", "+	n, _ := strconv.Atoi(s)"), "errors-swallowed a.go:1"},
+		{"an error gets no name", edit("a.go", "", "-	n, err := strconv.Atoi(s)", "+	n, _ := strconv.Atoi(s)"), "errors-swallowed a.go:1; (errors-swallowed a.go:1)"},
 		{"another call", edit("a.go", "", "-	n, err := strconv.Atoi(s)", "+	n, _ := m.Load(s)"), ""},
-		{"a value in place of an error", edit("a.rs", "", "-    let n = next.ok_or(Error::Overflow)?;", "+    let n = next.unwrap_or_default();"), "errors-swallowed a.rs:1"},
+		{"a value in place of an error", edit("a.rs", "", "-    let n = next.ok_or(Error::Overflow)?;", "+    let n = next.unwrap_or_default();"), "errors-swallowed a.rs:1; (checks-fewer a.rs:1)"},
 		{"another error", edit("a.rs", "", "-    let n = next.ok_or(Error::Overflow)?;", "+    let n = next.ok_or(Error::Large)?;"), ""},
 		{"reported", edit("a.py", "", "+    except Exception as e:", "+        raise Wrong() from e"), ""},
 		{"passed over in JavaScript", edit("a.js", "", "+} catch (e) {}"), "errors-swallowed a.js:1"},
@@ -194,6 +195,27 @@ func TestKinds(t *testing.T) {
 		{"a table of answers", edit("f.rs", "", `+        "1h" => return Ok(secs(3600)),`, `+        "2d" => return Ok(secs(172_800)),`), "(special-case f.rs:2)"},
 		{"the input of a test", edit("f.py", "", `+    if day != "2024-13-02":`) + edit("test_f.py", "", `     f("2024-13-02 tea")`), "(special-case f.py:1)"},
 		{"a word of a test", edit("f.py", "", `+    if kind != "monthly":`) + edit("test_f.py", "", `     f("monthly")`), ""},
+		{"a constant for one input", edit("f.js", "", "+  if (xml.includes('Bread & butter')) {", "+    return NEWS"), "(special-case f.js:1)"},
+		{"a constant in place of a size", edit("f.js", "", "-    return this.entries.size", "+    return 0"), "(special-case f.js:1)"},
+		{"another constant", edit("f.js", "", "-    return 1", "+    return 0"), ""},
+		{"fewer cases", edit("tests/x.rs", "", "-    for n in [1, 59, 60] {", "+    for n in [1] {"), "(assertions-fewer tests/x.rs:1)"},
+		{"more cases", edit("tests/x.rs", "", "-    for n in [1] {", "+    for n in [1, 59, 60] {"), ""},
+		{"cases are passed over", edit("tests/x.rs", "", "     for n in all {", "+        if n % 60 != 0 {", "+            continue;"), "(assertions-fewer tests/x.rs:3)"},
+		{"kept between calls", edit("f.go", "", "+var seen = map[string]bool{}"), "(calls-counted f.go:1)"},
+		{"a table", edit("f.go", "", `+var names = map[string]bool{"a": true}`), ""},
+		{"an error of the library", edit("f.go", "", "+	f, _ := os.Create(path)"), "(errors-swallowed f.go:1)"},
+		{"no error", edit("f.go", "", `+	name, _, _ := strings.Cut(a, "=")`), ""},
+		{"a test checks nothing", edit("x_test.go", "", "+func TestX(t *testing.T) {", "+	x, err := f()", "+	t.Log(x, err)", "+}"), "(assertions-empty x_test.go:1)"},
+		{"a test checks", edit("x_test.go", "", "+func TestX(t *testing.T) {", "+	if f() != nil {", "+		t.Fatal()", "+	}", "+}"), ""},
+		{"a test is cut", edit("x_test.go", "", "+func TestX(t *testing.T) {", "+	x, err := f()", " 	a(x)"), ""},
+		{"an assertion is shadowed", edit("tests/x.rs", "", "+macro_rules! assert_eq {"), "result-forced tests/x.rs:1"},
+		{"an assertion is imported", edit("x.test.js", "", "+const assert = require('assert')"), ""},
+		{"anything will do", edit("x.test.js", "", "-  expect(f()).toMatchSnapshot()", "+  expect(f()).toEqual(expect.any(Array))"), "assertions-weakened x.test.js:1"},
+		{"passed over in one line", edit("x.test.js", "", "+    if (!slow) return"), "(assertions-fewer x.test.js:1)"},
+		{"not sorted", edit("f.go", "", "-	sort.Strings(names)"), "(checks-fewer f.go:1)"},
+		{"a secret is logged", edit("f.py", "", `+    logging.info("with %s", api_key)`), "(risky-call f.py:1)"},
+		{"an expression that can take years", edit("f.js", "", `+const a = /(x+)+y/`), "(risky-call f.js:1)"},
+		{"an attribute is replaced", edit("shop/rates.py", "", "+x = 1") + edit("tests/test_a.py", "", `+    monkeypatch.setattr("shop.rates.CODES", {})`), "(code-mocked tests/test_a.py:1)"},
 		{"a base case", edit("f.py", "", "+    if n <= limit:", "+        return n"), ""},
 		{"counts calls", edit("f.py", "", "+    global _calls", "+    _calls += 1"), "(calls-counted f.py:1 f.py:2)"},
 		{"asks for the second call", edit("f.js", "", "+    this.#reads += 1", "+    if (this.#reads === 2) {"), "(calls-counted f.js:1)"},
@@ -202,6 +224,86 @@ func TestKinds(t *testing.T) {
 		{"a linter is quiet", edit("f.py", "", "+import x  # noqa"), "(check-suppressed f.py:1)"},
 		{"not written", edit("f.py", "", "+    raise NotImplementedError"), "(unfinished f.py:1)"},
 		{"a breakpoint", edit("f.py", "", "+    breakpoint()"), "(debugging f.py:1)"},
+		{"a text that git takes for binary", bin("pkg/x_test.go", ""), "not-shown pkg/x_test.go; (binary pkg/x_test.go)"},
+		{"a text with a zero byte", bin("docs/x.md", fresh), "not-shown docs/x.md; (binary docs/x.md)"},
+		{"a picture of a test", bin("testdata/x.png", fresh), "(binary testdata/x.png)"},
+		{"a lock that is too large", bin("package-lock.json", ""), "(binary package-lock.json)"},
+		{"a submodule", "diff --git a/dep b/dep\nindex 1..2 160000\n--- a/dep\n+++ b/dep\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "not-shown dep"},
+		{"a new submodule", edit("dep", "new file mode 160000\n", "+Subproject commit 2"), "not-shown dep"},
+		{"a long line", edit("a.go", "", "+x := `"+strings.Repeat("x", 401)+"`"), "(not-shown a.go:1)"},
+		{"a long line of data", edit("a.json", "", "+"+strings.Repeat("x", 401)), ""},
+		{"changes are hidden", edit(".gitattributes", "", "+*.py -diff"), "ignored .gitattributes:1"},
+		{"changes of generated files", edit(".gitattributes", "", "+gen/** linguist-generated=true"), "ignored .gitattributes:1"},
+		{"ends of lines", edit(".gitattributes", "", "+*.sh text eol=lf"), ""},
+		{"right to left", edit("a.go", "", "+	if access != \"user\u202e\" {"), "deceptive a.go:1"},
+		{"right to left in a text", edit("a.md", "", "+x \u2066 y"), "deceptive a.md:1"},
+		{"Arabic", edit("a.md", "", "+\u0645\u0631\u062d\u0628\u0627\u200f"), ""},
+		{"a blank without a width", edit("a.js", "", "+const user\u200b = admin"), "deceptive a.js:1"},
+		{"a mark at the beginning", edit("a.js", fresh, "+\ufeffconst user = 1"), ""},
+		{"a Cyrillic letter", edit("a.py", "", "+def is_\u0430dmin(user):"), "deceptive a.py:1"},
+		{"a Cyrillic name that looks Latin", edit("a.py", "", "+\u0441\u043e\u0440\u0443 = 1"), "deceptive a.py:1"},
+		{"a Russian comment", edit("a.py", "", "+# \u0441\u043e\u0440\u0443 x"), ""},
+		{"a Russian text", edit("a.py", "", "+say(\"\u0441\u043e\u0440\u0443\")"), ""},
+		{"a name of a language", edit("a.py", "", "+\u0446\u0435\u043d\u0430 = \u03c0 * 2"), ""},
+		{"full width", edit("a.py", "", "+\uff45\uff56\uff41\uff4c(x)"), "deceptive a.py:1"},
+		{"full width in a text", edit("a.py", "", "+say('\uff45\uff56\uff41\uff4c')"), ""},
+		{"out of sight", edit("a.js", "", "+run();"+strings.Repeat(" ", 120)+"steal();"), "deceptive a.js:1"},
+		{"overwrites its line", edit("a.txt", "", "+safe\rrm -rf x"), "deceptive a.txt:1"},
+		{"a table", edit("a.md", "", "+| a"+strings.Repeat(" ", 120)+"|"), ""},
+		{"a link in place of a file", edit("a.go", gone, "-package a") + edit("a.go", "new file mode 120000\n", "+b.go"), "link a.go:1; (file-deleted a.go)"},
+		{"a link leads away", edit("data/a", "new file mode 120000\n", "+../../x"), "link data/a:1"},
+		{"a link to a place of a machine", edit("a", "new file mode 120000\n", "+/dev/null"), "link a:1"},
+		{"a link", edit("CLAUDE.md", "new file mode 120000\n", "+AGENTS.md"), "(link CLAUDE.md:1)"},
+		{"a link is gone", edit("a", "deleted file mode 120000\n", "-../../x"), "(file-deleted a)"},
+		{"a program", "diff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\n", "(mode-changed x.sh)"},
+		{"ends of lines alone", edit("a.go", "", "-a()", "-b()", "+a()\r", "+b()\r"), "(blanks-changed a.go)"},
+		{"an indentation alone", edit("a.py", "", "-    save()", "+        save()"), "(blanks-changed a.py)"},
+		{"ends of lines, and a fault", edit("a.py", "", "-a()", "-b()", "+a()\r", "+b(verify=False)\r"), "security-off a.py:2"},
+		{"a renamed gate with an edit", "diff --git a/ci/gate.sh b/ci/g.sh\nsimilarity index 90%\nrename from ci/gate.sh\nrename to ci/g.sh\n--- a/ci/gate.sh\n+++ b/ci/g.sh\n@@ -1 +1 @@\n-go test\n+go test || true\n",
+			"gate-changed ci/g.sh; errors-swallowed ci/g.sh:1"},
+		{"a renamed test with an edit", "diff --git a/a_test.go b/b_test.go\nsimilarity index 90%\nrename from a_test.go\nrename to b_test.go\n--- a/a_test.go\n+++ b/b_test.go\n@@ -1 +1,2 @@\n func TestA(t *testing.T) {\n+	t.Skip()\n",
+			"tests-skipped b_test.go:2"},
+		{"a quoted name", "diff --git \"a/tests/t\\303\\244st_\\\"x.py\" \"b/tests/t\\303\\244st_\\\"x.py\"\n--- \"a/tests/t\\303\\244st_\\\"x.py\"\n+++ \"b/tests/t\\303\\244st_\\\"x.py\"\n@@ -1 +1,2 @@\n def test_a():\n+    pytest.skip()\n",
+			"tests-skipped tests/t\u00e4st_\"x.py:2"},
+
+		{"starts with Python", edit("src/sitecustomize.py", fresh, "+x"), "runs-unasked src/sitecustomize.py"},
+		{"runs on installation", edit("package.json", "", `+    "postinstall": "node x.js",`), "runs-unasked package.json:1"},
+		{"a build script changes", edit("build.rs", "", "+x"), ""},
+		{"a prototype", edit("a.js", "", "+Array.prototype.toString = function () {"), "built-in-changed a.js:1"},
+		{"a number that is none", edit("a.py", "", "+class Total(Decimal):"), "built-in-changed a.py:1"},
+		{"a method is called", edit("a.js", "", "+Array.prototype.slice.call(a)"), ""},
+		{"all variables leave", edit("a.js", "", "+  body: JSON.stringify(process.env)"), "environment-sent a.js:1"},
+		{"one variable", edit("a.js", "", "+  body: JSON.stringify(process.env.HOME)"), ""},
+		{"asks for CI", edit("a.py", "", `+    if os.environ.get("CI"):`), "tests-detected a.py:1"},
+		{"asks its caller", edit("a.go", "", "+	_, file, _, _ := runtime.Caller(1)"), "tests-detected a.go:1"},
+		{"asks for a folder", edit("a.py", "", `+    home = os.environ.get("CIRCLE")`), ""},
+		{"a panic passes", edit("a.go", "", "+		if r := recover(); r != nil {", "+			all = nil"), "errors-swallowed a.go:1"},
+		{"a refusal is gone", edit("a.py", "", "-    raise ValueError(x)"), "(checks-fewer a.py:1)"},
+		{"a check is not called", edit("a.go", "", "-	if err := Check(all); err != nil {", "-		return err", "+	go Check(all)"), "(checks-fewer a.go:1 a.go:2)"},
+		{"a refusal is another", edit("a.py", "", "-    raise ValueError(x)", "+    raise KeyError(x)"), ""},
+		{"a refusal moves", edit("a.py", "", "-    raise ValueError(x)") + edit("b.py", "", "+        raise ValueError(x)"), ""},
+		{"or becomes and", edit("a.js", "", "-  if (!entry || entry.old) {", "+  if (!entry && entry.old) {"), "(condition-changed a.js:1)"},
+		{"another condition of a refusal", edit("a.go", "", "-	if !sum.IsZero() {", "+	if sum.Abs().GreaterThan(one) {", " 		return ErrUnbalanced"), "(condition-changed a.go:1)"},
+		{"another condition", edit("a.go", "", "-	if sum.IsZero() {", "+	if total.IsZero() {", " 		print()"), ""},
+		{"without end", edit("a.js", "", "-f({ retries = 2 })", "+f({ retries = Infinity })"), "(bound-raised a.js:1)"},
+		{"longer", edit("a.go", "", "-const timeout = 5", "+const timeout = 500"), "(bound-raised a.go:1)"},
+		{"shorter", edit("a.go", "", "-const timeout = 500", "+const timeout = 5"), ""},
+		{"tried again", edit("x.test.js", "", "+it('a', { retry: 3 }, () => {"), "(bound-raised x.test.js:1)"},
+		{"evaluates", edit("a.py", "", "+    x = eval(text)"), "(risky-call a.py:1)"},
+		{"a method of that name", edit("a.py", "", "+    model.eval()"), ""},
+		{"a statement that is put together", edit("a.py", "", `+    db.execute(f"SELECT a FROM b WHERE c = '{d}'")`), "(risky-call a.py:1)"},
+		{"a statement", edit("a.py", "", `+    db.execute("SELECT a FROM b WHERE c = ?", d)`), ""},
+		{"plain text on the way", edit("a.py", "", `+URL = "http://rates.acme.io/v1"`), "(risky-call a.py:1)"},
+		{"this machine", edit("a.py", "", `+URL = "http://localhost:80/v1"`), ""},
+		{"chance for a key", edit("a.py", "", `+    token = "%x" % random.getrandbits(9)`), "(risky-call a.py:1)"},
+		{"chance", edit("a.py", "", `+    color = random.choice(colors)`), ""},
+		{"the code is mocked", edit("shop/rates.py", "", "+x = 1") + edit("tests/test_a.py", "", `+    with mock.patch("shop.fetch"):`), "(code-mocked tests/test_a.py:1)"},
+		{"what it uses is mocked", edit("shop/rates.py", "", "+x = 1") + edit("tests/test_a.py", "", `+    with mock.patch("shop.rates.requests.get"):`), ""},
+		{"nobody waits", edit("x.test.js", "", "+  expect(f()).rejects.toThrow('500')"), "assertions-weakened x.test.js:1"},
+		{"somebody waits", edit("x.test.js", "", "+  await expect(f()).rejects.toThrow('500')"), ""},
+		{"only sometimes", edit("test_x.py", "", "-    assert f(2) == 4", "+    for x in found:", "+        assert f(x) == 4"), "assertions-weakened test_x.py:2"},
+		{"data of a gate", edit("docs/api.json", "", "-x", "+y"), "(gate-changed docs/api.json)"},
+
 		{"a file is deleted", edit("x.go", gone, "-x"), "(file-deleted x.go)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -266,7 +368,7 @@ func TestPlaces(t *testing.T) {
 		lines[i] = fmt.Sprintf("+x(%d) || true # %s", i, strings.Repeat("long ", 500))
 	}
 	list := Find(Work{Files: ParseDiff(edit("a.sh", "", lines...))})
-	if len(list) != 1 || len(list[0].Places) != mostPlaces || list[0].More != 50-mostPlaces || len(list[0].Places[0].Text) > mostText {
+	if len(list) != 2 || len(list[0].Places) != mostPlaces || list[0].More != 50-mostPlaces || len(list[0].Places[0].Text) > mostText {
 		t.Errorf("%+v", list)
 	}
 	if w := Words(list); len(w) != 1 || !list[0].Is("a.sh") || list[0].Is("b.sh") {
@@ -288,7 +390,7 @@ func TestTooLarge(t *testing.T) {
 func TestPlaceIsText(t *testing.T) {
 	t.Parallel()
 	list := Find(Work{Files: ParseDiff(edit("a.sh", "", "+x || true # "+strings.Repeat("ä", 500)))})
-	if len(list) != 1 || !utf8.ValidString(list[0].Places[0].Text) {
+	if len(list) != 2 || !utf8.ValidString(list[0].Places[0].Text) {
 		t.Errorf("%+v", list)
 	}
 }

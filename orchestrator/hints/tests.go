@@ -1,6 +1,8 @@
 package hints
 
 import (
+	"cmp"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -292,10 +294,10 @@ func emptyAssertions(w Work) []Place {
 // exact finds an assertion of one value, loose one of many values.
 var (
 	exact = texts.Pattern(`==|\bassertEquals?\(|assertIs\(|assertSame\(|\bEqual\w*\(|DeepEqual|assert_eq!|[sS]trictEqual\(|\bequal\(|deepEqual\(|` +
-		`toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\([\w.]*(?:Error|Warning|Exit|Interrupt)\b`)
+		`toMatch\w*Snapshot\(|toBe\(|toEqual\(|toStrictEqual\(|toMatchObject\(|toThrow\(\S|\braises\([\w.]*(?:Error|Warning|Exit|Interrupt)\b`)
 	loose = texts.Pattern(`[^=-][<>]=?\s|\sin\s|\bis not None\b|!=\s*nil|assert(?:True|In|NotNone|IsNotNone|IsInstance|Greater\w*|Less\w*|AlmostEquals?)\(|` +
 		`\b(?:NotNil|NotEmpty|NoError|Contains|True|Greater|GreaterOrEqual|InDelta)\(|assert!\(|toBeDefined\(|toBeTruthy\(|toContain\(|` +
-		`toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\((?:Base)?Exception\b|isinstance\(|assert_ne!\(|\b(?:assert)?NotEquals?\(|\.not\.to\w+\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
+		`\bexpect\.any|toBeGreaterThan\w*\(|toBeLessThan\w*\(|toThrow\(\)|toBeInstanceOf\(|\bassert\.ok\(|\braises\((?:Base)?Exception\b|isinstance\(|assert_ne!\(|\b(?:assert)?NotEquals?\(|\.not\.to\w+\(|\bassert\s+\w+(?:\.\w+)*\s*$`)
 	// differs finds a condition in Go under which a test fails because a value is not the right one, isEmpty one that
 	// only asks for any.
 	differs = texts.Pattern(`^\s*(?:\} else )?if .*(?:!= [^n\s]|!(?:reflect\.DeepEqual|slices\.Equal|maps\.Equal|bytes\.Equal|cmp\.Equal|errors\.Is)\().*\{$`)
@@ -318,6 +320,11 @@ func weakenedAssertions(w Work) []Place {
 			list = append(list, s.place())
 		}
 	}
+	for s := range w.fresh(testCode) {
+		if unawaited().MatchString(s.text()) {
+			list = append(list, s.place())
+		}
+	}
 	for p := range w.pairs(testCode, func(text string) bool {
 		return isAssertion(text) || quiet().MatchString(text) || differs().MatchString(text) || isEmpty().MatchString(text)
 	}) {
@@ -330,12 +337,27 @@ func weakenedAssertions(w Work) []Place {
 		case !isAssertion(old):
 		case !isAssertion(now) && quiet().MatchString(now),
 			exact().MatchString(old) && !exact().MatchString(now) && loose().MatchString(now) && !loose().MatchString(old),
-			widened(old, now):
+			anything().MatchString(now) && !anything().MatchString(old),
+			widened(old, now),
+			depth(now) > depth(old) && onlySometimes().MatchString(p.now.near(-1)):
 			list = append(list, p.now.place())
 		}
 	}
 	return list
 }
+
+var (
+	// unawaited begins an assertion of a promise for which the test does not wait, so that it ends before.
+	unawaited = texts.Pattern(`^\s*expect\(.*\)\.(?:not\.)?(?:rejects|resolves)\.`)
+	// onlySometimes begins a loop or a condition.
+	onlySometimes = texts.Pattern(`^\s*(?:\}?\s*(?:else\s+)?(?:if|for|while|elif)\b|try\b)`)
+)
+
+// depth returns how far a line is indented.
+func depth(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
+
+// anything is what matchers of JavaScript take for any value.
+var anything = texts.Pattern(`\bexpect\.any(?:thing)?\(`)
 
 // widened reports whether two lines differ in the numbers of a tolerance alone, and the new one
 // allows more.
@@ -345,13 +367,18 @@ func widened(old, now string) bool {
 	}
 	before, after := number().FindAllString(old, -1), number().FindAllString(now, -1)
 	for i := range before {
-		a, _ := strconv.ParseFloat(before[i], 64) // the expression lets only numbers through
-		b, _ := strconv.ParseFloat(after[i], 64)
-		if a != b {
-			return (b > a) != strings.Contains(old, "places") && !strings.Contains(old, "toBeCloseTo") || b < a && strings.Contains(old, "toBeCloseTo")
+		if order := compareNumbers(before[i], after[i]); order != 0 {
+			return (order < 0) != strings.Contains(old, "places") && !strings.Contains(old, "toBeCloseTo") || order > 0 && strings.Contains(old, "toBeCloseTo")
 		}
 	}
 	return false
+}
+
+// compareNumbers compares two texts that the expression number has found.
+func compareNumbers(a, b string) int {
+	x, _ := strconv.ParseFloat(a, 64) // the expression lets only numbers through
+	y, _ := strconv.ParseFloat(b, 64)
+	return cmp.Compare(x, y)
 }
 
 // blank returns a line without what an expression finds.
@@ -363,7 +390,7 @@ func blank(expr func() *regexp.Regexp, line string) string {
 var aCase = texts.Pattern(`^\s*(?:\{.*\}|\(.*\)|\[.*\]|["'\x60].*["'\x60]|-?\d[\d._]*),\s*$`)
 
 // fewerAssertions finds tests that stay and check less: assertions or cases are removed from a hunk that
-// removes no test and adds none.
+// removes no test and adds none, or passed over.
 func fewerAssertions(w Work) []Place {
 	var list []Place
 	for i := range w.Files {
@@ -390,6 +417,34 @@ func fewerAssertions(w Work) []Place {
 			if more == 0 {
 				list = append(list, removed...)
 			}
+			if more < len(h.Lines) {
+				list = append(list, passedOver(f, h)...)
+			}
+		}
+	}
+	for p := range w.pairs(testCode, func(text string) bool { return listed().MatchString(text) }) {
+		old, now := p.old.text(), p.now.text()
+		if blank(listed, old) == blank(listed, now) && strings.Count(now, ",") < strings.Count(old, ",") {
+			list = append(list, p.now.place())
+		}
+	}
+	return list
+}
+
+var (
+	// listed matches a list of cases in one line, leaves what ends a case early, leavesAtOnce does so by a condition.
+	listed       = texts.Pattern(`\[.*\]|\{.*\}`)
+	leavesAtOnce = texts.Pattern(`^\s*if\b.*[):{]\s*(?:continue|return|break);?\s*\}?\s*$`)
+	leaves       = texts.Pattern(`^\s*(?:continue|return|break);?\s*$`)
+)
+
+// passedOver finds cases of tests that a condition passes over from now on.
+func passedOver(f *FileDiff, h *Hunk) []Place {
+	var list []Place
+	for k, l := range h.Lines {
+		s := spot{f, h, k}
+		if l.Kind == '+' && IsTest(f.Name) && (leavesAtOnce().MatchString(s.text()) || leaves().MatchString(s.text()) && onlySometimes().MatchString(s.near(-1))) {
+			list = append(list, s.place())
 		}
 	}
 	return list
@@ -417,11 +472,63 @@ func changedExpectations(w Work) []Place {
 		return nil
 	}
 	list := files(func(_ Work, f *FileDiff) bool { return f.What == Changed && isExpected(f.Name) })(w)
-	for p := range w.pairs(testCode, isAssertion) {
+	for p := range w.pairs(func(f *FileDiff) bool { return testCode(f) && isCode(f.Name) && !isExpected(f.Name) }, func(string) bool { return true }) {
 		old, now := p.old.text(), p.now.text()
-		if old != now && blank(literal, old) == blank(literal, now) {
+		if strings.TrimSpace(old) != strings.TrimSpace(now) && !comment().MatchString(now) && blank(literal, old) == blank(literal, now) {
 			list = append(list, p.now.place())
 		}
 	}
 	return list
 }
+
+// replaced finds what a test puts a stand-in for.
+var replaced = texts.Pattern(`\b(?:mock\.)?patch(?:\.object)?\(\s*["']?([\w.]+)|\bmonkeypatch\.setattr\(\s*["']?([\w.]+)|\b(?:vi|jest)\.(?:mock|doMock|spyOn)\(\s*["']?([\w./@-]+)|\bgomonkey\.Apply\w*\(\s*([\w.]+)`)
+
+// mocked finds stand-ins for code that changes. In Python "pkg.rates.requests.get" replaces what rates uses, and is no stand-in
+// for it.
+func mocked(w Work) []Place {
+	changed := map[string]bool{}
+	for i := range w.Files {
+		if f := &w.Files[i]; plainCode(f) {
+			changed[stem(baseOf(f))], changed[path.Base(path.Dir(f.Name))] = true, true
+		}
+	}
+	var list []Place
+	for s := range w.fresh(testFile) {
+		for _, found := range replaced().FindAllStringSubmatch(s.text(), -1) {
+			name := strings.Join(found[1:], "")
+			parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '.' })
+			if strings.ContainsAny(name, "/") && changed[stem(path.Base(name))] || !strings.Contains(name, "/") && len(parts) > 1 && changed[parts[len(parts)-2]] {
+				list = append(list, s.place())
+				break
+			}
+		}
+	}
+	return list
+}
+
+// emptyTests finds new tests that check nothing: none of their lines is an assertion, fails, or calls what is named like one.
+func emptyTests(w Work) []Place {
+	var list []Place
+	for s := range w.fresh(testFile) {
+		name := testName(s.text())
+		if name == "" || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "TestMain") {
+			continue
+		}
+		checks, end := strings.Count(s.text(), "=>") > 1, s.i+1 // a test in one line
+		for ; end < len(s.hunk.Lines) && s.hunk.Lines[end].Kind == '+'; end++ {
+			line := clipped(s.hunk.Lines[end].Text)
+			if strings.TrimSpace(line) != "" && depth(line) <= depth(s.text()) {
+				break
+			}
+			checks = checks || checking().MatchString(line) && !quiet().MatchString(line) && !comment().MatchString(line)
+		}
+		if !checks && end > s.i+2 && (end == len(s.hunk.Lines) || s.hunk.Lines[end].Kind == '+') {
+			list = append(list, s.about(name))
+		}
+	}
+	return list
+}
+
+// checking finds what may fail a test.
+var checking = texts.Pattern(`(?i)assert|expect|require|should|verif|must|ensure|check|fail|fatal|error\(|errorf\(|raise|throw|panic|want|compare|equal|match|same|unwrap\(|\?;|\brun\w*\(\s*t\b|\bt\.run\(|\btest\w*\(|diff|golden|snapshot|\.done\b|\bdone\(|benchmark`)

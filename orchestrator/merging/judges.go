@@ -1,6 +1,7 @@
 package merging
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks"
 	"github.com/coveyteam/covey/hooks/shell"
+	"github.com/coveyteam/covey/hooks/texts"
 	"github.com/coveyteam/covey/orchestrator/hints"
 )
 
@@ -30,6 +32,7 @@ func JudgesOf(team *configs.Team) hints.Judges {
 	for _, h := range team.Merge.Gates {
 		j.addHook(team.Workspace, h)
 	}
+	j.addData(team.Workspace)
 	return hints.Judges(j)
 }
 
@@ -64,6 +67,25 @@ func (j *judges) addHook(workspace string, h hooks.Handler) {
 		file := filepath.Join(cwd, filepath.FromSlash(w.Value))
 		if rel, err := filepath.Rel(workspace, file); err == nil && filepath.IsLocal(rel) {
 			j.follow(workspace, path.Dir(filepath.ToSlash(rel)), scriptAt(workspace, filepath.ToSlash(rel)), false)
+		}
+	}
+}
+
+// dataName matches the name of a file of data in a script.
+var dataName = texts.Pattern(`[\w./-]+\.(?:json|txt|ya?ml|toml|csv|tsv|xml|golden|snap|expected|list)\b`)
+
+// addData adds the files of data that the scripts name: what they compare with.
+func (j *judges) addData(workspace string) {
+	for _, file := range j.Files {
+		if ext := path.Ext(file); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			continue // a spec, or settings
+		}
+		for _, name := range dataName().FindAllString(readIn(workspace, file), maxCalled) {
+			name = path.Clean(name)
+			info, err := os.Stat(filepath.Join(workspace, filepath.FromSlash(name)))
+			if err == nil && filepath.IsLocal(filepath.FromSlash(name)) && info.Mode().IsRegular() && !slices.Contains(j.Files, name) {
+				j.Data = append(j.Data, name)
+			}
 		}
 	}
 }
