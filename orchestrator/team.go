@@ -170,7 +170,7 @@ func (o *Orchestrator) newSeatBuilder(
 		Past: found.past, Team: o.team, Members: d.Seats, CopyOf: copies.TopOf, People: asks.FileApprovals(), Asks: live.NamesPolicy,
 	})
 	merges := merging.New(merging.Deps{
-		Place: o.place, Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Trees: copies, Members: d.Seats, Inbox: asks, State: d.State,
+		Version: o.opts.Version, Place: o.place, Store: d.Store, Journal: d.Journal, Clock: d.Clock, Log: d.Log, Trees: copies, Members: d.Seats, Inbox: asks, State: d.State,
 		Team: o.team, Environ: environ, GateEnv: settings.Environ, Box: boxOf(boxes, ""), Slots: slots, Landing: written.Landing,
 		Spawned: func(pid int, h runner.Spawn) func() {
 			return d.Processes.RegisterHook(pid, process.Owner{Kind: process.Hook}, teamhooks.RunOf(h.Input, h.Depth))

@@ -82,7 +82,8 @@ var floors = []arrows{
 		"orchestrator/worktree hooks configs/scripts"},
 	{"orchestrator/notices", "configs configs/yaml hooks hooks/web tasks tasks/* events teammate/agent " +
 		"orchestrator/members orchestrator/inbox orchestrator/journal orchestrator/process orchestrator/state"},
-	{"orchestrator/merging", "orchestrator/view orchestrator/hints configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
+	{"orchestrator/receipts", ""},
+	{"orchestrator/merging", "orchestrator/receipts orchestrator/view orchestrator/hints configs hooks hooks/* tasks tasks/* events teammate teammate/agent orchestrator/api " +
 		"orchestrator/members orchestrator/hookinfo orchestrator/inbox orchestrator/journal " +
 		"orchestrator/writes orchestrator/state orchestrator/workcopies orchestrator/trust " +
 		"orchestrator/worktree"},

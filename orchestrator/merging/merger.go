@@ -37,6 +37,7 @@ type Members interface {
 
 // Deps are what a Merger needs from its team.
 type Deps struct {
+	Version string // of this covey
 	Place   state.Place
 	Store   *tasks.Store
 	Journal *journal.Journal
@@ -126,7 +127,7 @@ func (d *Merger) Open(ctx context.Context) error {
 	}
 	d.queue = queueOf(d.deps.Place, d.deps.Team, repo, d.deps.Store)
 	d.queue.Gates, d.queue.Landing = d.runGates, d.deps.Landing
-	d.queue.made = d.made
+	d.queue.made, d.queue.Receipts = d.made, &receiptWriter{repo: repo, deps: d.deps}
 	d.queue.Ask, d.queue.Mask = d.askAll, d.deps.Mask
 	d.watch()
 	d.queue.Share = d.deps.Trees.Share

@@ -61,6 +61,8 @@ type Queue struct {
 	Share func(ctx context.Context, member string) error
 	// Mask replaces secrets in the text of a pull request, which people publish, and in hints.
 	Mask func(text string) string
+	// Receipts writes the receipts of merges; nil: there are none.
+	Receipts *receiptWriter
 
 	made    *gateFiles // nil: none is known
 	working sync.Mutex
@@ -310,6 +312,9 @@ func (q *Queue) testAndLand(ctx context.Context, m tasks.Merge, base, tree strin
 	case q.Team().Merge.Via == configs.ViaPR:
 		return q.prepare(ctx, m)
 	}
+	if err := q.Receipts.draft(ctx, m, tree); err != nil {
+		return m, err
+	}
 	if m, err = q.set(ctx, m, tasks.MergeLanding, ""); err != nil {
 		return m, fmt.Errorf("commit the merged state: %w", err)
 	}
@@ -348,8 +353,11 @@ func (q *Queue) contained(ctx context.Context, m tasks.Merge, why string) (tasks
 }
 
 // done records that the target branch contains the work, and removes the branch of the
-// task.
+// task. The receipt of the merge comes first: a crash before it, or an error, leads here again.
 func (q *Queue) done(ctx context.Context, m tasks.Merge, why string) (tasks.Merge, error) {
+	if err := q.Receipts.publish(ctx, m); err != nil {
+		return m, fmt.Errorf("it is merged, but its receipt could not be written: %w; then covey merge writes it", err)
+	}
 	next, err := q.set(ctx, m, tasks.MergeDone, why)
 	if err != nil || !strings.HasPrefix(path.Base(m.Branch), taskMark) {
 		return next, err

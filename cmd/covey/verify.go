@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coveyteam/covey/cmd/covey/cli"
+	"github.com/coveyteam/covey/cmd/covey/term"
+	"github.com/coveyteam/covey/orchestrator/receipts"
+	"github.com/coveyteam/covey/orchestrator/state"
+	"github.com/coveyteam/covey/orchestrator/worktree"
+)
+
+// keysFile is the file of a repository that lists the keys whose receipts count.
+const keysFile = ".covey/keys.pem"
+
+// verifyCommand returns `covey verify [COMMIT]`.
+func verifyCommand(env *cli.Env) *cobra.Command {
+	v := verifier{env: env}
+	var showKey, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify [COMMIT]",
+		Short: "Check the receipt of a merge",
+		Long: `Check that covey merged a commit (default: HEAD) as its receipt says: these files, after
+these gates, approvals and policies. It needs the repository, its receipts and a key, and
+nothing else of the machine that merged. Receipts travel with the repository:
+
+  git push origin 'refs/covey/receipts/*'
+  git fetch origin 'refs/covey/receipts/*:refs/covey/receipts/*'
+
+Without --key, the keys in ` + keysFile + ` count, as the commit before the merge has that
+file, so that no merge adds its own key; and your own key, if covey has merged for you here.
+A program that no box holds can read the key of the operator who runs it: the receipt names such
+members, and --boxed refuses it.
+
+Exit codes: 0 verified; 2 wrong usage, or no such commit; 10 no receipt; 11 not merged by covey;
+12 a damaged receipt; 13 a changed one; 14 an unknown key; 15 the receipt of another commit; 16
+other files; 17 merged with --force; 18 a gate did not agree; 19 another or an older policy; 20
+not boxed (--boxed).`,
+		Example: `  covey verify
+  covey verify --show-key > alice.pem       # on the machine that merges
+  covey verify main --key alice.pem --boxed`,
+		Args: cli.ArgCount(0, 1, "at most one commit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if showKey {
+				return v.showKey()
+			}
+			rev := "HEAD"
+			if len(args) > 0 {
+				rev = args[0]
+			}
+			return v.verify(cmd.Context(), rev, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&v.keys, "key", nil, "a `FILE` of public keys, which alone count; may be repeated")
+	flags.StringVar(&v.policy, "policy", "", "demand that the policy with this SHA-256 `DIGEST` was in use")
+	flags.BoolVar(&v.boxed, "boxed", false, "demand that boxes held all members and gates")
+	flags.BoolVar(&showKey, "show-key", false, "print your public key, and nothing else")
+	cli.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+// verifier is one run of `covey verify`.
+type verifier struct {
+	env    *cli.Env
+	keys   []string
+	policy string
+	boxed  bool
+}
+
+// verified is the output of `covey verify --json`.
+type verified struct {
+	Commit   string          `json:"commit"`
+	Verified bool            `json:"verified"`
+	Code     int             `json:"code"`
+	Error    string          `json:"error,omitempty"`
+	Key      string          `json:"key,omitempty"`     // the id of the key that signed
+	Receipt  *receipts.Merge `json:"receipt,omitempty"` // what it claims, also if that is not verified
+}
+
+// verifyCode returns the exit code for what is wrong with a receipt.
+func verifyCode(err error) int {
+	for i, kind := range []error{
+		receipts.ErrNone, receipts.ErrByHand, receipts.ErrDamaged, receipts.ErrAltered, receipts.ErrUnknownKey, receipts.ErrOther,
+		receipts.ErrTree, receipts.ErrForced, receipts.ErrGate, receipts.ErrPolicy, receipts.ErrOpen,
+	} {
+		if errors.Is(err, kind) {
+			return 10 + i
+		}
+	}
+	return cli.ExitCode(err)
+}
+
+// verify checks the receipt of a commit and prints the result.
+func (v *verifier) verify(ctx context.Context, rev string, asJSON bool) error {
+	dir, err := v.env.Folder()
+	if err != nil {
+		return err
+	}
+	repo, err := worktree.Git{}.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	commit, err := repo.Record(ctx, rev)
+	if errors.Is(err, worktree.ErrNoRef) {
+		return cli.Usagef("there is no commit %q here", rev)
+	}
+	if err != nil {
+		return err
+	}
+	out := verified{Commit: commit.Commit}
+	m, key, err := v.check(ctx, repo, commit)
+	if out.Code, out.Key = verifyCode(err), key; m.Commit != "" {
+		out.Receipt = &m
+	}
+	out.Verified = err == nil
+	if err != nil {
+		out.Error = err.Error()
+		err = &cli.EndError{Code: out.Code, Err: fmt.Errorf("%.12s is not verified: %w", commit.Commit, err)}
+	}
+	return errors.Join(v.env.Out.Show(asJSON, out, func() {
+		if out.Verified {
+			printVerified(v.env.Out, m, key)
+		}
+	}), err)
+}
+
+// check returns what the receipt of a commit claims, and why it does not hold.
+func (v *verifier) check(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) (m receipts.Merge, key string, err error) {
+	known, from, err := v.known(ctx, repo, commit)
+	if err != nil {
+		return m, "", err
+	}
+	all, err := repo.Blobs(ctx, receipts.Refs)
+	if err != nil {
+		return m, "", err
+	}
+	receipt, ok := all[commit.Commit]
+	switch {
+	case !ok && len(commit.Parents) == 2 && strings.Contains(commit.Message, "\nCovey-Member: "):
+		return m, "", fmt.Errorf("%w of it here; git fetch REMOTE '%[2]s*:%[2]s*' brings those of a remote", receipts.ErrNone, receipts.Refs)
+	case !ok:
+		return m, "", receipts.ErrByHand
+	}
+	m, key, err = receipts.Open(receipt, known)
+	if errors.Is(err, receipts.ErrUnknownKey) {
+		return m, key, fmt.Errorf("%w: %s, which is not in %s", err, key, from)
+	}
+	if err != nil {
+		return m, key, err
+	}
+	f := receipts.Facts{Commit: commit.Commit, Tree: commit.Tree, Parents: commit.Parents, Policy: v.policy, Boxed: v.boxed}
+	if len(m.Policies) > 0 {
+		line, err := repo.Line(ctx, commit.Commit)
+		if err != nil {
+			return m, key, err
+		}
+		for _, id := range line[1:] {
+			if was, _, err := receipts.Open(all[id], known); err == nil && was.Commit == id {
+				f.Earlier = append(f.Earlier, was)
+			}
+		}
+	}
+	return m, key, m.Check(f)
+}
+
+// known returns the keys that count for a commit, and where they are from.
+func (v *verifier) known(ctx context.Context, repo *worktree.Repo, commit worktree.Recorded) (keys []ed25519.PublicKey, from string, err error) {
+	for _, file := range v.keys {
+		data, err := os.ReadFile(v.env.Path(file))
+		if err != nil {
+			return nil, "", cli.Usagef("--key: %v", err)
+		}
+		more, err := receipts.ParseKeys(data)
+		if err != nil {
+			return nil, "", cli.Usagef("--key %s: %v", file, err)
+		}
+		keys = append(keys, more...)
+	}
+	if len(v.keys) > 0 {
+		return keys, strings.Join(v.keys, ", "), nil
+	}
+	from = "--key, " + keysFile + " of the commit before, or your own"
+	home, err := state.StateHome()
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := receipts.PublicKey(home)
+	if err != nil {
+		return nil, "", err
+	}
+	if own != nil {
+		keys = append(keys, own)
+	}
+	if len(commit.Parents) == 0 {
+		return keys, from, nil
+	}
+	if mode, _, err := repo.Entry(ctx, commit.Parents[0], keysFile); err != nil || mode == "" {
+		return keys, from, err
+	}
+	data, err := repo.File(ctx, commit.Parents[0], keysFile)
+	if err != nil {
+		return nil, "", err
+	}
+	more, err := receipts.ParseKeys(data)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s of the commit %.12s: %w", keysFile, commit.Parents[0], err)
+	}
+	return append(keys, more...), from, nil
+}
+
+// showKey prints the operator's public key. It makes one if there is none yet, so that others can have it
+// before the first merge.
+func (v *verifier) showKey() error {
+	home, err := state.StateHome()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return state.FolderError(err)
+	}
+	key, err := receipts.OperatorKey(home)
+	if err != nil {
+		return err
+	}
+	text, err := receipts.FormatKey(key.Public().(ed25519.PublicKey))
+	if err != nil {
+		return err
+	}
+	v.env.Out.Printf("%s", text)
+	return nil
+}
+
+// printVerified prints what a receipt proves.
+func printVerified(out *term.Screen, m receipts.Merge, key string) {
+	line := func(format string, args ...any) { out.Printf("  %s\n", term.PlainLine(fmt.Sprintf(format, args...))) }
+	out.Printf("%s\n", term.PlainLine(fmt.Sprintf("verified: %.12s is %s, merged into %s by covey %s", m.Commit, m.Of(), m.Target, m.Covey)))
+	line("signed by key %s", key)
+	for _, g := range m.Gates {
+		line("gate: %s %s", g.Gate, g.Verdict)
+	}
+	if len(m.Gates) == 0 {
+		line("no gate judged it: the team had none")
+	}
+	for _, a := range m.Approvers {
+		line("approved by %s (%s)", a.Name, a.Request)
+	}
+	for _, h := range m.Hints {
+		if h.Mark {
+			line("marked: %s", h.Kind)
+		}
+	}
+	for _, p := range m.Policies {
+		line("policy: %s@sha256:%s", p.Where, p.SHA256)
+	}
+	if m.Box.Held() {
+		line("box: level %d held %s", m.Box.Author, m.Author)
+		return
+	}
+	line("warning: no box held %s; their programs could read the key, so they could have forged this", strings.Join(m.Box.Open, ", "))
+}

@@ -1,0 +1,180 @@
+package receipts
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// merge is a merge with all that a receipt can have.
+func merge() Merge {
+	return Merge{
+		Covey: "1.0.0", Team: "crew", Target: "main", Commit: "c1", Tree: "t1", Base: "b1", Work: "w1", Author: "ana",
+		Tasks: []Task{{ID: "1"}}, Gates: []Gate{{Gate: "go test ./...", Verdict: Agreed, Tree: "t1"}},
+		Policies: []Policy{{Where: "org.yaml", SHA256: "aa", Version: 2}},
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newKey(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	key, err := OperatorKey(t.TempDir())
+	must(t, err)
+	return key
+}
+
+func sign(t *testing.T, m Merge, key ed25519.PrivateKey) []byte {
+	t.Helper()
+	payload, err := m.Payload()
+	must(t, err)
+	data, err := Sign(payload, key)
+	must(t, err)
+	return data
+}
+
+// TestEncoding: what is signed is that of the DSSE specification's example.
+func TestEncoding(t *testing.T) {
+	got := string(signed("http://example.com/HelloWorld", []byte("hello world")))
+	if want := "DSSEv1 29 http://example.com/HelloWorld 11 hello world"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	mine, other := newKey(t), newKey(t)
+	known := []ed25519.PublicKey{other.Public().(ed25519.PublicKey), mine.Public().(ed25519.PublicKey)}
+	receipt := sign(t, merge(), mine)
+	m, id, err := Open(receipt, known)
+	if err != nil || m.Commit != "c1" || id != KeyID(known[1]) {
+		t.Errorf("got %+v, %s, %v", m, id, err)
+	}
+	forged, err := (Merge{Commit: "c2"}).Payload()
+	must(t, err)
+	var e envelope
+	must(t, json.Unmarshal(receipt, &e))
+	e.Payload = forged
+	for _, c := range []struct {
+		name    string
+		receipt []byte
+		keys    []ed25519.PublicKey
+		want    error
+	}{
+		{"unknown", receipt, known[:1], ErrUnknownKey},
+		{"no key", receipt, nil, ErrUnknownKey},
+		{"altered", encode(t, e), known, ErrAltered},
+		{"another key's id", encode(t, envelope{e.PayloadType, e.Payload, []signature{{KeyID(known[0]), e.Signatures[0].Sig}}}), known, ErrAltered},
+		{"another type", encode(t, envelope{"text/plain", e.Payload, e.Signatures}), known, ErrDamaged},
+		{"unsigned", encode(t, envelope{e.PayloadType, e.Payload, nil}), known, ErrDamaged},
+		{"no envelope", []byte("{"), known, ErrDamaged},
+		{"nothing", nil, known, ErrDamaged},
+		{"another predicate", signPayload(t, `{"_type":"`+statementType+`","predicateType":"x"}`, mine), known, ErrDamaged},
+		{"another subject", signPayload(t, `{"_type":"`+statementType+`","predicateType":"`+predicateType+
+			`","subject":[{"digest":{"gitCommit":"x"}}],"predicate":{"commit":"c1"}}`, mine), known, ErrDamaged},
+	} {
+		if _, _, err := Open(c.receipt, c.keys); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := Facts{Commit: "c1", Tree: "t1", Parents: []string{"b1", "w1"}, Policy: "aa"}
+	newer := merge()
+	newer.Commit, newer.Policies = "c0", []Policy{{Where: "org.yaml", Version: 3}}
+	for _, c := range []struct {
+		name   string
+		change func(*Merge, *Facts)
+		want   error
+	}{
+		{"good", func(*Merge, *Facts) {}, nil},
+		{"good, boxed", func(_ *Merge, f *Facts) { f.Boxed = true }, nil},
+		{"other commit", func(_ *Merge, f *Facts) { f.Commit = "c2" }, ErrOther},
+		{"other tree", func(_ *Merge, f *Facts) { f.Tree = "t2" }, ErrTree},
+		{"other parents", func(_ *Merge, f *Facts) { f.Parents = []string{"b1"} }, ErrTree},
+		{"forced", func(m *Merge, _ *Facts) { m.Forced = true }, ErrForced},
+		{"refused", func(m *Merge, _ *Facts) { m.Gates[0].Verdict = "refused" }, ErrGate},
+		{"another tree judged", func(m *Merge, _ *Facts) { m.Gates[0].Tree = "t2" }, ErrGate},
+		{"no policy", func(m *Merge, _ *Facts) { m.Policies = nil }, ErrPolicy},
+		{"another policy", func(_ *Merge, f *Facts) { f.Policy = "bb" }, ErrPolicy},
+		{"older policy", func(_ *Merge, f *Facts) { f.Earlier = []Merge{newer} }, ErrPolicy},
+		{"no box", func(m *Merge, f *Facts) { m.Box.Open, f.Boxed = []string{"ana"}, true }, ErrOpen},
+	} {
+		m, f := merge(), good
+		c.change(&m, &f)
+		if err := m.Check(f); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
+		}
+	}
+}
+
+// TestOneKey: teams that need the operator's key at the same time get the same one, and it stays.
+func TestOneKey(t *testing.T) {
+	home := t.TempDir()
+	if key, err := PublicKey(home); key != nil || err != nil {
+		t.Fatalf("there is a key: %v, %v", key, err)
+	}
+	keys := make([]ed25519.PrivateKey, 8)
+	var wait sync.WaitGroup
+	for i := range keys {
+		wait.Go(func() {
+			var err error
+			if keys[i], err = OperatorKey(home); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for _, key := range keys {
+		if !bytes.Equal(key, keys[0]) {
+			t.Error("two teams have different keys")
+		}
+	}
+	if names, err := os.ReadDir(home); err != nil || len(names) != 1 {
+		t.Errorf("left in the folder: %v, %v", names, err)
+	}
+	must(t, os.WriteFile(KeyPath(home), []byte("torn"), 0o600))
+	if _, err := OperatorKey(home); err == nil || !strings.Contains(err.Error(), filepath.Base(KeyPath(home))) {
+		t.Errorf("a damaged key: %v", err)
+	}
+}
+
+func TestParseKeys(t *testing.T) {
+	key := newKey(t).Public().(ed25519.PublicKey)
+	text, err := FormatKey(key)
+	must(t, err)
+	got, err := ParseKeys(append([]byte("# ana's\n"), append(text, text...)...))
+	if err != nil || len(got) != 2 || !bytes.Equal(got[1], key) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "text", strings.ReplaceAll(string(text), "PUBLIC", "PRIVATE"), strings.ReplaceAll(string(text), "MCow", "MCox")} {
+		if _, err := ParseKeys([]byte(bad)); err == nil {
+			t.Errorf("accepted %q", bad)
+		}
+	}
+}
+
+func encode(t *testing.T, e envelope) []byte {
+	t.Helper()
+	data, err := json.Marshal(e)
+	must(t, err)
+	return data
+}
+
+func signPayload(t *testing.T, payload string, key ed25519.PrivateKey) []byte {
+	t.Helper()
+	data, err := Sign([]byte(payload), key)
+	must(t, err)
+	return data
+}
