@@ -43,9 +43,11 @@ func Explain(path, key string, opts Options) (list []Origin, doc string, err err
 			return nil, "", err
 		}
 	}
-	policies, _ := r.policies(spec.extends)
-	for _, p := range slices.Backward(policies) {
-		list = append(list, originsOf(p.Document, policyKeys(keys), true)...)
+	for _, extends := range append(r.managed(), spec.extends) {
+		policies, _ := r.policies(extends)
+		for _, p := range slices.Backward(policies) {
+			list = append(list, originsOf(p.Document, policyKeys(keys), true)...)
+		}
 	}
 	if rest := ofMember(keys); rest != nil {
 		list = append(list, originsOf(r.Document, append([]string{"defaults"}, rest...), false)...)

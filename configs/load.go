@@ -26,6 +26,9 @@ type Options struct {
 	// Version is that of the running covey, for `requires`. A version that is not the
 	// number of a release, such as that of a development build, meets all of them.
 	Version string
+	// Managed are the folders of an administrator whose policies hold, whatever the spec extends
+	// (settings.ManagedFolders); nil: none.
+	Managed []string
 	// Lookup returns the variables that values of `env` name; nil means os.LookupEnv.
 	Lookup func(name string) (string, bool)
 	// Incomplete gets what could be read of a spec with mistakes, in which others may be found, such as

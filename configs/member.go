@@ -25,7 +25,9 @@ type Member struct {
 	PromptFile     string         // absolute path of the file that Instructions came from; empty if there is none
 	Tools          []string       // nil means all tools; empty means team tools only
 	PermissionMode PermissionMode // never empty
-	Permissions    Permissions
+	// Modes are the permission modes that policies allow it to have; nil: all.
+	Modes       []PermissionMode
+	Permissions Permissions
 	// Isolation is where it works. Empty leaves the choice to the orchestrator.
 	Isolation    Isolation
 	SelfClaim    bool // takes a ready task when idle

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coveyteam/covey/configs/yaml"
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/texts"
 )
@@ -23,7 +24,8 @@ const PolicyFormat = 1
 // hooks.
 type Policy struct {
 	PolicyRef
-	Version int // of its content; 0 if it has none
+	Version int  // of its content; 0 if it has none
+	Managed bool // this machine demands it, whatever the spec extends
 	// Hooks are its hooks, which nothing in a workspace can disable.
 	Hooks hooks.Settings
 	// AgentVersions has the least version that the program of an agent may have, by the agent's name in Agents.
@@ -42,6 +44,7 @@ type policySpec struct {
 	hooks       hookSection
 	gates       gatesSpec
 	protect     yaml.List[yaml.Value[string]]
+	sandbox     yaml.Value[sandbox.Want]
 	budget      budgetSpec
 	limits      Limits
 	limitsAt    *yaml.Node
@@ -80,6 +83,9 @@ func (s *policySpec) fields() []yaml.Field {
 			Doc: "true: hooks that fail refuse, as gates do."},
 		{Key: "protect", Part: yaml.Globs(&s.protect),
 			Doc: "Globs of files whose changes need a person's approval, in addition to those of the spec."},
+		{Key: "sandbox", Part: yaml.Object(nil, []yaml.Field{
+			{Key: "level", Need: true, Part: levelPart(&s.sandbox), Doc: "The least level, as in the section sandbox of a spec."},
+		}), Doc: "The boxes that members and gates have at least."},
 		{Key: "budget", Part: yaml.Object(&s.budget.at, without(s.budget.fields(), "on_limit", "prices")),
 			Doc: "The most that a team may use."},
 		{Key: "limits", Part: yaml.Object(&s.limitsAt, s.limits.fields()),
@@ -103,7 +109,8 @@ const maxPolicies = 8
 type policy struct {
 	*yaml.Decoder
 	policySpec
-	ref PolicyRef
+	ref     PolicyRef
+	managed bool
 }
 
 // line names the line of a node, for messages about other files.
@@ -144,21 +151,44 @@ func (r *resolver) policies(extends yaml.Value[string]) (list []*policy, ok bool
 // they do not allow is a mistake of the spec, which names the lines of both. It must run when the rest
 // is resolved.
 func (r *resolver) keepTo(t *Team, s *teamSpec) {
-	list, ok := r.policies(s.extends)
+	t.Managed = r.opts.Managed
+	r.keepToOne(t, s, s.extends, false)
+	for _, extends := range r.managed() {
+		r.keepToOne(t, s, extends, true)
+	}
+}
+
+// keepToOne makes a team keep to one policy and to those that it extends.
+func (r *resolver) keepToOne(t *Team, s *teamSpec, extends yaml.Value[string], managed bool) {
+	list, ok := r.policies(extends)
 	for i, p := range list {
 		if i > 0 {
 			list[i-1].within(p)
 		}
-		if x := (&extension{r, t, s, p}); ok {
+		if p.managed = managed; ok && !slices.ContainsFunc(t.Policies, func(known Policy) bool { return known.SHA256 == p.ref.SHA256 }) {
+			x := &extension{r, t, s, p}
 			x.members()
 			x.models()
 			x.budget()
+			x.sandboxes()
 			x.demands()
 		}
 	}
 	for _, p := range list {
 		r.Problems, r.Warnings = append(r.Problems, p.Problems...), append(r.Warnings, p.Warnings...)
 	}
+}
+
+// managed returns the policies of this machine as a spec would name them.
+func (r *resolver) managed() (list []yaml.Value[string]) {
+	refs, err := ManagedPolicies(r.opts.Managed)
+	if err != nil {
+		r.Fail(r.Root.At, "%v", err)
+	}
+	for _, ref := range refs {
+		list = append(list, yaml.Value[string]{V: ref.String(), At: r.Root})
+	}
+	return list
 }
 
 // extension is what one policy means for one spec.
@@ -199,6 +229,7 @@ func (x *extension) members() {
 		} {
 			*list.to = append(slices.Clip(*list.to), *list.from...)
 		}
+		m.Modes = both(m.Modes, x.p.modes)
 		place := orElse(own.at, own.agent.At)
 		for _, key := range m.Limits.tighten(x.p.limits) {
 			given := own.at.Lookup("limits").Lookup(key)
@@ -217,6 +248,20 @@ func (x *extension) members() {
 			x.model(orElse(own.model.place(), orElse(own.agent.At, place)), a.Model)
 		}
 	}
+}
+
+// both returns the modes that two policies allow. nil stands for all.
+func both(allowed []PermissionMode, more yaml.List[yaml.Value[PermissionMode]]) []PermissionMode {
+	if !more.Given() {
+		return allowed
+	}
+	list := []PermissionMode{}
+	for _, v := range more.Items {
+		if allowed == nil || slices.Contains(allowed, v.V) {
+			list = append(list, v.V)
+		}
+	}
+	return list
 }
 
 // word returns what the agents of a policy call an agent.
@@ -253,6 +298,38 @@ func (x *extension) budget() {
 	}
 }
 
+// sandboxes gives members and gates the boxes that the policy demands. A level that the spec gives must be
+// as strict; one that it does not give is that of the policy.
+func (x *extension) sandboxes() {
+	for _, given := range x.spec.levels() {
+		if given.Given() && weaker(given.V, x.p.sandbox.V) {
+			x.failOnce(given.At.At, "the sandbox level is %s, and the policy demands %s at least (%s); write that", given.V, x.p.sandbox.V,
+				x.p.line(x.p.sandbox.At))
+		}
+	}
+	raise := func(s *Sandbox) {
+		if weaker(s.Level, x.p.sandbox.V) {
+			s.Level = x.p.sandbox.V
+		}
+	}
+	raise(&x.team.Sandbox)
+	raise(&x.team.GateSandbox)
+	for m := range x.team.EachAndTemplates() {
+		raise(&m.Sandbox)
+	}
+}
+
+// levels returns the sandbox levels of a spec.
+func (s *teamSpec) levels() []yaml.Value[sandbox.Want] {
+	list := []yaml.Value[sandbox.Want]{
+		s.work.sandbox.level, s.gates.sandbox.level, s.defaults.sandbox.level, s.lead.sandbox.level,
+	}
+	for _, e := range s.addable() {
+		list = append(list, e.V.sandbox.level)
+	}
+	return list
+}
+
 // demands adds what the policy demands of the whole team.
 func (x *extension) demands() {
 	t, p := x.team, x.p
@@ -271,7 +348,7 @@ func (x *extension) demands() {
 	}
 	t.Merge.Gates = append(gates.group(hooks.TaskCompleted, p.gates.merge).Hooks, t.Merge.Gates...)
 	gates.gatePrograms(t, &p.gates)
-	out := Policy{PolicyRef: p.ref, Version: p.version.V, Hooks: (&hookRules{p.Decoder}).hooks(&p.hooks), AgentVersions: map[string]string{}}
+	out := Policy{PolicyRef: p.ref, Managed: p.managed, Version: p.version.V, Hooks: (&hookRules{p.Decoder}).hooks(&p.hooks), AgentVersions: map[string]string{}}
 	for _, v := range p.agents.Items {
 		name, least, versioned := strings.Cut(v.V, ">=")
 		if !slices.Contains(kindWords(), name) {
@@ -304,6 +381,10 @@ func (p *policy) within(outer *policy) {
 	}
 	for _, key := range budget.tighten(outer.budget.Budget) {
 		over(key, p.budget.at.Lookup(key), outer.budget.at.Lookup(key))
+	}
+	if p.sandbox.Given() && weaker(p.sandbox.V, outer.sandbox.V) {
+		p.Fail(p.sandbox.At.At, "the sandbox level is %s, and the policy that this one extends demands %s at least (%s); write that", p.sandbox.V,
+			outer.sandbox.V, outer.line(outer.sandbox.At))
 	}
 	if p.closed.Given() && !p.closed.V && outer.closed.V {
 		p.Fail(p.closed.At.At, "fail_closed is false, and true in the policy that this one extends (%s); remove it", outer.line(outer.closed.At))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coveyteam/covey/hooks"
+	"github.com/coveyteam/covey/hooks/sandbox"
 	"github.com/coveyteam/covey/hooks/settings"
 	"github.com/coveyteam/covey/hooks/testkit"
 )
@@ -31,6 +32,7 @@ fail_closed: true
 protect: [.github/**]
 budget: {usd: 50, time: 2h}
 limits: {max_turns: 40}
+sandbox: {level: best}
 `
 
 // policySpecText is a spec that extends a policy, and keeps to it.
@@ -95,6 +97,10 @@ func TestExtends(t *testing.T) {
 		t.Errorf("fail_closed %v, protect %v", team.FailClosed, team.Protect)
 	case !slices.Contains(team.Teammates[1].Permissions.Deny, "WebSearch"):
 		t.Errorf("bob lost a rule: %+v", team.Teammates[1].Permissions)
+	case team.Lead.Sandbox.Level != sandbox.Best || team.GateSandbox.Level != sandbox.Best || team.Sandbox.Level != sandbox.Best:
+		t.Errorf("boxes %+v, of gates %+v, of the team %+v", team.Lead.Sandbox, team.GateSandbox, team.Sandbox)
+	case !slices.Equal(team.Lead.Modes, []PermissionMode{Default, Plan, AcceptEdits}):
+		t.Errorf("modes %v", team.Lead.Modes)
 	case managed < 0:
 		t.Errorf("layers %+v", layers.Sources)
 	case len(team.Policies) != 1 || team.Policies[0].Version != 3 || team.Policies[0].AgentVersions["claude"] != "0.100":
@@ -114,6 +120,8 @@ func TestWeakerThanThePolicy(t *testing.T) {
 		"command":      {"{model: demo}}\ngates", "{use: command, command: [cat]}}\ngates", "ana has the agent demo-agent, and the policy allows only builtin"},
 		"model":        {"models: {", "models: {big: openai/gpt-5, ", "team.yaml:3:10: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
 		"inline model": {"lead: {model: demo", "lead: {model: openai/gpt-5", "team.yaml:4:15: the model is openai/gpt-5, and the policy allows only anthropic/* (p.yaml:4)"},
+		"sandbox":      {"model: demo, limits", "model: demo, sandbox: {level: off}, limits", "team.yaml:4:38: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
+		"gate sandbox": {"gates: {", "gates: {sandbox: {level: off}, ", "team.yaml:7:26: the sandbox level is off, and the policy demands best at least (p.yaml:13)"},
 		"fail_closed":  {"covey: 1", "covey: 1\nfail_closed: false", "team.yaml:2:14: fail_closed is false, and the policy demands true (p.yaml:9)"},
 		"no digest":    {"extends: %s", "extends: gone.yaml # %s", "there is no file"},
 		"no file":      {"extends: %s", "extends: gone-%s", "there is no file"},
@@ -176,11 +184,52 @@ func TestChangedPolicy(t *testing.T) {
 	}
 }
 
+// TestManagedPolicy: an administrator's policy holds for a spec that extends none, in addition to one that it
+// does extend, and a team that was loaded without it is not let run.
+func TestManagedPolicy(t *testing.T) {
+	t.Parallel()
+	plain := strings.Replace(policySpecText, "extends: %s\n", "", 1)
+	own := "covey-policy: 1\npermissions: {deny: [WebSearch]}\npermission_modes: [default, dontAsk]\n"
+	for name, spec := range map[string]string{"none": plain, "another": fmt.Sprintf(policySpecText, pinned("own.yaml", own))} {
+		dir := testkit.Files(t, map[string]string{"demo.yaml": "steps: []\n", "team.yaml": spec, "own.yaml": own, "etc/policy.yaml": teamPolicy})
+		folders := []string{filepath.Join(dir, "none"), filepath.Join(dir, "etc")}
+		load := func(spec string) (*Team, error) {
+			return ParseWith(filepath.Join(dir, "team.yaml"), []byte(spec), Options{Managed: folders})
+		}
+		team, err := load(spec)
+		testkit.Must(t, err)
+		last := team.Policies[len(team.Policies)-1]
+		if !slices.Contains(team.Lead.Permissions.Deny, "Bash(git push*)") || !last.Managed || last.Where != filepath.Join(dir, "etc", "policy.yaml") {
+			t.Errorf("%s: rules %v, policies %+v", name, team.Lead.Permissions.Deny, team.Policies)
+		}
+		if name == "another" && !slices.Equal(team.Lead.Modes, []PermissionMode{Default}) {
+			t.Errorf("modes that both policies allow: %v", team.Lead.Modes)
+		}
+		if _, err := load(strings.Replace(spec, "usd: 5", "usd: 51", 1)); err == nil || !strings.Contains(err.Error(), "usd is 51, and the policy allows 50 at most (policy.yaml:11)") {
+			t.Errorf("%s: %v", name, err)
+		}
+		free, err := ParseWith(filepath.Join(dir, "team.yaml"), []byte(spec), Options{})
+		testkit.Must(t, err)
+		if err := CheckManaged(free, folders); err == nil || CheckManaged(team, folders) != nil {
+			t.Errorf("%s: a team without the policy: %v", name, err)
+		}
+		testkit.Put(t, dir, "etc/policy.yaml", "covey-policy: 2\n")
+		if _, err := load(spec); err == nil || !strings.Contains(err.Error(), "policy.yaml:1:15: this covey reads version 1") {
+			t.Errorf("%s: a policy with mistakes: %v", name, err)
+		}
+		testkit.Must(t, os.Remove(filepath.Join(dir, "etc", "policy.yaml")))
+		testkit.Must(t, os.Mkdir(filepath.Join(dir, "etc", "policy.yaml"), 0o700))
+		if _, err := load(spec); err == nil || !strings.Contains(err.Error(), "ask its administrator") {
+			t.Errorf("%s: no file: %v", name, err)
+		}
+	}
+}
+
 // TestPolicyOfAPolicy: a policy may extend another and be stricter; what it allows beyond that is a mistake, as
 // are its own.
 func TestPolicyOfAPolicy(t *testing.T) {
 	t.Parallel()
-	const outer = "covey-policy: 1\nbudget: {usd: 3}\npermissions: {deny: [WebSearch]}\nlimits: {max_turns: 9}\n"
+	const outer = "covey-policy: 1\nbudget: {usd: 3}\npermissions: {deny: [WebSearch]}\nlimits: {max_turns: 9}\nsandbox: {level: best}\n"
 	inner := func(more string) string { return "covey-policy: 1\nextends: " + pinned("o.yaml", outer) + "\n" + more }
 	spec := strings.NewReplacer("usd: 5", "time: 1h", "max_turns: 12", "max_turns: 5").Replace(policySpecText)
 	team, _, err := extend(t, spec, map[string]string{"o.yaml": outer, "p.yaml": inner("budget: {usd: 2}\n")})
@@ -192,6 +241,7 @@ func TestPolicyOfAPolicy(t *testing.T) {
 	}
 	for more, want := range map[string]string{
 		"budget: {usd: 4}\n":             "p.yaml:3:15: usd is 4, and the policy that this one extends allows 3 at most (o.yaml:2)",
+		"sandbox: {level: off}\n":        "p.yaml:3:18: the sandbox level is off, and the policy that this one extends demands best at least (o.yaml:5)",
 		"budgets: {usd: 1}\n":            "p.yaml:3:1: unknown key \"budgets\"; write budget",
 		"agents: [cluade]\n":             "p.yaml:3:10: there is no agent \"cluade\"",
 		"agents: [builtin>=1]\n":         "p.yaml:3:10: covey does not know the versions of builtin",

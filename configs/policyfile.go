@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,41 @@ func parsePolicyRef(text, dir string) (PolicyRef, error) {
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// managedPolicy is the name of the file of an administrator that all teams of a machine keep to.
+const managedPolicy = "policy.yaml"
+
+// ManagedPolicies returns the policies that the administrator of this machine has put into folders
+// (settings.ManagedFolders). Their files count as they are.
+func ManagedPolicies(folders []string) (list []PolicyRef, err error) {
+	for _, folder := range folders {
+		path := filepath.Join(folder, managedPolicy)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		data, err := yaml.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("the policy of this machine %s cannot be read: %s; ask its administrator", path, texts.Cause(err))
+		}
+		list = append(list, PolicyRef{Where: path, SHA256: digestOf(data)})
+	}
+	return list, nil
+}
+
+// CheckManaged returns an error unless a team keeps to the policies in folders, for teams that were loaded
+// without them (Options.Managed), or before they changed.
+func CheckManaged(team *Team, folders []string) error {
+	demanded, err := ManagedPolicies(folders)
+	if err != nil {
+		return err
+	}
+	for _, p := range demanded {
+		if !slices.ContainsFunc(team.Policies, func(known Policy) bool { return known.SHA256 == p.SHA256 }) {
+			return texts.Errorf(ErrSpec, "the team does not keep to the policy of this machine, %s; load its spec again", p.Where)
+		}
+	}
+	return nil
 }
 
 // read returns the policy's content, which the digest proves. What came from a server is kept in the

@@ -162,9 +162,14 @@ func (r *resolver) sandbox(s *sandboxSpec, base Sandbox) Sandbox {
 	return out
 }
 
+// weaker reports whether a level holds less than another.
+func weaker(level, than sandbox.Want) bool {
+	strictness := []sandbox.Want{"", sandbox.Off, sandbox.Best, sandbox.Required, sandbox.OwnMounts}
+	return than != "" && than != sandbox.Off && slices.Index(strictness, level) < slices.Index(strictness, than)
+}
+
 // beyond returns the key by which a sandbox allows more than another; "": it does not.
 func (s Sandbox) beyond(team Sandbox) string {
-	strictness := []sandbox.Want{"", sandbox.Off, sandbox.Best, sandbox.Required, sandbox.OwnMounts}
 	openness := []sandbox.Mode{sandbox.NetworkOff, sandbox.NetworkList, sandbox.NetworkOn}
 	open := func(m sandbox.Mode) int { return slices.Index(openness, cmp.Or(m, sandbox.NetworkOn)) }
 	within := func(paths, granted []string) bool {
@@ -177,7 +182,7 @@ func (s Sandbox) beyond(team Sandbox) string {
 		key    string
 		beyond bool
 	}{
-		{"level", team.On() && slices.Index(strictness, s.Level) < slices.Index(strictness, team.Level)},
+		{"level", weaker(s.Level, team.Level)},
 		{"network", open(s.Network) > open(team.Network) ||
 			s.Network == sandbox.NetworkList && team.Network == sandbox.NetworkList &&
 				slices.ContainsFunc(s.Hosts, func(h string) bool { return !slices.Contains(team.Hosts, h) })},

@@ -114,7 +114,7 @@ func (t *team) replace(ctx context.Context, next loadedSpec, ask api.ApplySpec) 
 // configs.ErrSpec, which determines the CLI's exit code.
 func (o *Orchestrator) readSpec(r api.ApplySpec) (loadedSpec, error) {
 	given := slices.Sorted(maps.Keys(o.opts.Agents))
-	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given, Version: o.opts.Version})
+	team, err := configs.LoadWith(r.Spec, configs.Options{Given: given, Version: o.opts.Version, Managed: o.opts.ManagedFolders})
 	if err != nil {
 		return loadedSpec{}, texts.Errorf(configs.ErrSpec, "%v", err)
 	}

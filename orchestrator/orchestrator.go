@@ -161,6 +161,7 @@ func New(team *configs.Team, opts Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	c, missing, wrong := check(team, opts.Agents)
+	wrong = errors.Join(wrong, configs.CheckManaged(team, opts.ManagedFolders))
 	missing = errors.Join(missing, boxes.Check(team, place, opts.Overrides.support))
 	if opts.NoTurns {
 		missing = nil

@@ -40,7 +40,7 @@ itself.`,
 			if err != nil {
 				return err
 			}
-			list, doc, err := configs.Explain(path, key, configs.Options{Version: env.Version})
+			list, doc, err := configs.Explain(path, key, configs.Options{Version: env.Version, Managed: env.Managed})
 			if err != nil {
 				return cli.SpecTrouble(path, err)
 			}

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/coveyteam/covey/configs"
 	"github.com/coveyteam/covey/hooks/texts"
@@ -25,11 +26,23 @@ func MayHaveMode(byPerson bool, m *members.Member, mode string) error {
 	if want < 0 {
 		return noSuchMode(mode)
 	}
+	if m != nil && m.Modes != nil && !slices.Contains(m.Modes, configs.PermissionMode(mode)) {
+		return texts.Errorf(tasks.ErrInvalid, "a policy does not allow %s the permission mode %s; it may have %s", m.Name, mode, modesText(m.Modes))
+	}
 	if byPerson || want <= modeRank(string(usualMode(m))) {
 		return nil
 	}
 	return texts.Errorf(tasks.ErrNotAsked, "%s has permission mode %s in the spec, and only a person can give it %s",
 		m.Name, usualMode(m), mode)
+}
+
+// modesText lists permission modes.
+func modesText(modes []configs.PermissionMode) string {
+	var names []string
+	for _, mode := range modes {
+		names = append(names, string(mode))
+	}
+	return strings.Join(names, ", ")
 }
 
 // modeRank orders permission modes by what they allow. It is negative for unknown

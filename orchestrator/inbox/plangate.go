@@ -64,7 +64,7 @@ func (g *PlanGate) StartingMode(ctx context.Context, m *members.Member) (string,
 	if err := tasks.ReadValue(ctx, g.inbox.deps.Store, keyPlan(m.Name), &granted); err != nil {
 		return "", fmt.Errorf("read the permission mode granted to %s: %w", m.Name, err)
 	}
-	holds := granted.Session == m.Session.Life() && granted.Mode != ""
+	holds := granted.Session == m.Session.Life() && granted.Mode != "" && MayHaveMode(true, m, granted.Mode) == nil
 	changed := holds && granted.Spec == usualMode(m)
 	switch {
 	case !m.PlanRequired && changed:
@@ -322,6 +322,9 @@ func (g *PlanGate) grant(ctx context.Context, m *members.Member, mode string) er
 // setMode sets a member's mode, and then stores it, because the mail with the answer is
 // already sent. After a crash in between, the next start acts on the answer again.
 func (g *PlanGate) setMode(ctx context.Context, m *members.Member, granted grantedMode) error {
+	if err := MayHaveMode(true, m, granted.Mode); err != nil { // hooks give modes, too
+		return err
+	}
 	granted.Session = m.Session.Life()
 	if err := g.inbox.deps.Members.SetMode(m.Name, granted.Mode); err != nil {
 		return err

@@ -40,7 +40,7 @@ func CheckPolicies(team *configs.Team) error {
 		return err
 	}
 	for _, p := range team.Policies {
-		if newest := all.Policies[p.Where]; p.Version < newest {
+		if newest := all.Policies[p.Where]; p.Version < newest && !p.Managed {
 			return texts.Errorf(configs.ErrSpec, "extends: version %d of the policy %s is older than version %d, which was in use here; "+
 				"name the digest of that one, or of a later one", p.Version, p.Where, newest)
 		}
@@ -51,12 +51,12 @@ func CheckPolicies(team *configs.Team) error {
 // KeepPolicies records the versions of a team's policies for CheckPolicies.
 func KeepPolicies(team *configs.Team) error {
 	all, err := readTrust()
-	if err != nil || !slices.ContainsFunc(team.Policies, func(p configs.Policy) bool { return p.Version > all.Policies[p.Where] }) {
+	if err != nil || !slices.ContainsFunc(team.Policies, func(p configs.Policy) bool { return !p.Managed && p.Version > all.Policies[p.Where] }) {
 		return err
 	}
 	return updateTrust(func(all *trustFile) {
 		for _, p := range team.Policies {
-			if p.Version > all.Policies[p.Where] {
+			if !p.Managed && p.Version > all.Policies[p.Where] {
 				if all.Policies == nil {
 					all.Policies = map[string]int{}
 				}

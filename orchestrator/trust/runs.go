@@ -74,7 +74,9 @@ func RunsOf(t *configs.Team) []Run {
 		l.add(Run{Kind: Spec, Path: t.Override})
 	}
 	for _, p := range t.Policies {
-		l.add(Run{Kind: Policy, Command: p.String()})
+		if !p.Managed { // an administrator's needs no trust
+			l.add(Run{Kind: Policy, Command: p.String()})
+		}
 		l.settings(Hook, p.Hooks)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {

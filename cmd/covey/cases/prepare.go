@@ -130,7 +130,7 @@ func (p *Prepared) ownTeam() error {
 	if err := p.scratch.fill(p.Case); err != nil {
 		return err
 	}
-	opts := configs.Options{Version: p.suite.Version, Given: []string{given}}
+	opts := configs.Options{Version: p.suite.Version, Given: []string{given}, Managed: p.suite.Managed}
 	team, err := configs.ParsePart(file, p.File.doc, p.File.partsOf(p.scratch.workspace), opts)
 	if err != nil {
 		return err

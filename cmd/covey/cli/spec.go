@@ -127,7 +127,7 @@ func (e *Env) SpecElsewhere(path string) (*configs.Team, error) {
 
 // readSpec reads and checks a spec; missing are programs that are not installed, also with an error.
 func (e *Env) readSpec(path string) (team *configs.Team, missing []error, err error) {
-	opts := configs.Options{Version: e.Version, Incomplete: func(t *configs.Team) { missing = orchestrator.Missing(t) }}
+	opts := configs.Options{Version: e.Version, Managed: e.Managed, Incomplete: func(t *configs.Team) { missing = orchestrator.Missing(t) }}
 	if team, err = configs.LoadWith(path, opts); err != nil {
 		return nil, missing, SpecTrouble(path, err)
 	}

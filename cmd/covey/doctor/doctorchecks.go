@@ -218,7 +218,7 @@ func firstLine(ctx context.Context, name string, args ...string) (string, error)
 // which nothing has been set up. After a mistake in the spec nothing else of it is examined, because most
 // findings would follow from that mistake.
 func (x *examination) specAndHooks(ctx context.Context) []finding {
-	team, err := configs.LoadWith(x.spec, configs.Options{Version: x.version})
+	team, err := configs.LoadWith(x.spec, configs.Options{Version: x.version, Managed: x.managed})
 	if errors.Is(err, fs.ErrNotExist) && x.named {
 		return []finding{fail("spec", "there is no "+x.spec, "name another")}
 	}
