@@ -8,13 +8,19 @@ import (
 	"testing"
 )
 
-// checkPolicyTests: the team's cases pass and leave nothing uncovered, and one fails as the README shows once
+// checkPolicyTests: the team's cases pass and leave nothing uncovered, a comparison with its lead alone prefers the
+// team, and a case fails as the README shows once
 // the hook is broken.
 func checkPolicyTests(t *testing.T, e example) {
 	e.checkAllDone(t, 1)
 	out := e.covey(t, e.dir, "test", "team.yaml", "-v", "--cover")
 	if !strings.Contains(out, "cover: cases have made 7 of 7 rules, hooks and gates agree and refuse") {
 		t.Errorf("the cases leave something uncovered:\n%s", out)
+	}
+	out = e.covey(t, e.dir, "compare", "Have the release notes written.", "--accept", "grep -q 2026 NOTES.md", "-n", "1", "--budget-tokens", "1000",
+		"--trust", "--out", filepath.Join(t.TempDir(), "comparison"))
+	if !strings.Contains(out, "lead  0 of 1") || !strings.Contains(out, "team  1 of 1") {
+		t.Errorf("the comparison prints\n%s", out)
 	}
 	hook := filepath.Join(e.dir, "policy", "no-new-tags.sh")
 	if err := os.WriteFile(hook, []byte("exit 0\n"), 0o755); err != nil {

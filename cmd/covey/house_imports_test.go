@@ -118,6 +118,7 @@ var floors = []arrows{
 	{"cmd/covey/serve", "events orchestrator orchestrator/* tasks tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/covey/cases", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks tasks/* teammate/agent teammate/script " +
 		"cmd/covey/term cmd/covey/view"},
+	{"cmd/covey/compare", "configs configs/* hooks hooks/* orchestrator/state orchestrator/view tasks/actors cmd/covey/term"},
 	{"cmd/covey/doctor", "configs configs/* hooks hooks/* events orchestrator orchestrator/* tasks/* cmd/covey/term cmd/covey/cli cmd/covey/view"},
 	{"cmd/release", ""},
 	{"cmd/covey", "configs configs/* hooks hooks/* tasks tasks/* events orchestrator orchestrator/* cmd/covey/*"},

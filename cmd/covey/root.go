@@ -75,7 +75,7 @@ A spec, team.yaml, describes the team.`,
 func addCommands(env *cli.Env, root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun: {
-			upCommand(env), runCommand(env), ciCommand(env), ask.Down(env), ask.Remove(env), ask.Prune(env),
+			upCommand(env), runCommand(env), ciCommand(env), compareCommand(env), ask.Down(env), ask.Remove(env), ask.Prune(env),
 			ask.Trust(env), initCommand(env), serve.Command(env),
 		},
 		groupTalk: {
