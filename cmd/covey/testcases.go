@@ -173,7 +173,10 @@ func (r *testRun) find(spec string) ([]*cases.File, error) {
 		folder = r.env.Path(r.folder)
 	}
 	files, err := cases.Find(folder)
+	_, noSpec := os.Stat(spec)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.folder == "" && errors.Is(noSpec, fs.ErrNotExist):
+		return nil, cli.SpecTrouble(r.env.Shown(spec), noSpec)
 	case errors.Is(err, fs.ErrNotExist) && r.folder == "":
 		return nil, cli.Usagef("there is no folder %s with cases; covey test --init writes a first one, and --cases names another", folder)
 	case errors.Is(err, fs.ErrNotExist):
