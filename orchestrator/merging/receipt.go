@@ -107,7 +107,7 @@ func (w *receiptWriter) describe(ctx context.Context, m tasks.Merge, tree string
 	}
 	w.deps.State.Read(func(s *view.State) {
 		r.Hints = hintsIn(s, m)
-		r.Box = boxesIn(s, team, m.Member)
+		r.Box = boxesIn(s, team, m.Member, receipts.KeyPath(w.deps.Place.Home()))
 	})
 	gates, err := w.gatesHeld(team)
 	if err != nil {
@@ -173,7 +173,7 @@ func (w *receiptWriter) gatesHeld(team *configs.Team) (bool, error) {
 	if i < 0 {
 		return true, nil
 	}
-	if w.deps.Box == nil || !team.GateSandbox.On() {
+	if w.deps.Box == nil || !team.GateSandbox.On() || grants(team.GateSandbox, team.Workspace, receipts.KeyPath(w.deps.Place.Home())) {
 		return false, nil
 	}
 	box, _, err := w.deps.Box(hooks.Input{}, handlers[i], w.repo.Top)
@@ -191,17 +191,27 @@ func hintsIn(s *view.State, m tasks.Merge) []receipts.Hint {
 	return list
 }
 
-// boxesIn returns how the members of a team are held. Who has not begun to work in this run counts as
-// held by nothing, because it may have worked without a box before.
-func boxesIn(s *view.State, team *configs.Team, author string) (b receipts.Box) {
+// boxesIn returns how the members of a team are held, and which can read the operator's key all the same.
+// Who has not begun to work in this run counts as held by nothing, because it may have worked without a box
+// before.
+func boxesIn(s *view.State, team *configs.Team, author, key string) (b receipts.Box) {
 	b.Open = []string{}
-	for _, name := range team.MemberNames() {
-		m := s.Member(name)
-		if m == nil || m.Box == nil || m.Box.Level == 0 {
-			b.Open = append(b.Open, name)
-		} else if name == author {
-			b.Author, b.Lost = m.Box.Level, m.Box.Lost
+	for m := range team.Each() {
+		held := s.Member(m.Name)
+		if held == nil || held.Box == nil || held.Box.Level == 0 || grants(m.Sandbox, team.Workspace, key) {
+			b.Open = append(b.Open, m.Name)
+		}
+		if m.Name == author && held != nil && held.Box != nil {
+			b.Author, b.Lost = held.Box.Level, held.Box.Lost
 		}
 	}
 	return b
+}
+
+// grants reports whether a box, or the workspace, holds a file.
+func grants(s configs.Sandbox, workspace, file string) bool {
+	return slices.ContainsFunc(slices.Concat(s.Read, s.Write, []string{workspace}), func(dir string) bool {
+		rel, err := filepath.Rel(dir, file)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }

@@ -4,8 +4,11 @@ import (
 	"crypto/ed25519"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/coveyteam/covey/configs"
+	"github.com/coveyteam/covey/events"
 	"github.com/coveyteam/covey/hooks/testkit"
 	"github.com/coveyteam/covey/orchestrator/receipts"
 	"github.com/coveyteam/covey/orchestrator/state"
@@ -75,5 +78,26 @@ func TestReceiptAfterCrash(t *testing.T) {
 	s.want("merged merged")
 	if r := s.receipt(home, s.merges()[1]); r.Team != "another" {
 		t.Errorf("the next receipt is of team %q", r.Team)
+	}
+}
+
+// TestReceiptNamesWhoCouldForgeIt: who is not held, or may read the folder of the key, is named.
+func TestReceiptNamesWhoCouldForgeIt(t *testing.T) {
+	t.Parallel()
+	var s view.State
+	for i, name := range []string{"held", "reads", "none"} {
+		s.Apply(events.Event{Seq: uint64(i + 1), Member: name, Data: events.Sandboxed{Level: 2 - i, Lost: []string{"network"}}})
+	}
+	team := specOf([]string{"held", "reads", "none", "idle"})
+	team.Workspace, team.Lead = "/ws", configs.Member{Name: "held"}
+	team.Teammates = team.Teammates[1:]
+	team.Teammates[0].Sandbox.Read = []string{"/home/state"}
+	b := boxesIn(&s, team, "held", "/home/state/operator.key")
+	if want := []string{"reads", "none", "idle"}; !slices.Equal(b.Open, want) || b.Author != 2 || b.Held() {
+		t.Errorf("got %+v, want open %v", b, want)
+	}
+	team.Workspace = "/home"
+	if b := boxesIn(&s, team, "held", "/home/state/operator.key"); b.Open[0] != "held" {
+		t.Errorf("the workspace holds the key: %+v", b)
 	}
 }
