@@ -22,7 +22,7 @@ func TestManagedPolicyOfCommands(t *testing.T) {
 		"team.yaml": "covey: 1\ngoal: Speak.\nlead: {model: m}\nmodels: {m: {provider: script, script: m.yaml}}\nbudget: {tokens: 11}\n",
 		"m.yaml":    "steps: [{say: Done.}]\n",
 	})
-	for _, args := range [][]string{{"validate"}, {"up", "--trust", "--dry-run"}, {"up", "--trust"}, {"ci", "--trust"}, {"config"}} {
+	for _, args := range [][]string{{"hooks", "list"}, {"validate"}, {"up", "--trust", "--dry-run"}, {"up", "--trust"}, {"ci", "--trust"}, {"config"}} {
 		var stdout, stderr bytes.Buffer
 		c := cli.New(strings.NewReader(""), &stdout, &stderr, "devel")
 		c.Managed = []string{etc}

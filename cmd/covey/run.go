@@ -294,7 +294,7 @@ func writeRunSpec(ctx context.Context, env *cli.Env, dir string, spec []byte, f 
 	}
 	path := place.RunSpec()
 	spec = append(spec, "name: "+name+"\n"...)
-	if team, err = configs.Parse(path, spec); err != nil {
+	if team, err = configs.ParseWith(path, spec, configs.Options{Managed: env.Managed}); err != nil {
 		return nil, false, flagsError(err)
 	}
 	if _, err := orchestrator.New(team, orchestrator.Options{ManagedFolders: env.Managed}); err != nil {

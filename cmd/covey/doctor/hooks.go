@@ -144,7 +144,7 @@ func readHookSet(env *cli.Env, f hookFlags) (*hookSet, error) {
 				return nil, err
 			}
 		}
-		if team, err = configs.Load(path); err != nil {
+		if team, err = configs.LoadWith(path, configs.Options{Managed: env.Managed}); err != nil {
 			return nil, cli.SpecTrouble(path, err)
 		}
 		// If both a spec and files are named, the hooks of the spec come first.
