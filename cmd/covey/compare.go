@@ -33,6 +33,7 @@ import (
 // compareFlags are the flags of `covey compare`.
 type compareFlags struct {
 	tasks, accept, out, html string
+	record, replay           string // folders of recordings, with one for each run
 	arms                     []string
 	rounds                   int
 	most                     configs.Budget
@@ -84,6 +85,8 @@ Exit codes: 0 all runs were made; 3 the budget is used; others as for covey ci.`
 	flags.DurationVar(&f.most.Time, "budget-time", 0, "the most time that all runs may take, such as 2h")
 	flags.StringVar(&f.out, "out", "comparison", "the folder `DIR` of the results")
 	flags.StringVar(&f.html, "html", "", "write the report as a page to `FILE`, too")
+	flags.StringVar(&f.record, "record", "", "record each run in a folder of its own in `DIR`")
+	flags.StringVar(&f.replay, "replay", "", "answer from what --record wrote to `DIR`, without models and keys")
 	flags.BoolVar(&f.trust, "trust", false, "trust, for this command, what the spec would run")
 	flags.BoolVar(&f.allowUnenforced, "allow-unenforced", false, allowUnenforcedHelp)
 	cli.JSONFlag(cmd, &f.json)
@@ -155,6 +158,8 @@ func (c *comparison) check(args []string) error {
 		return cli.Usagef("a budget is not below zero")
 	case c.rounds < 1:
 		return cli.Usagef("-n is %d; each arm gets each task at least once", c.rounds)
+	case c.record != "" && c.replay != "":
+		return cli.Usagef("--record and --replay exclude each other")
 	case len(c.arms) == 0:
 		return cli.Usagef("--arms is empty; write lead,team")
 	}
@@ -210,7 +215,7 @@ func (c *comparison) digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]any{spec, c.list, c.arms, c.prefix, c.env.Version})
+	text, err := json.Marshal([]any{spec, c.list, c.arms, c.prefix, c.replay != "", c.env.Version})
 	if err != nil {
 		return "", err
 	}
@@ -294,7 +299,7 @@ func (c *comparison) run(ctx context.Context, r compare.Run, rest configs.Budget
 	}
 	quiet := *c.env
 	quiet.Out, quiet.Err = term.NewScreen(io.Discard), term.NewScreen(io.Discard)
-	t := newTeamRun(&quiet, team, upFlags{fresh: true, job: true})
+	t := newTeamRun(&quiet, team, c.upFlags(r))
 	within, stop := t.stopper.watch(ctx)
 	began := time.Now()
 	ending, err := t.run(within, r.Task.Goal)
@@ -311,6 +316,20 @@ func (c *comparison) run(ctx context.Context, r compare.Run, rest configs.Budget
 	}
 	is.Output = c.mask(is.Output)
 	return is, errors.Join(c.book.Add(r, is), c.book.End(r), c.forget(folder, place), err)
+}
+
+// upFlags returns the flags with which the team of a run is brought up.
+func (c *comparison) upFlags(r compare.Run) upFlags {
+	f := upFlags{fresh: true, job: true}
+	for _, tape := range []struct {
+		to *string
+		in string
+	}{{&f.record, c.record}, {&f.replay, c.replay}} {
+		if tape.in != "" {
+			*tape.to = filepath.Join(c.env.Path(tape.in), r.Name())
+		}
+	}
+	return f
 }
 
 // clearUp removes what a run has left that was killed, and returns what it had used by then.

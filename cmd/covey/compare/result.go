@@ -115,8 +115,8 @@ func (b *Book) path(names ...string) string {
 	return filepath.Join(append([]string{b.dir}, names...)...)
 }
 
-// name returns how the files of a run begin.
-func name(task, arm string, n int) string { return fmt.Sprintf("%s.%s.%d", task, arm, n) }
+// Name returns the name of a run, with which its files begin.
+func (r Run) Name() string { return fmt.Sprintf("%s.%s.%d", r.Task.ID, r.Arm, r.N) }
 
 // Has reports whether a run has a result.
 func (b *Book) Has(r Run) bool {
@@ -127,14 +127,14 @@ func (b *Book) Has(r Run) bool {
 
 // Begin records that a run begins, with its files in a folder.
 func (b *Book) Begin(r Run, folder string, place state.Place) error {
-	return write(b.path("runs", name(r.Task.ID, r.Arm, r.N)+".begun.json"), begun{folder, place})
+	return write(b.path("runs", r.Name()+".begun.json"), begun{folder, place})
 }
 
 // Unfinished calls do for each run that has begun and has no result, because covey was killed. What do
 // returns is its result.
 func (b *Book) Unfinished(runs []Run, do func(folder string, place state.Place) (Used, error)) error {
 	for _, r := range runs {
-		file := b.path("runs", name(r.Task.ID, r.Arm, r.N)+".begun.json")
+		file := b.path("runs", r.Name()+".begun.json")
 		var at begun
 		if err := read(file, &at); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -160,7 +160,7 @@ func (b *Book) Unfinished(runs []Run, do func(folder string, place state.Place) 
 // Add records the result of a run.
 func (b *Book) Add(r Run, is Result) error {
 	is.Task, is.Arm, is.N = r.Task.ID, r.Arm, r.N
-	file := name(is.Task, is.Arm, is.N)
+	file := r.Name()
 	if is.Cut {
 		file += "." + time.Now().UTC().Format("20060102T150405.000000000")
 	}
@@ -174,7 +174,7 @@ func (b *Book) Add(r Run, is Result) error {
 
 // End removes the mark of Begin.
 func (b *Book) End(r Run) error {
-	return os.Remove(b.path("runs", name(r.Task.ID, r.Arm, r.N)+".begun.json"))
+	return os.Remove(b.path("runs", r.Name()+".begun.json"))
 }
 
 // Spent returns what all runs took.
